@@ -1,4 +1,5 @@
-# make app · make test · make check · make bench: each makes .venv first, with the pinned versions.
+# make app · make test · make test-all · make check · make bench: each makes .venv first, with the pinned
+# versions.
 PYTHON ?= python3
 PORT ?= 7860
 VENV := .venv
@@ -7,14 +8,24 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
 export GRADIO_ANALYTICS_ENABLED := False
 export HF_HUB_OFFLINE := 1
+# Tests start some hundred programs: each module is compiled once, whatever the machine says of bytecode.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: app test check bench clean
+# Tests run on every core; the tests of a file stay on one of them, so that what they share is made once.
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile
+
+.PHONY: app test test-all check bench clean
 
 app: $(VENV)/.app
 	$(BIN)/askback app --port $(PORT)
 
+# Every rule, in minutes.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest $(TESTS)
+	$(PYTEST) -m 'not slow' --hypothesis-profile fast $(TESTS)
+
+# Every test, and everything in it as often as it is worth.
+test-all: $(VENV)/.dev
+	$(PYTEST) $(TESTS)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -28,6 +39,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/bench_log.py
 	$(BIN)/python tests/benchmarks/bench_experts.py
 	$(BIN)/python tests/benchmarks/bench_robustness.py
+	$(BIN)/python tests/benchmarks/bench_seeker.py
 	$(BIN)/python tests/benchmarks/bench_handmethat_generation.py
 	$(BIN)/python tests/benchmarks/bench_handmethat_planner.py
 	$(BIN)/python tests/benchmarks/bench_handmethat_rsa.py
@@ -47,11 +59,11 @@ $(BIN)/python:
 		{ rm -rf $(VENV); echo "This Python has no venv module; on Debian: apt-get install python3-venv"; exit 1; }
 
 $(VENV)/.app: $(BIN)/python pyproject.toml constraints.txt
-	$(PIP) install --quiet --constraint constraints.txt --editable .
+	$(PIP) install --quiet --constraint constraints.txt --config-settings editable_mode=compat --editable .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.app
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(PIP) install --quiet --constraint constraints.txt --config-settings editable_mode=compat --editable '.[dev]'
 	@touch $@
 
 clean:

@@ -43,7 +43,7 @@ from simulator.handmethat.env.discrete import (
     class_numbers,
     subclass_numbers,
 )
-from simulator.handmethat.env.structured import MOST_ENTITIES
+from simulator.handmethat.env.gym_env import MOST_ENTITIES
 from simulator.handmethat.hierarchy import STATES, hierarchy
 from simulator.handmethat.meanings.model import QUESTS
 from simulator.stats import wilson
@@ -308,7 +308,9 @@ def make_learner(name: str, tasks: Sequence[Any], mode: str, seed: int, envs: in
     return MaskedDQN(
         CommandQPolicy, env, buffer_size=8000, learning_starts=envs, batch_size=64, train_freq=1,
         gradient_steps=2, learning_rate=1e-3, gamma=0.9, target_update_interval=500, exploration_fraction=0.5,
-        seed=seed, device="cpu",
+        # The limit ends an episode like any failure: where it is over no command is allowed, and Q of all is
+        # FORBIDDEN, so that a target bootstrapped from there would drown every other.
+        replay_buffer_kwargs={"handle_timeout_termination": False}, seed=seed, device="cpu",
     )  # fmt: skip
 
 

@@ -244,7 +244,7 @@ def _coloured(state: State) -> Text:
 
 
 def _moment(created_at: str) -> str:
-    """A time as far as the minute."""
+    """Return a time as far as the minute."""
     return created_at[:16].replace("T", " ")
 
 

@@ -13,7 +13,7 @@ _FIELDS = ("table", "column", "type", "unit", "values", "may be empty", "points 
 
 
 def codebook_csv(tables: Iterable[Table]) -> str:
-    """The codebook as CSV."""
+    """Return the codebook as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
     writer.writerow(_FIELDS)
@@ -22,7 +22,7 @@ def codebook_csv(tables: Iterable[Table]) -> str:
 
 
 def codebook_markdown(tables: Sequence[Table], *, about: Sequence[str], guarded: bool) -> str:
-    """The codebook as a page to read.
+    """Return the codebook as a page to read.
 
     Args:
         tables: the tables exported.

@@ -21,7 +21,7 @@ dump_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_na
 
 
 def stored_columns(table: Table) -> tuple[str, ...]:
-    """The columns a row is stored in: its own, and ``request_key`` of a model call."""
+    """Return the columns a row is stored in: its own, and ``request_key`` of a model call."""
     return (*table.names, "request_key") if table.row is ModelCall else table.names
 
 
@@ -49,7 +49,7 @@ _PLANS = {row: _plan(table) for row, table in TABLES.items()}
 
 
 def encode(row: Row) -> Values:
-    """The values to store, in the order of `stored_columns`. The row's dicts are copied by this.
+    """Return the values to store, in the order of `stored_columns`. The row's dicts are copied by this.
 
     Raises:
         LogError: the row holds something that is not JSON, or a number that is not finite.
@@ -98,12 +98,12 @@ def _mend(text: str) -> str:
 
 
 def decode(row: type[R], record: sqlite3.Row | Values) -> R:
-    """A row from its values, in the order of its table's columns."""
+    """Return a row from its values, in the order of its table's columns."""
     return row(**plain(TABLES[row], record))
 
 
 def plain(table: Table, record: sqlite3.Row | Values) -> dict[str, Any]:
-    """A row's values by column, JSON read, in the order of its table's columns."""
+    """Return a row's values by column, JSON read, in the order of its table's columns."""
     values = list(record[: len(table.columns)])
     plan = _PLANS[table.row]
     for place in plan.json:
@@ -117,7 +117,7 @@ def plain(table: Table, record: sqlite3.Row | Values) -> dict[str, Any]:
 
 
 def select(row: type[Any], alias: str = "") -> str:
-    """The column list that `decode` expects, for a SELECT through a connection of `logs.connect`."""
+    """Return the column list that `decode` expects, for a SELECT through a connection of `logs.connect`."""
     prefix = f"{alias}." if alias else ""
     columns = {name: prefix + name for name in TABLES[row].names}
     if row is ModelCall:
@@ -126,7 +126,7 @@ def select(row: type[Any], alias: str = "") -> str:
 
 
 def table_of(row: Row) -> Table:
-    """The table of a row.
+    """Return the table of a row.
 
     Raises:
         LogError: it is no row.

@@ -29,7 +29,7 @@ _INCIDENTAL = frozenset({"created_at", "seconds"})
 def explain(
     connection: sqlite3.Connection, table: Table, values: Values, error: sqlite3.Error
 ) -> Written | LogError:
-    """What to tell whoever put a row that SQLite refused with `error`."""
+    """Return what to tell whoever put a row that SQLite refused with `error`."""
     for identity in table.identity:
         there = _find(connection, table, identity, values)
         if there is not None:
@@ -46,7 +46,7 @@ def _value(table: Table, values: Values, column: str) -> object:
 def _find(
     connection: sqlite3.Connection, table: Table, identity: tuple[str, ...], values: Values
 ) -> Values | None:
-    """The newest row with the same identity."""
+    """Return the newest row with the same identity."""
     wanted = [_value(table, values, column) for column in identity]
     if None in wanted:
         return None
@@ -92,7 +92,7 @@ def _missing_reference(connection: sqlite3.Connection, table: Table, values: Val
 
 
 def _wrong_place(connection: sqlite3.Connection, values: Values) -> LogConflict | None:
-    """Why a turn of a known episode, with a number and a key of its own, was refused."""
+    """Return why a turn of a known episode, with a number and a key of its own, was refused."""
     episode, number = values[0], values[1]
     (due,) = connection.execute(
         "SELECT coalesce(max(number) + 1, 0) FROM turns WHERE episode_id = ?", [episode]
@@ -106,7 +106,7 @@ def _wrong_place(connection: sqlite3.Connection, values: Values) -> LogConflict 
 
 
 def _name(table: Table, values: Values) -> str:
-    """A row by its kind and its identity, for messages."""
+    """Return a row by its kind and its identity, for messages."""
     identity = table.identity[-1] if table.row is Turn else table.identity[0] if table.identity else ()
     said = ", ".join(f"{column} {_value(table, values, column)!r}" for column in identity)
     return f"the {table.row.__name__} row ({said})" if said else f"the {table.row.__name__} row"

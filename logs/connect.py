@@ -39,7 +39,7 @@ def error_name(error: sqlite3.Error) -> str:
 
 
 def log_error(path: Path, error: Exception, doing: str = "write to") -> LogError:
-    """The error to raise for what SQLite or the system said, with the file and the way out."""
+    """Return the error to raise for what SQLite or the system said, with the file and the way out."""
     way_out = _WAYS_OUT.get(error_name(error), "") if isinstance(error, sqlite3.Error) else ""
     return LogError(f"cannot {doing} the log {path}: {error}. {way_out}".rstrip())
 
@@ -199,7 +199,7 @@ def connect_for_reading(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> sq
 
 
 def _open_checked(path: Path, busy_seconds: float) -> tuple[int, sqlite3.Connection]:
-    """The schema's version and a connection for reading."""
+    """Return the schema's version and a connection for reading."""
     try:
         return _open_as(path, "mode=ro", busy_seconds)
     except LogError as error:

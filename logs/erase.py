@@ -236,7 +236,7 @@ def _is_person(sits: str) -> bool:
 
 
 def _bare(said: str, text: str = "") -> str:
-    """A payload's text if it is a label or an index that the person did not say themselves."""
+    """Return a payload's text if it is a label or an index that the person did not say themselves."""
     if _INDEX.fullmatch(said) or (_LABEL.fullmatch(said) and said not in text) or not said:
         return said
     return ERASED

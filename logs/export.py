@@ -230,7 +230,7 @@ def _write_table(
 
 
 def _cells(table: Table, record: tuple[Any, ...]) -> list[Any]:
-    """The cells of one row; numbers stay numbers, texts become no formula."""
+    """Return the cells of one row; numbers stay numbers, texts become no formula."""
     cells: list[Any] = []
     for column, value in zip(table.columns, record, strict=True):
         if column.kind == "boolean":

@@ -32,5 +32,5 @@ def guard(text: str) -> str:
 
 
 def unguard(cell: str) -> str:
-    """The text that `guard` made `cell` of."""
+    """Return the text that `guard` made `cell` of."""
     return cell.removeprefix("'")

@@ -67,7 +67,7 @@ def _chunks(places: list[int]) -> Iterator[list[int]]:
 
 
 def _insert(connection: sqlite3.Connection, table: Table, rows: list[Values]) -> bool:
-    """Whether all `rows` could be inserted; none is if one cannot."""
+    """Return True if all `rows` could be inserted; none is if one cannot."""
     try:
         connection.execute(_statement(table.name, len(rows)), _flat(rows))
     except (*_ROW_ERRORS, OverflowError, UnicodeEncodeError):

@@ -28,7 +28,7 @@ Nested = dict[str, Any]
 def nested_episodes(
     connection: sqlite3.Connection, records: Iterable[Values], *, identities: bool
 ) -> Iterator[tuple[Nested, int]]:
-    """Each episode as one object, and how many rows are in it.
+    """Yield each episode as one object, and how many rows are in it.
 
     Args:
         connection: where the rest is read.

@@ -27,12 +27,12 @@ _CHARACTERS = 20
 
 
 def key_path(log: Path) -> Path:
-    """Where the key of a log lies."""
+    """Return where the key of a log lies."""
     return log.with_name(log.name + ".key")
 
 
 def load_key(log: Path) -> bytes:
-    """The key of a log; made at the first call.
+    """Return the key of a log; made at the first call.
 
     Raises:
         LogError: the key is lost (the log has participants already), damaged, or open to others.
@@ -50,7 +50,7 @@ def load_key(log: Path) -> bytes:
 
 
 def pseudonym_of(key: bytes, kind: str, value: str) -> str:
-    """The pseudonym of an identity: the same for the same key, kind and value, else another."""
+    """Return the pseudonym of an identity: the same for the same key, kind and value, else another."""
     digest = hmac.new(key, f"{kind}\0{value}".encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
     return "p" + base64.b32encode(digest).decode("ascii").lower()[:_CHARACTERS]
 

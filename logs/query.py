@@ -78,7 +78,7 @@ def missing(kind: str, wanted: str, there: list[str], path: Path) -> str:
 
 
 def where_equal(**wanted: Any) -> tuple[str, list[Any]]:
-    """A WHERE clause for the columns whose wanted value is not None, and the values."""
+    """Return a WHERE clause for the columns whose wanted value is not None, and the values."""
     given = {column: value for column, value in wanted.items() if value is not None}
     clause = " AND ".join(f"{column} = ?" for column in given)
     return (f"WHERE {clause}" if clause else ""), list(given.values())

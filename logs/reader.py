@@ -101,11 +101,11 @@ class LogReader:
     # Runs, items, episodes
 
     def runs(self) -> list[Run]:
-        """All runs, oldest first."""
+        """Return all runs, oldest first."""
         return self._all(Run)
 
     def run(self, id: str) -> Run:
-        """One run.
+        """Return one run.
 
         Raises:
             NotInLog: there is none of that name; the message lists near ones.
@@ -113,14 +113,14 @@ class LogReader:
         return self._one(Run, "id", id)
 
     def items(self, run_id: str | None = None) -> list[Item]:
-        """The items played in a run, or all."""
+        """Return the items played in a run, or all."""
         if run_id is None:
             return self._all(Item)
         played = "hash IN (SELECT item_hash FROM episodes WHERE run_id = ?)"
         return self._query(Item, f"FROM items WHERE {played} ORDER BY seq", [run_id])
 
     def item(self, hash: str) -> Item:
-        """One item.
+        """Return one item.
 
         Raises:
             NotInLog: there is none; the message lists near ones.
@@ -149,7 +149,7 @@ class LogReader:
         return self._query(Episode, f"FROM {source} e {where} ORDER BY seq", values)
 
     def episode(self, id: str) -> Episode:
-        """One episode.
+        """Return one episode.
 
         Raises:
             NotInLog: there is none of that name; the message lists near ones.
@@ -157,7 +157,7 @@ class LogReader:
         return self._one(Episode, "id", id)
 
     def find_episode(self, part: str) -> Episode:
-        """The one episode with this id, or whose id starts with `part`, or else contains it.
+        """Return the one episode with this id, or whose id starts with `part`, or else contains it.
 
         Raises:
             NotInLog: there is none, or more than one.
@@ -175,13 +175,13 @@ class LogReader:
     # What happened in them
 
     def turns(self, episode_id: str) -> list[Turn]:
-        """The turns of an episode, in order; none if there is no such episode."""
+        """Return the turns of an episode, in order; none if there is no such episode."""
         return self._query(Turn, "FROM turns WHERE episode_id = ? ORDER BY number", [episode_id])
 
     def turns_of_run(
         self, run_id: str, *, status: State | None = None, latest: bool = True
     ) -> Iterator[Played]:
-        """Every episode of a run with its turns, one after the other, in one query.
+        """Yield every episode of a run with its turns, one after the other, in one query.
 
         Args:
             run_id: the run.
@@ -205,12 +205,12 @@ class LogReader:
                     yield Played(decode(Episode, rows[0]), turns)
 
     def ending(self, episode_id: str) -> Ending | None:
-        """How an episode ended, None if it has not."""
+        """Return how an episode ended, None if it has not."""
         found = self._query(Ending, "FROM endings WHERE episode_id = ?", [episode_id])
         return found[0] if found else None
 
     def endings(self, run_id: str) -> dict[str, Ending]:
-        """How the episodes of a run ended, by episode; those that have not ended are not in it."""
+        """Return how the episodes of a run ended, by episode; those that have not ended are not in it."""
         of_run = "episode_id IN (SELECT id FROM episodes WHERE run_id = ?)"
         found = self._query(Ending, f"FROM endings WHERE {of_run} ORDER BY seq", [run_id])
         return {ending.episode_id: ending for ending in found}
@@ -239,7 +239,7 @@ class LogReader:
         annotator: str | None = None,
         kind: str | None = None,
     ) -> list[Judgment]:
-        """What annotators, reviewers and judges said, oldest first."""
+        """Return what annotators, reviewers and judges said, oldest first."""
         where, values = where_equal(
             episode_id=episode_id, item_hash=item_hash, annotator=annotator, kind=kind
         )
@@ -281,7 +281,7 @@ class LogReader:
 
         What is left of their turns is no answer, so they count nowhere.
         """
-        erased = (one.id for one in self.participants() if one.details.get("erased"))
+        erased = (participant.id for participant in self.participants() if participant.details.get("erased"))
         return frozenset((*erased, *self.withdrawals()))
 
     def withdrawals(self) -> dict[str, Event]:
@@ -298,11 +298,11 @@ class LogReader:
         }
 
     def participants(self) -> list[Participant]:
-        """All participants, oldest first."""
+        """Return all participants, oldest first."""
         return self._all(Participant)
 
     def participant(self, id: str) -> Participant:
-        """One participant.
+        """Return one participant.
 
         Raises:
             NotInLog: there is none of that pseudonym; the message lists near ones.
@@ -324,7 +324,7 @@ class LogReader:
         item_hash: str | None = None,
         latest: bool = True,
     ) -> list[Assignment]:
-        """What participants were given, oldest first; with `latest` only the state that holds now."""
+        """Return what participants were given, oldest first; with `latest` only the state that holds now."""
         where, values = where_equal(run_id=run_id, participant_id=participant_id, item_hash=item_hash)
         source = "latest_assignments" if latest else "assignments"
         return self._query(Assignment, f"FROM {source} {where} ORDER BY seq", values)
@@ -332,7 +332,7 @@ class LogReader:
     # Totals
 
     def progress(self, run_id: str) -> Progress:
-        """How far a run is.
+        """Return how far a run is.
 
         Raises:
             NotInLog: there is no such run.
@@ -344,14 +344,16 @@ class LogReader:
             )
         if gone := self.erased_participants():
             endings = self.endings(run_id)
-            left = [one.id for one in self.episodes(run_id, latest=True) if one.participant_id in gone]
+            left = [
+                episode.id for episode in self.episodes(run_id, latest=True) if episode.participant_id in gone
+            ]
             for status in (endings[id].status if id in endings else "running" for id in left):
                 counts[status] -= 1
             counts["erased"] = len(left)
         return Progress(planned=planned if isinstance(planned, int) else None, **counts)
 
     def usage(self, run_id: str) -> list[ModelUsage]:
-        """What a run's calls took, by model, the dearest first."""
+        """Return what a run's calls took, by model, the dearest first."""
         names = [field.name for field in fields(ModelUsage)]
         with self.connection() as connection:
             records = connection.execute(

@@ -21,7 +21,7 @@ _ANSWERED = (
 
 
 def answers(reader: LogReader, run_id: str) -> Iterator[tuple[str, ModelCall]]:
-    """Every answered request of a run with its key, oldest first; the same key may come again.
+    """Yield every answered request of a run with its key, oldest first; the same key may come again.
 
     Raises:
         NotInLog: there is no such run.
@@ -35,7 +35,7 @@ def answers(reader: LogReader, run_id: str) -> Iterator[tuple[str, ModelCall]]:
 
 
 def find_response(reader: LogReader, run_id: str, request_key: str) -> ModelCall | None:
-    """The first answer a run recorded to a request, None if it has none."""
+    """Return the first answer a run recorded to a request, None if it has none."""
     with reader.connection() as connection:
         record = connection.execute(
             f"SELECT {select(ModelCall, 'c')} {_ANSWERED} AND c.request_key = ? ORDER BY c.seq LIMIT 1",

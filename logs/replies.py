@@ -67,12 +67,12 @@ class Receipt(Future[Written]):
         self.read = False
 
     def result(self, timeout: float | None = None) -> Written:
-        """What became of the row."""
+        """Return what became of the row."""
         self.read = True
         return super().result(timeout)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        """Why the row was not written, None if it was."""
+        """Return why the row was not written, None if it was."""
         self.read = True
         return super().exception(timeout)
 
@@ -138,8 +138,8 @@ class Inboxes:
         self._by_loop = {}
 
 
-def _resolve(told: list[tuple[ToTask, Outcome]], unread: Unread) -> None:
-    for reply, outcome in told:
+def _resolve(tasks: list[tuple[ToTask, Outcome]], unread: Unread) -> None:
+    for reply, outcome in tasks:
         if reply.future.done():
             _keep([outcome], unread)
         elif isinstance(outcome, LogError):

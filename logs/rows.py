@@ -18,12 +18,12 @@ Setup = Literal["H2H", "H2L", "L2H", "L2L"]
 
 
 def now() -> str:
-    """The present time, UTC, ISO 8601 with milliseconds."""
+    """Return the present time, UTC, ISO 8601 with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def content_hash(data: Json) -> str:
-    """The name of an item's content: sha256 of its canonical JSON, hexadecimal."""
+    """Return the name of an item's content: sha256 of its canonical JSON, hexadecimal."""
     canonical = json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -34,7 +34,7 @@ class Run:
 
     Attributes:
         id: the run's name, chosen by the user or derived from the configuration.
-        benchmark: ``clarq``, ``handmethat``, …
+        benchmark: its name, as in ``askback run NAME``.
         setup: who sat where; first letter the seeker's side, second the provider's; H human, L model.
         seed: the run's seed; every episode's seed derives from it.
         config: everything needed to start it again (seats, data, language, options, versions);

@@ -76,7 +76,7 @@ class Shortener:
         self._episodes: OrderedDict[str, dict[str, _Last]] = OrderedDict()
 
     def shorten(self, values: Values) -> Values:
-        """The values of a `ModelCall` with its request shortened, if that is worth it."""
+        """Return the values of a `ModelCall` with its request shortened, if that is worth it."""
         episode, purpose = values[_EPISODE], values[_PURPOSE]
         if episode is None:
             return values
@@ -106,7 +106,7 @@ def _likest(text: str, others: Iterable[_Last]) -> _Last | None:
 
 
 def _without(key: str | None, text: str) -> tuple[str, int]:
-    """A request's text without its key, and where that was."""
+    """Return a request's text without its key, and where that was."""
     place = text.find(key) if key else -1
     if key is None or place < 0:
         return text, -1
@@ -125,7 +125,7 @@ def _shortened(text: str, place: int, last: _Last) -> _Short | None:
 
 
 def _common_head(one: str, other: str) -> int:
-    """How many characters both begin with."""
+    """Return how many characters both begin with."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -137,7 +137,7 @@ def _common_head(one: str, other: str) -> int:
 
 
 def _common_tail(one: str, other: str, most: int) -> int:
-    """How many characters both end with, but not more than `most`."""
+    """Return how many characters both end with, but not more than `most`."""
     low, high, end, other_end = 0, most, len(one), len(other)
     while low < high:
         middle = (low + high + 1) // 2
@@ -165,7 +165,7 @@ class _Restorer:
         self._texts: OrderedDict[str, str] = OrderedDict()
 
     def __call__(self, id: str, request: str, key: str | None) -> str:
-        """The whole text of a request.
+        """Return the whole text of a request.
 
         Raises:
             ValueError: the call it rests on is not in the file.
@@ -181,7 +181,7 @@ class _Restorer:
         return text[: short.place] + key + text[short.place :]
 
     def _text(self, id: str) -> str:
-        """The text, without its key, of an earlier request."""
+        """Return the text, without its key, of an earlier request."""
         resting: list[tuple[str, _Short]] = []
         while (text := self._texts.get(id)) is None:
             request, key = self._read(id)

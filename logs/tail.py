@@ -21,7 +21,7 @@ _OF_RUN = (
 def tail(
     reader: LogReader, run_id: str, lines: int, *, follow: Callable[[], bool] | None = None
 ) -> Iterator[Turn]:
-    """The last turns of a run in the order of writing; then new ones, for as long as `follow` says so.
+    """Yield the last turns of a run in the order of writing; then new ones, for as long as `follow` says so.
 
     Raises:
         NotInLog: there is no such run.

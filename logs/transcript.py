@@ -42,7 +42,7 @@ class Transcript:
     calls: tuple[ModelCall, ...]
 
     def calls_of(self, number: int | None) -> tuple[ModelCall, ...]:
-        """The requests made for one turn, or for none."""
+        """Return the requests made for one turn, or for none."""
         return tuple(call for call in self.calls if call.turn_number == number)
 
 
@@ -64,7 +64,7 @@ def read_transcript(reader: LogReader, episode_id: str) -> Transcript:
 
 
 def as_text(transcript: Transcript, *, trace: bool = False) -> str:
-    """The transcript as plain text; with `trace` also why each seat moved as it did."""
+    """Return the transcript as plain text; with `trace` also why each seat moved as it did."""
     lines = [_headline(transcript), *(f"  {line}" for line in _facts(transcript)), ""]
     width = _width(transcript)
     for turn in transcript.turns:
@@ -77,7 +77,7 @@ def as_text(transcript: Transcript, *, trace: bool = False) -> str:
 
 
 def as_markdown(transcript: Transcript, *, trace: bool = False) -> str:
-    """The transcript as Markdown. Whatever was typed is shown as it is, never as Markdown or HTML."""
+    """Return the transcript as Markdown. Whatever was typed is shown as it is, never as Markdown or HTML."""
     lines = [f"# {_escape(_headline(transcript))}", ""]
     lines += [f"- {_escape(line)}" for line in _facts(transcript)]
     for turn in transcript.turns:
@@ -92,7 +92,7 @@ def as_markdown(transcript: Transcript, *, trace: bool = False) -> str:
 
 
 def as_rich(transcript: Transcript, *, trace: bool = False) -> Group:
-    """The transcript for a terminal, each seat in a colour of its own."""
+    """Return the transcript for a terminal, each seat in a colour of its own."""
     colours = dict(zip(dict.fromkeys(turn.seat for turn in transcript.turns), _COLOURS * 9, strict=False))
     lines = Table.grid(padding=(0, 1))
     lines.add_column(justify="right", style="dim")

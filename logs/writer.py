@@ -239,7 +239,9 @@ class _Worker:
             self._lost = self._lost or failure
             return [failure] * len(entries)
         # Once rows were lost, what points to nothing points to them: the cause is told and not its effect.
-        return [self._lost if self._lost and isinstance(one, NotInLog) else one for one in outcomes]
+        return [
+            self._lost if self._lost and isinstance(outcome, NotInLog) else outcome for outcome in outcomes
+        ]
 
     def _roll_back(self) -> None:
         self._shortener.forget()
@@ -259,7 +261,7 @@ class _Worker:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """What tells a file from another at the same path; None if there is none."""
+    """Return what tells a file from another at the same path; None if there is none."""
     try:
         status = os.stat(path)
     except OSError:

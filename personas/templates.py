@@ -1,8 +1,9 @@
 """Prompt templates: Jinja files, one per role and language, versioned by content.
 
-A template ``<benchmark>/<name>`` lives in ``personas/<benchmark>/<name>.<language>.jinja``. A file of the
-same name in the user's folder (argument `override_dir`, else environment variable ``ASKBACK_PERSONAS``)
-takes its place; what a template includes can be overridden one by one in the same way.
+A template ``<benchmark>/<name>`` lives in ``personas/<benchmark>/<name>.<language>.jinja``; those of a
+benchmark that is another package's in that package's folder ``prompts`` (`add_folder`). A file of the same
+name in the user's folder (argument `override_dir`, else environment variable ``ASKBACK_PERSONAS``) takes its
+place; what a template includes can be overridden one by one in the same way.
 
 A template is read once per process, so that the prompts of a run cannot change half-way; `forget` makes
 the next `render` read the files again. The version goes into the log with every prompt: the first twelve
@@ -28,6 +29,7 @@ from typing import Any
 from jinja2 import (
     ChoiceLoader,
     FileSystemLoader,
+    PrefixLoader,
     StrictUndefined,
     Template,
     TemplateNotFound,
@@ -44,6 +46,7 @@ from personas.errors import TemplateError as TemplateError
 FOLDER = Path(__file__).parent
 OVERRIDE_VARIABLE = "ASKBACK_PERSONAS"
 SUFFIX = ".jinja"
+_ADDED: dict[str, Path] = {}
 _MARK = re.compile(r"([<>])\1+")
 
 
@@ -87,6 +90,13 @@ class _Loaded:
     info: TemplateInfo
 
 
+def add_folder(benchmark: str, folder: Path) -> None:
+    """Make the templates ``<name>.<language>.jinja`` of a folder those of `benchmark`."""
+    if _ADDED.get(benchmark) != folder:
+        _ADDED[benchmark] = folder
+        forget()
+
+
 def render(
     name: str,
     language: str,
@@ -114,7 +124,7 @@ def render(
 
 
 def describe(name: str, language: str, *, override_dir: str | os.PathLike[str] | None = None) -> TemplateInfo:
-    """The variables, version and file of a template.
+    """Return the variables, version and file of a template.
 
     Raises:
         TemplateError: if there is no such template or it is malformed.
@@ -123,7 +133,7 @@ def describe(name: str, language: str, *, override_dir: str | os.PathLike[str] |
 
 
 def list_templates(*, override_dir: str | os.PathLike[str] | None = None) -> tuple[TemplateInfo, ...]:
-    """All templates, by name and language.
+    """Return all templates, by name and language.
 
     Raises:
         TemplateError: if one of them is malformed.
@@ -145,7 +155,7 @@ def versions_digest(benchmark: str, *, override_dir: str | os.PathLike[str] | No
 
 
 def check_templates(*, override_dir: str | os.PathLike[str] | None = None) -> tuple[str, ...]:
-    """What is wrong with the templates, one sentence each, naming the file.
+    """Return what is wrong with the templates, one sentence each, naming the file.
 
     Found are syntax errors, includes that do not exist, a template that is there in one language only or
     takes other variables in one language than in the other, and a user's template that wants a variable
@@ -202,8 +212,9 @@ def _environment(override: str | None) -> ImmutableSandboxedEnvironment:
             f"{override}: not a folder; {OVERRIDE_VARIABLE} (or override_dir) must be a folder of templates"
         )
     folders = [FOLDER] if override is None else [Path(override), FOLDER]
+    added = {benchmark: FileSystemLoader(folder) for benchmark, folder in _ADDED.items()}
     environment = _Environment(
-        loader=ChoiceLoader([FileSystemLoader(folder) for folder in folders]),
+        loader=ChoiceLoader([*(FileSystemLoader(folder) for folder in folders), PrefixLoader(added)]),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -235,13 +246,13 @@ def _load(override: str | None, name: str, language: str) -> _Loaded:
         variables=_variables(environment, sources),
         version=digest[:12],
         path=path,
-        overridden=not path.is_relative_to(FOLDER),
+        overridden=override is not None and path.is_relative_to(override),
     )
     return _Loaded(template, info)
 
 
 def _sources(environment: ImmutableSandboxedEnvironment, file: str) -> Iterator[tuple[str, str]]:
-    """The text of `file` and of every template it includes, imports or extends, each once."""
+    """Yield the text of `file` and of every template it includes, imports or extends, each once."""
     assert environment.loader is not None
     waiting, seen = [file], set[str]()
     while waiting:
@@ -251,8 +262,8 @@ def _sources(environment: ImmutableSandboxedEnvironment, file: str) -> Iterator[
         seen.add(current)
         source, filename, _ = environment.loader.get_source(environment, current)
         yield current, source
-        found = meta.find_referenced_templates(environment.parse(source, current, filename))
-        waiting.extend(sorted((name for name in found if name is not None), reverse=True))
+        referenced_templates = meta.find_referenced_templates(environment.parse(source, current, filename))
+        waiting.extend(sorted((name for name in referenced_templates if name is not None), reverse=True))
 
 
 def _variables(environment: ImmutableSandboxedEnvironment, sources: Mapping[str, str]) -> frozenset[str]:
@@ -265,10 +276,13 @@ def _variables(environment: ImmutableSandboxedEnvironment, sources: Mapping[str,
 def _names(override: str | None, below: str = "") -> list[tuple[str, str]]:
     """Name and language of every template in a folder; partial files (leading underscore) are left out."""
     found = set[tuple[str, str]]()
-    for folder in (FOLDER, *((Path(override),) if override else ())):
-        for path in (folder / below).rglob(f"*{SUFFIX}"):
-            stem, _, language = path.relative_to(folder).as_posix().removesuffix(SUFFIX).rpartition(".")
-            if stem and not path.name.startswith("_"):
+    roots = [("", folder) for folder in (FOLDER, *((Path(override),) if override else ()))]
+    roots += [(f"{benchmark}/", folder) for benchmark, folder in _ADDED.items()]
+    for prefix, folder in roots:
+        for path in folder.rglob(f"*{SUFFIX}"):
+            relative = prefix + path.relative_to(folder).as_posix()
+            stem, _, language = relative.removesuffix(SUFFIX).rpartition(".")
+            if stem and not path.name.startswith("_") and stem.startswith(f"{below}/" if below else ""):
                 found.add((stem, language))
     return sorted(found)
 

@@ -1,10 +1,9 @@
 """Who asked when, and what it brought: one record for all rooms in which somebody may ask back.
 
-ClarQ-LLM's seekers ask until nothing is open, HandMeThat's robots ask what an instruction means, AmbiK's ask
-or act at one step of a plan. An `Asking` says of an episode of any of them whether asking was needed, whether
-it was done, what the questions brought and whether the end was right. It is read from logged turns and the
-item alone, whoever sat there. One taxonomy holds for all rooms; each derives it from its items in `need_of`
-of its `asking.py` (`Part`):
+Some ask until nothing is open, some what an instruction means, some ask or act at one step of a plan. An
+`Asking` says of an episode whether asking was needed, whether it was done, what the questions brought and
+whether the end was right. It is read from logged turns and the item alone, whoever sat there. One taxonomy
+holds for all benchmarks; each derives it from its items in `need_of` of its `asking.py` (`Part`):
 
 ============  ========================================================================================
 ``person``    something is open that only this person can know: asking is needed
@@ -22,26 +21,21 @@ asked in it was nobody's decision: only if something was, it tells of asking.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from logs import LogReader
 from logs.rows import Item, Judgment, Turn
-from simulator import asking_measures as measures
+from simulator import catalog
+from simulator.benchmark import AskingNotes, AskingSpec
 from simulator.errors import InputError
 from simulator.runner.logged import ENDED, ERASED, seat_failed, seat_failures, took_part
-from simulator.runner.rooms import load_part
-from simulator.stats import Interval, paired_bootstrap
 
-BENCHMARKS: Final = ("clarq", "handmethat", "ambik")
-"""The rooms that have an `asking.py`, in the order of tables."""
 PERSON: Final = "person"
 Need = Literal["person", "inferred", "nothing"]
 """What settles what an item leaves open; see above."""
-K = TypeVar("K", bound=Hashable)
-T = TypeVar("T")
 
 
 class Decision(NamedTuple):
@@ -61,7 +55,7 @@ class Asked:
     """What a room tells of an episode.
 
     Attributes:
-        kind: under which results are told: ClarQ's task type, HandMeThat's level, AmbiK's type.
+        kind: under which results are told: the type or the level of a task.
         need: what was open before any question; None where the data do not say.
         questions: how many were asked.
         useful: questions whose answer told something open; None where that cannot be told.
@@ -96,8 +90,8 @@ class Asked:
         """
         if self.need is None or not self.may_ask:
             return ()
-        made = (Decision(self.need, self.questions > 0), *self.later)
-        return tuple(one for one in made if one.asked or not self.aborted)
+        decisions = (Decision(self.need, self.questions > 0), *self.later)
+        return tuple(decision for decision in decisions if decision.asked or not self.aborted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,19 +129,21 @@ class Part(Protocol):
     Attributes:
         ROBOT: the seat that may ask.
         USER: the seat that answers.
+        NOTES: what its measures mean in this benchmark; None where they speak for themselves.
     """
 
     ROBOT: str
     USER: str
+    NOTES: AskingNotes | None
 
     def read_item(self, row: Item) -> Any:
-        """The item out of its row."""
+        """Return the item out of its row."""
         ...
 
     def asked(
         self, item: Any, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
     ) -> Asked | None:
-        """What an episode with these options says; None if nobody could be asked anything in it.
+        """Return what an episode with these options says; None if nobody could be asked anything in it.
 
         It may have been aborted at any turn, also before the first.
         """
@@ -155,64 +151,7 @@ class Part(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """Measures of some episodes; None where nothing can be counted. Every interval tells its n.
-
-    Attributes:
-        benchmark: the room.
-        robot: who could ask.
-        user: who answered; empty where several did.
-        kind: under which results are told; empty for all of them together.
-        episodes: that are counted.
-        when_needed: share that asked of the decisions where only this person could know.
-        when_inferred: of those where it could be inferred.
-        when_nothing: of those where nothing was open.
-        when_not: of the last two together.
-        youden: `when_needed` less `when_not` (Youden's J, bootstrap over items); None without one of the two.
-        decided: share of decisions in which asking or not was what was needed; not corrected for chance.
-        questions: per episode (bootstrap over items).
-        useful: share of questions whose answer told something open (bootstrap over items).
-        price: of a question, in points of the room's score (bootstrap over items); None where they are free.
-        right: share that was right in the end, of all of which that is known.
-        right_asking: of those that asked.
-        right_silent: of those that did not.
-        before: share that was right before any question, of episodes with a choice before and after.
-        after: share of the same that was right in the end.
-        gain: `after` less `before` (paired bootstrap).
-        open: episodes whose success a judge has still to settle.
-        aborted: episodes that a failing seat aborted.
-        seat: who could ask, by name alone.
-        manner: how they played (`Asked.manner`); with the name it makes `robot`.
-    """
-
-    benchmark: str
-    robot: str
-    user: str
-    kind: str
-    episodes: int
-    when_needed: Interval | None
-    when_inferred: Interval | None
-    when_nothing: Interval | None
-    when_not: Interval | None = None
-    youden: Interval | None
-    decided: Interval | None
-    questions: Interval | None
-    useful: Interval | None
-    price: Interval | None
-    right: Interval | None
-    right_asking: Interval | None
-    right_silent: Interval | None
-    before: Interval | None
-    after: Interval | None
-    gain: Interval | None
-    open: int = 0
-    aborted: int = 0
-    seat: str = ""
-    manner: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class AskingRecords:
     """The records of some runs.
 
     Attributes:
@@ -228,29 +167,40 @@ class Found:
     exclude_aborted: bool = False
 
 
+def askable() -> tuple[str, ...]:
+    """Return the benchmarks in which somebody may ask back, in the order of tables."""
+    return tuple(benchmark.name for benchmark in catalog.installed() if benchmark.asking is not None)
+
+
 def load_asking(benchmark: str) -> Part:
-    """What a room says of asking.
+    """Return what a room says of asking.
 
     Raises:
         InputError: if nobody asks anything there.
     """
-    if benchmark not in BENCHMARKS:
+    declared = catalog.find(benchmark)
+    if declared.asking is None:
+        known = ", ".join(askable())
         raise InputError(
-            f"nobody asks back in {benchmark}; runs of {', '.join(BENCHMARKS)} can be compared",
+            f"nobody asks back in {benchmark}; runs of {known} can be compared",
             code="nobody_asks",
             benchmark=benchmark,
-            known=", ".join(BENCHMARKS),
+            known=known,
         )
-    return cast(Part, load_part(benchmark, "asking"))
+    if not isinstance(declared.asking, AskingSpec):
+        return declared.asking()
+    from simulator.runner.declared import DeclaredAsking  # it brings LangGraph
+
+    return DeclaredAsking(declared, declared.asking)
 
 
 def may_ask_back(benchmark: str, seats: Collection[str]) -> bool:
-    """Whether somebody may ask back in runs with these seats; if none are told, in the room at all."""
-    return benchmark in BENCHMARKS and (not seats or load_asking(benchmark).ROBOT in seats)
+    """Return True if somebody may ask back in runs with these seats; if none are told, in the room at all."""
+    return benchmark in askable() and (not seats or load_asking(benchmark).ROBOT in seats)
 
 
-def askings(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = False) -> Found:
-    """The records of `runs`: of ended episodes, the latest attempt of each, of nobody who was erased.
+def askings(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = False) -> AskingRecords:
+    """Return the records of `runs`: of ended episodes, the latest attempt of each, of nobody who was erased.
 
     Those that a failing seat aborted are among them, unless they are excluded.
 
@@ -258,129 +208,66 @@ def askings(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = F
         InputError: if in one of them nobody can ask.
         NotInLog: if there is no such run.
     """
-    found: list[Asking] = []
-    left_out: Counter[str] = Counter()
-    gone = reader.erased_participants()
     names = tuple(dict.fromkeys(runs))
+    records: list[Asking] = []
+    left_out: Counter[str] = Counter()
     for run in names:
-        _read_run(reader, run, gone, found, left_out, exclude_aborted)
-    return Found(
-        askings=tuple(sorted(found, key=_place)),
+        for record in _records_of(reader, run, exclude_aborted):
+            if isinstance(record, str):
+                left_out[record] += 1
+            else:
+                records.append(record)
+    return AskingRecords(
+        askings=tuple(sorted(records, key=_place)),
         left_out=dict(sorted(left_out.items())),
         aborted=seat_failures(reader, names),
         exclude_aborted=exclude_aborted,
     )
 
 
-def rows(found: Sequence[Asking], *, by_kind: bool = False, by_user: bool = False) -> tuple[Row, ...]:
-    """One row per room and robot (and who answered, and kind), people first."""
-
-    def key(one: Asking) -> tuple[str, str, str, str]:
-        user = one.user if by_user else ""
-        return (one.benchmark, one.robot, user, one.told.kind if by_kind else "")
-
-    groups = _grouped(found, key)
-    return tuple(_row(groups[each], *each) for each in sorted(groups, key=_row_place))
-
-
-def _read_run(
-    reader: LogReader,
-    run: str,
-    gone: frozenset[str],
-    found: list[Asking],
-    left_out: Counter[str],
-    exclude_aborted: bool,
-) -> None:
+def _records_of(reader: LogReader, run: str, exclude_aborted: bool) -> Iterator[Asking | str]:
+    """Yield the record of each episode, or why it has none."""
     benchmark = reader.run(run).benchmark
     try:
         part = load_asking(benchmark)
     except InputError as error:
         raise InputError(f"{run}: {error}", code=error.code, **error.named) from error
-    items = {row.hash: row for row in reader.items(run)}
-    read = {hash: part.read_item(row) for hash, row in items.items()}
-    judgments = _grouped(reader.judgments(run_id=run), lambda one: one.episode_id)
-    endings = reader.endings(run)
+    rows = {row.hash: row for row in reader.items(run)}
+    items = {hash: part.read_item(row) for hash, row in rows.items()}
+    judgments: defaultdict[str | None, list[Judgment]] = defaultdict(list)
+    for judgment in reader.judgments(run_id=run):
+        judgments[judgment.episode_id].append(judgment)
+    erased, endings = reader.erased_participants(), reader.endings(run)
     for played in reader.turns_of_run(run):
         episode, turns = played
         ending = endings.get(episode.id)
         aborted = ending is not None and seat_failed(episode, ending)
-        if took_part(gone, played):
-            left_out[ERASED] += 1
-        elif ending is None or (ending.status not in ENDED and (exclude_aborted or not aborted)):
-            left_out[ending.status if ending else "not ended"] += 1
-        elif (
-            told := part.asked(read[episode.item_hash], episode.options, turns, judgments.get(episode.id, ()))
-        ) is None:
-            left_out["nothing could be asked"] += 1
+        if took_part(erased, played):
+            yield ERASED
+        elif ending is None:
+            yield "not ended"
+        elif ending.status not in ENDED and (exclude_aborted or not aborted):
+            yield ending.status
+        elif not (
+            asked := part.asked(items[episode.item_hash], episode.options, turns, judgments[episode.id])
+        ):
+            yield "nothing could be asked"
         else:
             if aborted:
-                told = replace(told, right=False, open=False, aborted=True)
-            robot = episode.seats.get(part.ROBOT, "")
-            found.append(
-                Asking(
-                    benchmark=benchmark,
-                    run=run,
-                    episode_id=episode.id,
-                    item=items[episode.item_hash].name,
-                    robot=f"{robot} ({', '.join(told.manner)})" if told.manner else robot,
-                    user=episode.seats.get(part.USER, ""),
-                    seat=robot,
-                    told=told,
-                )
+                asked = replace(asked, right=False, open=False, aborted=True)
+            seat = episode.seats.get(part.ROBOT, "")
+            yield Asking(
+                benchmark=benchmark,
+                run=run,
+                episode_id=episode.id,
+                item=rows[episode.item_hash].name,
+                robot=f"{seat} ({', '.join(asked.manner)})" if asked.manner else seat,
+                user=episode.seats.get(part.USER, ""),
+                seat=seat,
+                told=asked,
             )
 
 
-def _row(some: Sequence[Asking], benchmark: str, robot: str, user: str, kind: str) -> Row:
-    made = [(one, decision) for one in some for decision in one.told.decisions]
-    settled = [one for one in some if one.told.right is not None]
-    both = [one for one in settled if one.told.right_before is not None]
-    before, after = (
-        [float(bool(getattr(one.told, name))) for one in both] for name in ("right_before", "right")
-    )
-    return Row(
-        benchmark=benchmark,
-        robot=robot,
-        user=user,
-        kind=kind,
-        episodes=len(some),
-        when_needed=measures.asked(made, "person"),
-        when_inferred=measures.asked(made, "inferred"),
-        when_nothing=measures.asked(made, "nothing"),
-        when_not=measures.asked(made, "inferred", "nothing"),
-        youden=measures.youden(made),
-        decided=measures.share_of(
-            made, lambda one: one[1].asked == (one[1].need == "person"), lambda one: one[0]
-        ),
-        questions=measures.questions(
-            [one for one in some if one.told.may_ask and (one.asked or not one.told.aborted)]
-        ),
-        useful=measures.per_question(some, lambda told: told.useful),
-        price=measures.per_question(some, lambda told: told.price, bounds=None),
-        right=measures.right(settled),
-        right_asking=measures.right([one for one in settled if one.asked]),
-        right_silent=measures.right([one for one in settled if not one.asked]),
-        before=measures.share_of(both, lambda one: bool(one.told.right_before), lambda one: one),
-        after=measures.right(both),
-        gain=paired_bootstrap(before, after, [one.item for one in both]) if both else None,
-        open=sum(one.told.open for one in some),
-        aborted=sum(one.told.aborted for one in some),
-        seat=some[0].seat,
-        manner=some[0].told.manner,
-    )
-
-
-def _grouped(some: Iterable[Any], key: Callable[[Any], K]) -> dict[K, list[Any]]:
-    groups: dict[K, list[Any]] = {}
-    for one in some:
-        groups.setdefault(key(one), []).append(one)
-    return groups
-
-
-def _place(one: Asking) -> tuple[int, str, str, str]:
+def _place(record: Asking) -> tuple[int, str, str, str]:
     # Intervals are resampled: they must not depend on which episode happened to end first.
-    return BENCHMARKS.index(one.benchmark), one.run, one.item, one.episode_id
-
-
-def _row_place(key: tuple[str, str, str, str]) -> tuple[int, bool, str, str, str]:
-    benchmark, robot, user, kind = key
-    return BENCHMARKS.index(benchmark), not robot.startswith(PERSON), robot, user, kind
+    return catalog.find(record.benchmark).position, record.run, record.item, record.episode_id

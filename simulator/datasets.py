@@ -2,8 +2,8 @@
 
 ::
 
-    <home>/data/clarq/dataset.json     names the copy in use; replaced atomically
-    <home>/data/clarq/3f0c…/           the copy, named by the hash of its content
+    <home>/data/NAME/dataset.json     names the copy in use; replaced atomically
+    <home>/data/NAME/3f0c…/           the copy, named by the hash of its content
 
 A copy is made beside its place and moved there whole, and only then does `dataset.json` point at it: a
 process killed half-way leaves the old data in use.
@@ -90,7 +90,7 @@ class Added:
 
 
 def data_folder() -> Path:
-    """Where registered data are kept."""
+    """Return where registered data are kept."""
     return home() / "data"
 
 
@@ -153,7 +153,7 @@ def add(
 
 
 def find(name: str) -> Dataset | None:
-    """The registered data of this name, if any.
+    """Return the registered data of this name, if any.
 
     Raises:
         InputError: if its manifest cannot be read.
@@ -179,13 +179,15 @@ class Place(NamedTuple):
     fixed: bool
 
 
-def locate(data: str | Path, benchmark: str, builtin: str) -> Place:
-    """Where data are that somebody names: registered under a name, or at a path.
+def locate(data: str | Path, benchmark: str, builtin: str, published: str = "", holding: str = "") -> Place:
+    """Return where data are that somebody names: registered under a name, or at a path.
 
     Args:
         data: what they say.
         benchmark: whose data they must be.
         builtin: what else could have been said; for the message.
+        published: the published data, in words, which are registered under the benchmark's name.
+        holding: the folders that these hold.
 
     Raises:
         InputError: if there are none, or they belong to another benchmark.
@@ -201,6 +203,14 @@ def locate(data: str | Path, benchmark: str, builtin: str) -> Place:
             )
         return Place(dataset.folder, fixed=True)
     path = Path(data).expanduser()
+    if not path.exists() and published and str(data) == benchmark:
+        command = f"askback data add {benchmark} PATH"
+        raise InputError(
+            f"the published {published} are not registered yet; run `{command}` with the folder or zip that "
+            f"holds {holding}",
+            code="not_registered",
+            command=command,
+        )
     if not path.exists():
         raise InputError(
             f"data {str(data)!r}: neither {builtin!r}, nor registered (see `askback data list`), nor a path",
@@ -212,7 +222,7 @@ def locate(data: str | Path, benchmark: str, builtin: str) -> Place:
 
 
 def list_all() -> tuple[Dataset, ...]:
-    """All registered data, by name."""
+    """Return all registered data, by name."""
     folder = data_folder()
     names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
     return tuple(dataset for name in names if (dataset := find(name)) is not None)

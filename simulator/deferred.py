@@ -17,7 +17,7 @@ from typer.main import get_command, get_group
 
 
 def later(place: str) -> Callable[..., Any]:
-    """The function at `place`, imported when it is called."""
+    """Return the function at `place`, imported when it is called."""
 
     def call(*arguments: Any, **named: Any) -> Any:
         return resolve_name(place)(*arguments, **named)
@@ -25,17 +25,23 @@ def later(place: str) -> Callable[..., Any]:
     return call
 
 
-def deferred(place: str, help: str) -> typer.Typer:
-    """What stands for the function or `Typer` at `place`; to be added to others with ``add_typer``.
+def attribute(place: str) -> Callable[[], Any]:
+    """Return a function that returns what is at `place`, ``module`` or ``module:name``, imported then."""
+    return lambda: resolve_name(place)
+
+
+def deferred(place: str | Callable[[], Any], help: str) -> typer.Typer:
+    """Return what stands for the function or `Typer` at `place`; to be added to others with ``add_typer``.
 
     Args:
-        place: where it is.
+        place: where it is; or a function that makes it.
         help: what lists of commands say of it: the first line of its own help.
     """
 
     class Deferred(TyperGroup):
         def make_context(self, *arguments: Any, **named: Any) -> Any:
-            return _command(resolve_name(place)).make_context(*arguments, **named)
+            command = resolve_name(place) if isinstance(place, str) else place()
+            return _command(command).make_context(*arguments, **named)
 
     return typer.Typer(cls=Deferred, help=help)
 

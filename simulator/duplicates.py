@@ -6,7 +6,7 @@ default the first holds and the others are faults; ``keep`` takes them all, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeVar
 
@@ -47,13 +47,14 @@ def told_once(
     first: dict[tuple[str, Hashable], int] = {}
     faults: list[Fault] = []
     kept: list[tuple[RowT, int]] = []
-    for row, line in zip(read.rows, read.lines, strict=True):
+    # By place: the records of a JSON list may share one line.
+    for place, (row, line) in enumerate(zip(read.rows, read.lines, strict=True)):
         known = key(row)
-        earlier = first.setdefault(known, line)
-        if earlier == line:
+        earlier = first.setdefault(known, place)
+        if earlier == place:
             kept.append((row, line))
             continue
-        told = message.format(line=earlier)
+        told = message.format(line=read.lines[earlier])
         if duplicates == "keep":
             kept.append((row, line))
             faults.append(Fault(str(path), known[0], line, CODE, f"{told}; counted again", "warning"))
@@ -61,6 +62,14 @@ def told_once(
             faults.append(Fault(str(path), known[0], line, code, told))
     rows, lines = tuple(one for one, _ in kept), tuple(line for _, line in kept)
     return Read(rows, lines, tuple(sorted([*read.faults, *faults], key=lambda fault: fault.line)))
+
+
+def repeats_statement(faults: Sequence[Fault]) -> str:
+    """Return how many rows tell what an earlier one told, and what became of them."""
+    counted = not left_out(faults)
+    return f"{len(faults)} rows tell what an earlier one told: " + (
+        "counted again" if counted else "left out (--duplicates keep counts them)"
+    )
 
 
 def left_out(faults: Iterable[Fault]) -> int:

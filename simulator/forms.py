@@ -1,25 +1,32 @@
 """What forms of people have in common, whatever the benchmark: how they are read, and what may be wrong.
 
 A form comes from a **seat**, where it becomes a turn, or from a **desk**, where somebody judges what others
-said and it becomes a `Judgment`. Which rules it has to keep, its room says; a rule that is broken is a
-`Problem` at one field, so that a page can say it there. Nothing is written of a form that breaks rules.
+said and it becomes a `Judgment` (`simulator.judging`). Which rules it has to keep, its room says; a rule that
+is broken is a `Problem` at one field, so that a page can say it there. Nothing is written of a form that
+breaks rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Annotated, Any, Final, Generic, Protocol, TypeVar
 
-from logs.rows import Judgment
-from simulator.errors import InputError, SeatError
-from simulator.seeds import derive_seed
+from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError
+from pydantic_core import PydanticCustomError
+
+from simulator.errors import SeatError
+from simulator.field_faults import first_fault
+from simulator.fields import Flag, null_as
 
 YES: Final = "yes"
 NO: Final = "no"
 """What is said to the consent."""
 LONGEST: Final = 4000
 """Letters of a text that are kept at most."""
+MOST: Final = 50
+"""Entries of a list that are kept at most."""
 
 T = TypeVar("T")
 
@@ -53,18 +60,6 @@ class SeatFormError(SeatError, Generic[ProblemT]):
         self.problems = tuple(problems)
 
 
-class DeskFormError(InputError, Generic[ProblemT]):
-    """A form from a desk breaks rules; it can be mended.
-
-    Attributes:
-        problems: every rule that is broken, with the field it is about.
-    """
-
-    def __init__(self, problems: Sequence[ProblemT]) -> None:
-        super().__init__(" ".join(map(str, problems)))
-        self.problems = tuple(problems)
-
-
 def read_consent(text: str, seat: str) -> str:
     """``yes`` or ``no``.
 
@@ -78,7 +73,7 @@ def read_consent(text: str, seat: str) -> str:
 
 
 def checked_length(text: str, seat: str) -> str:
-    """A text as it is.
+    """Return a text as it is.
 
     Raises:
         SeatError: if it has more letters than are kept.
@@ -88,66 +83,67 @@ def checked_length(text: str, seat: str) -> str:
     return text
 
 
+def _checked(text: str) -> str:
+    if len(text) > LONGEST:
+        raise PydanticCustomError("too_long", "has more than {most} letters", {"most": LONGEST})
+    return text.strip()
+
+
+def _divided(divider: str) -> BeforeValidator:
+    return BeforeValidator(lambda value: value.split(divider) if isinstance(value, str) else value or ())
+
+
+def _counted(texts: tuple[str, ...]) -> tuple[str, ...]:
+    kept = tuple(filter(None, texts))
+    if len(kept) > MOST:
+        raise PydanticCustomError("too_many", "has more than {most} entries", {"most": MOST})
+    return kept
+
+
+Typed = Annotated[str, AfterValidator(_checked)]
+"""What somebody typed, without the blanks around it."""
+FormText = Annotated[Typed, null_as("")]
+"""The same, where null is nothing."""
+Lines = Annotated[tuple[FormText, ...], _divided("\n"), AfterValidator(_counted)]
+"""A list of texts, empty ones left out; one text is divided into its lines."""
+Listed = Annotated[tuple[FormText, ...], _divided(","), AfterValidator(_counted)]
+"""A list of texts, empty ones left out; one text is divided at its commas."""
+
+
+def read_move(form: TypeAdapter[T], move: Mapping[str, Any], seat: str, code: str = "malformed") -> T:
+    """Return a form out of the move of a seat.
+
+    Raises:
+        SeatError: if a field is missing or wrong: ``too_long``, ``too_many``, or else `code`.
+    """
+    try:
+        return form.validate_python(dict(move))
+    except ValidationError as error:
+        fault = first_fault(error)
+        own = fault.code in ("too_long", "too_many")
+        raise SeatError(f"{fault}.", seat, code=fault.code if own else code) from error
+
+
+def _as_time(value: str) -> str:
+    try:
+        return datetime.fromisoformat(value).isoformat(timespec="milliseconds")
+    except ValueError as error:
+        raise ValueError(f"is {value!r}, no time") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Measured:
+    shown_at: Annotated[str, AfterValidator(_as_time)] | None = None
+    keys_used: Flag | None = None
+
+
+_MEASURED: Final = TypeAdapter(_Measured)
+
+
 def measured(move: Mapping[str, Any], seat: str) -> dict[str, Any]:
-    """What a page measures: when the form was shown (``shown_at``), whether keys were used (``keys_used``).
+    """Read what a page measures: when a form was shown (``shown_at``), if keys were used (``keys_used``).
 
     Raises:
         SeatError: if it is neither a time nor true or false.
     """
-    return {
-        "shown_at": _time(move.get("shown_at"), seat),
-        "keys_used": _flag(move.get("keys_used"), seat),
-    }
-
-
-def desk_row(
-    kind: str, source: str, key: str, who: str, value: Mapping[str, Any], *, submission: str
-) -> Judgment:
-    """The row that a form on an item makes; nothing is written here.
-
-    Args:
-        kind: of the judgment: the benchmark and what is judged, with a dot between.
-        source: the run, or the data set, that the item is of.
-        key: of the item: its hash.
-        who: whose form it is, by pseudonym.
-        value: the form.
-        submission: the same is the same form, however often it is sent.
-    """
-    return Judgment(
-        id=f"{source}/{key}/{kind.rpartition('.')[2]}/{who}/{submission}",
-        episode_id=None,
-        item_hash=key,
-        annotator=who,
-        kind=kind,
-        value=dict(value),
-        key=submission,
-    )
-
-
-def in_own_order(due: Iterable[T], desk: str, who: str, key: Callable[[T], str]) -> tuple[T, ...]:
-    """What somebody is to judge, in an order of their own.
-
-    Each thing has a place of its own, so what remains keeps its order however far others have come.
-
-    Args:
-        due: what there is to judge.
-        desk: names the desk.
-        who: is to judge, by pseudonym.
-        key: names a thing.
-    """
-    return tuple(sorted(due, key=lambda one: derive_seed(0, desk, who, key(one))))
-
-
-def _time(value: object, seat: str) -> str | None:
-    if value is None:
-        return None
-    try:
-        return datetime.fromisoformat(str(value)).isoformat(timespec="milliseconds")
-    except ValueError as error:
-        raise SeatError(f"shown_at {value!r} is no time.", seat, code="malformed") from error
-
-
-def _flag(value: object, seat: str) -> bool | None:
-    if value is None or isinstance(value, bool):
-        return value
-    raise SeatError(f"keys_used {value!r} is neither true nor false.", seat, code="malformed")
+    return asdict(read_move(_MEASURED, move, seat))

@@ -34,7 +34,7 @@ def require_writable() -> Path:
 
 
 def home() -> Path:
-    """The user's Askback folder: ``$ASKBACK_HOME``, else the usual place. It may not be there yet."""
+    """Return the user's Askback folder: ``$ASKBACK_HOME``, else the usual place. It may not be there yet."""
     chosen = os.environ.get(HOME_VARIABLE)
     return (
         Path(chosen).expanduser() if chosen else Path(platformdirs.user_data_dir("askback", appauthor=False))

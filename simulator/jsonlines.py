@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from simulator.errors import InputError
+from simulator.field_faults import shortened
 from simulator.whole import write_whole
 from trees.faults import Fault
 
@@ -69,26 +70,26 @@ class Row:
     where: str = ""
 
     def text(self, name: str, *, empty: bool = False) -> str:
-        """A text field; blank ones are refused unless `empty`."""
+        """Return a text field; blank ones are refused unless `empty`."""
         value: str = self._of(name, "a text")
         if not value.strip() and not empty:
             raise self.wrong(name, "is empty")
         return value
 
     def flag(self, name: str) -> bool:
-        """A field that is true or false."""
+        """Return a field that is true or false."""
         value: bool = self._of(name, "true or false")
         return value
 
     def whole(self, name: str) -> int:
-        """A whole number."""
+        """Return a whole number."""
         value = self._of(name, "a whole number")
         if isinstance(value, bool):
             raise self.wrong(name, f"is {value!r}, not a whole number")
         return int(value)
 
     def number(self, name: str) -> float:
-        """A finite number."""
+        """Return a finite number."""
         value = self.get(name, _MISSING)
         number = finite(value)
         if number is None:
@@ -96,36 +97,36 @@ class Row:
         return number
 
     def number_or_none(self, name: str) -> float | None:
-        """A number, or None where the file has none: null, NaN, infinity, or no such field."""
+        """Return a number, or None where the file has none: null, NaN, infinity, or no such field."""
         value = self.get(name)
         if value is None or (isinstance(value, float) and not math.isfinite(value)):
             return None
         return self.number(name)
 
     def key(self, name: str) -> str:
-        """An id, a text also where the file has a number."""
+        """Return an id, a text also where the file has a number."""
         value = self.get(name, _MISSING)
         if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
             raise self.wrong(name, self._said(value, "a text or a whole number"))
         return str(value)
 
     def list(self, name: str, length: int | None = None) -> list[Any]:
-        """A list, of `length` if given."""
+        """Return a list, of `length` if given."""
         value: list[Any] = self._of(name, "a list")
         if length is not None and len(value) != length:
             raise self.wrong(name, f"has {len(value)} entries, not {length}")
         return value
 
     def rows(self, name: str) -> tuple[Row, ...]:
-        """A list of objects."""
+        """Return a list of objects."""
         return tuple(self.nested(one, f"{name}[{place}]") for place, one in enumerate(self.list(name)))
 
     def object(self, name: str) -> Row:
-        """An object."""
+        """Return an object."""
         return Row(self._of(name, "an object"), f"{self.where}{name}.")
 
     def one_of(self, name: str, allowed: tuple[T, ...]) -> T:
-        """One of some values."""
+        """Return one of some values."""
         value = self.get(name, _MISSING)
         for one in allowed:
             if value == one and type(value) is type(one):
@@ -133,7 +134,7 @@ class Row:
         raise self.wrong(name, self._said(value, f"one of {', '.join(map(str, allowed))}"))
 
     def parsed(self, name: str, parse: Callable[[Any], T], value: Any = _MISSING) -> T:
-        """A field (or `value` in it) read by a function that raises `InputError` or `ValueError`."""
+        """Return a field (or `value` in it) read by a function that raises `InputError` or `ValueError`."""
         given = self.get(name, _MISSING) if value is _MISSING else value
         if given is _MISSING:
             raise self.wrong(name, "is missing")
@@ -143,17 +144,17 @@ class Row:
             raise self.wrong(name, f": {error}") from error
 
     def get(self, name: str, default: Any = None) -> Any:
-        """A field as it is."""
+        """Return a field as it is."""
         return self.data.get(name, default)
 
     def nested(self, value: Any, name: str) -> Row:
-        """An object within this one, called `name` in messages."""
+        """Return an object within this one, called `name` in messages."""
         if not isinstance(value, dict):
             raise self.wrong(name, "is not an object")
         return Row(value, f"{self.where}{name}.")
 
     def wrong(self, name: str, problem: str) -> FieldError:
-        """The error that says what is wrong with a field."""
+        """Return the error that says what is wrong with a field."""
         return FieldError(f"{self.where}{name}{'' if problem.startswith(':') else ' '}{problem}")
 
     def _of(self, name: str, kind: str) -> Any:
@@ -166,12 +167,11 @@ class Row:
     def _said(value: Any, kind: str) -> str:
         if value is _MISSING:
             return "is missing"
-        short = json.dumps(value, ensure_ascii=False, default=str)
-        return f"is {short if len(short) <= 40 else short[:37] + '…'}, not {kind}"
+        return f"is {shortened(value)}, not {kind}"
 
 
 def read_lines(path: str | Path, parse: Callable[[Row], T], *, name: str = "id") -> Read[T]:
-    """The rows of a file of JSON lines.
+    """Return the rows of a file of JSON lines.
 
     Args:
         path: the file.
@@ -181,15 +181,21 @@ def read_lines(path: str | Path, parse: Callable[[Row], T], *, name: str = "id")
     Raises:
         InputError: if the file cannot be read at all.
     """
+    return read_rows(path, raw_lines(path), parse, name=name)
+
+
+def read_rows(
+    path: str | Path, entries: Iterable[tuple[int, Any]], parse: Callable[[Row], T], *, name: str
+) -> Read[T]:
+    """Return rows out of the objects of a file, each with its line; a text tells why there is none."""
     rows: list[T] = []
     lines: list[int] = []
     faults: list[Fault] = []
-    for line, value in raw_lines(path):
-        row = value if isinstance(value, str) else Row(value)
+    for line, value in entries:
         try:
-            if isinstance(row, str):
-                raise FieldError(row)
-            rows.append(parse(row))
+            if not isinstance(value, dict):
+                raise FieldError(str(value) or "is not an object")
+            rows.append(parse(Row(value)))
             lines.append(line)
         except FieldError as error:
             faults.append(Fault(str(path), _called(value, name), line, "format", str(error)))
@@ -198,10 +204,10 @@ def read_lines(path: str | Path, parse: Callable[[Row], T], *, name: str = "id")
     return Read(tuple(rows), tuple(lines), tuple(faults))
 
 
-def _called(value: dict[str, Any] | str, name: str) -> str:
-    """A row's id; empty if it has none that could name it."""
+def _called(value: Any, name: str) -> str:
+    """Return a row's id; empty if it has none that could name it."""
     try:
-        return "" if isinstance(value, str) else Row(value).key(name)
+        return Row(value).key(name) if isinstance(value, dict) else ""
     except FieldError:
         return ""
 

@@ -7,7 +7,7 @@ drawn: an interval depends on what was observed and on the seed, not on the orde
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -19,6 +19,8 @@ LEVEL: Final = 0.95
 RESAMPLES: Final = 2000
 SHARE: Final = (0.0, 1.0)
 """The range of a share."""
+NO_INTERVAL: Final = "–"
+"""Stands where a single item or person leaves nothing to resample."""
 # Numbers held at once, so that memory does not grow with the number of resamples.
 _AT_ONCE: Final = 4_000_000
 # Drawing how often each different group comes pays where there are few of them.
@@ -33,15 +35,37 @@ class Interval(NamedTuple):
 
     Attributes:
         value: the estimate.
-        low: lower end.
+        low: lower end; None, as the upper is, where there is no interval (`interval_of`).
         high: upper end.
         n: number of observations.
     """
 
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     n: int
+
+    @property
+    def reach(self) -> Bounds:
+        """The ends, for scales and drawings: the estimate itself where there is no interval."""
+        return (self.value, self.value) if self.low is None or self.high is None else (self.low, self.high)
+
+    def times(self, factor: float) -> Interval:
+        """Return the interval in another unit: of shares in per cent, with a factor of 100."""
+        low, high = (None if end is None else factor * end for end in (self.low, self.high))
+        return Interval(factor * self.value, low, high, self.n)
+
+    def ends(self, write: Callable[[float], str], between: str = ", ") -> str:
+        """Return both ends in words, each as `write` writes it; a dash where there is no interval."""
+        return NO_INTERVAL if self.low is None else between.join(map(write, self.reach))
+
+    def bracketed(self, write: Callable[[float], str] = "{:.2f}".format) -> str:
+        """Return ``0.53 [0.48, 0.58]``; ``0.53 – (n = 1)`` where there is no interval."""
+        return f"{write(self.value)} {self.in_brackets(write)}"
+
+    def in_brackets(self, write: Callable[[float], str] = "{:.2f}".format) -> str:
+        """Return the part of `bracketed` that follows the estimate."""
+        return f"{NO_INTERVAL} (n = 1)" if self.low is None else f"[{self.ends(write)}]"
 
 
 def resampled(columns: Floats, *, seed: int = 0, resamples: int = RESAMPLES) -> Floats:
@@ -60,13 +84,13 @@ def resampled(columns: Floats, *, seed: int = 0, resamples: int = RESAMPLES) -> 
     if not len(columns):
         raise ValueError("there is nothing to resample")
     rows, counts = np.unique(columns, axis=0, return_counts=True)
-    found = [counts[None].astype(float) @ rows]
+    sums = [counts[None].astype(float) @ rows]
     if len(rows) * _ALIKE <= len(columns):
-        found += [block @ rows for block in _multinomial(counts, seed, resamples)]
+        sums += [block @ rows for block in _multinomial(counts, seed, resamples)]
     else:
         every = np.repeat(rows, counts, axis=0)
-        found += [block @ every for block in draws(len(every), seed=seed, resamples=resamples)]
-    return np.vstack(found)
+        sums += [block @ every for block in draws(len(every), seed=seed, resamples=resamples)]
+    return np.vstack(sums)
 
 
 def totals(columns: Floats) -> Floats:
@@ -91,7 +115,8 @@ def interval_of(statistics: Floats, n: int, *, groups: int, bounds: Bounds | Non
 
     Resampling says nothing where all groups are alike, or where there is but one: every resample is the same,
     and 0 of 5 would read [0, 0]. If the statistic has bounds, the interval is then as wide as Wilson's for
-    the share of groups that differ, none of `groups` having been seen: for shares it is Wilson's own.
+    the share of groups that differ, none of `groups` having been seen: for shares it is Wilson's own. A
+    statistic without bounds (a count) has no interval where there is but one group.
 
     Args:
         statistics: of the groups as they are, then of every resample; not a number where it is undefined,
@@ -105,8 +130,11 @@ def interval_of(statistics: Floats, n: int, *, groups: int, bounds: Bounds | Non
         return None
     defined = drawn[np.isfinite(drawn)]
     tail = (1 - LEVEL) / 2
+    bounded = bounds is not None and bounds[0] <= value <= bounds[1]
+    if groups == 1 and not bounded:
+        return Interval(value, None, None, n)
     low, high = np.quantile(defined, [tail, 1 - tail]).tolist() if len(defined) else (value, value)
-    if bounds is not None and bounds[0] <= value <= bounds[1] and np.isclose(low, high, rtol=0, atol=1e-12):
+    if bounds is not None and bounded and np.isclose(low, high, rtol=0, atol=1e-12):
         unseen = wilson_bounds(0, groups)[1]
         low, high = value - unseen * (value - bounds[0]), value + unseen * (bounds[1] - value)
     return Interval(value, low, high, n)
@@ -122,9 +150,9 @@ def wilson_bounds(successes: int, n: int, level: float = LEVEL) -> Bounds:
 
 @lru_cache(maxsize=8)
 def _kept(groups: int, seed: int, resamples: int) -> Floats:
-    found = np.vstack(list(_blocks(groups, seed, resamples)))
-    found.flags.writeable = False
-    return found
+    counts = np.vstack(list(_blocks(groups, seed, resamples)))
+    counts.flags.writeable = False
+    return counts
 
 
 def _blocks(groups: int, seed: int, resamples: int) -> Iterator[Floats]:

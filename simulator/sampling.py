@@ -65,11 +65,11 @@ def balanced(
     groups: dict[Hashable, list[int]] = {}
     for i, item in enumerate(pool):
         groups.setdefault(group(item), []).append(i)
-    shares = equal_shares({name: len(some) for name, some in groups.items()}, count, seed)
+    shares = equal_shares({name: len(members) for name, members in groups.items()}, count, seed)
     picked = [
         i
-        for name, some in groups.items()
-        for i in stratified(some, shares[name], lambda i: strata(pool[i]), derive_seed(seed, repr(name)))
+        for name, members in groups.items()
+        for i in stratified(members, shares[name], lambda i: strata(pool[i]), derive_seed(seed, repr(name)))
     ]
     return tuple(pool[i] for i in sorted(picked))
 
@@ -87,15 +87,15 @@ def equal_shares(sizes: Mapping[K, int], count: int, seed: int) -> dict[K, int]:
 
 
 def _lay_out(
-    some: Sequence[int], keys: Sequence[Sequence[Hashable]], depth: int, random: Random
+    members: Sequence[int], keys: Sequence[Sequence[Hashable]], depth: int, random: Random
 ) -> list[int]:
     groups: dict[Hashable, list[int]] = {}
-    for i in some:
+    for i in members:
         groups.setdefault(keys[i][depth] if depth < len(keys[i]) else None, []).append(i)
-    if depth >= max((len(keys[i]) for i in some), default=0):
-        found = list(some)
-        random.shuffle(found)
-        return found
+    if depth >= max((len(keys[i]) for i in members), default=0):
+        shuffled = list(members)
+        random.shuffle(shuffled)
+        return shuffled
     parts = list(groups.values())
     random.shuffle(parts)
     return [i for part in parts for i in _lay_out(part, keys, depth + 1, random)]

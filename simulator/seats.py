@@ -7,11 +7,12 @@ episode stops there and goes on from the turn log when the person has submitted 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from simulator.errors import SeatError
+from simulator.errors import InputError, SeatError
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Reply:
 
     Attributes:
         text: what it says.
-        move: a structured move where the benchmark has one (ClarQ's provider: which nodes).
+        move: a structured move where the benchmark has one, such as which nodes are given.
         trace: why; goes into the log and is shown to researchers only.
         key: idempotency key of a person's submission.
         seconds: how long the seat took, if it measured that itself (a browser does).
@@ -125,13 +126,45 @@ class ScriptSeat:
         self._answer = script if callable(script) else _reader(tuple(script))
 
     async def reply(self, view: View) -> Reply:
-        """The next line. Stateless: which one it is follows from the dialogue so far.
+        """Return the next line. Stateless: which one it is follows from the dialogue so far.
 
         Raises:
             SeatError: if the lines have run out.
         """
         answer = self._answer(view)
         return Reply(text=answer) if isinstance(answer, str) else answer
+
+
+class AgentSeat:
+    """A user's own class or function, named ``python:module:Agent`` or installed under ``plugin/…``.
+
+    It has a method ``reply(view)``, or is called with the view; either may be asynchronous and returns a
+    text or a `Reply`.
+    """
+
+    kind: Kind = "script"
+
+    def __init__(self, name: str, agent: Any) -> None:
+        answer = getattr(agent, "reply", agent)
+        if not callable(answer):
+            raise InputError(f"{name}: needs a method reply(view), or to be a function of a view")
+        self.name = name
+        self._answer = answer
+
+    async def reply(self, view: View) -> Reply:
+        """Return what it answers.
+
+        Raises:
+            SeatError: if it answers anything but a text or a `Reply`.
+        """
+        answer = self._answer(view)
+        if inspect.isawaitable(answer):
+            answer = await answer
+        if isinstance(answer, str):
+            return Reply(text=answer)
+        if not isinstance(answer, Reply):
+            raise SeatError(f"{self.name} answered {type(answer).__name__}, not a text.", view.seat)
+        return answer
 
 
 def _reader(lines: tuple[str | Reply, ...]) -> Callable[[View], str | Reply]:

@@ -6,7 +6,7 @@ from hashlib import blake2b
 
 
 def derive_seed(seed: int, *parts: str | int) -> int:
-    """A seed that depends on `seed` and `parts` alone, the same in every process.
+    """Return a seed that depends on `seed` and `parts` alone, the same in every process.
 
     Returns:
         A whole number from 0 to 2**31 - 1, which every backend's ``seed`` parameter accepts.

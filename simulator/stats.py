@@ -58,12 +58,12 @@ def bootstrap_mean(
         ValueError: if there are no values or the lengths differ.
     """
     clusters = range(len(values)) if items is None else items
-    found = cluster_bootstrap(values, clusters, bounds=bounds, seed=seed, resamples=resamples)
-    return found._replace(n=len(set(clusters)))
+    mean = cluster_bootstrap(values, clusters, bounds=bounds, seed=seed, resamples=resamples)
+    return mean._replace(n=len(set(clusters)))
 
 
 def share(holds: Sequence[bool], items: Sequence[Hashable] | None = None, *, seed: int = 0) -> Interval:
-    """A share: Wilson's interval where every item was observed once, else `bootstrap_mean` over items.
+    """Return a share: Wilson's interval where every item was observed once, else `bootstrap_mean` over items.
 
     Raises:
         ValueError: if there are no values or the lengths differ.
@@ -100,22 +100,22 @@ def cluster_bootstrap(
     if not len(data) == len(clusters) == len(weight):
         raise ValueError("values, clusters and weights must be of one length")
     index = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters))}
-    of = np.array([index[cluster] for cluster in clusters])
+    places = np.array([index[cluster] for cluster in clusters])
     # Sums are rounded: in one order, they are the same for all orders of rows.
     order = np.lexsort((weight, data))
-    of, data, weight = of[order], data[order], weight[order]
-    top = np.bincount(of, data * weight, len(index))
-    bottom = np.bincount(of, weight, len(index))
+    places, data, weight = places[order], data[order], weight[order]
+    top = np.bincount(places, data * weight, len(index))
+    bottom = np.bincount(places, weight, len(index))
     sums = resampled(np.column_stack([top, bottom]), seed=seed, resamples=resamples)
     means = np.divide(sums[:, 0], sums[:, 1], out=np.full(len(sums), np.nan), where=sums[:, 1] > 0)
-    found = interval_of(means, len(data), groups=int((bottom > 0).sum()), bounds=bounds)
-    if found is None:
+    interval = interval_of(means, len(data), groups=int((bottom > 0).sum()), bounds=bounds)
+    if interval is None:
         raise ValueError("the weights add up to nothing")
-    return found
+    return interval
 
 
 def wilson(successes: int, n: int, *, level: float = LEVEL) -> Interval:
-    """A proportion with Wilson's score interval.
+    """Return a proportion with Wilson's score interval.
 
     Raises:
         ValueError: if `n` is 0 or `successes` is not between 0 and `n`.
@@ -147,11 +147,11 @@ def paired_bootstrap(
     Raises:
         ValueError: if there are no pairs or the lengths differ.
     """
-    one, two = _observations(first), _observations(second)
-    if len(one) != len(two):
+    before, after = _observations(first), _observations(second)
+    if len(before) != len(after):
         raise ValueError("a paired comparison needs two lists of one length")
-    difference: list[float] = (two - one).tolist()
-    shares = bool(((one >= 0) & (one <= 1)).all() and ((two >= 0) & (two <= 1)).all())
+    difference: list[float] = (after - before).tolist()
+    shares = all(((side >= 0) & (side <= 1)).all() for side in (before, after))
     bounds = bounds if shares else None
     return bootstrap_mean(difference, items, bounds=bounds, seed=seed, resamples=resamples)
 
@@ -172,8 +172,8 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool], items: Sequence[Hasha
     if len(first) != len(second) or (items is not None and len(items) != len(first)):
         raise ValueError("a paired test needs two lists of one length")
     changes: dict[Hashable, int] = {}
-    for item, one, two in zip(items or range(len(first)), first, second, strict=True):
-        changes[item] = changes.get(item, 0) + bool(two) - bool(one)
+    for item, before, after in zip(items or range(len(first)), first, second, strict=True):
+        changes[item] = changes.get(item, 0) + bool(after) - bool(before)
     sizes = [abs(change) for change in changes.values() if change]
     # Of all sums of these changes with either sign: at least as far from none as the one observed.
     chances = np.ones(1)

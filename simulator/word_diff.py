@@ -1,4 +1,4 @@
-"""Which words a rewrite adds to a sentence and takes away, for highlighting (AmbiEnt: 3, 4; AmbiK: 11.1).
+"""Which words a rewrite adds to a sentence and takes away, for highlighting.
 
 Words and punctuation marks are compared; the white space behind one goes with it.
 """
@@ -49,7 +49,7 @@ def word_diff(original: str, rewrite: str) -> tuple[Piece, ...]:
 
 
 def _words(text: str) -> tuple[str, list[_Word]]:
-    """The white space that a text begins with, and its words."""
+    """Return the white space that a text begins with, and its words."""
     spans = [found.span() for found in _TOKEN.finditer(text)]
     begins = [begin for begin, _ in spans] + [len(text)]
     words = [_Word(text[a:b], text[b:nxt]) for (a, b), nxt in zip(spans, begins[1:], strict=True)]

@@ -5,14 +5,18 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+from importlib.metadata import EntryPoint, version
 from pkgutil import resolve_name
 
 import pytest
 from typer.testing import CliRunner
 
 import app
+from simulator import catalog
+from simulator.commands.derived import benchmark_commands
+from simulator.commands.files import all_checkers
 from simulator.errors import InputError
-from simulator.registry import CHECKERS, CHECKS, REGISTER, ROOMS
+from simulator.studies.material import builtin_studies, material_of
 
 HEAVY = ("gradio", "langgraph", "matplotlib", "numpy", "openai", "scipy", "torch")
 PLAYING = ("gradio", "langgraph", "torch")
@@ -22,7 +26,7 @@ LIGHT = {
 }
 PLACES = {
     "study": "simulator.studies.command:study_app",
-    "data": "simulator.commands:data_app",
+    "data": "simulator.commands.files:data_app",
     "log": "logs.cli:log_app",
 }
 PROBE = """
@@ -36,6 +40,7 @@ print(sorted(set(sys.modules) & set({heavy!r})), file=sys.stderr)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", LIGHT)
 def test_a_command_imports_only_what_it_needs(line, tmp_path, monkeypatch):
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path))
@@ -44,16 +49,20 @@ def test_a_command_imports_only_what_it_needs(line, tmp_path, monkeypatch):
     assert (done.returncode, done.stderr) == (0, "[]\n")
 
 
-@pytest.mark.parametrize("name", [*app.COMMANDS, *app.GROUPS])
+COMMANDS = {**app.COMMANDS, **benchmark_commands()}
+
+
+@pytest.mark.slow
+@pytest.mark.each("name", [*COMMANDS, *app.GROUPS])
 def test_a_command_says_what_it_is_for(name):
     told = CliRunner().invoke(app.cli, [*name.split(), "--help"], env={"COLUMNS": "200"}, prog_name="askback")
     assert told.exit_code == 0, told.output
     assert f"Usage: askback {name} [OPTIONS]" in told.output
 
 
-@pytest.mark.parametrize("name", app.COMMANDS)
+@pytest.mark.each("name", [name for name in COMMANDS if isinstance(COMMANDS[name].place, str)])
 def test_the_help_that_is_listed_is_that_of_the_command(name):
-    place, listed = app.COMMANDS[name]
+    place, listed = COMMANDS[name]
     assert listed == (inspect.getdoc(resolve_name(place)) or "").splitlines()[0]
 
 
@@ -63,13 +72,30 @@ def test_the_help_that_is_listed_is_that_of_the_group(name):
 
 
 def test_what_benchmarks_bring_is_where_it_is_said_to_be(tmp_path):
-    kinds = [checker().kind for checker in CHECKERS]
+    kinds = [checker.kind for checker in all_checkers()]
     assert len({*kinds}) == len(kinds) == 6
-    for name, register in REGISTER.items():
+    for benchmark in catalog.installed():
+        assert benchmark.register is not None
         with pytest.raises(InputError, match="gone"):
-            register(tmp_path / "gone", name, False)
-    for name, room in ROOMS.items():
-        for study in room.builtin():
-            assert study.benchmark == name
-            assert room.cells(study)
-            CHECKS[name](study)
+            benchmark.register(tmp_path / "gone", benchmark.name, False)
+        for study in builtin_studies(benchmark.name):
+            material = material_of(study)
+            assert material is not None and material.benchmark == benchmark.name
+            material.check()
+
+
+def test_the_version_is_that_of_the_package():
+    told = CliRunner().invoke(app.cli, ["--version"])
+    assert (told.exit_code, told.output) == (0, f"askback {version('askback')}\n")
+
+
+def test_commands_of_a_benchmark_that_cannot_be_imported_say_why(monkeypatch):
+    points = {**catalog._points(catalog.BENCHMARKS)}
+    points["broken"] = EntryPoint("broken", "no_such_package:BENCHMARK", catalog.BENCHMARKS)
+    monkeypatch.setattr(catalog, "_points", lambda group: points)
+    commands = benchmark_commands()
+    assert {"run clarq", "run broken", "report broken", "stats broken"} <= set(commands)
+    for name in ("run broken", "report broken", "stats broken"):
+        assert "no_such_package" in commands[name].help
+        with pytest.raises(InputError, match="No module named 'no_such_package'"):
+            commands[name].place()

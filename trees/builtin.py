@@ -13,7 +13,7 @@ from trees.yaml_tasks import SUFFIXES, scan_yaml_text
 
 @cache
 def load_builtin(language: Language) -> tuple[Task, ...]:
-    """The built-in tasks in `language`, sorted by type, then id.
+    """Return the built-in tasks in `language`, sorted by type, then id.
 
     Raises:
         TaskError: if one of them cannot be read.
@@ -22,7 +22,7 @@ def load_builtin(language: Language) -> tuple[Task, ...]:
 
 
 def scan_builtin(language: Language) -> tuple[Draft, ...]:
-    """The built-in tasks with the lines of their fields, in the order of the files.
+    """Return the built-in tasks with the lines of their fields, in the order of the files.
 
     Raises:
         TaskError: if a file cannot be read.

@@ -42,13 +42,13 @@ class Draft:
     lines: Mapping[str, int] = field(default_factory=dict)
 
     def where(self, place: str = "") -> int:
-        """The line of a field, else of the nearest thing around it."""
+        """Return the line of a field, else of the nearest thing around it."""
         while place and place not in self.lines:
             place = place.rpartition(".")[0]
         return self.lines[place] if place else self.line
 
     def task(self) -> Task:
-        """The task.
+        """Return the task.
 
         Raises:
             TaskError: if the type does not exist or the indices do not make a tree.
@@ -77,7 +77,7 @@ class Scan:
     faults: tuple[Fault, ...] = ()
 
     def tasks(self) -> tuple[Task, ...]:
-        """The tasks.
+        """Return the tasks.
 
         Raises:
             TaskError: if something could not be read, or is not a tree.
@@ -88,7 +88,7 @@ class Scan:
 
 
 def draft_of(task: Task) -> Draft:
-    """A finished task as a draft, for the checks."""
+    """Return a finished task as a draft, for the checks."""
     return Draft(
         id=task.id,
         type=task.type,

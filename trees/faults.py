@@ -32,6 +32,14 @@ class Fault:
         return f"{_place(self.file, self.line, self.task)}{self.message} [{self.code}]"
 
 
+def fault_text(fault: Fault | str) -> str:
+    """Return file, line, row and message of a fault."""
+    if isinstance(fault, str):
+        return fault
+    where = f"{fault.file}:{fault.line}" if fault.line else fault.file
+    return f"{where}: {f'row {fault.task}: ' if fault.task else ''}{fault.message}"
+
+
 class TaskError(Exception):
     """A task file cannot be read; the message names file, line and task.
 
@@ -48,7 +56,7 @@ class TaskError(Exception):
 
 
 def task_error(faults: tuple[Fault, ...]) -> TaskError:
-    """The error for a file with `faults`: the first one, and how many more there are."""
+    """Return the error for a file with `faults`: the first one, and how many more there are."""
     first = faults[0]
     more = f" (and {len(faults) - 1} more: run `askback check` on it)" if len(faults) > 1 else ""
     return TaskError(first.file, first.task, first.line, first.message + more)

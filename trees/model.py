@@ -1,4 +1,4 @@
-"""The response tree of ClarQ-LLM (paper III-B, Fig. 3) and the walk through it.
+"""Response trees (paper III-B, Fig. 3) and the walk through them.
 
 A **task** is what a seeker is told (role, task, items, skills, scenes) together with the **tree** of
 responses that only the provider knows. Everything here is immutable: a walk moves on by returning a
@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 Language = Literal["en", "zh"]
 OPENING = "0"
@@ -126,7 +128,7 @@ class Frontier:
         return self.opened and len(self.given) == len(self.tree.nodes)
 
     def open(self) -> Frontier:
-        """The frontier after the opening response.
+        """Return the frontier after the opening response.
 
         Raises:
             ValueError: if the opening has been given already.
@@ -136,7 +138,7 @@ class Frontier:
         return Frontier(self.tree, True, self.given)
 
     def give(self, indices: Iterable[str]) -> Frontier:
-        """The frontier after one reply that gives `indices`, all of which must be available now.
+        """Return the frontier after one reply that gives `indices`, all of which must be available now.
 
         Children freed by this reply are available in the next one only (paper VI-H).
 
@@ -164,7 +166,7 @@ class Background:
 
 @dataclass(frozen=True)
 class Task:
-    """One item of ClarQ-LLM in one language.
+    """One item in one language.
 
     Attributes:
         id: unique within its data set and language, the same in both languages (``"1.0"`` for
@@ -183,4 +185,4 @@ class Task:
     background: Background
     tree: Tree
     prompt: str | None = None
-    source: str = field(default="", compare=False)
+    source: Annotated[str, Field(exclude=True)] = field(default="", compare=False)

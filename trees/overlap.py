@@ -43,7 +43,7 @@ _COMMON_CHARACTERS = frozenset(
 
 @lru_cache(maxsize=8192)
 def content_words(text: str, language: Language) -> frozenset[str]:
-    """The words that carry what `text` says."""
+    """Return the words that carry what `text` says."""
     lower = text.lower()
     words = {_stem(word) for word in _WORD.findall(lower) if word not in _ENGLISH_COMMON}
     if language == "zh":

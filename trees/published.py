@@ -1,4 +1,4 @@
-"""Reader and writer of the published ClarQ-LLM files (spec section 2).
+"""Reader and writer of published task files (spec section 2).
 
 A file ``<n>._<Type_Name>.json`` holds the tasks of type ``n`` in one language: a list whose first half
 are the tasks and whose second half are objects that pair with them (placeholders; in older files a second
@@ -85,7 +85,7 @@ class PublishedFile:
 
 
 def file_name(type: int) -> str:
-    """The published name of the file of a task type."""
+    """Return the published name of the file of a task type."""
     return f"{type}._{task_type(type).en.replace(' ', '_')}.json"
 
 
@@ -151,7 +151,7 @@ def write_published(
 
 
 def dumps_published(tasks: Sequence[Task], records: Sequence[Mapping[str, Any]] = ()) -> str:
-    """The text that `write_published` writes."""
+    """Return the text that `write_published` writes."""
     if records and len(records) != 2 * len(tasks):
         raise ValueError(f"{len(tasks)} tasks need {2 * len(tasks)} records, not {len(records)}")
     olds = records[: len(tasks)] if records else [None] * len(tasks)
@@ -199,7 +199,7 @@ def _folder_language(path: Path) -> Language | None:
 
 
 def _entries(text: str) -> Iterator[tuple[int, Any]]:
-    """The objects of a JSON list, each with the line it begins in."""
+    """Yield the objects of a JSON list, each with the line it begins in."""
     entries = json.loads(text)
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ValueError("a published file is a list of objects")

@@ -14,12 +14,12 @@ from trees.yaml_tasks import SUFFIXES, scan_yaml
 
 
 def is_task_file(path: Path) -> bool:
-    """Whether the name is that of a task file: ours (YAML) or a published one."""
+    """Return True if the name is that of a task file: ours (YAML) or a published one."""
     return path.suffix.lower() in SUFFIXES or FILE_NAME.fullmatch(path.name) is not None
 
 
 def find_task_files(path: str | Path) -> tuple[Path, ...]:
-    """The task files in a folder and the folders in it, sorted; hidden ones are left out.
+    """Return the task files in a folder and the folders in it, sorted; hidden ones are left out.
 
     A file is returned as it is, whatever its name.
     """
@@ -56,7 +56,7 @@ def scan(paths: Iterable[str | Path], language: Language | None = None) -> Scan:
 
 
 def load_tasks(path: str | Path) -> tuple[Task, ...]:
-    """All tasks in a file or folder, both languages, sorted by language, type and id.
+    """Return all tasks in a file or folder, both languages, sorted by language, type and id.
 
     Raises:
         TaskError: names file, line, task and what is wrong.

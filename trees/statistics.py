@@ -36,24 +36,24 @@ PUBLISHED = Statistics(
 
 
 def statistics(tasks: Iterable[Task]) -> Statistics:
-    """The statistics of `tasks`."""
+    """Return the statistics of `tasks`."""
     trees = [task.tree for task in tasks]
     uncertainties = Counter(tree.uncertainties for tree in trees)
     depth = Counter(tree.depth for tree in trees)
     return Statistics(len(trees), dict(sorted(uncertainties.items())), dict(sorted(depth.items())))
 
 
-def differences(found: Statistics, expected: Statistics = PUBLISHED) -> tuple[str, ...]:
-    """What differs from what is expected, a phrase each; empty if nothing does."""
-    return tuple(_differences(found, expected))
+def differences(statistics: Statistics, expected: Statistics = PUBLISHED) -> tuple[str, ...]:
+    """Return what differs from what is expected, a phrase each; empty if nothing does."""
+    return tuple(_differences(statistics, expected))
 
 
-def _differences(found: Statistics, expected: Statistics) -> Iterator[str]:
-    if found.tasks != expected.tasks:
-        yield f"{found.tasks} tasks instead of {expected.tasks}"
+def _differences(statistics: Statistics, expected: Statistics) -> Iterator[str]:
+    if statistics.tasks != expected.tasks:
+        yield f"{statistics.tasks} tasks instead of {expected.tasks}"
     for what, here, there in (
-        ("uncertainties", found.uncertainties, expected.uncertainties),
-        ("depth", found.depth, expected.depth),
+        ("uncertainties", statistics.uncertainties, expected.uncertainties),
+        ("depth", statistics.depth, expected.depth),
     ):
         for value in sorted(here.keys() | there.keys()):
             if here.get(value, 0) != there.get(value, 0):

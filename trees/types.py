@@ -1,4 +1,4 @@
-"""The 31 task types of ClarQ-LLM (paper Table I) and which of them are test and development set."""
+"""The 31 task types (paper Table I) and which of them are test and development set."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TaskType:
         return "test" if self.number <= LAST_TEST_TYPE else "development"
 
     def name(self, language: Language) -> str:
-        """The name in `language`."""
+        """Return the name in `language`."""
         return self.zh if language == "zh" else self.en
 
 
@@ -80,7 +80,7 @@ _BY_SLUG = {task_type.slug: task_type for task_type in TASK_TYPES}
 
 
 def task_type(which: int | str) -> TaskType:
-    """The task type with this number, slug or English name.
+    """Return the task type with this number, slug or English name.
 
     Raises:
         ValueError: if there is none.

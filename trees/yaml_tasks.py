@@ -115,7 +115,7 @@ def scan_yaml_text(text: str, source: str = "") -> Scan:
 
 
 def dumps_yaml(task: Task) -> str:
-    """A task as a YAML document."""
+    """Return a task as a YAML document."""
     background = task.background
     document: dict[str, Any] = {
         "id": task.id,
@@ -189,7 +189,7 @@ def _draft(model: _TaskModel, lines: Mapping[str, int], source: str) -> Draft:
 
 
 def _plain(node: yaml.Node, place: str, lines: dict[str, int], faults: list[Fault], source: str) -> Any:
-    """The node's value with scalars as written; notes the line of every place, and doubled keys."""
+    """Return the node's value with scalars as written; notes the line of every place, and doubled keys."""
     lines.setdefault(place, node.start_mark.line + 1)
     if place.count(".") > _DEEPEST:
         return "…"

@@ -87,7 +87,7 @@ class Actions:
         return ("/", PLAY, STUDY, *(room.link.path for room in self.rooms.values()))
 
     async def page(self, call: Mapping[str, Any]) -> Answer:
-        """The page at the call's path: the dialogue that its token belongs to, or home."""
+        """Return the page at the call's path: the dialogue that its token belongs to, or home."""
         asked = PageCall.model_validate(call)
         entry = next((room for room in self.rooms.values() if room.link.path == asked.path), None)
         try:
@@ -175,7 +175,7 @@ class Actions:
         return {"html": entered} if isinstance(entered, str) else {"go": address(self.signer.sign(entered))}
 
     def _holder(self, study_id: str) -> StudyRoom | None:
-        """The room that holds a study."""
+        """Return the room that holds a study."""
         held = (room for room in self.rooms.values() if isinstance(room, StudyRoom))
         return next((room for room in held if any(card.id == study_id for card in room.studies())), None)
 
@@ -224,7 +224,7 @@ class Actions:
         return {"accepted": True}
 
     async def state(self, token: str) -> Answer:
-        """Where a dialogue stands, for a page that waits.
+        """Return where a dialogue stands, for a page that waits.
 
         Raises:
             TokenError: if the token is not ours.

@@ -35,5 +35,5 @@ class PageCall(Call):
 
 
 def address(token: str) -> str:
-    """The address of the page of the seat that `token` is for."""
+    """Return the address of the page of the seat that `token` is for."""
     return f"{PLAY}?{urlencode({'t': token})}"

@@ -16,7 +16,7 @@ from rich.console import Console
 from logs import LogReader, LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
-from simulator import studies
+from simulator import catalog, studies
 from simulator.ambibench.rows import BENCHMARK as AMBIBENCH
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.ambient.rows import BENCHMARK as AMBIENT
@@ -29,9 +29,8 @@ from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.home import home, require_writable
 from simulator.models import ModelOptions, Needs
 from simulator.models.load import bare_name
-from simulator.registry import ROOMS
 from simulator.runner.build import Models
-from simulator.runner.command import model_options
+from simulator.runner.model_options import model_options
 from simulator.runner.options import BaseUrlOption, TimeoutOption
 from simulator.studies.opposite import joined, missing_models, needs_opposite
 from simulator.studies.withdrawal import erase_regularly
@@ -121,14 +120,16 @@ def _require_models(opponents: Sequence[str], held: Sequence[studies.Study], opt
 
 
 def held_studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:
-    """The studies in `files` by benchmark, all of which are named; nothing if there are no files.
+    """Return the studies in `files` by benchmark, all of which are named; nothing if there are no files.
 
     Raises:
         InputError: if a file is wrong, or its benchmark holds no studies.
     """
     if not files:
         return {}
-    held: dict[str, list[studies.Study]] = {benchmark: [] for benchmark in ROOMS}
+    held: dict[str, list[studies.Study]] = {
+        benchmark.name: [] for benchmark in catalog.installed() if benchmark.studies is not None
+    }
     for file in files:
         study = studies.read_study(file)
         if study.benchmark not in held:

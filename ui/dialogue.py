@@ -36,7 +36,7 @@ class Table(Protocol):
     """The sessions that a dialogue belongs to."""
 
     async def view(self, episode_id: str, seat: str) -> Any:
-        """What a person in `seat` may see now."""
+        """Return what a person in `seat` may see now."""
         ...
 
     async def submit(self, episode_id: str, seat: str, reply: Reply, *, number: int | None = None) -> Any:
@@ -72,7 +72,7 @@ async def take(
 
 
 def state_of(view: Any) -> Answer:
-    """Where a dialogue stands, for a page that waits."""
+    """Return where a dialogue stands, for a page that waits."""
     return {
         "number": view.number,
         "my_turn": view.my_turn,

@@ -30,7 +30,7 @@ class Strings:
         self.texts = texts
 
     def __call__(self, name: str, **fields: object) -> str:
-        """The text called `name`, its fields filled in.
+        """Return the text called `name`, its fields filled in.
 
         Raises:
             KeyError: if there is no such text, or it has a field that is not given.
@@ -39,17 +39,17 @@ class Strings:
         return text.format(**fields) if fields else text
 
     def get(self, name: str, default: str, **fields: object) -> str:
-        """The text called `name`, or `default` if there is none (for names that data brings along)."""
+        """Return the text called `name`, or `default` if there is none (for names that data brings along)."""
         return self(name, **fields) if name in self.texts else default
 
     def under(self, prefix: str) -> dict[str, str]:
-        """All texts whose names begin with ``prefix.``, by the rest of their names."""
+        """Return all texts whose names begin with ``prefix.``, by the rest of their names."""
         head = f"{prefix}."
         return {name[len(head) :]: text for name, text in self.texts.items() if name.startswith(head)}
 
 
 def strings(language: str) -> Strings:
-    """The texts of `language`; of the default language if there are none in it."""
+    """Return the texts of `language`; of the default language if there are none in it."""
     # Browsers send the name: only names of ours may reach the cache.
     return _read(next((known for known in LANGUAGES if known == language), DEFAULT))
 
@@ -64,7 +64,7 @@ def _read(known: Language) -> Strings:
 
 
 def choose(*wishes: str | None) -> str:
-    """The first wish that is a language we have; the default if none is.
+    """Return the first wish that is a language we have; the default if none is.
 
     A wish is a language tag (``zh``, ``zh-CN``) or an Accept-Language header.
     """

@@ -18,7 +18,7 @@ PERSON = "person"
 
 
 def opposite(seat: str) -> str:
-    """The other seat of the two."""
+    """Return the other seat of the two."""
     return PROVIDER if seat == SEEKER else SEEKER
 
 
@@ -26,11 +26,11 @@ class Sessions(Protocol):
     """Episodes with people in them; see `simulator.clarq.sessions`."""
 
     def catalog(self, language: Language) -> Sequence[CatalogEntry]:
-        """The tasks that can be played in `language`."""
+        """Return the tasks that can be played in `language`."""
         ...
 
     def opponents(self, seat: str) -> Sequence[Opponent]:
-        """Who can sit opposite a person in `seat`."""
+        """Return who can sit opposite a person in `seat`."""
         ...
 
     async def start(
@@ -45,7 +45,7 @@ class Sessions(Protocol):
         ...
 
     async def view(self, episode_id: str, seat: str) -> SeatView:
-        """What a person in `seat` may see now."""
+        """Return what a person in `seat` may see now."""
         ...
 
     async def submit(
@@ -59,5 +59,5 @@ class Sessions(Protocol):
         ...
 
     async def replay(self, episode_id: str, seat: str) -> Replay:
-        """An ended episode with everything that was hidden."""
+        """Return an ended episode with everything that was hidden."""
         ...

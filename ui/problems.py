@@ -8,21 +8,15 @@ from __future__ import annotations
 from pydantic import ValidationError
 
 from simulator.clarq.reasons import recognise
-from simulator.errors import InputError, SeatError
+from simulator.errors import SeatError
 from ui.i18n import Strings
 
 
-class Said(InputError):
-    """An error whose message is in the page's language already."""
-
-
 def problem_text(t: Strings, error: Exception) -> str:
-    """What went wrong, for a person.
+    """Return what went wrong, for a person.
 
     What has no code is told in its own, English, words, and that they are.
     """
-    if isinstance(error, Said):
-        return str(error)
     if isinstance(error, ValidationError):
         return t("app.failed")
     code = getattr(error, "code", "")
@@ -33,7 +27,7 @@ def problem_text(t: Strings, error: Exception) -> str:
 
 
 def trouble_text(t: Strings, warning: str) -> str:
-    """What the seats opposite met with (`simulator.errors.Trouble`); other words as they are."""
+    """Return what the seats opposite met with (`simulator.errors.Trouble`); other words as they are."""
     return t.get(f"problem.{getattr(warning, 'code', '')}", warning)
 
 

@@ -30,7 +30,7 @@ class RoomActions(Protocol):
         ...
 
     async def home(self, frame: Frame) -> str:
-        """The benchmark's entry."""
+        """Return the benchmark's entry."""
         ...
 
     async def start(self, call: Mapping[str, Any]) -> Pass:
@@ -43,7 +43,7 @@ class RoomActions(Protocol):
         ...
 
     async def page(self, frame: Frame, seat: Pass, asked: PageCall) -> str:
-        """The page of an episode as it stands."""
+        """Return the page of an episode as it stands."""
         ...
 
     async def send(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
@@ -60,11 +60,11 @@ class StudyRoom(RoomActions, Protocol):
     """A benchmark that holds studies."""
 
     def studies(self) -> Sequence[StudyCard]:
-        """The studies that there are."""
+        """Return the studies that there are."""
         ...
 
     def welcome(self, frame: Frame, study_id: str) -> str:
-        """The welcome page of a study. Nothing begins there."""
+        """Return the welcome page of a study. Nothing begins there."""
         ...
 
     async def enter(self, frame: Frame, study_id: str, call: Mapping[str, Any]) -> Pass | str:

@@ -37,7 +37,7 @@ Head = Callable[[str], str]
 
 
 def page_language(scope: Scope) -> str:
-    """The language of a page: the query's ``lang``, else the cookie, else what the browser prefers."""
+    """Return the language of a page: the query's ``lang``, else the cookie, else what the browser prefers."""
     headers = Headers(scope=scope)
     query = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("lang", [None])[0]
     morsel = SimpleCookie(headers.get("cookie", "")).get(COOKIE)

@@ -102,7 +102,7 @@ def create_server(
     starts: Starts | None = None,
     log: Path | None = None,
 ) -> FastAPI:
-    """The whole web app.
+    """Return the whole web app.
 
     Args:
         sessions: the dialogues of ClarQ-LLM with people in them.
@@ -176,7 +176,7 @@ async def _not_there(request: Request, error: Exception) -> Response:
 
 
 def page_head(language: str) -> str:
-    """What our pages have in their head beside Gradio's: style, script, icon, description."""
+    """Return what our pages have in their head beside Gradio's: style, script, icon, description."""
     texts = strings(language)
     styles = "\n".join(f'<link rel="stylesheet" href="{_versioned(name)}">' for name in STYLES)
     scripts = "\n".join(f'<script src="{_versioned(name)}"></script>' for name in SCRIPTS)
@@ -212,6 +212,6 @@ def _add_routes(app: FastAPI, actions: Actions) -> None:
 
 
 async def _invitation(study: str, request: Request) -> Response:
-    """A study's link. Mail and chat programs open it, too: it leads to a page and begins nothing."""
+    """Return a study's link. Mail and chat programs open it, too: it leads to a page and begins nothing."""
     given = [(name, value) for name, value in request.query_params.multi_items() if name != "study"]
     return RedirectResponse(f"{STUDY}?{urlencode([('study', study), *given])}")

@@ -28,7 +28,7 @@ MONO = ("ui-monospace", "SF Mono", "Cascadia Mono", "Menlo", "Consolas", "DejaVu
 
 
 def theme() -> Base:
-    """The Gradio theme for every page of the app; it loads no fonts."""
+    """Return the Gradio theme for every page of the app; it loads no fonts."""
     base = Base(
         font=SANS,
         font_mono=MONO,

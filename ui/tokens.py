@@ -59,7 +59,7 @@ class Signer:
         return cls(secret_of(home))
 
     def sign(self, seat: Pass) -> str:
-        """The token for `seat`."""
+        """Return the token for `seat`."""
         fields = [seat.episode_id, seat.seat, int(seat.person_opposite), int(seat.host)]
         # Links that were sent before there was a second benchmark stay good.
         if seat.room != CLARQ or seat.study:
@@ -68,7 +68,7 @@ class Signer:
         return f"{_encode(payload)}.{_encode(self._mac(payload))}"
 
     def read(self, token: str) -> Pass:
-        """What `token` entitles to.
+        """Return what `token` entitles to.
 
         Raises:
             TokenError: if it is not a token that this server signed.

@@ -45,7 +45,7 @@ _REQUEST_KEY = Column(
 
 
 def render() -> str:
-    """The whole document."""
+    """Return the whole document."""
     tables = [_table(table) for table in TABLES.values()]
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         apply_migrations(connection)

@@ -23,7 +23,7 @@ class Answer(NamedTuple):
 
 
 def read_answer(text: str, *, lower: bool) -> Answer:
-    """The label that `text` gives, white space, quotes and one final full stop left out.
+    """Return the label that `text` gives, white space, quotes and one final full stop left out.
 
     Args:
         text: as it was written.

@@ -8,12 +8,11 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from random import Random
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, Self
+
+from pydantic import Field, model_validator
 
 from simulator.ambibench.features import FEATURES, FORMATS, VALUES, Feature, Format, Kind, value_code
 from simulator.ambibench.generation import draw_instruction, draw_multiple
@@ -23,11 +22,12 @@ from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.rows import BENCHMARK
 from simulator.errors import InputError
 from simulator.seeds import derive_seed
-from simulator.studies import Cell, Study, cell_name, find_studies, parse_cell, quota_of, read_study
+from simulator.studies import Cell, cell_name, parse_cell
+from simulator.studies.material import StudyMaterial
+from simulator.studies.settings import StudySettings
 from trees import Language
 
 Played = Literal["instruction", "multiple", "wug"]
-STUDIES: Final = Path(__file__).parent / "studies"
 _KINDS: Final[Mapping[Played, tuple[Kind, ...]]] = {
     "instruction": ("uninformative", "informative", "wug"),
     "multiple": ("uninformative", "informative"),
@@ -35,112 +35,83 @@ _KINDS: Final[Mapping[Played, tuple[Kind, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(StudySettings):
     """What AmbiBench reads in a study file's ``settings``.
 
     Attributes:
         setting: ``instruction`` (4.2), ``multiple`` (4.3) or ``wug``.
         kind: how much the instruction tells.
         location_word: see `instructions.instruction`.
-        show_result: whether participants see in the end how they did.
-        languages: of the pages; the benchmark's own text is English.
     """
 
     setting: Played
-    kind: Kind = "uninformative"
+    kind: Kind = Field(default_factory=lambda read: _KINDS[read["setting"]][0])
     location_word: LocationWord = "setting"
-    show_result: bool = False
-    languages: tuple[Language, ...] = ("en",)
 
-    @classmethod
-    def read(cls, study: Study) -> Settings:
-        """Out of a study file.
+    @model_validator(mode="after")
+    def _fitting(self) -> Self:
+        if self.kind not in (kinds := _KINDS[self.setting]):
+            raise ValueError(f"kind is {self.kind!r}; it must be one of {', '.join(kinds)}")
+        return self
+
+
+class PatternStudy(StudyMaterial[Settings]):
+    """People who find the pattern: each sees a prompt of one salient feature, format and polarity."""
+
+    benchmark = BENCHMARK
+    seats = (PARTICIPANT,)
+    reads = Settings
+
+    @property
+    def task(self) -> str:
+        """The setting."""
+        return self.settings.setting
+
+    @property
+    def cells(self) -> Sequence[Cell]:
+        """The cells that the study names, else every feature, format and polarity.
 
         Raises:
-            InputError: names the study, the field and what it can be.
+            InputError: if a condition is none.
         """
-        given = dict(study.settings)
-        where = f"study {study.id!r}, settings"
-        if unknown := sorted(given.keys() - set(cls.__slots__)):
-            raise InputError(f"{where}: unknown key {unknown[0]!r}; known: {', '.join(cls.__slots__)}")
-        if "setting" not in given:
-            raise InputError(f"{where}: setting is missing; it is one of {', '.join(get_args(Played))}")
-        _require(where, "setting", given["setting"], get_args(Played))
-        setting: Played = given["setting"]  # type: ignore[assignment]
-        kinds = _KINDS[setting]
-        given.setdefault("kind", kinds[0])
-        _require(where, "kind", given["kind"], kinds)
-        _require(where, "location_word", given.get("location_word", "setting"), get_args(LocationWord))
-        _require(where, "show_result", given.get("show_result", False), (True, False))
-        languages = given.get("languages", [study.language])
-        for language in languages if isinstance(languages, list) and languages else [languages]:
-            _require(where, "languages", language, get_args(Language))
-        fields: dict[str, Any] = {**given, "languages": tuple(languages)}  # type: ignore[arg-type]
-        return cls(**fields)
-
-
-def _require(where: str, field: str, value: object, allowed: tuple[object, ...]) -> None:
-    if value not in allowed:
-        raise InputError(f"{where}: {field} is {value!r}; it must be one of {', '.join(map(str, allowed))}")
-
-
-@cache
-def builtin_studies() -> tuple[Study, ...]:
-    """The paper's three studies (studies/*.yaml)."""
-    return tuple(read_study(path) for path in find_studies(STUDIES))
-
-
-def cells(study: Study) -> tuple[Cell, ...]:
-    """The cells of a study: those it names, else every feature, format and polarity.
-
-    Raises:
-        InputError: if the study is not one of AmbiBench's, or a condition is none.
-    """
-    if study.benchmark != BENCHMARK or study.seat != PARTICIPANT:
-        raise InputError(
-            f"study {study.id!r}: benchmark and seat must be {BENCHMARK} and {PARTICIPANT}, "
-            f"not {study.benchmark} and {study.seat}"
+        named = tuple(map(parse_cell, self.study.conditions))
+        for cell in named:
+            self._parts(cell)
+        return named or tuple(
+            (feature, form, value) for feature in FEATURES for form in FORMATS for value in VALUES[feature]
         )
-    if study.conditions:
-        found = tuple(map(parse_cell, study.conditions))
-        for cell in found:
-            _task(study, cell)
-        return found
-    return tuple(
-        (feature, form, value) for feature in FEATURES for form in FORMATS for value in VALUES[feature]
-    )
 
+    def item(self, cell: Cell, seed: int, language: Language = "en") -> Prompt:
+        """Return the prompt of a place; what the cell leaves open (format, polarity) is drawn, too.
 
-def check_study(study: Study) -> None:
-    """Make sure that AmbiBench can hold a study: its settings, its conditions, its numbers of people.
+        Raises:
+            InputError: if the cell names no task.
+        """
+        feature, form, x_is = self._parts(cell)
+        return drawn_prompt(
+            seed,
+            self.settings.setting,
+            self.settings.kind,
+            feature,
+            form if form is not None else Random(derive_seed(seed, "format")).choice(FORMATS),
+            x_is=x_is,
+            location_word=self.settings.location_word,
+            name=f"{self.study.id}-{seed}",
+        )
 
-    Raises:
-        InputError: names the study and what is wrong.
-    """
-    Settings.read(study)
-    quota_of(study, cells(study))
-
-
-def assigned_prompt(study: Study, cell: Cell, seed: int) -> Prompt:
-    """The prompt of a place; what the cell leaves open (format, polarity) is drawn, too.
-
-    Raises:
-        InputError: if the cell names no task.
-    """
-    settings = Settings.read(study)
-    feature, shape, x_is = _task(study, cell)
-    form: Format = shape if shape is not None else Random(derive_seed(seed, "format")).choice(FORMATS)
-    return drawn_prompt(
-        seed,
-        settings.setting,
-        settings.kind,
-        feature,
-        form,
-        x_is=x_is,
-        location_word=settings.location_word,
-        name=f"{study.id}-{seed}",
-    )
+    def _parts(self, cell: Cell) -> tuple[Feature, Format | None, bool | None]:
+        """Salient feature, format and polarity of a cell; None for what it leaves open."""
+        name, form, value = (*cell, None, None)[:3]
+        feature = next((known for known in FEATURES if known == name), None)
+        shape = next((known for known in FORMATS if known == form), None)
+        wrong = len(cell) > 3 or (form and not shape) or feature is None
+        if wrong or feature is None or (value and value not in VALUES[feature]):
+            raise InputError(
+                f"study {self.study.id!r}: there is no condition {cell_name(cell)!r}; write a feature "
+                f"({', '.join(FEATURES)}), and after it if wanted a format and the value labelled X, "
+                "such as subject/arrow/human"
+            )
+        return feature, shape, value_code(feature, value) if value else None
 
 
 def drawn_prompt(
@@ -154,7 +125,7 @@ def drawn_prompt(
     location_word: LocationWord = "setting",
     name: str = "",
 ) -> Prompt:
-    """One prompt of a setting that people play.
+    """Return one prompt of a setting that people play.
 
     Raises:
         InputError: if the setting is not played with that kind of instruction.
@@ -165,18 +136,3 @@ def drawn_prompt(
         )
     draw = draw_instruction if setting == "instruction" else draw_multiple
     return draw(seed, feature, form, kind, x_is=x_is, location_word=location_word, name=name)
-
-
-def _task(study: Study, cell: Cell) -> tuple[Feature, Format | None, bool | None]:
-    """Salient feature, format and polarity of a cell; None for what it leaves open."""
-    name, form, value = (*cell, None, None)[:3]
-    feature = next((one for one in FEATURES if one == name), None)
-    shape = next((one for one in FORMATS if one == form), None)
-    wrong = len(cell) > 3 or (form and not shape) or feature is None
-    if wrong or feature is None or (value and value not in VALUES[feature]):
-        raise InputError(
-            f"study {study.id!r}: there is no condition {cell_name(cell)!r}; write a feature "
-            f"({', '.join(FEATURES)}), and after it if wanted a format and the value labelled X, "
-            "such as subject/arrow/human"
-        )
-    return feature, shape, value_code(feature, value) if value else None

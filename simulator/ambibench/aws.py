@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, model_serializer
 
 from simulator.ambibench.features import table
 from simulator.errors import InputError
+from simulator.fields import Flag, Key, Whole
 
 Category = Literal["same", "other", "invalid"]
 REGION: Final = "ap-northeast-1"
@@ -26,6 +28,21 @@ _DIRECTIONS: Final = "central|north|northeast|northwest|south|southeast|southwes
 _REGION: Final = re.compile(rf"[a-z]{{2}}(-(gov|iso[a-z]?))?-({_DIRECTIONS})-[1-9][0-9]*")
 
 
+def _full_name(name: str) -> str:
+    if not name or name != " ".join(name.split()):
+        raise ValueError(f"is {name!r}, not a full name")
+    return name
+
+
+def _known_origin(origin: str) -> str:
+    if origin not in origins():
+        raise ValueError(f"is {origin!r}; it must be one of {', '.join(origins())}")
+    return origin
+
+
+FullName = Annotated[str, AfterValidator(_full_name)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwsPrompt:
     """Examples with Japanese names, all in one region, and a name to make a bucket for.
@@ -39,12 +56,13 @@ class AwsPrompt:
         seed: what the examples were drawn from.
     """
 
-    id: str
-    examples: tuple[str, ...]
-    query: str
-    origin: str
-    followup: bool
-    seed: int
+    id: Key
+    setting: Literal["aws"] = "aws"
+    examples: Annotated[tuple[FullName, ...], Field(min_length=1)]
+    query: FullName
+    origin: Annotated[str, AfterValidator(_known_origin)]
+    followup: Flag
+    seed: Whole
 
     @property
     def text(self) -> str:
@@ -55,34 +73,38 @@ class AwsPrompt:
             lines += [_INPUT.format(name=name), _OUTPUT.format(bucket=bucket, region=REGION)]
         return "\n".join([*lines, _INPUT.format(name=self.query), "Output:"])
 
+    @model_serializer(mode="wrap")
+    def _with_text(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {**write(self), "prompt": self.text}
+
 
 @cache
 def names(origin: str) -> tuple[str, ...]:
-    """The ten names of an origin."""
+    """Return the ten names of an origin."""
     return tuple(table("names")[origin])
 
 
 def origins() -> tuple[str, ...]:
-    """Those that are tested, and the control."""
+    """Return those that are tested, and the control."""
     return (*(origin for origin in table("names") if origin != CONTROL), CONTROL)
 
 
 def classify(output: str) -> Category:
-    """What became of the region in a model's `output` (its first line that is not empty counts)."""
+    """Return what became of the region in a model's `output` (its first line that is not empty counts)."""
     line = next((" ".join(each.split()) for each in output.splitlines() if each.strip()), "")
-    found = _COMMAND.fullmatch(line)
-    if found is None or not _REGION.fullmatch(found["region"]):
+    match = _COMMAND.fullmatch(line)
+    if match is None or not _REGION.fullmatch(match["region"]):
         return "invalid"
-    return "same" if found["region"] == REGION else "other"
+    return "same" if match["region"] == REGION else "other"
 
 
 def is_aws_text(text: str) -> bool:
-    """Whether `text` begins as these prompts do."""
+    """Return True if `text` begins as these prompts do."""
     return text.startswith(f"{_TASK}\n")
 
 
 def aws_from_text(text: str, id: str) -> AwsPrompt:
-    """The prompt that `text` is; its seed is not known and 0.
+    """Return the prompt that `text` is; its seed is not known and 0.
 
     Raises:
         InputError: if it is none; names the first line that differs, or the name that nobody knows.
@@ -106,52 +128,3 @@ def aws_from_text(text: str, id: str) -> AwsPrompt:
         number, (due, line) = next((n, both) for n, both in enumerate(pairs, start=1) if both[0] != both[1])
         raise InputError(f"line {number} of the text: {line!r}; it must be {due!r}")
     return prompt
-
-
-def aws_record(prompt: AwsPrompt) -> dict[str, Any]:
-    """The prompt as a JSON object."""
-    return {
-        "id": prompt.id,
-        "setting": "aws",
-        "seed": prompt.seed,
-        "examples": list(prompt.examples),
-        "query": prompt.query,
-        "origin": prompt.origin,
-        "followup": prompt.followup,
-        "prompt": prompt.text,
-    }
-
-
-def read_aws(record: Mapping[str, Any]) -> AwsPrompt:
-    """The prompt out of `aws_record`.
-
-    Raises:
-        KeyError: if a field is missing.
-        ValueError: if a field is wrong; names it.
-    """
-    examples, followup, seed = record["examples"], record["followup"], record["seed"]
-    if not isinstance(examples, list) or not examples or not all(map(_is_name, examples)):
-        raise ValueError("examples must be a list of full names, and not empty")
-    if not isinstance(followup, bool):
-        raise ValueError(f"followup must be true or false, not {followup!r}")
-    if type(seed) is not int:
-        raise ValueError(f"seed must be a whole number, not {seed!r}")
-    if not _is_name(record["query"]):
-        raise ValueError(f"query must be a full name, not {record['query']!r}")
-    if record["origin"] not in origins():
-        raise ValueError(f"origin is {record['origin']!r}; it must be one of {', '.join(origins())}")
-    prompt = AwsPrompt(
-        id=str(record["id"]),
-        examples=tuple(examples),
-        query=record["query"],
-        origin=record["origin"],
-        followup=followup,
-        seed=seed,
-    )
-    if "prompt" in record and record["prompt"] != prompt.text:
-        raise ValueError("prompt is not what examples and query give")
-    return prompt
-
-
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and value != "" and value == " ".join(value.split())

@@ -48,7 +48,7 @@ class Check:
 
 
 def rule(group: str, what: str, n: int, broken: int) -> Check:
-    """A rule that no observation may break."""
+    """Return a rule that no observation may break."""
     return Check(group, what, n, f"{broken} broken", "", "rule", float(broken == 0))
 
 
@@ -75,19 +75,19 @@ def uniform(group: str, what: str, counts: npt.ArrayLike) -> Iterator[Check]:
         yield Check(group, what, n, spread, f"{1 / len(seen):.3g}", f"χ² ({len(seen) - 1})", p)
 
 
-def independent(group: str, what: str, one: Numbers, two: Numbers) -> Iterator[Check]:
+def independent(group: str, what: str, numbers: Numbers, two: Numbers) -> Iterator[Check]:
     """Whether two values are independent; nothing if there is too little to tell."""
-    if not len(one):
+    if not len(numbers):
         return
-    counts = np.zeros((int(one.max()) + 1, int(two.max()) + 1))
-    np.add.at(counts, (one, two), 1)
+    counts = np.zeros((int(numbers.max()) + 1, int(two.max()) + 1))
+    np.add.at(counts, (numbers, two), 1)
     counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
-    if min(counts.shape) < 2 or len(one) < _PER_CELL * counts.size:
+    if min(counts.shape) < 2 or len(numbers) < _PER_CELL * counts.size:
         return
     found = scipy.stats.chi2_contingency(counts, correction=False)
-    cramer = float(np.sqrt(found.statistic / len(one) / (min(counts.shape) - 1)))
+    cramer = float(np.sqrt(found.statistic / len(numbers) / (min(counts.shape) - 1)))
     test = f"χ² ({found.dof})"
-    yield Check(group, what, len(one), f"V {cramer:.3f}", "", test, float(found.pvalue))
+    yield Check(group, what, len(numbers), f"V {cramer:.3f}", "", test, float(found.pvalue))
 
 
 def designs(prompts: Sequence[Prompt], *, whole: bool) -> Iterator[Check]:
@@ -97,18 +97,18 @@ def designs(prompts: Sequence[Prompt], *, whole: bool) -> Iterator[Check]:
         prompts: all of them.
         whole: whether every pair and format must be there; otherwise those that are there count.
     """
-    pairs, formats = Counter(one.pair for one in prompts), Counter(one.format for one in prompts)
+    pairs, formats = Counter(prompt.pair for prompt in prompts), Counter(prompt.format for prompt in prompts)
     for name, counts in (
         ("pairs", [pairs[one] for one in PAIR_NAMES]),
         ("formats", [formats[one] for one in FORMATS]),
     ):
         yield from uniform("design", name, counts if whole else [count for count in counts if count])
     for pair in PAIR_NAMES:
-        salient = [one.salient == PAIRS[pair][0] for one in prompts if one.pair == pair]
+        salient = [prompt.salient == PAIRS[pair][0] for prompt in prompts if prompt.pair == pair]
         if salient and (whole or len(set(salient)) > 1):
             yield from coin("design", f"{PAIRS[pair][0]} is salient, not {PAIRS[pair][1]}", salient)
         for feature in PAIRS[pair]:
-            polarity = [one.x_is for one in prompts if one.salient == feature]
+            polarity = [prompt.x_is for prompt in prompts if prompt.salient == feature]
             value = lists_of(pair, PAIRS[pair].index(feature))[0]
             yield from coin("polarity", f"{feature}: {value} is X", polarity)
 
@@ -161,7 +161,7 @@ def groups(prompts: Sequence[Prompt], all_examples: Examples, chosen: Numbers) -
 def controls(prompts: Sequence[Prompt], all_examples: Examples, chosen: Numbers) -> Iterator[Check]:
     """Control prompts: the salient feature varies, the other is held (spec 5.3); arguments as for `coins`."""
     every = all_examples.where(np.isin(all_examples.prompt, chosen))
-    first = np.array([one.salient == PAIRS[one.pair][0] for one in prompts])[every.prompt]
+    first = np.array([prompt.salient == PAIRS[prompt.pair][0] for prompt in prompts])[every.prompt]
     salient, other = np.where(first, every.a, every.b), np.where(first, every.b, every.a)
     sizes = np.bincount(every.prompt, minlength=len(prompts))
     trues = np.bincount(every.prompt, other, minlength=len(prompts))
@@ -175,7 +175,7 @@ def controls(prompts: Sequence[Prompt], all_examples: Examples, chosen: Numbers)
 
 
 def words(examples: Examples) -> Iterator[Check]:
-    """Which words of their lists stand together."""
+    """Yield which words of their lists stand together."""
     for pair in PAIR_NAMES:
         some = examples.where(examples.pair == PAIR_NAMES.index(pair))
         slots = {PAIRS[pair][0]: some.word_a, PAIRS[pair][1]: some.word_b, "place": some.place}
@@ -185,58 +185,63 @@ def words(examples: Examples) -> Iterator[Check]:
 
 
 def sentences_of(pair: Pair) -> int:
-    """How many sentences the template of `pair` can give; all of them are equally likely."""
+    """Return how many sentences the template of `pair` can give; all of them are equally likely."""
     sizes = [sum(len(slot_words(slot)) for slot in lists_of(pair, which)) for which in (0, 1)]
     return sizes[0] * sizes[1] * (len(slot_words(PLACE)) if has_place(pair) else 1)
 
 
-def _features(pair: Pair, some: Examples) -> Iterator[Check]:
-    for which, values in enumerate((some.a, some.b)):
+def _features(pair: Pair, examples: Examples) -> Iterator[Check]:
+    for which, values in enumerate((examples.a, examples.b)):
         true, false = lists_of(pair, which)
         yield from coin(pair, f"{true}, not {false}", values)
-    yield from uniform(pair, "four combinations", np.bincount(2 * some.a + some.b, minlength=4))
-    yield from independent(pair, "the two features", some.a, some.b)
+    yield from uniform(pair, "four combinations", np.bincount(2 * examples.a + examples.b, minlength=4))
+    yield from independent(pair, "the two features", examples.a, examples.b)
 
 
-def _sequence(pair: Pair, some: Examples) -> Iterator[Check]:
-    one, two = _neighbours(some, 2 * some.a + some.b)
+def _sequence(pair: Pair, examples: Examples) -> Iterator[Check]:
+    one, two = _neighbours(examples, 2 * examples.a + examples.b)
     yield from independent(pair, "an example and the one before it", two, one)
 
 
-def _repeats(pair: Pair, some: Examples) -> Iterator[Check]:
+def _repeats(pair: Pair, examples: Examples) -> Iterator[Check]:
     """Words are drawn with replacement, so two examples are the same sentence as often as chance has it."""
-    sizes = np.bincount(some.prompt)
+    sizes = np.bincount(examples.prompt)
     twos = int((sizes * (sizes - 1) // 2).sum())
-    _, counts = np.unique(np.stack([some.prompt, sentence_numbers(some)]), axis=1, return_counts=True)
+    _, counts = np.unique(np.stack([examples.prompt, sentence_numbers(examples)]), axis=1, return_counts=True)
     same = int((counts * (counts - 1) // 2).sum())
     if twos:
         yield share(pair, "two examples are one sentence", same, twos, 1 / sentences_of(pair))
 
 
-def _other_words(pair: Pair, some: Examples, prompts: Sequence[Prompt]) -> Iterator[Check]:
+def _other_words(pair: Pair, examples: Examples, prompts: Sequence[Prompt]) -> Iterator[Check]:
     """Labels follow the salient feature; they tell nothing of the words of the other one and of the place."""
-    first = np.array([one.salient == PAIRS[pair][0] for one in prompts])[some.prompt]
+    first = np.array([prompt.salient == PAIRS[pair][0] for prompt in prompts])[examples.prompt]
     for which, rows in enumerate((~first, first)):
-        these = some.where(rows)
+        these = examples.where(rows)
         word = 10 * these.b + these.word_b if which else 10 * these.a + these.word_a
         yield from independent(pair, f"label and words of {PAIRS[pair][which]}", these.x, word)
     if has_place(pair):
-        yield from independent(pair, "label and place", some.x, some.place)
+        yield from independent(pair, "label and place", examples.x, examples.place)
 
 
-def sentence_numbers(some: Examples) -> Numbers:
-    """A number for each different sentence of one pair."""
+def sentence_numbers(examples: Examples) -> Numbers:
+    """Return a number for each different sentence of one pair."""
     size = 1 + int(
-        max((each.max() for each in (some.word_a, some.word_b, some.place) if len(each)), default=0)
+        max(
+            (each.max() for each in (examples.word_a, examples.word_b, examples.place) if len(each)),
+            default=0,
+        )
     )
-    parts = (some.b, some.word_a, some.word_b, some.place + 1)
-    found = some.a
+    parts = (examples.b, examples.word_a, examples.word_b, examples.place + 1)
+    numbers = examples.a
     for part in parts:
-        found = (size + 1) * found + part
-    return found
+        numbers = (size + 1) * numbers + part
+    return numbers
 
 
-def _neighbours(some: Examples, values: Numbers) -> tuple[Numbers, Numbers]:
-    """The values of each example that has one before it in its prompt, and of the one before."""
-    follows = (some.prompt[1:] == some.prompt[:-1]) & (some.position[1:] == some.position[:-1] + 1)
+def _neighbours(examples: Examples, values: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the values of each example that has one before it in its prompt, and of the one before."""
+    follows = (examples.prompt[1:] == examples.prompt[:-1]) & (
+        examples.position[1:] == examples.position[:-1] + 1
+    )
     return values[1:][follows], values[:-1][follows]

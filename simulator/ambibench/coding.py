@@ -1,33 +1,25 @@
 """Sorting what participants say the task is about (spec section 8; paper App. A).
 
 A rater sees an output and the salient feature, never the model, and sorts the output into one of three
-categories. Two raters sort each output; where they differ, a third decides. A mark is a `Judgment`:
-
-====================== ============= ============================
-kind                   about         value
-====================== ============= ============================
-``ambibench.category`` an episode    ``{"category": CATEGORIES}``
-====================== ============= ============================
-
-Of each rater the newest mark of an output counts, in the place of the first: raters may change their mind,
-and who was asked to decide stays the one who decides.
+categories. Two raters sort each output; where they differ, a third decides. Raters may change their mind, and
+who was asked to decide stays the one who decides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final, Literal, cast, get_args
+from typing import Final, Literal, get_args
 
 from logs import LogReader
 from logs.rows import Judgment
-from simulator.agreement import cluster_kappa
 from simulator.ambibench.features import VALUES, Feature
 from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.rows import BENCHMARK, item_from_row
 from simulator.errors import InputError
-from simulator.forms import in_own_order
+from simulator.judging import Form, JudgingForm, Opinions, in_own_order, require_known, third_decides
+from simulator.judging.agreement import cluster_kappa
 from simulator.runner.logged import played_to_end, required_run
 from simulator.stats import Interval
 
@@ -38,8 +30,16 @@ KIND: Final = "ambibench.category"
 RATERS: Final = 2
 RESAMPLES: Final = 1000
 
-Codes = Mapping[str, Mapping[str, Category]]
-"""Episode -> rater -> category, raters in the order in which they first sorted it."""
+
+class Mark(Form):
+    """The category that a rater sorted an output into."""
+
+    category: Category
+
+
+CODING: Final = JudgingForm(kind=KIND, model=Mark, about="episode")
+Said = Mapping[str, Opinions[Mark]]
+"""By episode; raters in the order in which they first sorted it, and a third decides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ class Agreement:
 
 
 def to_code(reader: LogReader, runs: str | Sequence[str], rater: str) -> tuple[Output, ...]:
-    """The outputs that `rater` is to sort next, blind, in an order of the rater's own.
+    """Return the outputs that `rater` is to sort next, blind, in an order of the rater's own.
 
     Left out is what the rater has sorted, and what two others have.
 
@@ -103,13 +103,8 @@ def to_code(reader: LogReader, runs: str | Sequence[str], rater: str) -> tuple[O
     Raises:
         InputError: if a run has no such outputs.
     """
-    sorted_into = codes(_judgments(reader, runs))
-    due = {
-        episode: output
-        for episode, output in outputs(reader, runs).items()
-        if rater not in (by := sorted_into.get(episode, {})) and len(by) < RATERS
-    }
-    return in_own_order(due.values(), "coding", rater, lambda one: one.token)
+    due = (output for output, said in _with_opinions(reader, runs) if said.awaits(rater, RATERS))
+    return in_own_order(due, "coding", rater, lambda output: output.token)
 
 
 def to_decide(reader: LogReader, runs: str | Sequence[str], rater: str) -> tuple[Output, ...]:
@@ -118,19 +113,16 @@ def to_decide(reader: LogReader, runs: str | Sequence[str], rater: str) -> tuple
     Raises:
         InputError: as for `to_code`.
     """
-    sorted_into = codes(_judgments(reader, runs))
-    due = {
-        episode: output
-        for episode, output in outputs(reader, runs).items()
-        if rater not in (by := sorted_into.get(episode, {}))
-        and len(by) == RATERS
-        and _settled(tuple(by.values())) is None
-    }
-    return in_own_order(due.values(), "coding", rater, lambda one: one.token)
+    due = (
+        output
+        for output, said in _with_opinions(reader, runs)
+        if said.differs(_category) and rater not in said.blind
+    )
+    return in_own_order(due, "coding", rater, lambda output: output.token)
 
 
 def episode_of(reader: LogReader, runs: str | Sequence[str], token: str) -> str:
-    """The episode whose output is called `token`.
+    """Return the episode whose output is called `token`.
 
     Raises:
         InputError: if there is none.
@@ -142,7 +134,7 @@ def episode_of(reader: LogReader, runs: str | Sequence[str], token: str) -> str:
 
 
 def mark(episode_id: str, rater: str, category: str, *, key: str) -> Judgment:
-    """The row that says what a rater sorted an output into.
+    """Return the row that says what a rater sorted an output into.
 
     Args:
         episode_id: whose output it is.
@@ -153,38 +145,27 @@ def mark(episode_id: str, rater: str, category: str, *, key: str) -> Judgment:
     Raises:
         InputError: if there is no such category.
     """
-    if category not in CATEGORIES:
-        raise InputError(
-            f"{category!r} is no category; they are {', '.join(CATEGORIES)}.",
-            code="no_choice",
-            value=category,
-        )
-    return Judgment(
-        id=f"{episode_id}/category/{rater}/{key}",
-        episode_id=episode_id,
-        annotator=rater,
-        kind=KIND,
-        value={"category": category},
-        key=key,
-    )
+    require_known([category], CATEGORIES, "category")
+    form = Mark.model_validate({"category": category})
+    return CODING.judgment(episode_id, rater, form, submission=key)
 
 
 def codes(judgments: Iterable[Judgment]) -> dict[str, dict[str, Category]]:
     """What each rater sorted each output into, out of judgments in the order in which they were written."""
-    found: dict[str, dict[str, Category]] = {}
-    for one in judgments:
-        if one.kind == KIND and one.episode_id is not None:
-            found.setdefault(one.episode_id, {})[one.annotator] = cast(Category, one.value["category"])
-    return found
+    said = CODING.opinions(judgments)
+    return {
+        episode: {rater: form.category for rater, form in opinions.blind.items()}
+        for episode, opinions in said.items()
+    }
 
 
 def settled(judgments: Iterable[Judgment]) -> dict[str, Category]:
-    """The category of each output: what one rater or two agreeing say, else what a third decides.
+    """Return the category of each output: what one rater or two agreeing say, else what a third decides.
 
     Outputs that two sorted differently and nobody has decided are left out.
     """
-    found = {episode: _settled(tuple(by.values())) for episode, by in codes(judgments).items()}
-    return {episode: category for episode, category in found.items() if category is not None}
+    forms = {episode: opinions.settled(_category) for episode, opinions in _said(judgments).items()}
+    return {episode: form.category for episode, form in forms.items() if form is not None}
 
 
 def agreement(judgments: Iterable[Judgment], *, seed: int = 0) -> tuple[Agreement, ...]:
@@ -197,21 +178,24 @@ def agreement(judgments: Iterable[Judgment], *, seed: int = 0) -> tuple[Agreemen
         seed: of the resampling.
     """
     pairs: dict[tuple[str, str], list[Disagreement]] = {}
-    for episode, by in codes(judgments).items():
-        if len(by) < RATERS:
+    for episode, opinions in _said(judgments).items():
+        if len(opinions.blind) < RATERS:
             continue
-        (one, other), third = sorted(list(by)[:RATERS]), list(by.values())[RATERS:]
-        told = Disagreement(
-            episode_id=episode, first=by[one], second=by[other], decided=third[0] if third else None
+        first, second = sorted(opinions.blind)
+        compared = Disagreement(
+            episode_id=episode,
+            first=opinions.blind[first].category,
+            second=opinions.blind[second].category,
+            decided=opinions.decided.category if opinions.decided else None,
         )
-        pairs.setdefault((one, other), []).append(told)
+        pairs.setdefault((first, second), []).append(compared)
     return tuple(_agreement(raters, pairs[raters], seed) for raters in sorted(pairs))
 
 
 def _agreement(raters: tuple[str, str], outputs: Sequence[Disagreement], seed: int) -> Agreement:
     observed, kappa = cluster_kappa(
-        [one.first for one in outputs],
-        [one.second for one in outputs],
+        [output.first for output in outputs],
+        [output.second for output in outputs],
         range(len(outputs)),
         seed=seed,
         resamples=RESAMPLES,
@@ -220,22 +204,27 @@ def _agreement(raters: tuple[str, str], outputs: Sequence[Disagreement], seed: i
         raters=raters,
         observed=observed,
         kappa=kappa,
-        disagreements=tuple(one for one in outputs if one.first != one.second),
+        disagreements=tuple(output for output in outputs if output.first != output.second),
     )
 
 
-def _settled(said: Sequence[Category]) -> Category | None:
-    if len(set(said[:RATERS])) == 1:
-        return said[0]
-    return said[RATERS] if len(said) > RATERS else None
+def _category(form: Mark) -> Category:
+    return form.category
 
 
-def _judgments(reader: LogReader, runs: str | Sequence[str]) -> list[Judgment]:
-    return [one for run in _names(runs) for one in reader.judgments(run_id=run, kind=KIND)]
+def _said(judgments: Iterable[Judgment]) -> Said:
+    said = CODING.opinions(judgments)
+    return {episode: third_decides(opinions, _category, RATERS) for episode, opinions in said.items()}
+
+
+def _with_opinions(reader: LogReader, runs: str | Sequence[str]) -> Iterator[tuple[Output, Opinions[Mark]]]:
+    said = _said(row for run in _names(runs) for row in reader.judgments(run_id=run, kind=KIND))
+    for episode, output in outputs(reader, runs).items():
+        yield output, said.get(episode, Opinions())
 
 
 def outputs(reader: LogReader, runs: str | Sequence[str]) -> dict[str, Output]:
-    """Every output of some runs, by episode, sorted or not.
+    """Return every output of some runs, by episode, sorted or not.
 
     Raises:
         InputError: if a run has no such outputs.
@@ -246,19 +235,19 @@ def outputs(reader: LogReader, runs: str | Sequence[str]) -> dict[str, Output]:
 def _of_run(reader: LogReader, run_id: str) -> dict[str, Output]:
     required_run(reader, run_id, BENCHMARK)
     items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
-    found = {}
+    outputs = {}
     for played in played_to_end(reader, run_id, reader.erased_participants()):
         item = items[played.episode.item_hash]
         texts = [turn.text for turn in played.turns if turn.payload.get("kind") == "text"]
         if isinstance(item, Prompt) and item.setting == "verbalise" and texts:
-            found[played.episode.id] = _output(played.episode.id, texts[-1], item.salient)
-    if not found:
+            outputs[played.episode.id] = _output(played.episode.id, texts[-1], item.salient)
+    if not outputs:
         raise InputError(
             f"{run_id} has no outputs to be sorted: play it with --setting verbalise first.",
             code="no_outputs",
             run=run_id,
         )
-    return found
+    return outputs
 
 
 def _output(episode_id: str, text: str, feature: Feature) -> Output:

@@ -26,6 +26,11 @@ from simulator.ambibench.features import (
 )
 from simulator.ambibench.files import looks_like_items, read_items
 from simulator.ambibench.generation import (
+    LENGTH,
+    MAX_PER_NAME,
+    PER_CELL,
+    PER_NAME,
+    PER_TASK,
     Control,
     Design,
     Question,
@@ -37,14 +42,13 @@ from simulator.ambibench.generation import (
     generate_multiple,
     generate_verbalise,
 )
-from simulator.ambibench.generation.open_ended import MAX_PER_NAME, PER_NAME, PER_TASK
-from simulator.ambibench.generation.settings import LENGTH, PER_CELL
 from simulator.ambibench.instructions import LocationWord
 from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.rows import BENCHMARK, item_from_row, item_row
 from simulator.ambibench.trials import Item
 from simulator.duplicates import CODE, Duplicates
 from simulator.errors import InputError
+from simulator.tables.spec import files_below
 from trees.faults import Fault
 
 __all__ = [
@@ -104,7 +108,7 @@ def load_items(
     limit: int | None = None,
     duplicates: Duplicates = "refuse",
 ) -> tuple[Item, ...]:
-    """The items to play, in the order in which they were drawn or stand in their files.
+    """Return the items to play, in the order in which they were drawn or stand in their files.
 
     Args:
         data: ``builtin`` (drawn from a seed), the name of registered data, or a file or folder of items.
@@ -157,7 +161,7 @@ def generate_items(
     variant: Variant | None = None,
     draw: Draw,
 ) -> tuple[Item, ...]:
-    """All items of a setting, drawn from a seed.
+    """Return all items of a setting, drawn from a seed.
 
     Args:
         setting: which.
@@ -211,15 +215,12 @@ def generate_items(
 
 
 def item_files(path: Path) -> tuple[Path, ...]:
-    """The files of items in a folder and the folders below, sorted; a file itself if it is one."""
-    if path.is_file():
-        return (path,) if looks_like_items(path) else ()
-    found = (file for file in path.rglob("*") if file.is_file() and not _hidden(file.relative_to(path)))
-    return tuple(sorted(file for file in found if looks_like_items(file)))
+    """Return the files of items in a folder and the folders below, sorted; a file itself if it is one."""
+    return tuple(file for file in files_below(path) if looks_like_items(file))
 
 
 def setting_of(item: Item) -> Setting:
-    """The setting that an item belongs to."""
+    """Return the setting that an item belongs to."""
     return "aws" if isinstance(item, AwsPrompt) else item.setting
 
 
@@ -272,7 +273,7 @@ class _Wanted:
                 raise InputError(f"{option}: the items of the setting {self.setting} do not differ in that")
 
     def item(self, item: Item) -> bool:
-        """Whether it is wanted."""
+        """Return True if it is wanted."""
         if self.setting not in (None, setting_of(item)):
             return False
         if isinstance(item, AwsPrompt):
@@ -307,7 +308,7 @@ def _check_draw(setting: Setting, kind: Kind | None, draw: Draw) -> None:
 
 
 def duplicates_of(data: str | Path) -> tuple[Fault, ...]:
-    """The items without an id that files hold twice; built-in ones are drawn."""
+    """Return the items without an id that files hold twice; built-in ones are drawn."""
     if data == BUILTIN:
         return ()
     path, _ = datasets.locate(data, BENCHMARK, BUILTIN)
@@ -345,14 +346,10 @@ def _read_path(path: Path, duplicates: Duplicates) -> tuple[Item, ...]:
 
 
 def _of_fold(item: Prompt, fold: Pair) -> bool:
-    """Whether an item belongs to a fold; a file need not say, so its pair tells: held out or not."""
+    """Return True if an item belongs to a fold; a file need not say, so its pair tells: held out or not."""
     if item.fold is not None:
         return item.fold == fold
     return (item.pair == fold) == (item.setting == "ft_eval")
-
-
-def _hidden(path: Path) -> bool:
-    return any(part.startswith(".") or part == "__MACOSX" for part in path.parts)
 
 
 def _check(what: str, value: Any, known: Collection[Any]) -> None:

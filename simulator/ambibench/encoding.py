@@ -80,13 +80,13 @@ def _examples(columns: Iterable[Numbers], outside: tuple[str, ...] = (), miscode
 
 
 def lists_of(pair: Pair, which: int) -> tuple[str, str]:
-    """The word lists of feature a (0) or b (1) of a pair: of the values ``true`` and ``false``."""
+    """Return the word lists of feature a (0) or b (1) of a pair: of the values ``true`` and ``false``."""
     feature = PAIRS[pair][which]
     return value_name(feature, True), value_name(feature, False)
 
 
 def has_place(pair: Pair) -> bool:
-    """Whether the template of `pair` has a place that matters to no label."""
+    """Return True if the template of `pair` has a place that matters to no label."""
     return "{place}" in table("features")["pairs"][pair]["template"]
 
 

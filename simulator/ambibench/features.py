@@ -29,7 +29,7 @@ SETTINGS: Final[tuple[Setting, ...]] = get_args(Setting)
 
 @cache
 def table(name: str) -> Mapping[str, Any]:
-    """A table of this package, ``tables/<name>.yaml``, read once."""
+    """Return a table of this package, ``tables/<name>.yaml``, read once."""
     return MappingProxyType(yaml.safe_load((TABLES / f"{name}.yaml").read_text(encoding="utf-8")))
 
 
@@ -51,7 +51,7 @@ VALUES: Final[Mapping[Feature, tuple[str, str]]] = MappingProxyType(
 
 @cache
 def pair_of(feature: Feature) -> Pair:
-    """The pair that `feature` belongs to."""
+    """Return the pair that `feature` belongs to."""
     return next(pair for pair, both in PAIRS.items() if feature in both)
 
 
@@ -77,13 +77,13 @@ class Hypothesis(NamedTuple):
         return value_name(self.feature, self.x_is)
 
     def label(self, a: bool, b: bool) -> Label:
-        """The label of a sentence with the coded values `a` and `b`."""
+        """Return the label of a sentence with the coded values `a` and `b`."""
         value = a if self.feature == PAIRS[self.pair][0] else b
         return "X" if value == self.x_is else "Y"
 
 
 def hypotheses(pair: Pair) -> tuple[Hypothesis, ...]:
-    """The four hypotheses about a task of `pair`: two features by two polarities."""
+    """Return the four hypotheses about a task of `pair`: two features by two polarities."""
     return tuple(Hypothesis(feature, x_is) for feature in PAIRS[pair] for x_is in (True, False))
 
 
@@ -93,7 +93,7 @@ def value_name(feature: Feature, value: bool) -> str:
 
 
 def value_code(feature: Feature, name: str) -> bool:
-    """The coded value of `feature` that is called `name`.
+    """Return the coded value of `feature` that is called `name`.
 
     Raises:
         ValueError: if `feature` has no such value.

@@ -29,6 +29,7 @@ from simulator.ambibench.trials import Item, trials
 from simulator.duplicates import CODE, Duplicates
 from simulator.errors import InputError
 from simulator.jsonlines import write_lines
+from simulator.tables.records import read_text
 from trees.faults import Fault, Severity
 
 SUFFIXES: Final = (".jsonl", ".json", ".txt")
@@ -64,7 +65,7 @@ class _Raw(NamedTuple):
 def read_items(
     path: str | Path, duplicates: Duplicates = "refuse"
 ) -> tuple[tuple[Item, ...], tuple[Fault, ...]]:
-    """The items of a file, and what is wrong with the rest of it; see `read_file`.
+    """Return the items of a file, and what is wrong with the rest of it; see `read_file`.
 
     Raises:
         InputError: if the file cannot be read at all.
@@ -76,7 +77,7 @@ def read_items(
 def read_file(
     path: str | Path, duplicates: Duplicates = "refuse"
 ) -> tuple[tuple[Found, ...], tuple[Fault, ...]]:
-    """The items of a file with their lines, and a fault for each piece of it that is no item.
+    """Return the items of a file with their lines, and a fault for each piece of it that is no item.
 
     Every item is whole: sentences, codes, labels, instruction and text agree, and ids differ. An item without
     an id of its own that says what an earlier one says is a duplicate (a warning).
@@ -89,15 +90,15 @@ def read_file(
         InputError: if the file cannot be read at all.
     """
     path = Path(path)
-    found: dict[str, Found] = {}
+    founds: dict[str, Found] = {}
     unnamed: dict[str, _Raw] = {}
     faults: list[Fault] = []
     for raw in _pieces(path):
         item = raw if isinstance(raw, Fault) else _item_or_fault(path, raw)
         if isinstance(item, Fault):
             faults.append(item)
-        elif item.id in found:
-            message = f"id: the item in line {found[item.id].line} has the same"
+        elif item.id in founds:
+            message = f"id: the item in line {founds[item.id].line} has the same"
             faults.append(Fault(str(path), item.id, raw.line, "item", message))
         else:
             if not isinstance(raw, Fault) and not _named(raw):
@@ -108,10 +109,10 @@ def read_file(
                     faults.append(Fault(str(path), item.id, raw.line, CODE, message, "warning"))
                     if duplicates == "refuse":
                         continue
-            found[item.id] = Found(item, raw.line)
-    if not found and not faults:
+            founds[item.id] = Found(item, raw.line)
+    if not founds and not faults:
         faults.append(Fault(str(path), "", 0, "format", "holds no items"))
-    return tuple(found.values()), tuple(faults)
+    return tuple(founds.values()), tuple(faults)
 
 
 def write_items(path: str | Path, items: Iterable[Item]) -> None:
@@ -124,12 +125,12 @@ def write_items(path: str | Path, items: Iterable[Item]) -> None:
 
 
 def item_line(item: Item) -> str:
-    """The item as a line of JSON."""
+    """Return the item as a line of JSON."""
     return json.dumps(item_record(item), ensure_ascii=False)
 
 
 def finetuning_line(item: Item) -> str:
-    """The item as a record to finetune on: the label of its last example completes it (spec 5.3).
+    """Return the item as a record to finetune on: the label of its last example completes it (spec 5.3).
 
     Raises:
         InputError: if the item asks for more than its last label.
@@ -140,14 +141,14 @@ def finetuning_line(item: Item) -> str:
 
 
 def item_text(item: Item) -> str:
-    """What a participant sees last, with its label if one is due; an empty line after it."""
+    """Return what a participant sees last, with its label if one is due; an empty line after it."""
     last = trials(item)[-1]
     label = "" if isinstance(item, AwsPrompt) or last.gold is None else completion(item, last.k)
     return f"{last.text}{label}\n"
 
 
 def looks_like_items(path: Path) -> bool:
-    """Whether a file may hold AmbiBench items, by how it begins."""
+    """Return True if a file may hold AmbiBench items, by how it begins."""
     if path.suffix not in SUFFIXES:
         return False
     with path.open("rb") as file:
@@ -157,12 +158,7 @@ def looks_like_items(path: Path) -> bool:
 
 
 def _pieces(path: Path) -> Iterator[_Raw | Fault]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 (byte {error.start})") from error
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    text = read_text(path)
     begin = text.lstrip()[:1]
     if begin not in ("{", "["):
         return _texts(path, text)
@@ -170,7 +166,7 @@ def _pieces(path: Path) -> Iterator[_Raw | Fault]:
 
 
 def _is_lines(path: Path, text: str) -> bool:
-    """Whether every line is a value of its own; a file of one line is, whatever its name."""
+    """Return True if every line is a value of its own; a file of one line is, whatever its name."""
     if path.suffix == ".jsonl":
         return True
     first = next(line for line in text.splitlines() if line.strip())
@@ -213,7 +209,7 @@ def _document(path: Path, text: str) -> Iterator[_Raw | Fault]:
 
 
 def _groups(document: object) -> dict[str, list[Any]]:
-    """The groups of prompts of a published file; none if it is no such file."""
+    """Return the groups of prompts of a published file; none if it is no such file."""
     if not isinstance(document, dict):
         return {}
     return {

@@ -16,8 +16,7 @@ from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.data import Draw, generate_items, load_items
 from simulator.ambibench.features import PAIR_NAMES, SETTINGS, Format, Kind, Pair, Setting, Variant
 from simulator.ambibench.files import finetuning_line, item_line, item_text
-from simulator.ambibench.generation import Control, Design, Question, Spelling
-from simulator.ambibench.generation.settings import LENGTH
+from simulator.ambibench.generation import LENGTH, Control, Design, Question, Spelling
 from simulator.ambibench.instructions import LocationWord
 from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.statistics import count_cells
@@ -111,8 +110,8 @@ def generate_command(
 
 
 def everything(seed: int) -> tuple[Item, ...]:
-    """The items of all settings, kinds, folds and variants."""
-    found: list[Item] = []
+    """Return the items of all settings, kinds, folds and variants."""
+    items: list[Item] = []
     for setting in SETTINGS:
         if setting == "ft_train":
             parts = [
@@ -128,14 +127,14 @@ def everything(seed: int) -> tuple[Item, ...]:
             parts = [generate_items(setting, draw=draw) for draw in both]
         else:
             parts = [generate_items(setting, draw=Draw(seed=seed))]
-        found += [item for part in parts for item in part]
-    return tuple(found)
+        items += [item for part in parts for item in part]
+    return tuple(items)
 
 
 def _print_counts(console: Console, items: list[Item]) -> None:
     prompts = [item for item in items if isinstance(item, Prompt)]
     if prompts:
-        console.print(cells_table(count_cells(prompts)))
+        console.print(cells_table(count_cells(prompts)).to_text())
     origins = Counter((item.origin, item.followup) for item in items if isinstance(item, AwsPrompt))
     if origins:
         table = Table("origin", "second name", "prompts", title="Buckets", title_justify="left")

@@ -1,17 +1,11 @@
-r"""The episode as a state machine with one seat (`simulator.runner.one_seat`): what is AmbiBench's in it.
+"""The episode as a state machine with one seat (`simulator.runner.one_seat`): what is AmbiBench's in it.
 
-::
-
-    people, in a study:   consent -> instructions -> trials -> comment -> end (later sets: from trials on)
-    people, free play:               instructions -> trials            -> end
-    everybody else:                                  trials            -> end
-
-Without consent the episode is aborted. A seat that can (`ScoresAll`) answers all trials that are left at
-once.
+A step is a trial. A seat that can (`ScoresAll`) answers all trials that are left at once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -29,8 +23,6 @@ from simulator.ambibench.playing import (
     text_payload,
 )
 from simulator.ambibench.trials import Item
-from simulator.errors import SeatError
-from simulator.forms import NO
 from simulator.runner.one_seat import AllAtOnce, OneSeatTable, State
 from simulator.seats import Reply
 from simulator.seeds import derive_seed
@@ -41,6 +33,8 @@ class Table(OneSeatTable[Item, Step]):
     """What an episode is played with; its `item` is one of `trials.Item`."""
 
     SEAT: ClassVar[str] = PARTICIPANT
+    NODES: ClassVar[Mapping[str, str]] = {"answer": "label", "text": "free_text"}
+    FLOW: ClassVar[Mapping[str, tuple[str, ...]]] = {"label": ("label",), "free_text": ()}
 
     @cached_property
     def rules(self) -> Options:
@@ -50,8 +44,7 @@ class Table(OneSeatTable[Item, Step]):
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """Every turn that the episode will have."""
-        rules = self.rules
-        return plan(self.item, person=self.person, study=rules.study, begun=rules.begun)
+        return plan(self.item)
 
     @property
     def language(self) -> str:
@@ -63,15 +56,9 @@ class Table(OneSeatTable[Item, Step]):
         """What the Bayes-optimal learner thinks at each position; none where nothing is labelled."""
         return () if isinstance(self.item, AwsPrompt) else beliefs(self.item)
 
-    def left(self, state: State) -> SeatError | None:
-        """They refused their consent."""
-        if state["said"][:1] != [["consent", NO]]:
-            return None
-        return SeatError("The participant did not consent.", PARTICIPANT, code="declined")
-
     def knows(self, state: State, steps: tuple[Step, ...], *, at_once: bool) -> TrialKnows | PromptKnows:
-        """The trial that is due, or the whole prompt for a seat that answers all that is left."""
-        trials = tuple(step.trial for step in steps if step.trial is not None)
+        """Return the trial that is due, or the whole prompt for a seat that answers all that is left."""
+        trials = tuple(step.trial for step in steps)
         if at_once:
             assert not isinstance(self.item, AwsPrompt)
             number = len(state["said"])
@@ -87,18 +74,16 @@ class Table(OneSeatTable[Item, Step]):
         return who.score_all if step.kind == "answer" and isinstance(who, ScoresAll) else None
 
     def logged(self, step: Step, reply: Reply) -> tuple[str, dict[str, Any]]:
-        """What is logged of a reply (`playing`).
+        """Return what is logged of a reply (`playing`).
 
         Raises:
             SeatError: if a person's reply breaks the rules (`playing.person_text`).
         """
         if self.person:
-            reply = replace(reply, text=person_text(step.kind, reply.text))
+            reply = replace(reply, text=person_text(reply.text))
         return reply.text, self._payload(step, reply)
 
     def _payload(self, step: Step, reply: Reply) -> dict[str, Any]:
-        if step.trial is None:
-            return {"kind": step.kind}
         if step.kind == "text":
             return text_payload(self.item, reply, person=self.person)
         belief = self.beliefs[step.trial.k - 1]

@@ -12,7 +12,7 @@ LocationWord = Literal["setting", "location"]
 
 
 def instruction(kind: Kind, hypothesis: Hypothesis, location_word: LocationWord = "setting") -> str:
-    """The instruction of a task.
+    """Return the instruction of a task.
 
     Args:
         kind: how much it tells.
@@ -29,7 +29,7 @@ def instruction(kind: Kind, hypothesis: Hypothesis, location_word: LocationWord 
 
 
 def read_instruction(text: str) -> tuple[Kind, Hypothesis | None]:
-    """What kind of instruction `text` is, and what an informative one says the task is about.
+    """Return what kind of instruction `text` is, and what an informative one says the task is about.
 
     Raises:
         InputError: if it is none that AmbiBench gives.
@@ -41,12 +41,12 @@ def read_instruction(text: str) -> tuple[Kind, Hypothesis | None]:
 
 @cache
 def _known() -> dict[str, tuple[Kind, Hypothesis | None]]:
-    found: dict[str, tuple[Kind, Hypothesis | None]] = {}
+    kinds: dict[str, tuple[Kind, Hypothesis | None]] = {}
     for feature in FEATURES:
         for value in table("instructions")["informative"][feature]:
             meant = Hypothesis(feature, value_code(feature, value))
             for word in get_args(LocationWord):
-                found[instruction("informative", meant, word)] = ("informative", meant)
-    found[instruction("uninformative", meant)] = ("uninformative", None)
-    found[instruction("wug", meant)] = ("wug", None)
-    return found
+                kinds[instruction("informative", meant, word)] = ("informative", meant)
+    kinds[instruction("uninformative", meant)] = ("uninformative", None)
+    kinds[instruction("wug", meant)] = ("wug", None)
+    return kinds

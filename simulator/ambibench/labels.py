@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, isclose
+from math import exp, fsum, isclose
 from typing import Final, Literal
 
 from simulator.ambibench.features import LABELS, Label
@@ -15,6 +15,7 @@ Table = Sequence[tuple[str, float]]
 MODES: Final[tuple[Mode, ...]] = ("strip", "reference", "forced")
 TIES: Final[tuple[Tie, ...]] = ("wrong", "half", "first")
 _AROUND: Final = " \t\r\n'\""
+_ROUNDED: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,9 @@ class Reading:
 
 
 def read_table(table: Table, gold: Label, mode: Mode = "strip", tie: Tie = "wrong") -> Reading:
-    """The prediction of a table and whether it is right.
+    """Return the prediction of a table and whether it is right.
+
+    Where its probabilities add up to more than 1, each is divided by their sum (`excess`).
 
     Args:
         table: tokens with their log-probabilities (natural), in the order in which they came.
@@ -52,7 +55,8 @@ def read_table(table: Table, gold: Label, mode: Mode = "strip", tie: Tie = "wron
         tie: what a tie for the first place counts.
     """
     merged = _reference(table) if mode == "reference" else _stripped(table)
-    p_x, p_y = merged.get("X", 0.0), merged.get("Y", 0.0)
+    total = max(1.0, fsum(merged.values()))
+    p_x, p_y = merged.get("X", 0.0) / total, merged.get("Y", 0.0) / total
     rivals = {label: merged[label] for label in LABELS if label in merged} if mode == "forced" else merged
     top = max(rivals.values(), default=0.0)
     first = [token for token, probability in rivals.items() if _same(probability, top)]
@@ -67,6 +71,11 @@ def read_table(table: Table, gold: Label, mode: Mode = "strip", tie: Tie = "wron
         p_valid=p_x + p_y,
         valid=bool(first) and first[0] in LABELS,
     )
+
+
+def excess(table: Table) -> bool:
+    """Return True if the probabilities of a table add up to more than 1, beyond what rounding explains."""
+    return fsum(exp(logprob) for _, logprob in table) > 1 + _ROUNDED
 
 
 def _same(probability: float, top: float) -> bool:

@@ -14,8 +14,6 @@ from functools import cache
 from itertools import product
 from typing import NamedTuple
 
-import numpy as np
-
 from simulator.ambibench.features import PAIRS, Hypothesis, Label, Pair, hypotheses
 from simulator.ambibench.instructions import read_instruction
 from simulator.ambibench.prompt import Example, Prompt
@@ -59,13 +57,13 @@ class Curve(NamedTuple):
     identified: tuple[float, ...]
 
 
-def posterior(pair: Pair, seen: Iterable[Example] = (), told: Hypothesis | None = None) -> Posterior:
-    """The hypotheses' probabilities after labelled examples.
+def posterior(pair: Pair, seen: Iterable[Example] = (), hypothesis: Hypothesis | None = None) -> Posterior:
+    """Return the hypotheses' probabilities after labelled examples.
 
     Args:
         pair: the two features.
         seen: examples with their labels.
-        told: what an informative instruction says; the prior is uniform without it.
+        hypothesis: what an informative instruction says; the prior is uniform without it.
 
     Returns:
         All four hypotheses; those that contradict an example have 0.
@@ -73,7 +71,7 @@ def posterior(pair: Pair, seen: Iterable[Example] = (), told: Hypothesis | None 
     Raises:
         ValueError: if every hypothesis contradicts an example.
     """
-    left = _start(pair, told)
+    left = _start(pair, hypothesis)
     for example in seen:
         left = _update(left, example)
     return _uniform(pair, left)
@@ -85,7 +83,7 @@ def predictive(belief: Posterior, a: bool, b: bool) -> float:
 
 
 def beliefs(prompt: Prompt) -> tuple[Belief, ...]:
-    """What the learner thinks at each position of `prompt`; an informative instruction is told."""
+    """Return what the learner thinks at each position of `prompt`; an informative instruction is told."""
     _, told = read_instruction(prompt.instruction)
     left, found = _start(prompt.pair, told), []
     for k, example in enumerate(prompt.examples, start=1):
@@ -96,7 +94,7 @@ def beliefs(prompt: Prompt) -> tuple[Belief, ...]:
 
 @cache
 def exact_curve(length: int = 20) -> Curve:
-    """The three curves by exact enumeration over what examples can look like.
+    """Return the three curves by exact enumeration over what examples can look like.
 
     By symmetry it does not matter which task is the true one. After each example a set of hypotheses is
     left; each of the four combinations of values has probability 1/4.
@@ -120,43 +118,18 @@ def exact_curve(length: int = 20) -> Curve:
     return Curve(tuple(bayes), tuple(literal), tuple(identified))
 
 
-def simulated_curve(episodes: int, seed: int, length: int = 20) -> Curve:
-    """The three curves as means over random episodes; they approach `exact_curve`.
-
-    Args:
-        episodes: how many; 100,000 take about a second.
-        seed: of the examples.
-        length: examples per episode.
-    """
-    # Values of feature a and b; the truth is "a is X". A hypothesis (feature, polarity) predicts X or not.
-    a, b = np.random.default_rng(seed).integers(0, 2, size=(2, episodes, length)).astype(bool)
-    left = np.ones((4, episodes), dtype=bool)
-    curves: list[list[float]] = [[], [], []]
-    for k in range(length):
-        says = np.stack([a[:, k], ~a[:, k], b[:, k], ~b[:, k]])
-        remaining = left.sum(axis=0)
-        right = (left & (says == a[:, k])).sum(axis=0)
-        known = remaining == 1
-        correct = np.where(2 * right == remaining, 0.5, 2 * right > remaining)
-        for curve, values in zip(curves, (correct, np.where(known, 1.0, 0.5), known), strict=True):
-            curve.append(float(values.mean()))
-        left &= says == a[:, k]
-    bayes, literal, identified = map(tuple, curves)
-    return Curve(bayes, literal, identified)
-
-
 def best_guess(p_x: float) -> Label | None:
-    """The label with more mass; None if both have the same."""
+    """Return the label with more mass; None if both have the same."""
     return None if p_x == 0.5 else "X" if p_x > 0.5 else "Y"
 
 
-def expected(found: Sequence[Belief], positions: Sequence[int]) -> float:
+def expected(beliefs: Sequence[Belief], positions: Sequence[int]) -> float:
     """Expected number of right answers of the Bayes-optimal learner at `positions` (from 1)."""
-    return sum(found[k - 1].bayes for k in positions)
+    return sum(beliefs[k - 1].bayes for k in positions)
 
 
-def _start(pair: Pair, told: Hypothesis | None) -> tuple[Hypothesis, ...]:
-    return hypotheses(pair) if told is None else (told,)
+def _start(pair: Pair, hypothesis: Hypothesis | None) -> tuple[Hypothesis, ...]:
+    return hypotheses(pair) if hypothesis is None else (hypothesis,)
 
 
 def _update(left: tuple[Hypothesis, ...], example: Example) -> tuple[Hypothesis, ...]:
@@ -166,7 +139,7 @@ def _update(left: tuple[Hypothesis, ...], example: Example) -> tuple[Hypothesis,
 def _uniform(pair: Pair, left: tuple[Hypothesis, ...]) -> Posterior:
     if not left:
         raise ValueError(f"no hypothesis about {pair} explains these labels")
-    return {one: (1 / len(left) if one in left else 0.0) for one in hypotheses(pair)}
+    return {hypothesis: (1 / len(left) if hypothesis in left else 0.0) for hypothesis in hypotheses(pair)}
 
 
 def _belief(k: int, before: Posterior, example: Example) -> Belief:

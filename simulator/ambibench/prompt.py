@@ -9,9 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from pydantic import (
+    AfterValidator,
+    Field,
+    PlainValidator,
+    SerializerFunctionWrapHandler,
+    ValidationInfo,
+    model_serializer,
+)
+from pydantic_core import PydanticKnownError
 
 from simulator.ambibench.features import (
+    FEATURES,
+    PAIRS,
     Feature,
     Format,
     Hypothesis,
@@ -21,10 +33,12 @@ from simulator.ambibench.features import (
     Setting,
     Variant,
     hypotheses,
+    value_code,
 )
 from simulator.ambibench.instructions import read_instruction
 from simulator.ambibench.sentences import read_sentence
 from simulator.errors import InputError
+from simulator.fields import Flag, OptionalText, Whole
 
 # An example up to its label, and what stands between that and the label itself.
 _EXAMPLE: Final[Mapping[Format, str]] = {"arrow": "{sentence}\n>", "qa": "Q: {sentence}\nA:"}
@@ -41,18 +55,47 @@ class Example:
     """
 
     sentence: str
-    a: bool
-    b: bool
+    a: Annotated[Flag, Field(alias="task_a")]
+    b: Annotated[Flag, Field(alias="task_b")]
     label: Label
 
 
+def _of_pair(feature: Feature, info: ValidationInfo) -> Feature:
+    known = PAIRS[info.data["pair"]] if "pair" in info.data else FEATURES
+    if feature not in known:
+        raise ValueError(f"is {feature!r}; it must be one of {', '.join(known)}")
+    return feature
+
+
+def _coded(value: Any, info: ValidationInfo) -> bool:
+    if not isinstance(value, str):
+        raise PydanticKnownError("string_type")
+    try:
+        return "salient" in info.data and value_code(info.data["salient"], value)
+    except ValueError as error:
+        raise ValueError(f": {error}") from error
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+class Labelled:
+    """The facts that every published prompt states, from which the rest of it follows.
+
+    Attributes:
+        salient: the feature that the labels follow.
+    """
+
+    pair: Annotated[Pair, Field(alias="construction_type")]
+    salient: Annotated[Feature, AfterValidator(_of_pair), Field(alias="salient_task")]
+    instruction: str
+    examples: Annotated[tuple[Example, ...], Field(min_length=1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt(Labelled):
     """An instruction and labelled examples; which labels are asked for is `scored_positions`.
 
     Attributes:
         id: names it within its data set.
-        salient: the feature that the labels follow.
         x_is: the coded value of it that is labelled X (polarity).
         kind: how much the instruction tells.
         seed: the prompt is drawn from this seed alone, given the other choices.
@@ -63,22 +106,22 @@ class Prompt:
 
     id: str
     setting: Setting
-    pair: Pair
-    salient: Feature
-    x_is: bool
+    x_is: Annotated[bool, PlainValidator(_coded), Field(alias="polarity")]
     format: Format
-    kind: Kind
-    instruction: str
-    examples: tuple[Example, ...]
-    seed: int
+    kind: Annotated[Kind, Field(alias="instruction_kind")]
+    seed: Whole = 0
     fold: Pair | None = None
-    variant: Variant | None = None
-    question: str = ""
+    variant: Annotated[Variant | None, Field(alias="ft_variant")] = None
+    question: OptionalText = ""
 
     @property
     def hypothesis(self) -> Hypothesis:
         """What the task is about."""
         return Hypothesis(self.salient, self.x_is)
+
+    @model_serializer(mode="wrap")
+    def _with_text(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {**write(self), "polarity": self.hypothesis.value, "prompt": whole_text(self)}
 
 
 def whole_text(prompt: Prompt) -> str:
@@ -87,17 +130,17 @@ def whole_text(prompt: Prompt) -> str:
 
 
 def shown_text(prompt: Prompt, k: int) -> str:
-    """What is seen when label `k` (from 1) is due: right labels before it, and nothing from it on."""
+    """Return what is seen when label `k` (from 1) is due: right labels before it, and nothing from it on."""
     return "".join(_pieces(prompt)[:k]).rstrip(" ")
 
 
 def asked_text(prompt: Prompt) -> str:
-    """The whole prompt and, on a line of its own, the question (spec section 8)."""
+    """Return the whole prompt and, on a line of its own, the question (spec section 8)."""
     return f"{whole_text(prompt)}\n{prompt.question}"
 
 
 def completion(prompt: Prompt, k: int) -> str:
-    """What continues `shown_text`: the label, after a blank in ``qa``."""
+    """Return what continues `shown_text`: the label, after a blank in ``qa``."""
     return _BLANK[prompt.format] + prompt.examples[k - 1].label
 
 
@@ -108,12 +151,12 @@ def finetune_record(prompt: Prompt) -> dict[str, str]:
 
 
 def label_offsets(prompt: Prompt) -> tuple[int, ...]:
-    """Where each label stands in `whole_text`: character offsets from 0."""
+    """Return where each label stands in `whole_text`: character offsets from 0."""
     return tuple(accumulate(map(len, _pieces(prompt))))
 
 
 def scored_positions(prompt: Prompt) -> tuple[int, ...]:
-    """The positions (from 1) whose labels are asked for and scored (spec section 5)."""
+    """Return the positions (from 1) whose labels are asked for and scored (spec section 5)."""
     n = len(prompt.examples)
     if prompt.setting == "verbalise":
         return ()
@@ -121,11 +164,11 @@ def scored_positions(prompt: Prompt) -> tuple[int, ...]:
 
 
 def consistent(pair: Pair, examples: Sequence[Example]) -> tuple[Hypothesis, ...]:
-    """The hypotheses that agree with every label of `examples`."""
+    """Return the hypotheses that agree with every label of `examples`."""
     return tuple(
-        one
-        for one in hypotheses(pair)
-        if all(one.label(example.a, example.b) == example.label for example in examples)
+        hypothesis
+        for hypothesis in hypotheses(pair)
+        if all(hypothesis.label(example.a, example.b) == example.label for example in examples)
     )
 
 
@@ -155,32 +198,9 @@ def check_prompt(prompt: Prompt) -> None:
 
 
 def _pieces(prompt: Prompt) -> list[str]:
-    """The text up to the first label, from it to the second, and so on, without the last label."""
+    """Return the text up to the first label, from it to the second, and so on, without the last label."""
     before = (prompt.instruction, *(example.label for example in prompt.examples))
     return [
         f"{said}\n{_EXAMPLE[prompt.format].format(sentence=example.sentence)}{_BLANK[prompt.format]}"
         for said, example in zip(before, prompt.examples, strict=False)
     ]
-
-
-def prompt_record(prompt: Prompt) -> dict[str, Any]:
-    """The prompt as a JSON object, with the keys of published files and our own (spec sections 15 and 16)."""
-    return {
-        "id": prompt.id,
-        "setting": prompt.setting,
-        "construction_type": prompt.pair,
-        "salient_task": prompt.salient,
-        "polarity": prompt.hypothesis.value,
-        "format": prompt.format,
-        "instruction_kind": prompt.kind,
-        "instruction": prompt.instruction,
-        "seed": prompt.seed,
-        "fold": prompt.fold,
-        "ft_variant": prompt.variant,
-        "question": prompt.question,
-        "examples": [
-            {"sentence": one.sentence, "task_a": one.a, "task_b": one.b, "label": one.label}
-            for one in prompt.examples
-        ],
-        "prompt": whole_text(prompt),
-    }

@@ -97,7 +97,9 @@ def parse_text(text: str) -> ParsedPrompt:
     pairs = tuple(pair for pair in PAIR_NAMES if all(pair in one for one in read))
     if not pairs:
         raise InputError("the sentences are not all of one pair of features")
-    fitting = tuple(one for pair in pairs for one in hypotheses(pair) if _fits(one, read, labels))
+    fitting = tuple(
+        hypothesis for pair in pairs for hypothesis in hypotheses(pair) if _fits(hypothesis, read, labels)
+    )
     if told is not None:
         if told not in fitting:
             raise TextError(1, "the instruction contradicts the labels")
@@ -112,7 +114,7 @@ def parse_text(text: str) -> ParsedPrompt:
 def prompt_from_text(
     text: str, *, id: str, setting: Setting | None = None, task: Hypothesis | None = None, seed: int = 0
 ) -> Prompt:
-    """The prompt that `text` is, whole.
+    """Return the prompt that `text` is, whole.
 
     Args:
         text: with all labels.
@@ -135,7 +137,7 @@ def prompt_from_text(
     task = task or parsed.hypotheses[0]
     examples = []
     for sentence, label in zip(parsed.sentences, parsed.labels, strict=True):
-        read = next(one for one in readings(sentence) if one.pair == task.pair)
+        read = next(reading for reading in readings(sentence) if reading.pair == task.pair)
         examples.append(Example(sentence, read.a, read.b, label))
     return Prompt(
         id=id,
@@ -153,16 +155,16 @@ def prompt_from_text(
 
 
 def likely_setting(kind: Kind, examples: Sequence[Example], question: str = "") -> Setting:
-    """The setting that a prompt which does not say it is of, by its form."""
+    """Return the setting that a prompt which does not say it is of, by its form."""
     if question:
         return "verbalise"
-    if is_grouped([(one.a, one.b) for one in examples]):
+    if is_grouped([(example.a, example.b) for example in examples]):
         return "instruction"
     return "wug" if kind == "wug" else "multiple"
 
 
 def is_grouped(combinations: Sequence[tuple[bool, bool]]) -> bool:
-    """Whether they are two opposite groups and a query that breaks the grouping (spec section 5.1)."""
+    """Return True if they are two opposite groups and a query that breaks the grouping (spec section 5.1)."""
     if len(combinations) != GROUPED:
         return False
     (a, b), (c, d), (e, f) = combinations
@@ -170,7 +172,7 @@ def is_grouped(combinations: Sequence[tuple[bool, bool]]) -> bool:
 
 
 def spell(task: Hypothesis) -> str:
-    """A hypothesis in words."""
+    """Return a hypothesis in words."""
     return f"{task.feature} ({task.value} is X)"
 
 
@@ -196,23 +198,23 @@ def _examples(lines: Sequence[str], form: Format) -> tuple[list[str], list[Label
     labels: list[Label] = []
     for number, line in enumerate(lines[1:], start=2):
         name = "sentence" if number % 2 == 0 else "label"
-        found = re.fullmatch(_LINES[form][number % 2], line)
-        if found is None or (name == "label" and found[name] in ("", None) and number < len(lines)):
+        match = re.fullmatch(_LINES[form][number % 2], line)
+        if match is None or (name == "label" and match[name] in ("", None) and number < len(lines)):
             raise TextError(number, f"{line!r} is no {name} in the format {form}")
         if name == "sentence":
-            sentences.append(found[name])
-        elif found[name]:
-            labels.append(cast(Label, found[name]))
+            sentences.append(match[name])
+        elif match[name]:
+            labels.append(cast(Label, match[name]))
     if len(lines) % 2 == 0:
         raise TextError(len(lines), "there is no line for the label after it")
     return sentences, labels
 
 
 def _read(sentence: str, line: int) -> dict[Pair, Read]:
-    found = {one.pair: one for one in readings(sentence)}
-    if not found:
+    reads = {reading.pair: reading for reading in readings(sentence)}
+    if not reads:
         raise TextError(line, f"{sentence!r} is outside the templates")
-    return found
+    return reads
 
 
 def _fits(task: Hypothesis, read: Sequence[dict[Pair, Read]], labels: Sequence[Label]) -> bool:

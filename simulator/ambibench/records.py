@@ -48,7 +48,7 @@ _ROUNDED: Final = 1e-6
 
 
 def _pairs(table: Any) -> Any:
-    """A table given as an object, as the pairs that it is a list of elsewhere."""
+    """Return a table given as an object, as the pairs that it is a list of elsewhere."""
     return list(table.items()) if isinstance(table, dict) else table
 
 
@@ -160,7 +160,7 @@ _ADAPTER: Final = TypeAdapter(TrialRecord)
 
 
 def read_record(fields: Mapping[str, Any]) -> TrialRecord:
-    """A record out of a JSON object.
+    """Return a record out of a JSON object.
 
     Raises:
         pydantic.ValidationError: if a field is missing or of another type.
@@ -172,12 +172,12 @@ def read_record(fields: Mapping[str, Any]) -> TrialRecord:
 
 
 def record_json(record: TrialRecord) -> str:
-    """The record as one line of JSON, every field in it."""
+    """Return the record as one line of JSON, every field in it."""
     return _ADAPTER.dump_json(record).decode()
 
 
 def read_fields(text: str, table: Any, gold: Label, *, person: bool, mode: Mode, tie: Tie) -> dict[str, Any]:
-    """The fields of a record that say how an answer is read; see `score.read_reply`."""
+    """Return the fields of a record that say how an answer is read; see `score.read_reply`."""
     read = read_reply(text, table, gold, lower=person, mode=mode, tie=tie)
     fields = {name: read[name] for name in _READ}
     return {**fields, "score_mode": read["mode"]}
@@ -196,16 +196,16 @@ class Finetuned(NamedTuple):
 
 
 def finetuned(name: str) -> Finetuned | None:
-    """What the name of a finetuned model tells, if it is the one that training gives by itself."""
-    found = _FINETUNED.search(name)
-    if found is None:
+    """Return what the name of a finetuned model tells, if it is the one that training gives by itself."""
+    match = _FINETUNED.search(name)
+    if match is None:
         return None
-    variant: Variant = "control" if found["variant"] == "control" else "ambiguous"
-    return Finetuned(variant, name.replace(f"-{found['fold']}-", "-"))
+    variant: Variant = "control" if match["variant"] == "control" else "ambiguous"
+    return Finetuned(variant, name.replace(f"-{match['fold']}-", "-"))
 
 
 def scored(record: TrialRecord, mode: Mode | None = None, tie: Tie | None = None) -> TrialRecord:
-    """The record with its answer read again, if another rule is wanted or it was never read.
+    """Return the record with its answer read again, if another rule is wanted or it was never read.
 
     Args:
         record: a trial.

@@ -2,57 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from logs.rows import Ending, Judgment, Score, Turn
-from logs.rows import Item as ItemRow
-from simulator.ambibench import graph, show
+from simulator.ambibench import graph, rows, seating, show
 from simulator.ambibench.labels import Mode, Tie
 from simulator.ambibench.playing import PARTICIPANT
-from simulator.ambibench.rows import BENCHMARK, item_from_row, item_row
 from simulator.ambibench.score import score_rows
-from simulator.ambibench.seating import seat_for
 from simulator.ambibench.trials import Item
 from simulator.ambibench.views import ParticipantView, Replay, TextReplay
-from simulator.models import ChatModel
 from simulator.runner.one_seat import OneSeatRoom, State
-from simulator.runner.rooms import Live
-from simulator.seats import Seat
+from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode
 
 
 class AmbiBenchRoom(OneSeatRoom[graph.Table]):
     """See `simulator.runner.rooms.Room`. Its items are prompts (`trials.Item`)."""
 
-    name = BENCHMARK
+    name = rows.BENCHMARK
     seats: tuple[str, ...] = (PARTICIPANT,)
     table_type = graph.Table
+    item_row = staticmethod(rows.item_row)
+    read_item = staticmethod(rows.item_from_row)
 
-    def item_row(self, item: Item) -> ItemRow:
-        """The prompt as a row of the log."""
-        return item_row(item)
-
-    def read_item(self, row: ItemRow) -> Item:
-        """The prompt out of its row."""
-        return item_from_row(row)
-
-    def seat_for(
-        self, seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]
-    ) -> Seat:
-        """See `seating.seat_for`."""
-        return seat_for(seat, name, models)
+    seat_for = staticmethod(seating.seat_for)
 
     def view(
-        self, live: Live, state: State, seat: str, ending: Ending | None, warning: str | None
+        self, live: ActiveEpisode, state: State, seat: str, ending: Ending | None, warning: str | None
     ) -> ParticipantView:
-        """What a person may see now."""
-        return show.participant_view(self.table(live), state, ending, warning)
+        """Return what a person may see now."""
+        return show.participant_view(self.table(live), state, ending, warning, live.stage)
 
     def replay(self, item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Replay | TextReplay:
-        """An ended episode, with what was hidden."""
+        """Return an ended episode, with what was hidden."""
         return show.replay(item, turns, judgments, *chosen(turns))
 
-    def score(self, item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> tuple[Score, ...]:
+    def score(
+        self,
+        item: Item,
+        turns: Sequence[Turn],
+        judgments: Sequence[Judgment],
+        options: Mapping[str, Any] = NO_OPTIONS,
+    ) -> tuple[Score, ...]:
         """Accuracy and validity, or the category of a text; tables are read as the episode's options said."""
         if not turns:
             return ()

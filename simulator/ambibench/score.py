@@ -104,7 +104,7 @@ def _score(item: Prompt, turn: Turn, belief: Belief, mode: Mode, tie: Tie) -> Tr
 def read_reply(
     text: str, table: Table | None, gold: Label, *, lower: bool, mode: Mode = "strip", tie: Tie = "wrong"
 ) -> dict[str, Any]:
-    """What an answer says: the fields of `TrialScore` that depend on the answer alone.
+    """Return what an answer says: the fields of `TrialScore` that depend on the answer alone.
 
     Args:
         text: as written.
@@ -151,7 +151,7 @@ def _read(turn: Turn, gold: Label, mode: Mode, tie: Tie) -> dict[str, Any]:
 
 
 def category(item: Item, turns: Iterable[Turn], judgments: Iterable[Judgment] = ()) -> str | None:
-    """What an answer in free text is sorted into.
+    """Return what an answer in free text is sorted into.
 
     A bucket's command is sorted by rule (`aws.classify`), a name for the task by people (`coding.settled`);
     None if it is open, or nothing was answered.
@@ -174,7 +174,7 @@ def score_rows(
     mode: Mode = "strip",
     tie: Tie = "wrong",
 ) -> tuple[Score, ...]:
-    """The rows of the log: means over the labels asked for, or the category of a text."""
+    """Return the rows of the log: means over the labels asked for, or the category of a text."""
     if isinstance(item, AwsPrompt) or item.setting == "verbalise":
         values = _shares(item, category(item, turns, judgments))
     else:
@@ -196,10 +196,10 @@ def _shares(item: Item, found: str | None) -> dict[str, float]:
 def _means(trials: Sequence[TrialScore]) -> dict[str, float]:
     if not trials:
         return {}
-    probabilities = [one.p_valid if one.p_valid is not None else float(one.valid) for one in trials]
+    probabilities = [trial.p_valid if trial.p_valid is not None else float(trial.valid) for trial in trials]
     return {
-        "accuracy": fmean(one.correct for one in trials),
-        "strict": fmean(one.strict for one in trials),
+        "accuracy": fmean(trial.correct for trial in trials),
+        "strict": fmean(trial.strict for trial in trials),
         "valid": fmean(probabilities),
-        "oracle": fmean(one.oracle for one in trials),
+        "oracle": fmean(trial.oracle for trial in trials),
     }

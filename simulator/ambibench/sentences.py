@@ -30,7 +30,7 @@ class Read(NamedTuple):
 
 
 def make_sentence(pair: Pair, a: bool, b: bool, random: Random) -> str:
-    """A sentence of `pair` with the coded values `a` and `b`, every word drawn uniformly."""
+    """Return a sentence of `pair` with the coded values `a` and `b`, every word drawn uniformly."""
     template = table("features")["pairs"][pair]["template"]
     fill = {"a": _slot(pair, 0, a), "b": _slot(pair, 1, b), "place": table("features")["place"]}
     said = {name: _say(slot, random) for name, slot in fill.items() if f"{{{name}}}" in template}
@@ -53,16 +53,16 @@ def read_sentence(text: str, pair: Pair) -> Read:
 
 def readings(text: str) -> tuple[Read, ...]:
     """Every way to read `text`; a person in a place fits two pairs, a sentence outside the templates none."""
-    found = []
+    reads = []
     for pair in PAIR_NAMES:
         for (a, b), pattern in _patterns(pair).items():
             if match := pattern.fullmatch(text):
-                found.append(Read(pair, a, b, MappingProxyType(match.groupdict())))
-    return tuple(found)
+                reads.append(Read(pair, a, b, MappingProxyType(match.groupdict())))
+    return tuple(reads)
 
 
 def slot_words(slot: str) -> tuple[str, ...]:
-    """The words that can stand in `slot` (``human``, ``common``, …), without an article."""
+    """Return the words that can stand in `slot` (``human``, ``common``, …), without an article."""
     slots = table("features")["slots"]
     return tuple(table("words")[slots[slot]["words"] if slot in slots else slot])
 
@@ -83,13 +83,13 @@ def _article(slot: str) -> str:
 def _patterns(pair: Pair) -> Mapping[tuple[bool, bool], re.Pattern[str]]:
     """For each combination of values a pattern with the groups ``a``, ``b`` and ``place``."""
     template = re.escape(table("features")["pairs"][pair]["template"]).replace(r"\{", "{").replace(r"\}", "}")
-    found = {}
+    patterns = {}
     for a in (True, False):
         for b in (True, False):
             slots = {"a": _slot(pair, 0, a), "b": _slot(pair, 1, b), "place": table("features")["place"]}
             groups = {name: _group(name, slot) for name, slot in slots.items()}
-            found[a, b] = re.compile(template.format(**groups))
-    return found
+            patterns[a, b] = re.compile(template.format(**groups))
+    return patterns
 
 
 def _group(name: str, slot: str) -> str:

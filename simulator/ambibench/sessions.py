@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from random import Random
 from typing import TypeVar, get_args
 from uuid import uuid4
 
 from logs import LogReader, LogWriter
-from simulator.ambibench.assignment import (
-    Played,
-    Settings,
-    assigned_prompt,
-    builtin_studies,
-    cells,
-    drawn_prompt,
-)
+from simulator.ambibench.assignment import PatternStudy, Played, drawn_prompt
 from simulator.ambibench.features import FEATURES, FORMATS, Feature, Format, Kind
 from simulator.ambibench.playing import PARTICIPANT
-from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.room import ROOM
 from simulator.errors import InputError
 from simulator.models import ChatModel
+from simulator.runner.lobby import require_choice
 from simulator.seeds import derive_seed
-from simulator.studies import Cell, Study
+from simulator.studies import Study
+from simulator.studies.graph import COMMENT, CONSENT, READY
 from simulator.studies.sessions import StudySessions
 from trees import Language
 
@@ -31,7 +26,7 @@ T = TypeVar("T")
 
 
 def setting_with(setting: Played, kind: Kind) -> Played:
-    """The setting that a length and an instruction come to: ``wug`` is 4.3 with that word (App. D).
+    """Return the setting that a length and an instruction come to: ``wug`` is 4.3 with that word (App. D).
 
     Raises:
         InputError: if the two do not go together.
@@ -57,6 +52,10 @@ class AmbiBenchSessions(StudySessions):
         InputError: if a study's settings, conditions or numbers do not fit AmbiBench.
     """
 
+    material = PatternStudy
+    # What their pages measured was never logged.
+    around = tuple(replace(step, measured=False) for step in (CONSENT, READY, COMMENT))
+
     def __init__(
         self,
         log: LogWriter,
@@ -65,9 +64,7 @@ class AmbiBenchSessions(StudySessions):
         *,
         studies: Sequence[Study] | None = None,
     ) -> None:
-        given = builtin_studies() if studies is None else tuple(studies)
-        self._settings = {study.id: Settings.read(study) for study in given}
-        super().__init__(ROOM, log, reader, models, studies=given, builtin=studies is None)
+        super().__init__(ROOM, log, reader, models, studies=studies)
 
     async def start(
         self,
@@ -95,7 +92,7 @@ class AmbiBenchSessions(StudySessions):
         """
         seed = uuid4().int >> 97
         random = Random(derive_seed(seed, "play"))
-        _require("setting", setting, get_args(Played))
+        require_choice("setting", setting, get_args(Played))
         prompt = drawn_prompt(
             seed,
             setting,
@@ -103,40 +100,10 @@ class AmbiBenchSessions(StudySessions):
             _chosen("feature", feature, FEATURES, random),
             _chosen("format", format, FORMATS, random),
         )
-        options = {"language": _require("language", language, get_args(Language))}
+        options = {"language": require_choice("language", language, get_args(Language))}
         # The item's own name tells what the labels follow, and an episode's id may be seen.
         return await self.start_item(prompt, {PARTICIPANT: "person"}, options, name=setting)
 
-    def study_cells(self, study: Study) -> Sequence[Cell]:
-        """See `assignment.cells`."""
-        return cells(study)
-
-    def study_item(self, study: Study, cell: Cell, seed: int, language: Language) -> Prompt:
-        """The prompt of a place."""
-        return assigned_prompt(study, cell, seed)
-
-    def study_task(self, study: Study) -> str:
-        """The setting."""
-        return self._settings[study.id].setting
-
-    def study_languages(self, study: Study) -> tuple[Language, ...]:
-        """As the settings say."""
-        return self._settings[study.id].languages
-
-    def shows_result(self, study: Study) -> bool:
-        """As the settings say."""
-        return self._settings[study.id].show_result
-
-
-def _require(field: str, value: T, allowed: Sequence[T]) -> T:
-    if value not in allowed:
-        raise InputError(
-            f"{field} {value!r}: must be one of {', '.join(map(str, allowed))}.",
-            code="no_choice",
-            value=value,
-        )
-    return value
-
 
 def _chosen(field: str, value: T | None, allowed: Sequence[T], random: Random) -> T:
-    return random.choice(allowed) if value is None else _require(field, value, allowed)
+    return random.choice(allowed) if value is None else require_choice(field, value, allowed)

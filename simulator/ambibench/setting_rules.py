@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from simulator.ambibench.aws import CONTROL, AwsPrompt, names, origins
 from simulator.ambibench.features import PAIRS
-from simulator.ambibench.generation.finetune import LENGTHS
-from simulator.ambibench.generation.settings import LENGTH
+from simulator.ambibench.generation import LENGTH, LENGTHS
 from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.prompt_text import is_grouped
 from simulator.ambibench.trials import Item
@@ -17,7 +16,7 @@ Finding = tuple[Severity, str]
 
 
 def setting_findings(prompt: Item) -> tuple[Finding, ...]:
-    """Where a prompt is not what its setting asks for; each with its severity and a sentence."""
+    """Return where a prompt is not what its setting asks for; each with its severity and a sentence."""
     if isinstance(prompt, AwsPrompt):
         return tuple(_buckets(prompt))
     if prompt.setting == "instruction":
@@ -28,7 +27,7 @@ def setting_findings(prompt: Item) -> tuple[Finding, ...]:
 
 
 def _instruction(prompt: Prompt) -> Iterator[Finding]:
-    if not is_grouped([(one.a, one.b) for one in prompt.examples]):
+    if not is_grouped([(example.a, example.b) for example in prompt.examples]):
         yield "error", "examples: not one of each group and a query that breaks the grouping"
 
 
@@ -46,7 +45,7 @@ def _finetuning(prompt: Prompt) -> Iterator[Finding]:
 
 def _control(prompt: Prompt) -> Iterator[Finding]:
     salient = PAIRS[prompt.pair].index(prompt.salient)
-    other = {(one.a, one.b)[1 - salient] for one in prompt.examples}
+    other = {(example.a, example.b)[1 - salient] for example in prompt.examples}
     if len(other) > 1:
         yield "warning", "ft_variant: a control's other feature is constant; here it varies"
 

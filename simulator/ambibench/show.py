@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Sequence
 
 from logs.rows import Ending, Judgment, Turn
 from simulator.ambibench.answers import read_answer
@@ -12,45 +11,37 @@ from simulator.ambibench.features import PAIRS, value_name
 from simulator.ambibench.graph import Table
 from simulator.ambibench.labels import Mode, Tie
 from simulator.ambibench.oracle import Belief, beliefs, expected
-from simulator.ambibench.playing import Kind, Step, gives_feedback
+from simulator.ambibench.playing import Step, gives_feedback
 from simulator.ambibench.prompt import Prompt, asked_text, whole_text
 from simulator.ambibench.rows import item_record
 from simulator.ambibench.score import TrialScore, category, score_trials
 from simulator.ambibench.trials import Item
-from simulator.ambibench.views import Feedback, ParticipantView, Replay, ReplayTrial, Stage, TextReplay
+from simulator.ambibench.views import Feedback, ParticipantView, Replay, ReplayTrial, TextReplay
 from simulator.runner.one_seat import State, step_due
-
-_STAGES: Final[Mapping[Kind, Stage]] = {
-    "consent": "consent",
-    "ready": "instructions",
-    "answer": "trial",
-    "text": "trial",
-    "comment": "comment",
-}
 
 
 def participant_view(
-    table: Table, state: State, ending: Ending | None = None, warning: str | None = None
+    table: Table, state: State, ending: Ending | None = None, warning: str | None = None, stage: str = ""
 ) -> ParticipantView:
-    """What a person may see after `state`; `ending` if the log holds one."""
-    step = None if ending else step_due(table, state)
+    """Return what a person may see after `state`; `stage` names a page without the task."""
+    step = None if ending or stage else step_due(table, state)
     trial = step.trial if step else None
     item = table.item
     done = len(state["said"])
+    left = ending is not None and ending.status != "completed"
     return ParticipantView(
         episode_id=table.episode_id,
         number=done,
-        stage=_STAGES[step.kind] if step else "done",
+        stage=stage or ("trial" if step else "done"),
         language=table.rules.language,
         setting="aws" if isinstance(item, AwsPrompt) else item.setting,
         format=None if isinstance(item, AwsPrompt) else item.format,
         k=trial.k if trial else None,
-        done=sum(one.trial is not None for one in table.steps[:done]),
-        total=sum(one.trial is not None for one in table.steps),
+        done=done,
+        total=len(table.steps),
         text=trial.text if trial else "",
         answer=trial.answer if trial else "label",
-        feedback=None if ending and ending.status != "completed" else _feedback(item, table.steps, state),
-        study=table.rules.study,
+        feedback=None if left or stage == "done" else _feedback(item, table.steps, state),
         ending=ending,
         warning=warning,
     )
@@ -73,12 +64,12 @@ def replay(
     mode: Mode = "strip",
     tie: Tie = "wrong",
 ) -> Replay | TextReplay:
-    """An ended episode with everything that was hidden, out of its logged turns."""
+    """Return an ended episode with everything that was hidden, out of its logged turns."""
     if isinstance(item, AwsPrompt) or item.setting == "verbalise":
         return _text_replay(item, turns, judgments)
     a, b = PAIRS[item.pair]
     thought = beliefs(item)
-    scores = {one.k: one for one in score_trials(item, turns, mode, tie)}
+    scores = {score_trial.k: score_trial for score_trial in score_trials(item, turns, mode, tie)}
     said = {turn.payload["k"]: turn.text for turn in turns if turn.payload["kind"] == "answer"}
     return Replay(
         text=whole_text(item),
@@ -92,7 +83,7 @@ def replay(
         instruction=item.instruction,
         trials=tuple(_trial(item, one, scores.get(one.k), said.get(one.k)) for one in thought),
         answered=len(scores),
-        correct=sum(one.correct for one in scores.values()),
+        correct=sum(score.correct for score in scores.values()),
         oracle=expected(thought, tuple(scores)),
         comment=next((turn.text for turn in turns if turn.payload["kind"] == "comment"), ""),
     )

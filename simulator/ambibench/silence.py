@@ -14,10 +14,9 @@ from simulator.ambibench.trials import Item
 
 
 def with_silence(item: Item, episode_id: str, turns: Sequence[Turn]) -> tuple[Turn, ...]:
-    """The turns of an aborted episode of a model's, and an empty answer for each that is missing."""
+    """Return the turns of an aborted episode of a model's, and an empty answer for each that is missing."""
     given = {turn.payload.get("k", 1) for turn in turns if turn.payload.get("kind") in ("answer", "text")}
-    due = [step for step in plan(item, person=False, study=False) if step.trial is not None]
-    missing = [step for step in due if step.trial is not None and step.trial.k not in given]
+    missing = [step for step in plan(item) if step.trial.k not in given]
     return (
         *turns,
         *(
@@ -26,7 +25,7 @@ def with_silence(item: Item, episode_id: str, turns: Sequence[Turn]) -> tuple[Tu
                 number=number,
                 seat=PARTICIPANT,
                 text="",
-                payload={"kind": step.kind, "k": step.trial.k if step.trial else 1, "silent": True},
+                payload={"kind": step.kind, "k": step.trial.k, "silent": True},
             )
             for number, step in enumerate(missing, start=len(turns))
         ),

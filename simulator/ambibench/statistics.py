@@ -140,7 +140,7 @@ class Statistics:
         return not wrong and self.oracle_agrees
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as a JSON object."""
+        """Return all of it as a JSON object."""
         verdict = {"passed": self.passed, "bound": self.bound}
         return verdict | asdict(self)
 
@@ -162,7 +162,7 @@ def statistics(prompts: Sequence[Prompt], *, alpha: float = ALPHA, whole: bool =
     lists = tuple(_word_lists(examples))
     return Statistics(
         prompts=len(prompts),
-        sentences=sum(len(one.examples) for one in prompts),
+        sentences=sum(len(prompt.examples) for prompt in prompts),
         tested=len(tested),
         lists=lists,
         outside=tuple(dict.fromkeys(everything.outside)),
@@ -176,7 +176,7 @@ def statistics(prompts: Sequence[Prompt], *, alpha: float = ALPHA, whole: bool =
 
 
 def balance_findings(prompts: Sequence[Prompt]) -> tuple[str, ...]:
-    """What is not as balanced as chance would have it, in sentences; for files of any size."""
+    """Return what is not as balanced as chance would have it, in sentences; for files of any size."""
     if not prompts:
         return ()
     found = statistics(prompts, alpha=_FILE_ALPHA)
@@ -190,15 +190,17 @@ def balance_findings(prompts: Sequence[Prompt]) -> tuple[str, ...]:
 
 
 def _different(prompts: Sequence[Prompt]) -> list[Prompt]:
-    """The prompts without those whose sentences another one has, too: paired designs repeat them."""
-    return list({tuple(example.sentence for example in one.examples): one for one in prompts}.values())
+    """Return the prompts without those whose sentences another one has, too: paired designs repeat them."""
+    return list(
+        {tuple(example.sentence for example in prompt.examples): prompt for prompt in prompts}.values()
+    )
 
 
 def _checks(
     prompts: Sequence[Prompt], examples: Examples, lists: Sequence[WordList], *, whole: bool
 ) -> Iterator[Check]:
     yield from designs(prompts, whole=whole)
-    kinds = [_design_of(one) for one in prompts]
+    kinds = [_design_of(prompt) for prompt in prompts]
     for kind, tests in (("episode", coins), ("groups", groups), ("control", controls)):
         chosen = np.flatnonzero([one == kind for one in kinds])
         if len(chosen):
@@ -244,9 +246,9 @@ def count_cells(prompts: Sequence[Prompt]) -> tuple[Cell, ...]:
     """Prompts by salient feature, format and polarity; all 24 cells, empty ones too."""
     counts: Counter[tuple[Feature, Format, bool]] = Counter()
     examples: Counter[tuple[Feature, Format, bool]] = Counter()
-    for one in prompts:
-        counts[one.salient, one.format, one.x_is] += 1
-        examples[one.salient, one.format, one.x_is] += len(one.examples)
+    for prompt in prompts:
+        counts[prompt.salient, prompt.format, prompt.x_is] += 1
+        examples[prompt.salient, prompt.format, prompt.x_is] += len(prompt.examples)
     return tuple(
         Cell(feature, form, value_name(feature, value), counts[key], examples[key])
         for feature in FEATURES
@@ -266,8 +268,8 @@ def _sentences(examples: Examples) -> Iterator[Sentences]:
 def _oracle(prompts: Sequence[Prompt]) -> dict[str, float]:
     """Accuracy of the Bayes-optimal reading on the scored labels of setting "instruction"."""
     values: dict[str, list[float]] = {}
-    for one in prompts:
-        if one.setting == "instruction":
-            seen = beliefs(one)
-            values.setdefault(one.kind, []).extend(seen[k - 1].bayes for k in scored_positions(one))
+    for prompt in prompts:
+        if prompt.setting == "instruction":
+            seen = beliefs(prompt)
+            values.setdefault(prompt.kind, []).extend(seen[k - 1].bayes for k in scored_positions(prompt))
     return {kind: float(np.mean(some)) for kind, some in values.items()}

@@ -15,11 +15,12 @@ from rich.console import Console
 from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.data import Draw, generate_items, load_items
 from simulator.ambibench.features import FEATURES, FORMATS, Kind, Setting
-from simulator.ambibench.generation.settings import LENGTH
+from simulator.ambibench.generation import LENGTH
 from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.statistics import ALPHA, Statistics, statistics
-from simulator.ambibench.stats_table import print_statistics
+from simulator.ambibench.stats_table import statistics_report
 from simulator.errors import InputError
+from simulator.reporting import print_report
 from simulator.runner.options import JsonOption, RootSeedOption
 
 _CELLS: Final = len(FEATURES) * len(FORMATS)
@@ -44,9 +45,7 @@ def stats_command(
     if as_json:
         typer.echo(json.dumps({title: one.to_json() for title, one in found.items()}, indent=1))
     else:
-        console = Console()
-        for title, one in found.items():
-            print_statistics(title, one, console)
+        print_report(Console(), statistics_report(found))
     if not all(one.passed for one in found.values()):
         raise typer.Exit(1)
 

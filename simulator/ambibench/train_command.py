@@ -17,9 +17,8 @@ from simulator.ambibench.data import BUILTIN, Draw, load_items
 from simulator.ambibench.features import Pair, Variant
 from simulator.ambibench.files import finetuning_line
 from simulator.ambibench.generation import Control
-from simulator.ambibench.learn.config import Method, TrainConfig
-from simulator.ambibench.learn.hosted import submit
-from simulator.ambibench.run_command import evaluate_fold
+from simulator.ambibench.learn.hosted import Method, TrainConfig, submit
+from simulator.ambibench.runs import evaluate_fold
 from simulator.errors import InputError
 from simulator.jsonlines import write_lines
 from simulator.models import require_local, weights_of

@@ -34,6 +34,7 @@ from simulator.ambibench.silence import with_silence
 from simulator.ambibench.trials import Item
 from simulator.duplicates import Duplicates, told_once
 from simulator.errors import InputError
+from simulator.field_faults import first_fault
 from simulator.jsonlines import Read
 from simulator.runner.logged import ENDED, required_run, seat_failed
 from simulator.whole import write_whole
@@ -64,7 +65,7 @@ def trials_of_runs(
     *,
     exclude_aborted: bool = False,
 ) -> tuple[TrialRecord, ...]:
-    """Every answer of some runs, scored from what was logged.
+    """Return every answer of some runs, scored from what was logged.
 
     Of models the episodes that have ended, and those that a failing seat aborted, whose missing answers are
     empty ones (`silence`); of people all that hold an answer, for those who leave early are
@@ -98,7 +99,7 @@ def _of_run(
     tie: Tie | None,
     exclude_aborted: bool,
 ) -> Iterator[TrialRecord]:
-    """The trials of a run; `asked` keeps the items for the runs after it."""
+    """Yield the trials of a run; `asked` keeps the items for the runs after it."""
     run = required_run(reader, run_id, BENCHMARK)
     for row in reader.items(run_id):
         if row.hash not in asked:
@@ -108,10 +109,10 @@ def _of_run(
     of_run = {"run_id": run_id, "software_version": run.config.get("software_version")}
     gone = reader.erased_participants()
     played = [
-        one
-        for one in reader.turns_of_run(run_id)
-        if one.episode.participant_id not in gone
-        and _counts(one, endings.get(one.episode.id), exclude_aborted)
+        turn
+        for turn in reader.turns_of_run(run_id)
+        if turn.episode.participant_id not in gone
+        and _counts(turn, endings.get(turn.episode.id), exclude_aborted)
     ]
     for one in sorted(played, key=lambda one: _place(one.episode, asked[one.episode.item_hash].item)):
         of, ending = asked[one.episode.item_hash], endings.get(one.episode.id)
@@ -305,7 +306,7 @@ def write_trials(path: Path, records: Iterable[TrialRecord]) -> int:
 
 
 def read_trials(path: Path) -> tuple[TrialRecord, ...]:
-    """The trials of such a file, each once; see `read_trial_file`."""
+    """Return the trials of such a file, each once; see `read_trial_file`."""
     return read_trial_file(path).rows
 
 
@@ -353,14 +354,14 @@ def read_trial_file(path: Path, duplicates: Duplicates = "refuse") -> Read[Trial
     )
 
 
-def _refuse_same_names(path: Path, found: Mapping[int, TrialRecord]) -> None:
+def _refuse_same_names(path: Path, records: Mapping[int, TrialRecord]) -> None:
     """Only one of the trials of a name would be counted, and `history` could mean either."""
     first: dict[str, int] = {}
-    for number, record in found.items():
+    for number, record in records.items():
         if record.trial_id is None:
             continue
         before = first.setdefault(record.trial_id, number)
-        if found[before] != record:
+        if records[before] != record:
             raise InputError(
                 f"{path}, line {number}: the field 'trial_id' is {record.trial_id!r}, as in line {before}, "
                 "but the trials differ; name each otherwise, or leave the field out."
@@ -377,12 +378,7 @@ def _read(line: str, place: str, run: str) -> TrialRecord:
     try:
         return read_record({"run_id": run, **fields})
     except ValidationError as error:
-        raise InputError(f"{place}: {_told(error)}.") from error
+        fault = first_fault(error, fields)
+        raise InputError(f"{place}: the field {fault.field!r} {fault.problem}.") from error
     except ValueError as error:
         raise InputError(f"{place}: {error}.") from error
-
-
-def _told(error: ValidationError) -> str:
-    first = error.errors()[0]
-    said = first["msg"][:1].lower() + first["msg"][1:]
-    return f"the field {'.'.join(map(str, first['loc']))!r}: {said}"

@@ -38,7 +38,7 @@ class Trial:
 
 
 def trials(item: Item) -> tuple[Trial, ...]:
-    """The trials of an item, in order."""
+    """Return the trials of an item, in order."""
     if isinstance(item, AwsPrompt):
         return (Trial(1, item.text, "text"),)
     if item.setting == "verbalise":

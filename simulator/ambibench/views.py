@@ -8,8 +8,6 @@ from typing import Any, Literal
 from logs.rows import Ending
 from simulator.ambibench.features import Feature, Format, Hypothesis, Kind, Label, Pair, Setting
 
-Stage = Literal["consent", "instructions", "trial", "comment", "done"]
-
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
@@ -32,7 +30,7 @@ class ParticipantView:
 
     Attributes:
         number: the number of the turn that is due; goes back with the submission.
-        stage: which page: consent, instructions, a trial, the comment at the end, or nothing more.
+        stage: which page: one of the study's, ``trial``, or ``done``.
         language: of the page; the benchmark's own text is English.
         k: the position whose label is due, from 1; None outside trials.
         done: trials answered so far.
@@ -48,7 +46,7 @@ class ParticipantView:
 
     episode_id: str
     number: int
-    stage: Stage
+    stage: str
     language: str
     setting: Setting
     format: Format | None

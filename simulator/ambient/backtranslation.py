@@ -19,7 +19,7 @@ import yaml
 from personas.templates import render
 from simulator.ambient.examples import Example
 from simulator.ambient.labels import Side
-from simulator.ambient.pool.cleaning import clean
+from simulator.ambient.pool.filters import clean
 from simulator.errors import InputError
 from simulator.models import ChatModel, Message, Request, sample
 from simulator.models.weights import imported, load_weights
@@ -97,18 +97,23 @@ class Source:
 
 
 def sources(examples: Iterable[Example]) -> tuple[Source, ...]:
-    """The ambiguous sentences of the examples that crowdworkers see: those with one ambiguous side."""
+    """Return the ambiguous sentences of the examples that crowdworkers see: those with one ambiguous side."""
     return tuple(
-        Source(one.id, one.sides[0], one.sentence(one.sides[0]), one.rewrites(one.sides[0]))
-        for one in examples
-        if one.xor
+        Source(
+            example.id,
+            example.sides[0],
+            example.sentence(example.sides[0]),
+            example.rewrites(example.sides[0]),
+        )
+        for example in examples
+        if example.xor
     )
 
 
 async def back_translate(
     translator: Translator, sentence: str, *, seed: int, readings: Collection[str] = ()
 ) -> Found:
-    """A sentence there and back.
+    """Return a sentence there and back.
 
     Args:
         translator: who translates.
@@ -121,7 +126,7 @@ async def back_translate(
     """
     pivot = await translator.there(sentence)
     # A model that answers with the pivot has not translated it.
-    same = {sentence.strip(), pivot.strip(), *(one.strip() for one in readings), ""}
+    same = {sentence.strip(), pivot.strip(), *(reading.strip() for reading in readings), ""}
     first = (await translator.back(pivot)).strip()
     if first not in same:
         return Found(pivot, first, False)
@@ -133,7 +138,7 @@ async def back_translate(
 
 @cache
 def languages() -> Mapping[str, Language]:
-    """The languages of `tables/languages.yaml` by their English names in small letters."""
+    """Return the languages of `tables/languages.yaml` by their English names in small letters."""
     given = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
     return {
         name: Language({key: one[key] for key in ("en", "zh")}, one["code"]) for name, one in given.items()
@@ -141,7 +146,7 @@ def languages() -> Mapping[str, Language]:
 
 
 def language_called(name: str) -> Language:
-    """A language to translate into.
+    """Return a language to translate into.
 
     Raises:
         InputError: if it is not in the table, or English; says which there are.
@@ -291,6 +296,6 @@ class FolderTranslator:
 
 
 def _said(answer: str, text: str) -> str:
-    """An answer on one line, without quotes and marks around it that the text does not have."""
+    """Return an answer on one line, without quotes and marks around it that the text does not have."""
     line = " ".join(answer.split())
     return clean(line.strip("<>")) if clean(text) == text else line

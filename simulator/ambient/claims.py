@@ -34,7 +34,7 @@ class HasProbabilities(Protocol):
     """What paraphrases are scored with: `nli.predict.Predictor`."""
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[dict[Label, float]]:
-        """The probability of each label, pair by pair."""
+        """Return the probability of each label, pair by pair."""
         ...
 
 
@@ -65,7 +65,7 @@ class ClaimMeasures:
 
 
 def clean_claim(claim: str) -> str:
-    """A claim without who says it: some strings deleted, the first letter a capital."""
+    """Return a claim without who says it: some strings deleted, the first letter a capital."""
     for text in _DELETED:
         claim = claim.replace(text, "")
     claim = claim.strip()
@@ -73,12 +73,12 @@ def clean_claim(claim: str) -> str:
 
 
 def paraphrase_prompt(item: ClaimItem, language: str = "en") -> Rendered:
-    """The zero-shot prompt for one paraphrase of a claim."""
+    """Return the zero-shot prompt for one paraphrase of a claim."""
     return render("ambient/paraphrase", language, {"claim": item.cleaned})
 
 
 def kept(paraphrases: Iterable[str], cleaned: str = "") -> tuple[str, ...]:
-    """The distinct paraphrases in their order: without empty ones and such as only repeat the claim.
+    """Return the distinct paraphrases in their order: without empty ones and such as only repeat the claim.
 
     Args:
         paraphrases: as a model wrote them; blanks around them do not count.
@@ -89,7 +89,7 @@ def kept(paraphrases: Iterable[str], cleaned: str = "") -> tuple[str, ...]:
 
 
 def second_highest(probabilities: Mapping[Label, float]) -> float:
-    """The second-highest probability: above a threshold if more than one label is."""
+    """Return the second-highest probability: above a threshold if more than one label is."""
     return sorted(probabilities.values())[-2]
 
 
@@ -110,18 +110,18 @@ def score_paraphrases(
 
 
 def score(record: ClaimRecord) -> float | None:
-    """The score of a claim: the highest of its paraphrases; None if it has none."""
-    return max((one.score for one in record.paraphrases), default=None)
+    """Return the score of a claim: the highest of its paraphrases; None if it has none."""
+    return max((paraphrase.score for paraphrase in record.paraphrases), default=None)
 
 
 def flagged(record: ClaimRecord, threshold: float = THRESHOLD) -> bool:
-    """Whether a claim is taken to be ambiguous: its score is strictly above the threshold."""
+    """Return True if a claim is taken to be ambiguous: its score is strictly above the threshold."""
     found = score(record)
     return found is not None and found > threshold
 
 
 def predicted_set(paraphrase: Paraphrase, threshold: float = THRESHOLD) -> LabelSet | None:
-    """The labels whose probability is above the threshold; None if only the score is known."""
+    """Return the labels whose probability is above the threshold; None if only the score is known."""
     if paraphrase.probabilities is None:
         return None
     return frozenset(label for label in LABELS if paraphrase.probabilities[label] > threshold)
@@ -129,7 +129,11 @@ def predicted_set(paraphrase: Paraphrase, threshold: float = THRESHOLD) -> Label
 
 def explanation(record: ClaimRecord, threshold: float = THRESHOLD) -> Paraphrase | None:
     """The paraphrase for which a claim is flagged: the one with the highest score; None if it is not."""
-    return max(record.paraphrases, key=lambda one: one.score) if flagged(record, threshold) else None
+    return (
+        max(record.paraphrases, key=lambda paraphrase: paraphrase.score)
+        if flagged(record, threshold)
+        else None
+    )
 
 
 def claim_measures(records: Sequence[ClaimRecord], threshold: float = THRESHOLD) -> ClaimMeasures:

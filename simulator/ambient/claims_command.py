@@ -21,7 +21,7 @@ from simulator.ambient.claims import (
     score,
     score_paraphrases,
 )
-from simulator.ambient.files.claims import join, read_annotations, read_results
+from simulator.ambient.files.claims import CLAIMS, join, read_annotations
 from simulator.ambient.labels import format_labels
 from simulator.ambient.nli.predict import load_predictor
 from simulator.ambient.records import ClaimRecord
@@ -59,7 +59,7 @@ def score_ambient_claims(
             replace(
                 record,
                 paraphrases=score_paraphrases(
-                    predictor, record.cleaned, [one.text for one in record.paraphrases]
+                    predictor, record.cleaned, [paraphrase.text for paraphrase in record.paraphrases]
                 ),
                 stored_score=None,
             )
@@ -134,7 +134,7 @@ def _records(results: Sequence[Path], annotations: Path | None) -> tuple[list[Cl
     notes: list[str] = []
     for path in results:
         try:
-            read = read_results(path)
+            read = CLAIMS.read(path)
         except InputError as error:
             notes.append(str(error))
             continue

@@ -42,7 +42,7 @@ def continue_items(
     distractor: DistractorRule = "paper",
     relations: Relations | None = None,
 ) -> tuple[ContinueItem, ...]:
-    """An item for every flagged sentence; its distractor depends on `seed` and its id only.
+    """Return an item for every flagged sentence; its distractor depends on `seed` and its id only.
 
     Args:
         examples: those that are not ambiguous are passed over.
@@ -76,7 +76,7 @@ def continue_items(
 
 
 def one_sentence(text: str) -> str:
-    """A sampled text up to its first ``.``, ``!`` or ``?``, and a full stop in place of that."""
+    """Return a sampled text up to its first ``.``, ``!`` or ``?``, and a full stop in place of that."""
     end = min((place for sign in _ENDS if (place := text.find(sign)) >= 0), default=len(text))
     return f"{text[:end]}."
 
@@ -133,7 +133,7 @@ def kl_options(
     seed: int,
     reduce: Reduce = "sum",
 ) -> ContinuationRecord:
-    """The estimates of one instance, all from the same number of continuations.
+    """Return the estimates of one instance, all from the same number of continuations.
 
     Args:
         id: of the example.
@@ -188,7 +188,7 @@ class Histogram:
 
 
 def histogram(options: Sequence[Sampled], *, bins: int = 20, reduce: Reduce = "sum") -> Histogram:
-    """The log-odds of one instance, for a figure; all continuations that are left count.
+    """Return the log-odds of one instance, for a figure; all continuations that are left count.
 
     Raises:
         ValueError: if the lists of an option differ in length.
@@ -278,7 +278,7 @@ def _ids(examples: Iterable[Example]) -> list[Hashable]:
 
 
 def _estimates(record: ContinuationRecord) -> tuple[float | None, list[float | None]]:
-    """The distractor's and the rewrites'; what is not a number is None."""
+    """Return the distractor's and the rewrites'; what is not a number is None."""
     found = {
         option.name: None if option.kl is None or math.isnan(option.kl) else option.kl
         for option in record.options

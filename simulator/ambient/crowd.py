@@ -25,7 +25,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, get_args
 
-from simulator.agreement import (
+from simulator.ambient.labels import LABELS, Label, Side
+from simulator.ambient.records import CrowdRecord
+from simulator.judging.agreement import (
     Measure,
     alpha_measure,
     intervals,
@@ -35,8 +37,6 @@ from simulator.agreement import (
     nominal_distance,
     tally,
 )
-from simulator.ambient.labels import LABELS, Label, Side
-from simulator.ambient.records import CrowdRecord
 from simulator.stats import Interval
 
 Tie = Literal["first", "strict", "lenient", "majority"]
@@ -134,14 +134,14 @@ class CrowdMeasures:
 
 
 def crowd_measures(records: Sequence[CrowdRecord], tie: Tie = "first", seed: int = 0) -> CrowdMeasures:
-    """All measures of crowdworkers' votes.
+    """Return all measures of crowdworkers' votes.
 
     Args:
         records: rows; an id may occur again.
         tie: what wins where votes are split evenly.
         seed: of the resampling of rows.
     """
-    used = [one for one in records if _workers(one) and one.true_slots]
+    used = [record for record in records if _workers(record) and record.true_slots]
     pooled = [(row, slot) for row, one in enumerate(used) for slot in one.true_slots]
     rows = [row for row, _ in pooled]
     original = _labelling([one.original for one in used], range(len(used)), len(used))
@@ -192,7 +192,7 @@ def crowd_measures(records: Sequence[CrowdRecord], tie: Tie = "first", seed: int
 
 
 def vote_table(record: CrowdRecord) -> VoteTable:
-    """The distribution of votes on an example and on each of its candidates."""
+    """Return the distribution of votes on an example and on each of its candidates."""
     slots = zip(record.interpretations, record.labels, record.relabelled, record.plausible, strict=True)
     return VoteTable(
         id=record.id,
@@ -213,7 +213,7 @@ def count_labels(votes: Sequence[Label]) -> dict[Label, int]:
 
 
 def wins(votes: Sequence[Label], label: Label, tie: Tie = "first") -> bool:
-    """Whether the plurality of votes is for a label."""
+    """Return True if the plurality of votes is for a label."""
     counts = count_labels(votes)
     most = max(counts.values())
     tied = [one for one in LABELS if counts[one] == most]
@@ -229,7 +229,7 @@ def wins(votes: Sequence[Label], label: Label, tie: Tie = "first") -> bool:
 
 
 def is_plausible(votes: Sequence[bool]) -> bool:
-    """Whether more than half of the workers say yes."""
+    """Return True if more than half of the workers say yes."""
     return 2 * sum(votes) > len(votes)
 
 
@@ -252,7 +252,7 @@ def repeats_a_reading(record: CrowdRecord) -> bool:
     original = record.premise if record.side == "premise" else record.hypothesis
     others = (original, *(record.interpretations[slot] for slot in record.true_slots))
     return " ".join(record.interpretations[record.distractor].split()) in (
-        " ".join(one.split()) for one in others
+        " ".join(other.split()) for other in others
     )
 
 
@@ -279,12 +279,12 @@ def _labelling(votes: Sequence[Sequence[Label]], rows: Sequence[int], number: in
         kappa_measure(counts, [rows[place] for place in modal], number),
         alpha_measure(votes, nominal_distance, rows, number),
         raters,
-        sum(bool(one) for one in votes) - len(modal),
+        sum(bool(vote) for vote in votes) - len(modal),
     )
 
 
 def _tied(votes: Sequence[Label]) -> int:
-    """How many labels have the most votes."""
+    """Return how many labels have the most votes."""
     counts = count_labels(votes)
     return sum(count == max(counts.values()) for count in counts.values())
 
@@ -303,7 +303,7 @@ def _workers(record: CrowdRecord) -> int:
 
 
 def _histogram(records: Sequence[CrowdRecord]) -> dict[int, int]:
-    sizes = [_workers(one) for one in records]
+    sizes = [_workers(record) for record in records]
     return {size: sizes.count(size) for size in sorted(set(sizes))}
 
 

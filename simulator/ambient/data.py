@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
+from typing import Annotated, Final, Literal, NamedTuple, get_args
 
-import yaml
+from pydantic import BaseModel, BeforeValidator
 
 from simulator import datasets
 from simulator.ambient.examples import Example
-from simulator.ambient.files.categories import (
-    CategoryRecord,
-    category_record,
-    read_categories_file,
-)
-from simulator.ambient.files.crowd import read_crowd
-from simulator.ambient.files.dataset import has_sentence, read_checked, read_dataset
-from simulator.ambient.files.heads import any_row, head_of
-from simulator.ambient.files.kinds import CATEGORY_ROWS, CROWD, DATASET, files_of
-from simulator.ambient.labels import CATEGORIES, LABELS, Category, Label, parse_label
+from simulator.ambient.files.categories import CATEGORY_ROWS, CategoryRecord, category_record
+from simulator.ambient.files.crowd import CROWD
+from simulator.ambient.files.dataset import DATASET, read_checked
+from simulator.ambient.files.kinds import TABLES
+from simulator.ambient.labels import LABELS, Category, Label, parse_label
 from simulator.ambient.merging import merge, with_categories, with_distractors
 from simulator.ambient.rows import BENCHMARK
 from simulator.ambient.views import Discard
 from simulator.errors import InputError
-from simulator.jsonlines import FieldError, Row
+from simulator.jsonlines import Row
+from simulator.tables.builtin import read_list, read_texts
 from trees.faults import Fault
 
 BUILTIN: Final = "builtin"
 FOLDER: Final = Path(__file__).parent / "builtin"
 Split = Literal["all", "dev", "test"]
-T = TypeVar("T")
-# Ten times as fast where PyYAML comes with libyaml.
-_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Loaded(NamedTuple):
@@ -54,8 +47,11 @@ class Question:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+def _named_texts(points: list[dict[str, str]]) -> list[tuple[str, str]]:
+    return [(point["id"], point["text"]) for point in points]
+
+
+class Definition(BaseModel, frozen=True):
     """What a label or a kind of ambiguity is."""
 
     name: str
@@ -63,8 +59,7 @@ class Definition:
     example: str
 
 
-@dataclass(frozen=True, slots=True)
-class Guidelines:
+class Guidelines(BaseModel, frozen=True):
     """What annotators are told, in one language.
 
     Attributes:
@@ -78,7 +73,7 @@ class Guidelines:
     labels: Mapping[Label, Definition]
     rewriting: tuple[str, ...]
     discard: Mapping[Discard, str]
-    checklist: tuple[tuple[str, str], ...]
+    checklist: Annotated[tuple[tuple[str, str], ...], BeforeValidator(_named_texts)]
     categories: Mapping[Category, Definition]
 
 
@@ -116,7 +111,7 @@ class PoolPair:
 
 
 def load_examples(data: str | Path = BUILTIN, split: Split = "all") -> tuple[Example, ...]:
-    """The examples of data, or of one split of them, in the order of their file.
+    """Return the examples of data, or of one split of them, in the order of their file.
 
     Args:
         data: ``builtin``, the name of registered data, or a file or folder. A folder's files hold parts of
@@ -163,13 +158,13 @@ def load_categories(data: str | Path = BUILTIN) -> tuple[CategoryRecord, ...]:
 
 @lru_cache
 def load_qualification() -> tuple[Question, ...]:
-    """The built-in questions for those who want to take part (spec 5.1)."""
-    return _entries("qualification.yaml", _question)
+    """Return the built-in questions for those who want to take part (spec 5.1)."""
+    return read_list(FOLDER / "qualification.yaml", _question)
 
 
 @lru_cache
 def load_guidelines(language: str = "en") -> Guidelines:
-    """What annotators are told.
+    """Return what annotators are told.
 
     Args:
         language: ``en`` or ``zh``.
@@ -177,37 +172,21 @@ def load_guidelines(language: str = "en") -> Guidelines:
     Raises:
         InputError: if it is another.
     """
-    if language not in ("en", "zh"):
-        raise InputError(f"language {language!r}: guidelines are in en and zh")
-    given = _yaml("guidelines.yaml")
-
-    def definition(key: str, one: Mapping[str, Any]) -> Definition:
-        said = one.get("name")
-        return Definition(
-            said[language] if said else key, one["definition"][language], one["example"][language]
-        )
-
-    labels, categories = given["labels"], given["categories"]
-    reasons: tuple[Discard, ...] = get_args(Discard)
-    return Guidelines(
-        labels={label: definition(label, labels[label]) for label in LABELS},
-        rewriting=tuple(point[language] for point in given["rewriting"]),
-        discard={reason: given["discard"][reason][language] for reason in reasons},
-        checklist=tuple((str(point["id"]), point["text"][language]) for point in given["checklist"]),
-        categories={kind: definition(kind, categories[kind]) for kind in CATEGORIES},
-    )
+    texts = read_texts(FOLDER / "guidelines.yaml", language)
+    labels = {label: texts["labels"][label] for label in LABELS}
+    return Guidelines.model_validate({**texts, "labels": labels})
 
 
 @lru_cache
 def load_claims() -> tuple[Claim, ...]:
-    """The built-in claims with fact-checks, all invented (spec 10)."""
-    return _entries("claims.yaml", _claim)
+    """Return the built-in claims with fact-checks, all invented (spec 10)."""
+    return read_list(FOLDER / "claims.yaml", _claim)
 
 
 @lru_cache
 def load_pool() -> tuple[PoolPair, ...]:
-    """The built-in pairs with the labels of two annotators (spec 2.2)."""
-    return _entries("pool.yaml", _pool_pair)
+    """Return the built-in pairs with the labels of two annotators (spec 2.2)."""
+    return read_list(FOLDER / "pool.yaml", _pool_pair)
 
 
 class _Held(NamedTuple):
@@ -233,11 +212,9 @@ def _read_registered(folder: Path) -> _Held:
 
 
 def _read_path(path: Path) -> _Held:
-    kinds = files_of(path)
-    reads = {file: read_dataset(file) for file, kind in kinds.items() if kind is DATASET}
+    kinds = TABLES.files_of(path)
     # Rows so damaged that they are of no kind are told, where one file is asked for.
-    if path.is_file() and not kinds and any_row(has_sentence, head_of(path)):
-        reads = {path: read_dataset(path)}
+    reads = {file: DATASET.read(file) for file in TABLES.main_files(path)}
     if not reads:
         raise InputError(
             f"{path}: no file of AmbiEnt's examples (.jsonl with id, premise, hypothesis, …)",
@@ -245,10 +222,10 @@ def _read_path(path: Path) -> _Held:
             path=path,
         )
     merged = merge(reads)
-    annotated = [read_categories_file(file) for file, kind in kinds.items() if kind is CATEGORY_ROWS]
+    annotated = [CATEGORY_ROWS.read(file) for file, kind in kinds.items() if kind is CATEGORY_ROWS]
     rows = tuple(row for read in annotated for row in read.rows)
     # Faults of the crowd's votes are no faults of the examples: `askback check` tells them.
-    shown = [row for file, kind in kinds.items() if kind is CROWD for row in read_crowd(file).rows]
+    shown = [row for file, kind in kinds.items() if kind is CROWD for row in CROWD.read(file).rows]
     known = with_distractors(with_categories(merged.examples.values(), rows), shown)
     examples = {one.id: one for one in known}
     unread = [fault for read in reads.values() for fault in read.faults]
@@ -258,7 +235,7 @@ def _read_path(path: Path) -> _Held:
 
 @lru_cache
 def _builtin() -> tuple[Example, ...]:
-    return _entries("examples.yaml", read_checked)
+    return read_list(FOLDER / "examples.yaml", read_checked)
 
 
 def _question(row: Row) -> Question:
@@ -282,18 +259,3 @@ def _claim(row: Row) -> Claim:
 def _pool_pair(row: Row) -> PoolPair:
     first, second = (row.parsed("labels", parse_label, label) for label in row.list("labels", 2))
     return PoolPair(row.key("id"), row.text("premise"), row.text("hypothesis"), (first, second))
-
-
-def _entries(name: str, read: Callable[[Row], T]) -> tuple[T, ...]:
-    found = []
-    for number, entry in enumerate(_yaml(name), start=1):
-        row = Row({"id": f"{Path(name).stem}-{number:03}", **entry})
-        try:
-            found.append(read(row))
-        except FieldError as error:
-            raise InputError(f"{FOLDER / name}: entry {row.data['id']}: {error}") from error
-    return tuple(found)
-
-
-def _yaml(name: str) -> Any:
-    return yaml.load((FOLDER / name).read_text(encoding="utf-8"), Loader=_LOADER)

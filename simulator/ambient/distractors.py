@@ -108,7 +108,7 @@ def _words() -> _Words:
 
 
 def plural(noun: str) -> str:
-    """The plural of a noun by the simple rule, or as the table of irregular ones has it."""
+    """Return the plural of a noun by the simple rule, or as the table of irregular ones has it."""
     words = _words()
     if noun in words.unchanging:
         return noun
@@ -120,7 +120,7 @@ def plural(noun: str) -> str:
 
 
 def _singulars(word: str) -> list[str]:
-    """What a word may be the plural of, in small letters, itself excluded."""
+    """Return what a word may be the plural of, in small letters, itself excluded."""
     low = word.lower()
     guesses = [_words().singulars.get(low, "").lower()]
     if low.endswith("ies"):
@@ -135,7 +135,7 @@ def _singulars(word: str) -> list[str]:
 def distractor_for(
     sentence: str, *, seed: int, rule: DistractorRule = "paper", relations: Relations | None = None
 ) -> Distractor:
-    """The distractor of a sentence; the same seed gives the same one.
+    """Return the distractor of a sentence; the same seed gives the same one.
 
     Args:
         sentence: the ambiguous one.
@@ -168,7 +168,7 @@ _Choice = tuple[_Token, str, Step, str]
 
 
 def _by_paper(nouns: Sequence[_Token], relations: Relations, random: Random) -> _Choice | None:
-    """One random noun; a random other member of its best kind, in its number."""
+    """Return one random noun; a random other member of its best kind, in its number."""
     if not nouns:
         return None
     token = random.choice(nouns)
@@ -195,7 +195,7 @@ def _by_reference(nouns: Sequence[_Token], relations: Relations, random: Random)
         ]
         if others:
             best = max(weight for weight, _, _ in others)
-            _, member, kind = random.choice([one for one in others if one[0] == best])
+            _, member, kind = random.choice([other for other in others if other[0] == best])
             return token, member, "kind", kind
     return None
 
@@ -233,7 +233,7 @@ def _tokens(sentence: str) -> list[_Token]:
 
 
 def _is_noun(token: _Token, relations: Relations) -> bool:
-    """A name, or a word that the table has, unless it is a function word or looks like a verb here."""
+    """Return a name, or a word that the table has, unless it is a function word or looks like a verb here."""
     if token.clitic not in _GENITIVE:
         return False
     if token.capital:
@@ -261,7 +261,7 @@ def _term(token: _Token, relations: Relations) -> tuple[str, Mapping[str, float]
 
 
 def _cased(replacement: str, token: _Token) -> str:
-    """A replacement written as the word was; the pronoun I always has its capital."""
+    """Return a replacement written as the word was; the pronoun I always has its capital."""
     if replacement == "i":
         return "I"
     if len(token.word) > 1 and token.word.isupper():

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 from rich.console import Console
 
-from logs import LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.ambient.backtranslation import (
@@ -26,21 +26,21 @@ from simulator.ambient.backtranslation import (
     sources,
 )
 from simulator.ambient.data import BUILTIN, Split, load_examples
-from simulator.ambient.rows import published_id
+from simulator.ambient.examples import published_id
 from simulator.errors import InputError
-from simulator.journal import Journal, key_of
-from simulator.models import ModelError, Refused, load_model, run_preflight
-from simulator.progress import counted
-from simulator.runner.command import model_options
-from simulator.runner.options import BaseUrlOption, BudgetOption, CacheOption, PricesOption, SeedOption
+from simulator.generation import Journal, counted, each, key_of, open_model, resumable
+from simulator.models import Refused
+from simulator.runner.command import asked_how, refuse_idle_options
+from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models
+from simulator.runner.options import SeedOption
 from simulator.seeds import derive_seed
-from simulator.workers import each
 from trees import Language
 
 _NAMED: Final = 5
 _DIFFERS: Final = "translator, language, seed or data"
 
 
+@asks_models
 def generate_distractors(
     out: Annotated[Path, typer.Option(help="the file to write, JSON lines")],
     model: Annotated[str | None, typer.Option(help="provider/model that translates")] = None,
@@ -58,10 +58,7 @@ def generate_distractors(
     seed: SeedOption = 0,
     concurrency: Annotated[int, typer.Option(min=1, help="sentences at a time")] = 8,
     device: Annotated[str | None, typer.Option(help="of the translation model")] = None,
-    budget: BudgetOption = None,
-    base_url: BaseUrlOption = None,
-    cache: CacheOption = True,
-    prices: PricesOption = None,
+    flags: ModelFlags = NO_FLAGS,
     log: LogOption = None,
 ) -> None:
     """Translate ambiguous sentences there and back. The same command again continues where it stopped."""
@@ -69,67 +66,57 @@ def generate_distractors(
     if (model is None) == (translator is None):
         raise InputError("say either --model provider/model or --translator FOLDER")
     pivot = language_called(language)
-    found = sources(load_examples(data, split))
-    if not found:
+    ambiguous = sources(load_examples(data, split))
+    if not ambiguous:
         raise InputError(f"data {data!r}: no example has exactly one ambiguous side")
     path = log or default_path()
-    options = model_options(path, base_url=base_url, cache=cache, budget=budget, prices=prices)
-    about = [str(model or translator), base_url, language.lower(), prompts, temperature, seed]
-    keys = {key_of(about, one.id, one.side, one.sentence, one.readings): one for one in found}
-    wanted = dict(list(keys.items())[:limit])
+    options = flags.options(path, seed=seed)
+    refuse_idle_options(options, asked=model is not None)
+    how = asked_how(options)
+    about: list[Any] = [
+        str(model or translator),
+        flags.base_url,
+        language.lower(),
+        prompts,
+        temperature,
+        seed,
+    ]
+    about += [how] if how else []
+    keys = {
+        key_of(about, source.id, source.side, source.sentence, source.readings): source
+        for source in ambiguous
+    }
+    asked_for = dict(list(keys.items())[:limit])
+
+    @asynccontextmanager
+    async def open_translator() -> AsyncIterator[Translator]:
+        if translator is not None:
+            yield FolderTranslator(translator, pivot, device=device, temperature=temperature)
+        elif model is not None:
+            async with open_model(model, options, path) as service:
+                yield ModelTranslator(service, pivot, prompts=prompts, temperature=temperature)
 
     async def work(journal: Journal) -> None:
-        with LogWriter(path, durable=False) as writer:
-            if translator is not None:
-                folder = FolderTranslator(translator, pivot, device=device, temperature=temperature)
-                await _translate(folder, wanted, journal, seed, concurrency, console)
-            elif model is not None:
-                service = load_model(model, replace(options, recorder=writer.put))
-                try:
-                    await run_preflight(service)
-                    asked = ModelTranslator(service, pivot, prompts=prompts, temperature=temperature)
-                    await _translate(asked, wanted, journal, seed, concurrency, console)
-                finally:
-                    await service.close()
+        """Translate what the journal does not have yet."""
+        missing = [key for key in asked_for if key not in journal.rows]
+        async with open_translator() as by:
+            with counted(console, "sentences", len(asked_for), len(asked_for) - len(missing)) as tell:
 
-    with Journal(out) as journal:
+                async def translate(key: str) -> None:
+                    journal.add(key, await row_of(by, asked_for[key], seed))
+                    tell(1)
+
+                await each(iter(missing), translate, concurrency)
+
+    with resumable(out, console, done="translated", place=out) as journal:
         journal.require_only(keys, _DIFFERS)
-        try:
-            if wanted.keys() - journal.rows.keys():
-                asyncio.run(work(journal))
-        except KeyboardInterrupt:
-            console.print(f"\nStopped; what has been translated is in {out}. The same command continues.")
-            raise typer.Exit(130) from None
-        except ModelError:
-            console.print(
-                f"What has been translated is in {out}; the same command continues.", soft_wrap=True
-            )
-            raise
-        _report([journal.rows[key] for key in wanted], out, console)
-
-
-async def _translate(
-    translator: Translator,
-    wanted: Mapping[str, Source],
-    journal: Journal,
-    seed: int,
-    concurrency: int,
-    console: Console,
-) -> None:
-    """Translate what the journal does not have yet."""
-    missing = [key for key in wanted if key not in journal.rows]
-    with counted(console, "sentences", len(wanted)) as tell:
-        tell(len(wanted) - len(missing))
-
-        async def one(key: str) -> None:
-            journal.add(key, await row_of(translator, wanted[key], seed))
-            tell(1)
-
-        await each(iter(missing), one, concurrency)
+        if asked_for.keys() - journal.rows.keys():
+            asyncio.run(work(journal))
+        _report([journal.rows[key] for key in asked_for], out, console)
 
 
 async def row_of(translator: Translator, source: Source, seed: int) -> dict[str, Any]:
-    """The row of a sentence; what a model refuses to translate has no distractor."""
+    """Return the row of a sentence; what a model refuses to translate has no distractor."""
     row: dict[str, Any] = {
         "id": published_id(source.id),
         "side": source.side,
@@ -139,10 +126,10 @@ async def row_of(translator: Translator, source: Source, seed: int) -> dict[str,
     }
     own = derive_seed(seed, "distractor", source.id, source.side)
     try:
-        found = await back_translate(translator, source.sentence, seed=own, readings=source.readings)
+        translated = await back_translate(translator, source.sentence, seed=own, readings=source.readings)
     except Refused as refused:
         return {**row, "refused": str(refused)}
-    return {**row, **asdict(found)}
+    return {**row, **asdict(translated)}
 
 
 def _report(rows: Sequence[Mapping[str, Any]], out: Path, console: Console) -> None:

@@ -55,14 +55,14 @@ TOKENIZERS: Final[Mapping[str, Tokenizer]] = {
 
 
 def edits(original: str, rewrite: str, tokenize: Tokenizer = tokens) -> Counter[Edit]:
-    """The multiset of tokens that a rewrite deletes and adds; where they stand does not matter."""
+    """Return the multiset of tokens that a rewrite deletes and adds; where they stand does not matter."""
     before, after = Counter(tokenize(original)), Counter(tokenize(rewrite))
-    found: Counter[Edit] = Counter()
+    counter: Counter[Edit] = Counter()
     for token, count in (before - after).items():
-        found["-", token] = count
+        counter["-", token] = count
     for token, count in (after - before).items():
-        found["+", token] = count
-    return found
+        counter["+", token] = count
+    return counter
 
 
 def edit_f1(original: str, gold: str, predicted: str, *, tokenize: Tokenizer = tokens) -> float:

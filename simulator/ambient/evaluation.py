@@ -76,7 +76,9 @@ def evaluation_items(
     Raises:
         InputError: if no example has results of every model and the distractor that is needed.
     """
-    by_model = {model: {(one.id, one.side): one for one in records} for model, records in results.items()}
+    by_model = {
+        model: {(record.id, record.side): record for record in records} for model, records in results.items()
+    }
     first, *others = by_model.values() if by_model else ({},)
     common = [key for key in first if all(key in other for other in others)]
     if not common:
@@ -106,18 +108,18 @@ def evaluation_items(
 
 
 def distractors_of(examples: Iterable[Example]) -> dict[_Key, str]:
-    """The distractors that examples bring, by id and side."""
-    return {(one.id, side): text for one in examples for side, text in one.distractors.items()}
+    """Return the distractors that examples bring, by id and side."""
+    return {(example.id, side): text for example in examples for side, text in example.distractors.items()}
 
 
 def labelled_rewrites(record: GenerationRecord, parser: Parser = "reference") -> dict[Label, str]:
-    """What a model wrote, label by label; a rewrite without words is none."""
+    """Return what a model wrote, label by label; a rewrite without words is none."""
     found = parse(record.generation, parser).rewrites
     return {label: found[label].strip() for label in LABELS if found.get(label, "").strip()}
 
 
 def is_correct(record: CrowdRecord, tie: Tie = "first") -> bool:
-    """Whether a row has two labelled rewrites or more, and the votes agree with each of them."""
+    """Return True if a row has two labelled rewrites or more, and the votes agree with each of them."""
     return len(record.true_slots) >= NEEDED and agrees(record, tie)
 
 
@@ -131,18 +133,18 @@ def evaluation_measures(
         tie: what wins where votes are split evenly.
         seed: of the resampling of rows.
     """
-    models = dict.fromkeys(one.origin for one in records)
+    models = dict.fromkeys(record.origin for record in records)
     return {
-        model: _measures(model, [one for one in records if one.origin == model], tie, seed)
+        model: _measures(model, [record for record in records if record.origin == model], tie, seed)
         for model in models
     }
 
 
 def _measures(model: str, records: Sequence[CrowdRecord], tie: Tie, seed: int) -> EvaluationMeasures:
-    few = [one for one in records if len(one.true_slots) < NEEDED]
-    asked = [one for one in records if len(one.true_slots) >= NEEDED]
+    few = [record for record in records if len(record.true_slots) < NEEDED]
+    asked = [record for record in records if len(record.true_slots) >= NEEDED]
     judged = [one for one in asked if _workers(one)]
-    sizes = [_workers(one) for one in records]
+    sizes = [_workers(record) for record in records]
     correct = [0.0] * len(few) + [float(is_correct(one, tie)) for one in judged]
     return EvaluationMeasures(
         model=model,

@@ -3,7 +3,6 @@
 What is wrong with one is a `SeatError` whose code a page translates::
 
     over            nothing is asked any more
-    consent         neither yes nor no
     label           no label, or none that there is
     plausible       not one answer, true or false, per candidate
     relabel         not one label per pair
@@ -11,7 +10,6 @@ What is wrong with one is a `SeatError` whose code a page translates::
     annotation      a linguist's form breaks rules: `FormError.problems` names them
     too_long        more letters than are kept
     malformed       a page sent something else than its form
-    declined        no consent was given
     screened_out    too few answers of the qualification were right
 """
 
@@ -32,7 +30,7 @@ from simulator.ambient.playing import ANNOTATOR, Kind
 from simulator.ambient.shown import Shown
 from simulator.ambient.views import Annotation
 from simulator.errors import InputError, SeatError
-from simulator.forms import NO, YES, SeatFormError, checked_length, read_consent
+from simulator.forms import NO, YES, SeatFormError, checked_length
 from simulator.seats import Reply
 
 TRUE: Final = "true"
@@ -43,7 +41,7 @@ class FormError(SeatFormError[Problem]):
     """A linguist's form breaks rules (spec 3); nothing is logged, and it can be mended."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        said = "; ".join(f"{one.field}: {one} ({one.code})" for one in problems)
+        said = "; ".join(f"{problem.field}: {problem} ({problem.code})" for problem in problems)
         super().__init__(problems, ANNOTATOR, code="annotation", said=said)
 
 
@@ -60,28 +58,24 @@ class Form(NamedTuple):
 
 
 def read_form(kind: Kind, shown: Shown, reply: Reply) -> Form:
-    """The form of a step that people do, too.
+    """Return the form of a step that people do, too.
 
     Args:
         kind: of the step.
         shown: what was shown in it.
-        reply: `Reply.move` is the form; consent is said in `Reply.text`.
+        reply: `Reply.move` is the form.
 
     Raises:
         SeatError: if it is no form of this step, or breaks a rule.
     """
     move = reply.move or {}
     match kind:
-        case "consent":
-            return Form(read_consent(reply.text, ANNOTATOR), {})
-        case "ready":
-            return Form(kind, {})
         case "label" | "qualification":
             label = _label(move.get("label"), "label")
             return Form(label, {"answer": label})
         case "plausible":
             answers = _list(move.get("plausible"), len(shown.candidates), "plausible")
-            flags = [_flag(one, "plausible") for one in answers]
+            flags = [_flag(answer, "plausible") for answer in answers]
             return Form(plausible_text(flags), {"answers": flags})
         case "relabel":
             found = _list(move.get("labels"), len(shown.pairs), "relabel")
@@ -132,7 +126,7 @@ def _annotation(shown: Shown, move: Mapping[str, Any]) -> Annotation:
         annotation = read_annotation(move)
     except InputError as error:
         raise SeatError(str(error), ANNOTATOR, code="malformed") from error
-    for text in (annotation.comment, *(text for one in annotation.rewrites for text in _texts(one))):
+    for text in (annotation.comment, *(text for rewrite in annotation.rewrites for text in _texts(rewrite))):
         checked_length(text, ANNOTATOR)
     if problems := check_annotation(shown.premise, shown.hypothesis, annotation):
         raise FormError(problems)

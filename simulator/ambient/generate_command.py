@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -12,7 +12,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from logs import LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.ambient.data import BUILTIN
@@ -20,26 +19,27 @@ from simulator.ambient.labels import letters
 from simulator.ambient.nli.predict import load_predictor
 from simulator.ambient.pool.embedding import embed
 from simulator.ambient.pool.filters import Drawn, FilterSet
-from simulator.ambient.pool.groups import SIZE, in_drawn_order, make_groups
-from simulator.ambient.pool.handover import PAIRS, STUDY, hand_over
-from simulator.ambient.pool.making import Judge, Made, Probabilities, Rules, ask_judge, make_pairs
-from simulator.ambient.pool.pairs import pool_of
-from simulator.ambient.pool.sampling import Asked, Decoding, draw, prompts_of, samples_of
-from simulator.ambient.pool.select import Balanced, Balancing
-from simulator.errors import InputError
-from simulator.journal import Journal
-from simulator.models import ModelError, ModelOptions, Needs, load_model, run_preflight
-from simulator.models.redaction import public_url
-from simulator.progress import counted
-from simulator.runner.command import model_options
-from simulator.runner.options import (
-    BaseUrlOption,
-    BudgetOption,
-    CacheOption,
-    FolderOption,
-    PricesOption,
-    SeedOption,
+from simulator.ambient.pool.groups import SIZE, in_drawn_order, make_groups, pool_of
+from simulator.ambient.pool.making import (
+    PAIRS,
+    STUDY,
+    Balanced,
+    Balancing,
+    Judge,
+    Made,
+    Probabilities,
+    Rules,
+    ask_judge,
+    hand_over,
+    make_pairs,
 )
+from simulator.ambient.pool.sampling import Asked, Decoding, draw, prompts_of, samples_of
+from simulator.errors import InputError
+from simulator.generation import Journal, counted, open_model, resumable, say
+from simulator.models import ModelOptions, Needs
+from simulator.runner.command import service_name
+from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models
+from simulator.runner.options import FolderOption, SeedOption
 from trees import Language
 
 SAMPLES: Final = "samples.jsonl"
@@ -50,21 +50,16 @@ _DIFFERS: Final = "model, server, pool, encoder, prompt or decoding"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Drawing:
-    """What has been said of the drawing of samples.
-
-    Attributes:
-        all: the prompts of all seeds; rows of those that are not wanted now may be there.
-        wanted: the first so many of them.
-    """
+    """The request to the model that writes the pairs."""
 
     model: str
     options: ModelOptions
     decoding: Decoding
-    all: Sequence[Asked]
-    wanted: Sequence[Asked]
+    prompts: Sequence[Asked]
     concurrency: int
 
 
+@asks_models
 def generate_ambient(
     model: Annotated[str, typer.Option(help="provider/model that writes the pairs")],
     out: FolderOption,
@@ -99,10 +94,7 @@ def generate_ambient(
     seed: SeedOption = 0,
     concurrency: Annotated[int, typer.Option(min=1, help="prompts at a time")] = 8,
     device: Annotated[str | None, typer.Option(help="of encoder and model of inference")] = None,
-    budget: BudgetOption = None,
-    base_url: BaseUrlOption = None,
-    cache: CacheOption = True,
-    prices: PricesOption = None,
+    flags: ModelFlags = NO_FLAGS,
     log: LogOption = None,
 ) -> None:
     """Make new examples for linguists. The same command again continues where it stopped."""
@@ -117,45 +109,47 @@ def generate_ambient(
         language=language,
     )
     path = log or default_path()
+    options = flags.options(path, seed=seed)
     pairs = pool_of(pool)
-    said = [(one.premise, one.hypothesis) for one in pairs]
+    sentences = [(pair.premise, pair.hypothesis) for pair in pairs]
     if encoder is None:
-        embedding = embed(said)
+        embedding = embed(sentences)
     else:
         with counted(console, "pool", len(pairs)) as tell:
-            embedding = embed(said, encoder, device=device, tell=tell)
+            embedding = embed(sentences, encoder, device=device, tell=tell)
     groups = in_drawn_order(make_groups(pairs, embedding.vectors, group), seed)
     if prompts is not None and prompts > len(groups):
         raise InputError(
             f"--prompts {prompts}: annotators disagree on {len(groups)} pairs of the pool, and each is the "
             "seed of one prompt; ask for fewer, or for more --samples"
         )
-    everything = prompts_of(groups, f"{model} {public_url(base_url or '')}", decoding)
+    everything = prompts_of(groups, service_name(model, options), decoding)
     drawing = _Drawing(
         model=model,
-        options=model_options(path, base_url=base_url, cache=cache, budget=budget, prices=prices),
+        options=options,
         decoding=decoding,
-        all=everything,
-        wanted=everything[:prompts],
+        prompts=everything[:prompts],
         concurrency=concurrency,
     )
-    console.print(
+    rules = Rules(filters=filters, selection=selection, seed=seed)
+    say(
+        console,
         f"{len(pairs)} pairs, {len(groups)} seeds; neighbours by {embedding.name} ({embedding.how})",
-        highlight=False,
-        soft_wrap=True,
     )
-    try:
-        made = _make(
-            drawing, judge, nli, Rules(filters=filters, selection=selection, seed=seed), out, path, console
-        )
-    except KeyboardInterrupt:
-        console.print(f"\nStopped; what has been drawn is in {out}. The same command continues.")
-        raise typer.Exit(130) from None
+    with resumable(out / SAMPLES, console, done="drawn", place=out) as journal:
+        journal.require_only({prompt.key for prompt in everything}, _DIFFERS)
+        asyncio.run(_draw(drawing, journal, path, console))
+        written = samples_of(drawing.prompts, journal)
+        if judge is None or nli is None:
+            made = make_pairs(written, rules, None, model)
+        else:
+            with Journal(out / PREDICTIONS) as predictions:
+                made = make_pairs(written, rules, _asking(judge, nli, predictions, console), model)
     _finish(made, out, seed, console)
 
 
 def _judge(nli: Path | None, left_out: bool, device: str | None) -> Judge | None:
-    """The model of inference, before anything is spent on samples."""
+    """Return the model of inference, before anything is spent on samples."""
     if (nli is None) != left_out:
         raise InputError(
             "say either --nli FOLDER (a model that `askback train ambient-nli` made, or another of three "
@@ -166,30 +160,6 @@ def _judge(nli: Path | None, left_out: bool, device: str | None) -> Judge | None
     judge = load_predictor(nli, device=device)
     judge.probabilities([("", "")])
     return judge
-
-
-def _make(
-    drawing: _Drawing,
-    judge: Judge | None,
-    nli: Path | None,
-    rules: Rules,
-    out: Path,
-    log: Path,
-    console: Console,
-) -> Made:
-    with Journal(out / SAMPLES) as journal:
-        journal.require_only({one.key for one in drawing.all}, _DIFFERS)
-        try:
-            asyncio.run(_draw(drawing, journal, log, console))
-        except ModelError:
-            if journal.rows:
-                console.print(f"What has been drawn is in {out}; the same command continues.", soft_wrap=True)
-            raise
-        samples = samples_of(drawing.wanted, journal)
-    if judge is None or nli is None:
-        return make_pairs(samples, rules, None, drawing.model)
-    with Journal(out / PREDICTIONS) as journal:
-        return make_pairs(samples, rules, _asking(judge, nli, journal, console), drawing.model)
 
 
 def _asking(
@@ -203,26 +173,22 @@ def _asking(
 
 
 async def _draw(drawing: _Drawing, journal: Journal, log: Path, console: Console) -> None:
-    missing = sum(one.key not in journal.rows for one in drawing.wanted)
+    prompts = drawing.prompts
+    missing = sum(prompt.key not in journal.rows for prompt in prompts)
     if not missing:
         console.print("All samples were there already; the model was not asked.")
         return
-    with LogWriter(log, durable=False) as writer:
-        model = load_model(drawing.model, replace(drawing.options, recorder=writer.put))
-        try:
-            await run_preflight(model, Needs(samples=drawing.decoding.samples > 1))
-            with counted(console, "prompts", len(drawing.wanted)) as tell:
-                tell(len(drawing.wanted) - missing)
-                await draw(
-                    model,
-                    drawing.wanted,
-                    drawing.decoding,
-                    journal,
-                    concurrency=drawing.concurrency,
-                    tell=lambda: tell(1),
-                )
-        finally:
-            await model.close()
+    needs = Needs(samples=drawing.decoding.samples > 1)
+    async with open_model(drawing.model, drawing.options, log, needs) as model:
+        with counted(console, "prompts", len(prompts), len(prompts) - missing) as tell:
+            await draw(
+                model,
+                prompts,
+                drawing.decoding,
+                journal,
+                concurrency=drawing.concurrency,
+                tell=lambda: tell(1),
+            )
 
 
 def _finish(made: Made, out: Path, seed: int, console: Console) -> None:
@@ -238,12 +204,10 @@ def _finish(made: Made, out: Path, seed: int, console: Console) -> None:
         console.print("No pair is left, so there is nothing to annotate: ask for more prompts or samples.")
         raise typer.Exit(1)
     pairs, study = hand_over(made.examples, out, seed=seed)
-    console.print(
+    say(
+        console,
         f"{len(made.examples)} pairs are in {pairs}; {study} is a study for linguists: look at it, then "
         f"`askback app --study {study}`.",
-        soft_wrap=True,
-        highlight=False,
-        markup=False,
     )
 
 

@@ -23,7 +23,7 @@ Source = Parser | Literal["stored"]
 
 def gold_rewrites(example: Example, side: Side) -> dict[Label, str]:
     """Label -> rewrite of an example; of several rewrites of a label the last (spec 6.4)."""
-    return {one.label: one.sentence(side) for one in example.disambiguations}
+    return {disambiguation.label: disambiguation.sentence(side) for disambiguation in example.disambiguations}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ class Difference(NamedTuple):
 
 
 def rewrites_of(record: GenerationRecord, source: Source = "reference") -> Mapping[Label, str]:
-    """The labelled rewrites of a row; stored labels without a rewrite are left out."""
+    """Return the labelled rewrites of a row; stored labels without a rewrite are left out."""
     if source == "stored":
         stored = record.stored_rewrites or {}
         return {label: text for label, text in stored.items() if text is not None}
@@ -127,7 +127,7 @@ def item_scores(
 def generation_measures(
     records: Sequence[GenerationRecord], parser: Parser = "reference", *, seed: int = 0
 ) -> GenerationMeasures:
-    """Every measure of spec 6.4.
+    """Return every measure of spec 6.4.
 
     Args:
         records: of one model.
@@ -156,7 +156,7 @@ def generation_measures(
 def patterns(
     records: Sequence[GenerationRecord], rewrites: Sequence[Mapping[Label, str]], *, seed: int = 0
 ) -> Patterns:
-    """How the rewrites of each row were made.
+    """Return how the rewrites of each row were made.
 
     Args:
         records: of one model.
@@ -167,7 +167,7 @@ def patterns(
         [record.original for record in records],
         [(record.id, record.side) for record in records],
     )
-    found = [list(one.values()) for one in rewrites]
+    found = [list(rewrite.values()) for rewrite in rewrites]
     restated = [
         all(original[:-1] in text and text != original for text in texts)
         for original, texts in zip(originals, found, strict=True)
@@ -193,16 +193,16 @@ def rescored(records: Iterable[GenerationRecord]) -> tuple[Difference, ...]:
     Compared are the rewrites, of which those stored without a text are none, and EDIT-F1 (by more than
     `TOLERANCE`); what a file does not store is not compared.
     """
-    found: list[Difference] = []
+    differences: list[Difference] = []
     for record in records:
         rewrites = rewrites_of(record)
         stored = rewrites_of(record, "stored")
         if record.stored_rewrites is not None and stored != rewrites:
-            found.append(Difference(record.id, "predicted_rewrites", stored, rewrites))
+            differences.append(Difference(record.id, "predicted_rewrites", stored, rewrites))
         score = item_edit_f1(record.original, record.gold, rewrites)
         if record.stored_edit_f1 is not None and abs(record.stored_edit_f1 - score) > TOLERANCE:
-            found.append(Difference(record.id, "edit_f1", record.stored_edit_f1, score))
-    return tuple(found)
+            differences.append(Difference(record.id, "edit_f1", record.stored_edit_f1, score))
+    return tuple(differences)
 
 
 def gold_differences(
@@ -210,11 +210,11 @@ def gold_differences(
 ) -> tuple[Difference, ...]:
     """Rows whose gold rewrites, or whose sentences, are not those of the dataset; ids that it lacks, too."""
     by_id = {example.id: example for example in examples}
-    found: list[Difference] = []
+    differences: list[Difference] = []
     for record in records:
         example = by_id.get(record.id)
         if example is None:
-            found.append(Difference(record.id, "id", record.id, None))
+            differences.append(Difference(record.id, "id", record.id, None))
             continue
         for field, stored, given in (
             ("premise", record.premise, example.premise),
@@ -222,14 +222,14 @@ def gold_differences(
             ("gold_rewrites", dict(record.gold), gold_rewrites(example, record.side)),
         ):
             if stored != given:
-                found.append(Difference(record.id, field, stored, given))
-    return tuple(found)
+                differences.append(Difference(record.id, field, stored, given))
+    return tuple(differences)
 
 
 def edit_f1_variants(
     records: Sequence[GenerationRecord], source: Source = "reference"
 ) -> Mapping[str, float]:
-    """What EDIT-F1 would be by other rules, none of them the paper's: means over items, 0 to 1.
+    """Return what EDIT-F1 would be by other rules, none of them the paper's: means over items, 0 to 1.
 
     Returns:
         ``denominator: …`` and ``tokens: …`` -> mean; nothing if there are no records.
@@ -238,7 +238,8 @@ def edit_f1_variants(
         return {}
     denominators: tuple[Denominator, ...] = ("gold", "predicted", "union")
     by_denominator = {
-        f"denominator: {one}": item_scores(records, source, denominator=one) for one in denominators
+        f"denominator: {denominator}": item_scores(records, source, denominator=denominator)
+        for denominator in denominators
     }
     by_tokens = {
         f"tokens: {name}": item_scores(records, source, tokenize=tokenize)

@@ -2,25 +2,21 @@ r"""The episode as a state machine with one seat (`simulator.runner.one_seat`): 
 
 ::
 
-    people, in a study, first set:  consent -> ready -> qualification … -> the task's steps -> end
-    people, further sets:                                                  the task's steps -> end
-    people, free play:                         ready ->                    the task's steps -> end
-    everybody else:                                                        the task's steps -> end
+    crowd       label -> judge -> relabel            evaluate    judge -> relabel
+    annotate    annotate                             true_false  one statement after the other
+    generate    generate                             continue    one option after the other
+    nli         one pair after the other             claim       paraphrase -> claim
 
-    the task's steps (`playing.task_steps`):
-        crowd       label -> plausible -> relabel        evaluate    plausible -> relabel
-        annotate    annotate                             true_false  one statement after the other
-        generate    generate                             continue    one option after the other
-        nli         one pair after the other             claim       paraphrase -> claim
-
-Without consent, or without enough right answers to the qualification, the episode is aborted.
+Before a person's first set there may be a qualification, question by question (`qualify`): who does not get
+enough of it right is screened out, and the episode is aborted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from simulator.ambient.data import Question
 from simulator.ambient.items import Item
@@ -29,13 +25,9 @@ from simulator.ambient.players.knows import AnswersAll, Knows
 from simulator.ambient.playing import ANNOTATOR, Options, Step, plan
 from simulator.ambient.shown import Shown, shown_in
 from simulator.errors import SeatError
-from simulator.forms import NO
 from simulator.runner.one_seat import AllAtOnce, OneSeatTable, State
 from simulator.seats import Reply
 from simulator.seeds import derive_seed
-
-SCREENED_OUT: Final = "screened_out"
-DECLINED: Final = "declined"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +35,19 @@ class Table(OneSeatTable[Item, Step]):
     """What an episode is played with; its `item` is one of `items.Item`."""
 
     SEAT: ClassVar[str] = ANNOTATOR
+    FLOW: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "qualify": ("qualify", "label", "judge", "annotate", "true_false"),
+        "label": ("judge",),
+        "judge": ("relabel",),
+        "paraphrase": ("claim",),
+        **{node: (node,) for node in ("true_false", "continue", "nli")},
+        **{node: () for node in ("relabel", "annotate", "generate", "claim")},
+    }
+    NODES: ClassVar[Mapping[str, str]] = {
+        **{node: node for node in FLOW},
+        "qualification": "qualify",
+        "plausible": "judge",
+    }
 
     @cached_property
     def rules(self) -> Options:
@@ -65,22 +70,19 @@ class Table(OneSeatTable[Item, Step]):
         return self.rules.qualification.questions if self.rules.qualification else ()
 
     def shown(self, step: Step) -> Shown:
-        """What is shown in a step."""
+        """Return what is shown in a step."""
         return shown_in(self.item, step, self.questions)
 
     def left(self, state: State) -> SeatError | None:
-        """They did not consent, or got too little of the qualification right."""
-        said = state["said"]
-        if said[:1] == [["consent", NO]]:
-            return SeatError("The participant did not consent.", ANNOTATOR, code=DECLINED)
+        """They got too little of the qualification right."""
         test = self.rules.qualification
-        answers = [text for kind, text in said if kind == "qualification"]
+        answers = [text for kind, text in state["said"] if kind == "qualification"]
         if test is None or len(answers) < len(test.questions) or not answers:
             return None
         right = sum(text == question.label for text, question in zip(answers, test.questions, strict=True))
         if right >= test.needed:
             return None
-        return SeatError("The participant did not qualify.", ANNOTATOR, code=SCREENED_OUT)
+        return SeatError("The participant did not qualify.", ANNOTATOR, code="screened_out")
 
     def knows(self, state: State, steps: tuple[Step, ...], *, at_once: bool) -> Knows:
         """See `Knows`."""

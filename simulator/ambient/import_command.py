@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from logs import LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
-from simulator.ambient.importing.runs import Imported, import_file
-from simulator.duplicates import DuplicatesOption, left_out
+from simulator.ambient.importing.runs import import_file
+from simulator.duplicates import DuplicatesOption
 from simulator.errors import InputError
-from simulator.runner.telling import fault_text
-
-_TOLD: Final = 20
+from simulator.tables.importing import print_failed, print_faults, print_imported
 
 
 def import_ambient(
@@ -46,36 +43,12 @@ def import_ambient(
     with LogWriter(path, durable=False) as writer:
         for file in files:
             try:
-                _tell(import_file(file, writer, data=data, name=run, duplicates=duplicates), path)
+                imported = import_file(file, writer, data=data, name=run, duplicates=duplicates)
             except InputError as error:
                 failed.append(str(error))
-    errors = Console(stderr=True)
-    for reason in failed:
-        errors.print(reason, style="red", highlight=False, markup=False, soft_wrap=True)
+                continue
+            print_imported(imported, path)
+            print_faults(file.name, imported.faults)
+    print_failed(failed)
     if failed:
         raise typer.Exit(1)
-
-
-def _tell(found: Imported, log: Path) -> None:
-    console, errors = Console(), Console(stderr=True)
-    state = f"{found.added} episodes added" if found.added else "nothing new"
-    if found.added and not found.new:
-        state += ", which an import had left out"
-    line = f"run {found.run.id} in {log}: {found.task}, {found.rows} rows, {found.episodes} episodes; {state}"
-    console.print(line, highlight=False, markup=False, soft_wrap=True)
-    if found.differences:
-        said = f"{len(found.differences)} stored values are not those recomputed:"
-        console.print(said, highlight=False, markup=False, soft_wrap=True)
-    for one in found.differences[:_TOLD]:
-        console.print(f"  {one}", highlight=False, markup=False, soft_wrap=True)
-    gone = left_out(found.faults)
-    if gone:
-        said = f"{gone} rows of {found.run.config['imported']} left out:"
-        errors.print(said, highlight=False, markup=False, soft_wrap=True)
-    if len(found.faults) > gone:
-        said = f"{len(found.faults) - gone} rows tell what an earlier one told, and are counted again:"
-        errors.print(said, highlight=False, markup=False, soft_wrap=True)
-    for fault in found.faults[:_TOLD]:
-        errors.print(f"  {fault_text(fault)}", style="yellow", highlight=False, markup=False, soft_wrap=True)
-    if len(found.faults) > _TOLD:
-        errors.print(f"  … and {len(found.faults) - _TOLD} more (askback check lists them)", highlight=False)

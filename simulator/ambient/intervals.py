@@ -13,7 +13,7 @@ RESAMPLES: Final = 1000
 def mean_interval(
     values: Sequence[float], items: Sequence[Hashable] | None = None, *, seed: int = 0
 ) -> Interval | None:
-    """The mean of one value per item; None if there are none.
+    """Return the mean of one value per item; None if there are none.
 
     Args:
         values: observations.
@@ -30,7 +30,7 @@ def clustered_interval(
     *,
     seed: int = 0,
 ) -> Interval | None:
-    """The mean of values of which an item may have several: whole items are resampled.
+    """Return the mean of values of which an item may have several: whole items are resampled.
 
     Args:
         values: observations; `Interval.n` counts them.
@@ -51,7 +51,7 @@ def clustered_interval(
 
 
 def share_interval(values: Sequence[float], counted: Sequence[bool], *, seed: int = 0) -> Interval | None:
-    """The mean of those items that count; all items are resampled, so how many count varies, too.
+    """Return the mean of those items that count; all items are resampled, so how many count varies, too.
 
     Args:
         values: one per item.

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from simulator.ambient.examples import Example
-from simulator.ambient.labels import Label, LabelSet, Side
+from simulator.ambient.labels import AnyLabels, Label, Side
+from simulator.fields import Key, Said, Whole
 
 Task = Literal["crowd", "evaluate", "annotate", "generate", "true_false", "continue", "nli", "claim"]
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
@@ -30,7 +31,7 @@ InstructionText = Literal["published", "corrected"]
 class Candidate:
     """A candidate interpretation; `label` is that of the pair with it, None for a distractor."""
 
-    sentence: str
+    sentence: Said
     label: Label | None
 
 
@@ -44,21 +45,21 @@ class CrowdItem:
         candidates: three, in the order in which everybody sees them.
         gold: the label set of the example.
         origin: the model whose rewrites are evaluated (spec 6.5); empty in the crowdworkers' task.
+        task: follows from `origin`.
     """
 
-    id: str
-    example_id: str
-    premise: str
-    hypothesis: str
+    id: Key
+    example_id: Key
+    premise: Said
+    hypothesis: Said
     side: Side
     candidates: tuple[Candidate, ...]
-    gold: LabelSet = frozenset()
+    gold: AnyLabels = frozenset()
     origin: str = ""
+    task: Literal["crowd", "evaluate"] = "crowd"
 
-    @property
-    def task(self) -> Task:
-        """``crowd``, or ``evaluate`` if a model wrote the candidates."""
-        return "evaluate" if self.origin else "crowd"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "task", "evaluate" if self.origin else "crowd")
 
     @property
     def sentence(self) -> str:
@@ -75,9 +76,9 @@ class CrowdItem:
 class AnnotateItem:
     """An example that a linguist annotates (spec 3); what is known of it is not shown."""
 
-    id: str
+    id: Key
     example: Example
-    task: Task = "annotate"
+    task: Literal["annotate"] = "annotate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,24 +91,24 @@ class GenerateItem:
         instruction: with the published slip of grammar, or without.
     """
 
-    id: str
+    id: Key
     example: Example
     side: Side
     shots: tuple[Example, ...]
     instruction: InstructionText = "published"
-    task: Task = "generate"
+    task: Literal["generate"] = "generate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrueFalseItem:
     """A flagged sentence with its distinct rewrites; each is asked about in four statements (spec 7)."""
 
-    id: str
-    example_id: str
+    id: Key
+    example_id: Key
     side: Side
-    sentence: str
-    rewrites: tuple[str, ...]
-    task: Task = "true_false"
+    sentence: Said
+    rewrites: tuple[Said, ...]
+    task: Literal["true_false"] = "true_false"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,16 +122,16 @@ class ContinueItem:
         max_tokens: of one continuation.
     """
 
-    id: str
-    example_id: str
+    id: Key
+    example_id: Key
     side: Side
-    sentence: str
-    rewrites: tuple[str, ...]
-    distractor: str
+    sentence: Said
+    rewrites: tuple[Said, ...]
+    distractor: Said
     stem: str = '"'
-    wanted: int = 100
-    max_tokens: int = 60
-    task: Task = "continue"
+    wanted: Whole = 100
+    max_tokens: Whole = 60
+    task: Literal["continue"] = "continue"
 
     @property
     def options(self) -> tuple[tuple[str, str], ...]:
@@ -142,24 +143,30 @@ class ContinueItem:
 class NliItem:
     """An example whose original pair and disambiguations get label sets (spec 9)."""
 
-    id: str
+    id: Key
     example: Example
-    task: Task = "nli"
+    task: Literal["nli"] = "nli"
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Premise and hypothesis: of the original, then of each disambiguation."""
         example = self.example
         first = (example.premise, example.hypothesis)
-        return (first, *((one.premise, one.hypothesis) for one in example.disambiguations))
+        return (
+            first,
+            *(
+                (disambiguation.premise, disambiguation.hypothesis)
+                for disambiguation in example.disambiguations
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimItem:
     """A claim to be paraphrased and looked at for ambiguity (spec 10)."""
 
-    id: str
-    claim: str
+    id: Key
+    claim: Said
     cleaned: str
     justification: str = ""
     rating: str = ""
@@ -167,7 +174,7 @@ class ClaimItem:
     venue: str = ""
     url: str = ""
     marks: str = ""
-    task: Task = "claim"
+    task: Literal["claim"] = "claim"
 
 
 Item = CrowdItem | AnnotateItem | GenerateItem | TrueFalseItem | ContinueItem | NliItem | ClaimItem

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import combinations
-from typing import Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, TypeVar, get_args
+
+from pydantic import AfterValidator, BeforeValidator, PlainSerializer, PlainValidator
 
 from simulator.errors import InputError
+from simulator.fields import reading
+
+T = TypeVar("T")
 
 Label = Literal["contradiction", "entailment", "neutral"]
 LABELS: Final[tuple[Label, ...]] = get_args(Label)
@@ -29,7 +34,7 @@ _BLANK_COMMA: Final = ", "
 
 
 def parse_labels(text: str, separator: str = _BLANK_COMMA) -> LabelSet:
-    """The set that a text such as ``neutral, entailment`` names; the empty text is the empty set.
+    """Return the set that a text such as ``neutral, entailment`` names; the empty text is the empty set.
 
     Args:
         text: labels in any order.
@@ -43,7 +48,7 @@ def parse_labels(text: str, separator: str = _BLANK_COMMA) -> LabelSet:
 
 
 def parse_label(text: str) -> Label:
-    """The label that a text names.
+    """Return the label that a text names.
 
     Raises:
         InputError: if it names none.
@@ -55,13 +60,56 @@ def parse_label(text: str) -> Label:
 
 
 def format_labels(labels: Iterable[Label], separator: str = _BLANK_COMMA) -> str:
-    """The labels in canonical order, joined as the published files do."""
+    """Return the labels in canonical order, joined as the published files do."""
     given = set(labels)
     return separator.join(label for label in LABELS if label in given)
 
 
+def read_words(value: Any, read: Callable[[str], T]) -> tuple[T, ...]:
+    """Return words that stand in a text, with commas between them, or in a list of texts.
+
+    Raises:
+        ValueError: if the value is neither, or a word cannot be read.
+    """
+    words = value.split(",") if isinstance(value, str) else value
+    if not isinstance(words, list | tuple) or not all(isinstance(word, str) for word in words):
+        raise ValueError("is neither a text nor a list of texts")
+    read_field = reading(read)
+    return tuple(read_field(word.strip() if isinstance(value, str) else word) for word in words)
+
+
+def _read_labels(value: Any) -> LabelSet:
+    blank = isinstance(value, str) and not value.strip()
+    return frozenset() if blank else frozenset(read_words(value, parse_label))
+
+
+def _read_category(word: str) -> Category:
+    for known in CATEGORIES:
+        if word.strip() == known:
+            return known
+    raise InputError(f"{word!r} is no kind of ambiguity; known are {', '.join(CATEGORIES)}")
+
+
+def _read_categories(value: Any) -> tuple[Category, ...]:
+    return () if value is None else tuple(dict.fromkeys(read_words(value, _read_category)))
+
+
+def _refuse_none(labels: LabelSet) -> LabelSet:
+    if not labels:
+        raise ValueError("is empty")
+    return labels
+
+
+AnyLabels = Annotated[LabelSet, PlainValidator(_read_labels), PlainSerializer(format_labels)]
+"""A set of labels as files have it: a text or a list of texts; written in canonical order."""
+SomeLabels = Annotated[AnyLabels, AfterValidator(_refuse_none)]
+"""A set of at least one label."""
+Categories = Annotated[tuple[Category, ...], BeforeValidator(_read_categories)]
+"""Kinds of ambiguity as files have them, each once: a text or a list of texts."""
+
+
 def letters(labels: Iterable[Label]) -> str:
-    """A set in short: ``C``, ``EN``, ``CEN``."""
+    """Return a set in short: ``C``, ``EN``, ``CEN``."""
     return "".join(label[0].upper() for label in LABELS if label in set(labels))
 
 

@@ -46,7 +46,7 @@ class Merged:
 
 
 def merge(reads: Mapping[Path, Read[Example]]) -> Merged:
-    """One dataset out of its files, of which ``dev`` and ``test`` are named after their split.
+    """Return one dataset out of its files, of which ``dev`` and ``test`` are named after their split.
 
     A fault: rows of one id that differ, an id in both splits, and a row that is in the file of all
     (its name ends in ``full``) and in neither split, or the other way round.
@@ -56,8 +56,9 @@ def merge(reads: Mapping[Path, Read[Example]]) -> Merged:
     splits: dict[str, dict[str, None]] = {split: {} for split in SPLITS}
     faults: list[Fault] = []
     for file, read in reads.items():
+        of_file = next((split for split in SPLITS if split == file.stem), None)
         for row, line in zip(read.rows, read.lines, strict=True):
-            example = replace(row, split=file.stem) if file.stem in SPLITS and not row.split else row
+            example = replace(row, split=of_file) if of_file and not row.split else row
             known = examples.get(example.id)
             problem = "" if known is None else _contradiction(known, example)
             if problem:

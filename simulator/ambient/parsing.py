@@ -59,12 +59,12 @@ class Parsed:
 
 
 def cut(generation: str) -> str:
-    """What stands before the first blank line: some files hold uncut continuations."""
+    """Return what stands before the first blank line: some files hold uncut continuations."""
     return generation.partition(BLANK_LINE)[0]
 
 
 def parse(generation: str, parser: Parser = "reference") -> Parsed:
-    """The labelled rewrites of a continuation.
+    """Return the labelled rewrites of a continuation.
 
     Args:
         generation: as the model wrote it.
@@ -114,9 +114,9 @@ def _robust(generation: str) -> Parsed:
 
 def _ending(item: str) -> Iterator[tuple[Label, str]]:
     for label, pattern in _VERDICTS.items():
-        found = pattern.search(item)
-        if found:
-            yield label, item[: found.start()].strip()
+        match = pattern.search(item)
+        if match:
+            yield label, item[: match.start()].strip()
 
 
 def _parsed(

@@ -3,7 +3,6 @@
 ============== =====================================================================================
 kind           payload, beside ``kind`` and ``shown``
 ============== =====================================================================================
-consent, ready (people only)
 qualification  ``number``, ``answer``, ``gold``, ``correct``
 label          ``answer``
 plausible      ``answers``: true or false per candidate, in the order shown
@@ -40,8 +39,6 @@ from simulator.forms import measured
 from simulator.seats import Reply
 
 _FORMS: Final[tuple[Kind, ...]] = (
-    "consent",
-    "ready",
     "qualification",
     "label",
     "plausible",
@@ -62,7 +59,7 @@ _PRIVATE: Final[Mapping[str, list[str]]] = {
 def logged(
     item: Item, step: Step, reply: Reply, options: Options, *, person: bool
 ) -> tuple[str, dict[str, Any]]:
-    """A reply as the text and the payload of its turn.
+    """Return a reply as the text and the payload of its turn.
 
     Args:
         item: what is played.

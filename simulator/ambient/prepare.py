@@ -72,12 +72,12 @@ def tells_apart(example: Example, side: Side, distractor: str) -> bool:
 
 
 def one_line(text: str) -> str:
-    """A sentence without outer and repeated white space, which makes no other sentence."""
+    """Return a sentence without outer and repeated white space, which makes no other sentence."""
     return " ".join(text.split())
 
 
 def annotate_items(examples: Iterable[Example]) -> tuple[AnnotateItem, ...]:
-    """All examples, for linguists; pairs that nobody has annotated will do."""
+    """Return all examples, for linguists; pairs that nobody has annotated will do."""
     return tuple(AnnotateItem(id=example.id, example=example) for example in examples)
 
 
@@ -97,7 +97,7 @@ def true_false_items(examples: Iterable[Example]) -> tuple[TrueFalseItem, ...]:
 
 
 def nli_items(examples: Iterable[Example]) -> tuple[NliItem, ...]:
-    """All examples, with their disambiguations.
+    """Return all examples, with their disambiguations.
 
     Raises:
         InputError: if some have no labels to compare with; names them.
@@ -113,17 +113,17 @@ def claim_items(claims: Iterable[Claim | ClaimRecord]) -> tuple[ClaimItem, ...]:
     """Claims, built in or of a results file, to be paraphrased (spec 10)."""
     return tuple(
         ClaimItem(
-            id=one.id,
-            claim=one.claim,
-            cleaned=clean_claim(one.claim),
-            justification=one.justification,
-            rating=one.rating,
-            person=one.person,
-            venue=one.venue,
-            url=one.url if isinstance(one, ClaimRecord) else "",
-            marks="".join(sorted(one.marks or ())),
+            id=claim.id,
+            claim=claim.claim,
+            cleaned=clean_claim(claim.claim),
+            justification=claim.justification,
+            rating=claim.rating,
+            person=claim.person,
+            venue=claim.venue,
+            url=claim.url if isinstance(claim, ClaimRecord) else "",
+            marks="".join(sorted(claim.marks or ())),
         )
-        for one in claims
+        for claim in claims
     )
 
 
@@ -148,12 +148,15 @@ def _crowd_item(example: Example, seed: int, distractor: str) -> CrowdItem:
 
 def _readings(example: Example) -> dict[str, Label]:
     """Distinct rewrites of the one ambiguous side with their labels."""
-    return {one.sentence(example.sides[0]): one.label for one in example.disambiguations}
+    return {
+        disambiguation.sentence(example.sides[0]): disambiguation.label
+        for disambiguation in example.disambiguations
+    }
 
 
-def _distractor(example: Example, given: Distractors) -> str:
+def _distractor(example: Example, distractors: Distractors) -> str:
     side = example.sides[0]
-    return given.get((example.id, side)) or example.distractors.get(side, "")
+    return distractors.get((example.id, side)) or example.distractors.get(side, "")
 
 
 def _ids(examples: Sequence[Example]) -> str:

@@ -34,7 +34,7 @@ _LABELS: Final[dict[str, Label]] = {text: label for label, text in VERBALIZERS.i
 
 
 def instruction(side: Side, which: InstructionText = "published", *, language: str = "en") -> Rendered:
-    """The first paragraph, with the version of its template.
+    """Return the first paragraph, with the version of its template.
 
     Args:
         side: the ambiguous one.
@@ -50,17 +50,17 @@ def instruction(side: Side, which: InstructionText = "published", *, language: s
 
 
 def bridge(side: Side) -> str:
-    """The line after which the interpretations are listed."""
+    """Return the line after which the interpretations are listed."""
     return f"We don't know, because the {_PARTS[side]} can be interpreted in many different ways:"
 
 
 def question(example: Example, side: Side) -> str:
-    """An example's context, claim and bridge, each on a line, with a line feed after the last."""
+    """Return an example's context, claim and bridge, each on a line, with a line feed after the last."""
     return _HEAD.format(premise=example.premise, hypothesis=example.hypothesis, bridge=bridge(side))
 
 
 def worked_example(example: Example, side: Side) -> str:
-    """An example with all its readings, in the order of the dataset."""
+    """Return an example with all its readings, in the order of the dataset."""
     readings = (
         f"{number}. {one.sentence(side)} {VERBALIZERS[one.label]}"
         for number, one in enumerate(example.disambiguations, start=1)
@@ -69,7 +69,7 @@ def worked_example(example: Example, side: Side) -> str:
 
 
 def prompt(item: GenerateItem, *, language: str = "en") -> str:
-    """The whole text to be continued. It ends after the bridge's line feed, before any ``1.``.
+    """Return the whole text to be continued. It ends after the bridge's line feed, before any ``1.``.
 
     Raises:
         TemplateError: if the template of the instruction is missing or malformed.
@@ -86,7 +86,7 @@ def generate_items(
     shots: int = SHOTS,
     instruction: InstructionText = "published",
 ) -> tuple[GenerateItem, ...]:
-    """An item for every example of which exactly one side is ambiguous.
+    """Return an item for every example of which exactly one side is ambiguous.
 
     The worked examples of each are drawn anew, without replacement, from the *other* examples given that are
     ambiguous on the same side alone; the draw depends on `seed` and the example's id only.
@@ -131,7 +131,7 @@ class ReadPrompt:
 
 
 def read_prompt(text: str) -> ReadPrompt:
-    """The parts of a published prompt.
+    """Return the parts of a published prompt.
 
     Raises:
         InputError: names the paragraph that is not as `prompt` writes it.
@@ -145,12 +145,12 @@ def read_prompt(text: str) -> ReadPrompt:
 
 
 def _block(block: str, number: int) -> Example:
-    found = _BLOCK.fullmatch(block)
-    sides = [side for side in SIDES if found and found["bridge"] == bridge(side)]
-    if found is None or not sides:
+    match = _BLOCK.fullmatch(block)
+    sides = [side for side in SIDES if match and match["bridge"] == bridge(side)]
+    if match is None or not sides:
         raise InputError(f"paragraph {number} of the prompt is no example")
-    premise, hypothesis = found["premise"], found["hypothesis"]
-    pairs = _readings([line for line in found["readings"].split("\n") if line], number)
+    premise, hypothesis = match["premise"], match["hypothesis"]
+    pairs = _readings([line for line in match["readings"].split("\n") if line], number)
     return Example(
         id="",
         premise=premise,

@@ -50,7 +50,7 @@ CATEGORIES: Final[Mapping[Category, float]] = {
 """In per cent of all mentions, as printed."""
 
 
-def differences(found: Statistics) -> tuple[str, ...]:
+def differences(statistics: Statistics) -> tuple[str, ...]:
     """In what a dataset is not the published one; nothing if it is, as far as numbers tell."""
     wanted: dict[str, object] = {
         **EXAMPLES,
@@ -58,12 +58,12 @@ def differences(found: Statistics) -> tuple[str, ...]:
         "label sets": dict(LABEL_SETS),
     }
     wanted |= {name.replace("_", " "): f"{some} of {every}" for name, (some, every) in COUNTS.items()}
-    has: dict[str, object] = {name: getattr(found, name) for name in EXAMPLES}
+    has: dict[str, object] = {name: getattr(statistics, name) for name in EXAMPLES}
     has |= {
-        "ambiguous in": dict(sorted(found.ambiguous_in.items())),
-        "label sets": named_sets(found.label_sets),
+        "ambiguous in": dict(sorted(statistics.ambiguous_in.items())),
+        "label sets": named_sets(statistics.label_sets),
     }
-    has |= {name.replace("_", " "): _some_of(getattr(found, name)) for name in COUNTS}
+    has |= {name.replace("_", " "): _some_of(getattr(statistics, name)) for name in COUNTS}
     return tuple(f"{name}: {has[name]}, not {value}" for name, value in wanted.items() if has[name] != value)
 
 

@@ -45,14 +45,14 @@ class Relations:
 
 
 def table(name: str) -> Mapping[str, Any]:
-    """A table of this package, ``tables/<name>.yaml``."""
+    """Return a table of this package, ``tables/<name>.yaml``."""
     content: Mapping[str, Any] = yaml.safe_load((TABLES / f"{name}.yaml").read_text(encoding="utf-8"))
     return content
 
 
 @cache
 def builtin_relations() -> Relations:
-    """The built-in table of kinds, read once."""
+    """Return the built-in table of kinds, read once."""
     groups = table("kinds")
     triples = [
         (word, kind, float(weight) if weight else float(entry["weight"]))
@@ -64,7 +64,7 @@ def builtin_relations() -> Relations:
 
 
 def read_relations(path: str | Path) -> Relations:
-    """The IsA relations of a file, others are passed over.
+    """Return the IsA relations of a file, others are passed over.
 
     A line is ``start, relation, end, weight``, with tabs or commas between, as in ``dog,IsA,animal,2.0`` or
     ``/c/en/dog/n,/r/IsA,/c/en/animal,2.0``; or one of ConceptNet's own five columns. A header is passed over,
@@ -80,12 +80,12 @@ def read_relations(path: str | Path) -> Relations:
         raise InputError(f"{path}: is not UTF-8 (byte {error.start + 1})") from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    found = _relations(_triples(path, text.split("\n")), frozenset())
-    if not found.kinds:
+    relations = _relations(_triples(path, text.split("\n")), frozenset())
+    if not relations.kinds:
         raise InputError(
             f"{path}: holds no English IsA relations; lines should be start, relation, end, weight"
         )
-    return found
+    return relations
 
 
 def _relations(triples: Iterable[tuple[str, str, float]], names: frozenset[str]) -> Relations:
@@ -136,7 +136,7 @@ def _triple(path: Path, number: int, columns: Sequence[str]) -> tuple[str, str, 
 
 
 def _term(text: str) -> str:
-    """A term's words; empty for one in another language."""
+    """Return a term's words; empty for one in another language."""
     if text.startswith("/c/"):
         _, _, language, *rest = text.split("/")
         text = rest[0] if language == "en" and rest else ""

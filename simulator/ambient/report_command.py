@@ -29,9 +29,10 @@ from simulator.ambient.reporting.terminal import (
     write_table,
 )
 from simulator.errors import InputError
-from simulator.figures import Figure, save, save_venn
+from simulator.figures import Figure, save
 from simulator.runner.options import ExactJsonOption, ExcludeAbortedOption, RunsAndFilesArgument
-from simulator.runner.telling import fault_text, print_endings, runs_and_files, tell_problems
+from simulator.runner.run_summary import print_endings, print_problems, runs_and_files
+from trees.faults import fault_text
 
 DRAWN_AS: Final = ("png", "svg", "csv")
 
@@ -99,7 +100,7 @@ def report_ambient(
         typer.echo(json_text(_plain(found)))
     else:
         _print(Console(), found)
-    tell_problems("AmbiEnt", found.scored.faults, found.scored.unreadable, found.scored.passed_over, written)
+    print_problems("AmbiEnt", found.scored.faults, found.scored.unreadable, found.scored.passed_over, written)
     if found.scored.unreadable:
         raise typer.Exit(1)
 
@@ -113,62 +114,62 @@ def _drawn(
     return made if pair is None else [*made, probabilities_figure(reader, runs, pair)]
 
 
-def _print(console: Console, found: Report) -> None:
-    if found.runs:
+def _print(console: Console, report: Report) -> None:
+    if report.runs:
         print_endings(
             console,
-            found.runs,
-            found.statuses,
-            found.failures,
-            aborted=found.aborted,
-            excluded=found.exclude_aborted,
+            report.runs,
+            report.statuses,
+            report.failures,
+            aborted=report.aborted,
+            excluded=report.exclude_aborted,
         )
         console.print()
-    for table in found.tables.values():
+    for table in report.tables.values():
         console.print(table.to_text())
         console.print()
-    for run, flow in found.flows.items():
-        told = (
+    for run, flow in report.flows.items():
+        message = (
             f"{run}: {flow.generated} examples, {flow.annotated} annotated, {flow.dropped} discarded by a "
             f"linguist, {flow.due} due to a validator, {flow.discuss} in discussion, {flow.discarded} "
             f"discarded by a validator, {flow.validated} validated"
         )
         console.print(Text("Annotation flow (Fig. 2)", "dim"))
-        console.print(Text(told), soft_wrap=True)
+        console.print(Text(message), soft_wrap=True)
         console.print()
-    for section in found.sections:
+    for section in report.sections:
         print_section(console, section)
 
 
-def _plain(found: Report) -> dict[str, object]:
+def _plain(report: Report) -> dict[str, object]:
     endings: dict[str, object] = (
-        {"statuses": dict(found.statuses), "failures": dict(found.failures)} if found.runs else {}
+        {"statuses": dict(report.statuses), "failures": dict(report.failures)} if report.runs else {}
     )
-    if found.aborted:
-        endings |= {"aborted": dict(found.aborted), "exclude_aborted": found.exclude_aborted}
+    if report.aborted:
+        endings |= {"aborted": dict(report.aborted), "exclude_aborted": report.exclude_aborted}
     return {
         **endings,
-        **sections_json(found.sections),
+        **sections_json(report.sections),
         "flow": {
-            run: {name: getattr(flow, name) for name in flow.__slots__} for run, flow in found.flows.items()
+            run: {name: getattr(flow, name) for name in flow.__slots__} for run, flow in report.flows.items()
         },
-        "faults": [fault_text(one) for one in found.scored.faults],
-        "unreadable": found.scored.unreadable,
+        "faults": [fault_text(fault) for fault in report.scored.faults],
+        "unreadable": report.scored.unreadable,
     }
 
 
-def _write(folder: Path, found: Report, drawn: Iterable[Figure]) -> list[str]:
+def _write(folder: Path, report: Report, drawn: Iterable[Figure]) -> list[str]:
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--out {folder}: is a file; name a folder")
-    written = write_out(folder, found.sections)
-    for name, table in found.tables.items():
-        written += write_table(folder / name, table, found.exact.get(name))
-    for figure in (*found.figures, *drawn):
+    written = write_out(folder, report.sections)
+    for name, table in report.tables.items():
+        written += write_table(folder / name, table, report.exact.get(name))
+    for figure in (*report.figures, *drawn):
         written += [save(figure, folder / f"{figure.name}.{suffix}") for suffix in DRAWN_AS]
-    for number, venn in enumerate(found.venns):
+    for number, venn in enumerate(report.venns):
         name = venn.name if not number else f"{venn.name}-{number + 1}"
-        written += [save_venn(venn, folder / f"{name}.{suffix}") for suffix in DRAWN_AS]
-    for number, flow in enumerate(found.flows.values()):
+        written += [venn.save(folder / f"{name}.{suffix}") for suffix in DRAWN_AS]
+    for number, flow in enumerate(report.flows.values()):
         name = "figure-2" if not number else f"figure-2-{number + 1}"
         written += [save_flow(flow, folder / f"{name}.{suffix}") for suffix in DRAWN_AS]
     return list(map(str, written))

@@ -2,56 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from logs.rows import Ending, Judgment, Score, Turn
-from logs.rows import Item as ItemRow
-from simulator.ambient import graph, show
+from simulator.ambient import graph, rows, seating, show
 from simulator.ambient.items import Item
 from simulator.ambient.playing import ANNOTATOR
-from simulator.ambient.rows import BENCHMARK, item_from_row, item_row
 from simulator.ambient.score import score_rows
-from simulator.ambient.seating import seat_for
 from simulator.ambient.views import ParticipantView, Replay
-from simulator.models import ChatModel
 from simulator.runner.one_seat import OneSeatRoom, State
-from simulator.runner.rooms import Live
-from simulator.seats import Seat
+from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode
 
 
 class AmbientRoom(OneSeatRoom[graph.Table]):
     """See `simulator.runner.rooms.Room`. Its items are examples prepared for a task (`items.Item`)."""
 
-    name = BENCHMARK
+    name = rows.BENCHMARK
     seats: tuple[str, ...] = (ANNOTATOR,)
     table_type = graph.Table
-
-    def item_row(self, item: Item) -> ItemRow:
-        """The item as a row of the log."""
-        return item_row(item)
-
-    def read_item(self, row: ItemRow) -> Item:
-        """The item out of its row."""
-        return item_from_row(row)
-
-    def seat_for(
-        self, seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]
-    ) -> Seat:
-        """See `seating.seat_for`."""
-        return seat_for(seat, name, models, options)
+    item_row = staticmethod(rows.item_row)
+    read_item = staticmethod(rows.item_from_row)
+    seat_for = staticmethod(seating.seat_for)
 
     def view(
-        self, live: Live, state: State, seat: str, ending: Ending | None, warning: str | None
+        self, live: ActiveEpisode, state: State, seat: str, ending: Ending | None, warning: str | None
     ) -> ParticipantView:
-        """What a person may see now."""
-        return show.participant_view(self.table(live), state, ending, warning)
+        """Return what a person may see now."""
+        return show.participant_view(self.table(live), state, ending, warning, live.stage)
 
     def replay(self, item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Replay:
-        """An ended episode of a person's task, with what was hidden."""
+        """Return an ended episode of a person's task, with what was hidden."""
         return show.replay(item, turns)
 
-    def score(self, item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> tuple[Score, ...]:
+    def score(
+        self,
+        item: Item,
+        turns: Sequence[Turn],
+        judgments: Sequence[Judgment],
+        options: Mapping[str, Any] = NO_OPTIONS,
+    ) -> tuple[Score, ...]:
         """See `score`."""
         return score_rows(turns[0].episode_id, item, turns) if turns else ()
 

@@ -28,7 +28,7 @@ class Finding(NamedTuple):
 
 
 def findings(example: Example) -> Iterator[Finding]:
-    """What is wrong with an example; a pair that nobody has annotated has nothing to be wrong."""
+    """Yield what is wrong with an example; a pair that nobody has annotated has nothing to be wrong."""
     if example.labels or example.ambiguous or example.disambiguations:
         yield from _flags(example)
         yield from _number(example)
@@ -39,7 +39,7 @@ def findings(example: Example) -> Iterator[Finding]:
 
 
 def _flags(example: Example) -> Iterator[Finding]:
-    """A row is flagged exactly when it has more than one label."""
+    """Yield a row is flagged exactly when it has more than one label."""
     flags = " and ".join(example.sides) or "neither side"
     if example.ambiguous != (len(example.labels) > 1):
         yield Finding("flags", f"labels: {format_labels(example.labels)}, but {flags} flagged as ambiguous")
@@ -57,7 +57,7 @@ def _number(example: Example) -> Iterator[Finding]:
 
 
 def _rewrites(example: Example, side: Side) -> Iterator[Finding]:
-    """A flagged side has two different rewrites at least, and none is the original."""
+    """Yield a flagged side has two different rewrites at least, and none is the original."""
     different = example.rewrites(side)
     changed = len(different) - (example.sentence(side) in different)
     for place, one in enumerate(example.disambiguations):
@@ -75,7 +75,7 @@ def _rewrites(example: Example, side: Side) -> Iterator[Finding]:
 
 
 def _unchanged(example: Example, side: Side) -> Iterator[Finding]:
-    """A side that is not flagged is repeated unchanged."""
+    """Yield a side that is not flagged is repeated unchanged."""
     for place, one in enumerate(example.disambiguations):
         if one.sentence(side) != example.sentence(side):
             yield Finding(
@@ -85,8 +85,8 @@ def _unchanged(example: Example, side: Side) -> Iterator[Finding]:
 
 
 def _labels(example: Example) -> Iterator[Finding]:
-    """The labels are those of the disambiguations; that one of them has several is worth knowing."""
-    counts = Counter(one.label for one in example.disambiguations)
+    """Yield the labels are those of the disambiguations; that one of them has several is worth knowing."""
+    counts = Counter(disambiguation.label for disambiguation in example.disambiguations)
     if example.disambiguations and frozenset(counts) != example.labels:
         message = (
             f"labels: {format_labels(example.labels)}, but the disambiguations have {format_labels(counts)}"
@@ -103,7 +103,7 @@ def _labels(example: Example) -> Iterator[Finding]:
 
 
 def _distractors(example: Example) -> Iterator[Finding]:
-    """A distractor is for a flagged side, and neither the sentence nor one of its readings."""
+    """Yield a distractor is for a flagged side, and neither the sentence nor one of its readings."""
     for side, text in example.distractors.items():
         if not example.flagged(side):
             message = f"distractors.{side}: the {side} is not flagged as ambiguous"

@@ -46,7 +46,7 @@ Values = dict[str, float | None]
 
 
 def score_rows(episode_id: str, item: Item, turns: Sequence[Turn]) -> tuple[Score, ...]:
-    """The rows of the log for one ended episode."""
+    """Return the rows of the log for one ended episode."""
     return tuple(
         Score(episode_id=episode_id, metric=metric, value=value, version=VERSION)
         for metric, value in values(item, turns).items()
@@ -75,44 +75,44 @@ def values(item: Item, turns: Sequence[Turn]) -> Values:
 def _crowd(item: CrowdItem, turns: Sequence[Turn]) -> Values:
     true = [place for place, one in enumerate(item.candidates) if one.label is not None]
     false = [place for place, one in enumerate(item.candidates) if one.label is None]
-    found: Values = {}
+    values: Values = {}
     for payload in payloads(turns, "label"):
-        found["label"] = float(payload["answer"] in item.gold)
+        values["label"] = float(payload["answer"] in item.gold)
     for payload in payloads(turns, "plausible"):
         said = payload["answers"]
-        found["plausible"] = _mean([said[place] for place in true])
-        found["accepts_all"] = float(all(said[place] for place in true))
-        found["distractor"] = float(said[false[0]]) if len(false) == 1 else None
+        values["plausible"] = _mean([said[place] for place in true])
+        values["accepts_all"] = float(all(said[place] for place in true))
+        values["distractor"] = float(said[false[0]]) if len(false) == 1 else None
     for payload in payloads(turns, "relabel"):
-        found["relabel"] = _mean(
+        values["relabel"] = _mean(
             [payload["answers"][place] == item.candidates[place].label for place in true]
         )
-    kept = ("plausible", "relabel") if item.task == "evaluate" else tuple(found)
-    return {name: found[name] for name in kept if name in found}
+    kept = ("plausible", "relabel") if item.task == "evaluate" else tuple(values)
+    return {name: values[name] for name in kept if name in values}
 
 
 def _annotated(item: AnnotateItem, turns: Sequence[Turn]) -> Values:
-    found: Values = {}
+    values: Values = {}
     for payload in payloads(turns, "annotate"):
         labels = frozenset(payload["labels"])
         known = bool(item.example.labels) and not payload["discard"]
-        found = {
+        values = {
             "exact": float(labels == item.example.labels) if known else None,
             "ambiguous": None if payload["discard"] else float(len(labels) > 1),
             "discarded": float(payload["discard"] is not None),
         }
-    return found
+    return values
 
 
 def _generated(item: GenerateItem, turns: Sequence[Turn]) -> Values:
-    found: Values = {}
+    values: Values = {}
     original, gold = item.example.sentence(item.side), gold_rewrites(item.example, item.side)
     for payload in payloads(turns, "generate"):
-        found = {
+        values = {
             "edit_f1": item_edit_f1(original, gold, payload["rewrites"]),
             "edit_f1_robust": item_edit_f1(original, gold, payload["robust"]),
         }
-    return found
+    return values
 
 
 def _true_false(turns: Sequence[Turn]) -> Values:
@@ -139,7 +139,10 @@ def _continued(item: ContinueItem, turns: Sequence[Turn]) -> Values:
 def _nli(item: NliItem, turns: Sequence[Turn]) -> Values:
     said = payloads(turns, "nli")
     predicted = {payload["pair"]: frozenset(payload["prediction"]) for payload in said}
-    gold = (item.example.labels, *(frozenset({one.label}) for one in item.example.disambiguations))
+    gold = (
+        item.example.labels,
+        *(frozenset({disambiguation.label}) for disambiguation in item.example.disambiguations),
+    )
     right = [predicted.get(place) == labels for place, labels in enumerate(gold)]
     # Imported files may tell of original pairs alone.
     whole = all(payload.get("readings", True) for payload in said)
@@ -147,10 +150,10 @@ def _nli(item: NliItem, turns: Sequence[Turn]) -> Values:
 
 
 def _claim(turns: Sequence[Turn]) -> Values:
-    found: Values = {}
+    values: Values = {}
     for payload in payloads(turns, "claim"):
-        found = {"score": payload["score"], "flagged": float(payload["flagged"])}
-    return found
+        values = {"score": payload["score"], "flagged": float(payload["flagged"])}
+    return values
 
 
 def _mean(values: Sequence[bool]) -> float | None:

@@ -24,7 +24,8 @@ from simulator.ambient.reporting.terminal import (
 from simulator.duplicates import DuplicatesOption
 from simulator.errors import InputError
 from simulator.runner.options import ExactJsonOption
-from simulator.runner.telling import fault_text, tell_problems
+from simulator.runner.run_summary import print_problems
+from trees.faults import fault_text
 
 
 def score_ambient(
@@ -74,35 +75,35 @@ def score_ambient(
         variants=variants,
         duplicates=duplicates,
     )
-    found = score_files(paths, settings)
-    written = _write(found, csv, latex, out)
+    files = score_files(paths, settings)
+    written = _write(files, csv, latex, out)
     if as_json:
-        typer.echo(json_text(_plain(found)))
+        typer.echo(json_text(_plain(files)))
     else:
         console = Console()
-        for section in found.sections:
+        for section in files.sections:
             print_section(console, section)
-    tell_problems("AmbiEnt", found.faults, found.unreadable, found.passed_over, written)
-    if found.unreadable or not found.sections:
+    print_problems("AmbiEnt", files.faults, files.unreadable, files.passed_over, written)
+    if files.unreadable or not files.sections:
         raise typer.Exit(1)
 
 
-def _write(found: Scored, csv: Path | None, latex: Path | None, out: Path | None) -> list[Path]:
+def _write(scored: Scored, csv: Path | None, latex: Path | None, out: Path | None) -> list[Path]:
     written = []
     if csv is not None:
-        written.append(write_text(csv, exact_table(found.sections).to_csv()))
+        written.append(write_text(csv, exact_table(scored.sections).to_csv()))
     if latex is not None:
-        written.append(write_text(latex, latex_text(found.sections)))
+        written.append(write_text(latex, latex_text(scored.sections)))
     if out is not None:
         if out.exists() and not out.is_dir():
             raise InputError(f"--out {out}: is a file; name a folder")
-        written += write_out(out, found.sections)
+        written += write_out(out, scored.sections)
     return written
 
 
-def _plain(found: Scored) -> dict[str, object]:
+def _plain(scored: Scored) -> dict[str, object]:
     return {
-        **sections_json(found.sections),
-        "faults": [fault_text(one) for one in found.faults],
-        "unreadable": found.unreadable,
+        **sections_json(scored.sections),
+        "faults": [fault_text(fault) for fault in scored.faults],
+        "unreadable": scored.unreadable,
     }

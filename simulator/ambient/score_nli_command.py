@@ -12,6 +12,7 @@ from rich.console import Console
 
 from simulator.ambient.data import BUILTIN, load_examples
 from simulator.ambient.examples import Example
+from simulator.ambient.nli.families import Pairs
 from simulator.ambient.nli.metrics import constant_baselines
 from simulator.ambient.nli.results import Results, read_results
 from simulator.ambient.nli.table import (
@@ -25,7 +26,6 @@ from simulator.ambient.nli.table import (
     table_by_label,
     table_intervals,
 )
-from simulator.ambient.nli.thresholds import Pairs
 from simulator.errors import InputError
 from simulator.figures import Table
 from simulator.runner.options import JsonOption
@@ -58,50 +58,53 @@ def score_ambient_nli(
     def examples() -> Sequence[Example]:
         return load_examples(data or BUILTIN)
 
-    found = read_results(paths, examples, pairs)
-    if data is not None and not found.gold:
-        found.gold = tuple(example.labels for example in load_examples(data, split="test"))
-    if found.models:
-        found.models += [random_row(), *(baseline_rows(constant_baselines(found.gold)) if found.gold else [])]
+    results = read_results(paths, examples, pairs)
+    if data is not None and not results.gold:
+        results.gold = tuple(example.labels for example in load_examples(data, split="test"))
+    if results.models:
+        results.models += [
+            random_row(),
+            *(baseline_rows(constant_baselines(results.gold)) if results.gold else []),
+        ]
     if as_json:
-        typer.echo(_json(found))
+        typer.echo(_json(results))
     elif as_csv:
-        typer.echo(table_5_long(found.models).to_csv(), nl=False)
+        typer.echo(table_5_long(results.models).to_csv(), nl=False)
     elif as_latex:
-        typer.echo("\n".join(table.to_latex() for table in _tables(found, terminal=False)), nl=False)
+        typer.echo("\n".join(table.to_latex() for table in _tables(results, terminal=False)), nl=False)
     else:
-        _print(found)
+        _print(results)
     errors = Console(stderr=True)
-    for problem in found.problems:
+    for problem in results.problems:
         errors.print(problem, highlight=False, markup=False, style="yellow", soft_wrap=True)
-    if not found.models:
+    if not results.models:
         raise typer.Exit(1)
 
 
-def _tables(found: Results, *, terminal: bool) -> list[Table]:
-    models = found.models
+def _tables(results: Results, *, terminal: bool) -> list[Table]:
+    models = results.models
     first = [table_5_short(models), table_intervals(models)] if terminal else [table_5(models)]
     return [table for table in (*first, table_by_label(models), table_11(models)) if table.rows]
 
 
-def _print(found: Results) -> None:
+def _print(results: Results) -> None:
     console = Console()
-    for table in _tables(found, terminal=True) if found.models else []:
+    for table in _tables(results, terminal=True) if results.models else []:
         console.print(table.to_text())
         console.print()
-    for model in found.models:
+    for model in results.models:
         if model.folder and model.measures is not None:
             some = model.measures
             console.print(f"{model.name}: {some.n} examples, {some.empty} with an empty set", highlight=False)
-    for check in found.checks:
+    for check in results.checks:
         console.print(check, highlight=False, markup=False, soft_wrap=True)
 
 
-def _json(found: Results) -> str:
+def _json(results: Results) -> str:
     plain = {
-        "table_5": json.loads(table_5_long(found.models).to_json()),
-        "table_11": table_11_plain(found.models),
-        "checks": found.checks,
-        "problems": found.problems,
+        "table_5": json.loads(table_5_long(results.models).to_json()),
+        "table_11": table_11_plain(results.models),
+        "checks": results.checks,
+        "problems": results.problems,
     }
     return json.dumps(plain, ensure_ascii=False, indent=1)

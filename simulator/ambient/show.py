@@ -3,45 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from logs.rows import Ending, Turn
 from simulator.ambient.annotation.rules import read_annotation
 from simulator.ambient.graph import Table
 from simulator.ambient.items import AnnotateItem, CrowdItem, Item, TrueFalseItem
-from simulator.ambient.playing import Kind, Step, counts, statements
+from simulator.ambient.playing import Step, statements
 from simulator.ambient.shown import Shown
-from simulator.ambient.views import ParticipantView, Replay, ReplayCandidate, ReplayStatement, Stage
+from simulator.ambient.views import ParticipantView, Replay, ReplayCandidate, ReplayStatement
 from simulator.errors import InputError
 from simulator.runner.one_seat import State, step_due
 
-_STAGES: Final[Mapping[Kind, Stage]] = {
-    "consent": "consent",
-    "ready": "instructions",
-    "qualification": "qualification",
-    "label": "label",
-    "plausible": "plausible",
-    "relabel": "relabel",
-    "annotate": "annotate",
-    "true_false": "true_false",
-}
-
 
 def participant_view(
-    table: Table, state: State, ending: Ending | None = None, warning: str | None = None
+    table: Table, state: State, ending: Ending | None = None, warning: str | None = None, stage: str = ""
 ) -> ParticipantView:
-    """What a person may see after `state`; `ending` if the log holds one."""
-    step = None if ending else step_due(table, state)
+    """Return what a person may see after `state`; `stage` names a page without the task."""
+    step = None if ending or stage else step_due(table, state)
     shown = table.shown(step) if step else Shown()
     done = len(state["said"])
     return ParticipantView(
         episode_id=table.episode_id,
         number=done,
-        stage=_STAGES[step.kind] if step else "done",
+        stage=stage or (step.kind if step else "done"),
         task=table.item.task,
         language=table.rules.language,
-        done=sum(counts(one) for one in table.steps[:done]),
-        total=sum(counts(one) for one in table.steps),
+        done=done,
+        total=len(table.steps),
         premise=shown.premise,
         hypothesis=shown.hypothesis,
         sentence=shown.sentence,
@@ -50,7 +39,6 @@ def participant_view(
         side=shown.side,
         statement=shown.statement,
         earlier=_earlier(table.item, step, state),
-        study=table.rules.study,
         ending=ending,
         warning=warning,
     )
@@ -66,12 +54,12 @@ def _earlier(item: Item, step: Step | None, state: State) -> tuple[tuple[str, st
     said = {kind: text for kind, text in state["said"]}
     label = (("label", said["label"]),) if "label" in said else ()
     flags = said["plausible"].split() if "plausible" in said else []
-    pairs = zip((one.sentence for one in item.candidates), flags, strict=False)
+    pairs = zip((candidate.sentence for candidate in item.candidates), flags, strict=False)
     return (*label, *pairs)
 
 
 def replay(item: Item, turns: Sequence[Turn]) -> Replay:
-    """An ended episode of a person's task with everything that was hidden, out of its logged turns.
+    """Return an ended episode of a person's task with everything that was hidden, out of its logged turns.
 
     Raises:
         InputError: if it is a task that people do not do.
@@ -100,7 +88,9 @@ def _crowd(item: CrowdItem, said: Mapping[str, Mapping[str, Any]]) -> Replay:
         )
         for place, one in enumerate(item.candidates)
     )
-    agreed = [one.found and one.labelled for one in candidates if one.labelled is not None]
+    agreed = [
+        candidate.found and candidate.labelled for candidate in candidates if candidate.labelled is not None
+    ]
     return Replay(
         task=item.task,
         premise=item.premise,

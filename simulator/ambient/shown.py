@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from simulator.ambient.data import Question
 from simulator.ambient.items import AnnotateItem, CrowdItem, Item, TrueFalseItem
 from simulator.ambient.labels import Side
 from simulator.ambient.playing import Step, statements
+from simulator.codecs import Codec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +30,11 @@ class Shown:
     statement: str = ""
 
 
+_SHOWN: Final = Codec[Shown](Shown)
+
+
 def shown_in(item: Item, step: Step, questions: Sequence[Question] = ()) -> Shown:
-    """What is shown in a step.
+    """Return what is shown in a step.
 
     Args:
         item: what is played.
@@ -54,7 +58,9 @@ def _crowd(item: CrowdItem, step: Step) -> Shown:
     if step.kind == "label":
         return Shown(premise=item.premise, hypothesis=item.hypothesis)
     if step.kind == "plausible":
-        return Shown(sentence=item.sentence, candidates=tuple(one.sentence for one in item.candidates))
+        return Shown(
+            sentence=item.sentence, candidates=tuple(candidate.sentence for candidate in item.candidates)
+        )
     if step.kind == "relabel":
         return Shown(pairs=tuple(item.pair(place) for place in places), side=item.side)
     return Shown()
@@ -62,16 +68,7 @@ def _crowd(item: CrowdItem, step: Step) -> Shown:
 
 def shown_record(item: Item, step: Step, shown: Shown) -> dict[str, Any]:
     """What the log keeps of it: exact texts, their order, and where the distractors stood (spec 13)."""
-    texts = (
-        ("premise", shown.premise),
-        ("hypothesis", shown.hypothesis),
-        ("sentence", shown.sentence),
-        ("candidates", list(shown.candidates)),
-        ("pairs", [list(pair) for pair in shown.pairs]),
-        ("side", shown.side),
-        ("statement", shown.statement),
-    )
-    record: dict[str, Any] = {name: value for name, value in texts if value}
+    record: dict[str, Any] = _SHOWN.adapter.dump_python(shown, mode="json", exclude_defaults=True)
     if isinstance(item, CrowdItem) and step.kind in ("plausible", "relabel"):
         record["distractors"] = [
             place for place, candidate in enumerate(item.candidates) if candidate.label is None

@@ -38,7 +38,7 @@ def has_silence(item: Item) -> bool:
 
 
 def with_silence(item: Item, episode: Episode, turns: Sequence[Turn]) -> tuple[Turn, ...]:
-    """The turns of an aborted episode, and an empty answer for each step that is missing."""
+    """Return the turns of an aborted episode, and an empty answer for each step that is missing."""
     options = Options.read(episode.options)
     said = list(turns)
     for step in task_steps(item)[len(said) :]:

@@ -10,11 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from simulator.ambient.examples import Example
+from simulator.ambient.examples import Example, published_id
 from simulator.ambient.files.categories import CategoryRecord
 from simulator.ambient.intervals import clustered_interval, mean_interval
 from simulator.ambient.labels import CATEGORIES, LABEL_SETS, Category, LabelSet
-from simulator.ambient.rows import published_id
 from simulator.ambient.rules import findings
 from simulator.stats import Interval
 
@@ -93,17 +92,17 @@ class CategoryStatistics:
 
 
 def statistics(examples: Sequence[Example]) -> Statistics:
-    """All statistics of a dataset."""
-    annotated = [one for one in examples if one.labels]
+    """Return all statistics of a dataset."""
+    annotated = [example for example in examples if example.labels]
     ambiguous = [one for one in annotated if one.ambiguous]
-    codes = {one.id: {(found.code, found.severity) for found in findings(one)} for one in annotated}
+    codes = {one.id: {(finding.code, finding.severity) for finding in findings(one)} for one in annotated}
     return Statistics(
         examples=len(examples),
-        dev=sum(one.split == "dev" for one in examples),
-        test=sum(one.split == "test" for one in examples),
-        curated=sum(one.curated for one in examples),
-        generated=sum(not one.curated for one in examples),
-        numbered=sum(isinstance(published_id(one.id), int) for one in examples),
+        dev=sum(example.split == "dev" for example in examples),
+        test=sum(example.split == "test" for example in examples),
+        curated=sum(example.curated for example in examples),
+        generated=sum(not example.curated for example in examples),
+        numbered=sum(isinstance(published_id(example.id), int) for example in examples),
         unlabelled=len(examples) - len(annotated),
         ambiguous=share(annotated, lambda one: one.ambiguous),
         several_labels=share(annotated, lambda one: len(one.labels) > 1),
@@ -111,14 +110,16 @@ def statistics(examples: Sequence[Example]) -> Statistics:
         hypothesis=share(ambiguous, lambda one: one.hypothesis_ambiguous),
         both=share(ambiguous, lambda one: not one.xor),
         one_side=share(ambiguous, lambda one: one.xor),
-        ambiguous_in=dict(Counter(one.split for one in ambiguous if one.split)),
+        ambiguous_in=dict(Counter(ambiguou.split for ambiguou in ambiguous if ambiguou.split)),
         label_sets=label_sets(annotated),
         extra_words=extra_words(ambiguous),
         extra_words_distinct=extra_words(ambiguous, distinct=True),
         two_rewrites=two_rewrites(ambiguous),
         two_disambiguations=share(ambiguous, lambda one: len(one.disambiguations) == 2),
-        rewrites=_sorted(Counter(len(one.rewrites(side)) for one in ambiguous for side in one.sides)),
-        disambiguations=_sorted(Counter(len(one.disambiguations) for one in ambiguous)),
+        rewrites=_sorted(
+            Counter(len(ambiguou.rewrites(side)) for ambiguou in ambiguous for side in ambiguou.sides)
+        ),
+        disambiguations=_sorted(Counter(len(ambiguou.disambiguations) for ambiguou in ambiguous)),
         labels_differ=tuple(id for id, found in codes.items() if ("labels", "warning") in found),
         several=tuple(one.id for one in annotated if _label_repeats(one)),
         faulty=tuple(id for id, found in codes.items() if any(severity == "error" for _, severity in found)),
@@ -126,13 +127,13 @@ def statistics(examples: Sequence[Example]) -> Statistics:
 
 
 def share(examples: Sequence[Example], holds: Callable[[Example], bool]) -> Share:
-    """The share of examples of which something holds."""
-    return mean_interval([float(holds(one)) for one in examples])
+    """Return the share of examples of which something holds."""
+    return mean_interval([float(holds(example)) for example in examples])
 
 
 def label_sets(examples: Sequence[Example]) -> dict[LabelSet, int]:
-    """How often each of the seven label sets occurs (Fig. 3)."""
-    counts = Counter(one.labels for one in examples)
+    """Return how often each of the seven label sets occurs (Fig. 3)."""
+    counts = Counter(example.labels for example in examples)
     return {labels: counts[labels] for labels in LABEL_SETS}
 
 
@@ -155,8 +156,8 @@ def extra_words(examples: Sequence[Example], *, distinct: bool = False) -> Share
 
 
 def two_rewrites(examples: Sequence[Example]) -> Share:
-    """The share of flagged sentences that have exactly two distinct rewrites."""
-    flagged = [(one, side) for one in examples for side in one.sides]
+    """Return the share of flagged sentences that have exactly two distinct rewrites."""
+    flagged = [(example, side) for example in examples for side in example.sides]
     values = [float(len(one.rewrites(side)) == 2) for one, side in flagged]
     return clustered_interval(values, [one.id for one, _ in flagged])
 
@@ -171,7 +172,7 @@ def category_statistics(
         examples: the dataset that they may come from.
     """
     mentions = [(kind, place) for place, record in enumerate(records) for kind in record.categories]
-    pairs = {(one.premise, one.hypothesis) for one in examples}
+    pairs = {(example.premise, example.hypothesis) for example in examples}
     counts = Counter(kind for kind, _ in mentions)
     return CategoryStatistics(
         rows=len(records),
@@ -191,13 +192,13 @@ def _differences(examples: Sequence[Example], distinct: bool) -> Iterator[tuple[
     for example in examples:
         for side in example.sides:
             words = len(example.sentence(side).split())
-            every = tuple(one.sentence(side) for one in example.disambiguations)
+            every = tuple(disambiguation.sentence(side) for disambiguation in example.disambiguations)
             for rewrite in example.rewrites(side) if distinct else every:
                 yield example, float(len(rewrite.split()) - words)
 
 
 def _label_repeats(example: Example) -> bool:
-    labels = [one.label for one in example.disambiguations]
+    labels = [disambiguation.label for disambiguation in example.disambiguations]
     return len(set(labels)) < len(labels)
 
 

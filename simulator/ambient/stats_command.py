@@ -73,7 +73,7 @@ def stats_command(
 
 
 def of_data(data: str | Path, split: Split = "all") -> tuple[Statistics, CategoryStatistics | None]:
-    """The statistics of examples, and of rows with kinds of ambiguity if there are any.
+    """Return the statistics of examples, and of rows with kinds of ambiguity if there are any.
 
     Raises:
         InputError: if the data do not exist, are faulty or have no such split.
@@ -84,102 +84,107 @@ def of_data(data: str | Path, split: Split = "all") -> tuple[Statistics, Categor
     return statistics(examples), category_statistics(records, everything) if records else None
 
 
-def tables(found: Statistics, categories: CategoryStatistics | None) -> list[Table]:
-    """All there is to show; the paper's values stand beside if the data are the published ones."""
-    paper = not published.differences(found)
-    shown = [_examples_table(found, paper), _shares_table(found, paper), _words_table(found, paper)]
-    shown.append(_sets_table(found, paper))
+def tables(statistics: Statistics, categories: CategoryStatistics | None) -> list[Table]:
+    """Return all there is to show; the paper's values stand beside if the data are the published ones."""
+    paper = not published.differences(statistics)
+    shown = [
+        _examples_table(statistics, paper),
+        _shares_table(statistics, paper),
+        _words_table(statistics, paper),
+    ]
+    shown.append(_sets_table(statistics, paper))
     if categories is not None:
         shown.append(_categories_table(categories))
     return [table for table in shown if table.rows]
 
 
-def remarks(found: Statistics) -> list[str]:
-    """What deserves a look."""
-    several = f"several disambiguations of one label: {_ids(found.several)}"
-    differ = f"labels that are not those of the disambiguations: {_ids(found.labels_differ)}"
-    faulty = f"contradicting themselves (`askback check` says how): {_ids(found.faulty)}"
-    told = ((found.several, several), (found.labels_differ, differ), (found.faulty, faulty))
+def remarks(statistics: Statistics) -> list[str]:
+    """Return what deserves a look."""
+    several = f"several disambiguations of one label: {_ids(statistics.several)}"
+    differ = f"labels that are not those of the disambiguations: {_ids(statistics.labels_differ)}"
+    faulty = f"contradicting themselves (`askback check` says how): {_ids(statistics.faulty)}"
+    told = ((statistics.several, several), (statistics.labels_differ, differ), (statistics.faulty, faulty))
     return [line for ids, line in told if ids]
 
 
-def to_json(found: Statistics, categories: CategoryStatistics | None) -> dict[str, Any]:
-    """All statistics as a JSON object; shares are fractions with their interval and n."""
-    plain = {one.name: _plain(getattr(found, one.name)) for one in fields(found)}
-    plain["label_sets"] = published.named_sets(found.label_sets)
-    plain["published"] = not published.differences(found)
+def to_json(statistics: Statistics, categories: CategoryStatistics | None) -> dict[str, Any]:
+    """Return all statistics as a JSON object; shares are fractions with their interval and n."""
+    plain = {field.name: _plain(getattr(statistics, field.name)) for field in fields(statistics)}
+    plain["label_sets"] = published.named_sets(statistics.label_sets)
+    plain["published"] = not published.differences(statistics)
     if categories is not None:
-        kinds = {one.name: _plain(getattr(categories, one.name)) for one in fields(categories)}
+        kinds = {field.name: _plain(getattr(categories, field.name)) for field in fields(categories)}
         plain["categories"] = kinds | {"mentions": categories.mentions}
     return plain
 
 
-def _examples_table(found: Statistics, paper: bool) -> Table:
+def _examples_table(statistics: Statistics, paper: bool) -> Table:
     rows = [
-        (name, getattr(found, key), published.EXAMPLES[key])
+        (name, getattr(statistics, key), published.EXAMPLES[key])
         for key, name in _EXAMPLES.items()
-        if getattr(found, key) and (key not in _TOLD or found.curated)
+        if getattr(statistics, key) and (key not in _TOLD or statistics.curated)
     ]
     rows += [
         (f"ambiguous in {split}", count, published.AMBIGUOUS_IN[split])
-        for split, count in sorted(found.ambiguous_in.items())
+        for split, count in sorted(statistics.ambiguous_in.items())
     ]
     return _table(("examples", Column("number", 0)), Column("paper", 0), rows, "Examples", paper)
 
 
-def _shares_table(found: Statistics, paper: bool) -> Table:
+def _shares_table(statistics: Statistics, paper: bool) -> Table:
     rows = []
     for key, (name, of) in _SHARES.items():
-        share: Share = getattr(found, key)
+        share: Share = getattr(statistics, key)
         if share is not None:
-            rows.append((name, of, _percent(share), share.n, published.SHARES.get(key)))
+            rows.append((name, of, share.times(100), share.n, published.SHARES.get(key)))
     heads = ("share", "of", Column("%", 1), Column("n", 0))
     return _table(heads, Column("paper", 1), rows, "Ambiguity, % with a 95 % interval", paper)
 
 
-def _words_table(found: Statistics, paper: bool) -> Table:
+def _words_table(statistics: Statistics, paper: bool) -> Table:
     rows = []
     for key, name in _WORDS.items():
-        mean: Share = getattr(found, key)
+        mean: Share = getattr(statistics, key)
         if mean is not None:
             rows.append((name, mean, mean.n, published.EXTRA_WORDS if key == "extra_words" else None))
     heads = ("words more than the sentence", Column("mean"), Column("n", 0))
     return _table(heads, Column("paper"), rows, "Length of rewrites", paper)
 
 
-def _sets_table(found: Statistics, paper: bool) -> Table:
-    total = sum(found.label_sets.values())
+def _sets_table(statistics: Statistics, paper: bool) -> Table:
+    total = sum(statistics.label_sets.values())
     rows = [
         (letters(labels), count, 100 * count / total, published.LABEL_SETS[letters(labels)])
         for labels in LABEL_SETS
-        if (count := found.label_sets[labels]) or total
+        if (count := statistics.label_sets[labels]) or total
     ]
     heads = ("labels", Column("examples", 0), Column("%", 1))
     return _table(heads, Column("paper", 0), rows, "Label sets (Fig. 3)", paper)
 
 
-def _categories_table(found: CategoryStatistics) -> Table:
-    paper = found.rows == published.CATEGORY_ROWS and found.mentions == published.MENTIONS
+def _categories_table(statistics: CategoryStatistics) -> Table:
+    paper = statistics.rows == published.CATEGORY_ROWS and statistics.mentions == published.MENTIONS
     rows = [
-        (kind, found.counts[kind], None if share is None else _percent(share), published.CATEGORIES[kind])
-        for kind, share in found.shares.items()
+        (
+            kind,
+            statistics.counts[kind],
+            None if share is None else share.times(100),
+            published.CATEGORIES[kind],
+        )
+        for kind, share in statistics.shares.items()
     ]
     title = (
-        f"Kinds of ambiguity, % of {found.mentions} mentions in {found.rows} examples; "
-        f"{found.in_dataset} of them in the dataset"
+        f"Kinds of ambiguity, % of {statistics.mentions} mentions in {statistics.rows} examples; "
+        f"{statistics.in_dataset} of them in the dataset"
     )
     return _table(("kind", Column("mentions", 0), Column("%", 1)), Column("paper", 1), rows, title, paper)
 
 
 def _table(heads: tuple[str | Column, ...], last: Column, rows: list[Any], title: str, paper: bool) -> Table:
-    """A table whose last column is shown only where the paper has something to say of these data."""
+    """Return a table whose last column is shown only where the paper has something to say of these data."""
     if paper:
         return Table((*heads, last), rows, title)
     return Table(heads, [row[:-1] for row in rows], title)
-
-
-def _percent(share: Interval) -> Interval:
-    return share._replace(value=100 * share.value, low=100 * share.low, high=100 * share.high)
 
 
 def _plain(value: Any) -> Any:

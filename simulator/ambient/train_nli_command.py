@@ -13,13 +13,11 @@ from rich.console import Console
 
 from simulator.ambient.data import BUILTIN, load_examples
 from simulator.ambient.examples import Example
-from simulator.ambient.nli.config import EPOCHS, SEEDS, TrainConfig
-from simulator.ambient.nli.families import Family
+from simulator.ambient.nli.families import Family, Pairs
 from simulator.ambient.nli.metrics import seeds_summary
-from simulator.ambient.nli.reading import BATCH, MAX_LENGTH
+from simulator.ambient.nli.predict import BATCH, MAX_LENGTH
 from simulator.ambient.nli.table import Model, table_5_short, table_11
-from simulator.ambient.nli.thresholds import Pairs
-from simulator.ambient.nli.training_data import TrainingPair, read_training
+from simulator.ambient.nli.training_data import EPOCHS, SEEDS, TrainConfig, TrainingPair, read_training
 from simulator.ambient.records import SeedRecord
 from simulator.errors import InputError
 from simulator.models import require_local, weights_of
@@ -136,7 +134,7 @@ def train_ambient_nli(
 def dev_and_test(
     examples: Sequence[Example], share: float = DEV_SHARE, seed: int = 0
 ) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
-    """The examples to tune on and those to score, as they are marked; of unmarked ones some are drawn.
+    """Return the examples to tune on and those to score, as they are marked; of unmarked ones some are drawn.
 
     Raises:
         InputError: if one of the two would be empty.
@@ -167,7 +165,7 @@ def _seeds(text: str) -> tuple[int, ...]:
 
 
 def _stage(text: str, epochs: int) -> tuple[Path, int]:
-    """The file and the epochs of ``FILE=EPOCHS``; a file's name may hold a ``=`` itself."""
+    """Return the file and the epochs of ``FILE=EPOCHS``; a file's name may hold a ``=`` itself."""
     path, sign, number = text.rpartition("=")
     if not sign or not number.isdecimal() or Path(text).is_file():
         return Path(text), epochs

@@ -67,11 +67,11 @@ class Played(NamedTuple):
     ending: Ending
 
     def payloads(self, kind: Kind) -> list[Mapping[str, Any]]:
-        """The payloads of one kind, in order."""
+        """Return the payloads of one kind, in order."""
         return payloads(self.turns, kind)
 
     def payload(self, kind: Kind) -> Mapping[str, Any]:
-        """The only payload of its kind; empty if there is none."""
+        """Return the only payload of its kind; empty if there is none."""
         found = self.payloads(kind)
         return found[-1] if found else {}
 
@@ -82,12 +82,12 @@ class Played(NamedTuple):
 
 
 def payloads(turns: Iterable[Turn], kind: Kind) -> list[Mapping[str, Any]]:
-    """The payloads of one kind, in the order of the turns."""
+    """Return the payloads of one kind, in the order of the turns."""
     return [turn.payload for turn in turns if turn.payload.get("kind") == kind]
 
 
 def played_of(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) -> tuple[Played, ...]:
-    """The episodes of some runs that were played to their end, in the order in which they ended.
+    """Return the episodes of some runs that were played to their end, in the order in which they ended.
 
     Args:
         reader: of the log.
@@ -119,8 +119,8 @@ def _played(reader: LogReader, run_id: str, gone: frozenset[str], aborted: bool)
 def _of(
     reader: LogReader, runs: Iterable[str], kind: type[ItemT], *, aborted: bool = False
 ) -> list[tuple[Played, ItemT]]:
-    found = played_of(reader, runs, aborted=aborted)
-    return [(one, one.item) for one in found if isinstance(one.item, kind)]
+    played = played_of(reader, runs, aborted=aborted)
+    return [(one, one.item) for one in played if isinstance(one.item, kind)]
 
 
 def crowd_records(reader: LogReader, runs: Iterable[str]) -> tuple[CrowdRecord, ...]:
@@ -135,19 +135,19 @@ def crowd_records(reader: LogReader, runs: Iterable[str]) -> tuple[CrowdRecord, 
 
 
 def crowd_record(item: CrowdItem, workers: Sequence[Played]) -> CrowdRecord:
-    """The votes on one item."""
+    """Return the votes on one item."""
     places = range(len(item.candidates))
-    plausible = [one.payload("plausible")["answers"] for one in workers]
-    relabelled = [one.payload("relabel")["answers"] for one in workers]
+    plausible = [worker.payload("plausible")["answers"] for worker in workers]
+    relabelled = [worker.payload("relabel")["answers"] for worker in workers]
     asked = item.task == "crowd"
     return CrowdRecord(
         id=item.example_id,
         premise=item.premise,
         hypothesis=item.hypothesis,
         side=item.side,
-        interpretations=tuple(one.sentence for one in item.candidates),
-        labels=tuple(one.label for one in item.candidates),
-        original=tuple(one.payload("label")["answer"] for one in workers) if asked else (),
+        interpretations=tuple(candidate.sentence for candidate in item.candidates),
+        labels=tuple(candidate.label for candidate in item.candidates),
+        original=tuple(worker.payload("label")["answer"] for worker in workers) if asked else (),
         relabelled=tuple(tuple(answers[place] for answers in relabelled) for place in places),
         plausible=tuple(tuple(answers[place] for answers in plausible) for place in places),
         origin=item.origin,
@@ -155,7 +155,7 @@ def crowd_record(item: CrowdItem, workers: Sequence[Played]) -> CrowdRecord:
 
 
 def linguist_records(reader: LogReader, runs: Iterable[str]) -> tuple[LinguistRecord, ...]:
-    """One record per example that was annotated; annotators in the order of completion.
+    """Return one record per example that was annotated; annotators in the order of completion.
 
     Who discarded an example is not among its annotations.
     """
@@ -169,7 +169,7 @@ def linguist_records(reader: LogReader, runs: Iterable[str]) -> tuple[LinguistRe
 
 
 def _linguists(item: AnnotateItem, annotators: Sequence[Played]) -> LinguistRecord:
-    forms = [(one.annotator, one.payload("annotate")) for one in annotators]
+    forms = [(annotator.annotator, annotator.payload("annotate")) for annotator in annotators]
     kept = [(who, form) for who, form in forms if form["discard"] is None]
     rewrites = [rewrite for _, form in kept for rewrite in form["rewrites"]]
     return LinguistRecord(
@@ -186,7 +186,7 @@ def _linguists(item: AnnotateItem, annotators: Sequence[Played]) -> LinguistReco
 def generation_records(
     reader: LogReader, runs: Iterable[str], *, aborted: bool = True
 ) -> tuple[GenerationRecord, ...]:
-    """One record per example that was disambiguated (spec 6)."""
+    """Return one record per example that was disambiguated (spec 6)."""
     return tuple(
         GenerationRecord(
             id=item.example.id,
@@ -209,7 +209,7 @@ def generation_records(
 def true_false_records(
     reader: LogReader, runs: Iterable[str], *, aborted: bool = True
 ) -> tuple[TrueFalseRecord, ...]:
-    """One record per statement that was judged (spec 7)."""
+    """Return one record per statement that was judged (spec 7)."""
     return tuple(
         TrueFalseRecord(
             id=item.example_id,
@@ -230,7 +230,7 @@ def true_false_records(
 def continuation_records(
     reader: LogReader, runs: Iterable[str], *, reduce: Reduce = "sum", aborted: bool = True
 ) -> tuple[ContinuationRecord, ...]:
-    """One record per flagged sentence that was continued (spec 8)."""
+    """Return one record per flagged sentence that was continued (spec 8)."""
     return tuple(
         continuation_record(item, played.turns, reduce=reduce)
         for played, item in _of(reader, runs, ContinueItem, aborted=aborted)
@@ -240,7 +240,7 @@ def continuation_records(
 def continuation_record(
     item: ContinueItem, turns: Iterable[Turn], seed: int = 0, *, reduce: Reduce = "sum"
 ) -> ContinuationRecord:
-    """The estimates of one instance.
+    """Return the estimates of one instance.
 
     Which continuations all options are cut down to is drawn by the item's id, so that a score in the log and
     a table that is made of the log later are of the same ones.
@@ -265,7 +265,7 @@ def continuation_record(
 
 
 def _estimated(item: ContinueItem, said: Sequence[Mapping[str, Any]]) -> ContinuationRecord:
-    """What an imported file tells, whose samples are not published."""
+    """Return what an imported file tells, whose samples are not published."""
     return ContinuationRecord(
         id=item.example_id,
         sentence=item.stem + item.sentence,
@@ -278,7 +278,7 @@ def _estimated(item: ContinueItem, said: Sequence[Mapping[str, Any]]) -> Continu
 
 
 def sampled_options(item: ContinueItem, turns: Iterable[Turn]) -> tuple[Sampled, ...]:
-    """What was sampled from each option, for estimates and histograms."""
+    """Return what was sampled from each option, for estimates and histograms."""
     return tuple(
         Sampled(
             name=payload["option"],
@@ -293,12 +293,12 @@ def sampled_options(item: ContinueItem, turns: Iterable[Turn]) -> tuple[Sampled,
 
 
 def nli_records(reader: LogReader, runs: Iterable[str], *, aborted: bool = True) -> tuple[NliRecord, ...]:
-    """One record per example whose pairs got label sets (spec 9)."""
+    """Return one record per example whose pairs got label sets (spec 9)."""
     records = []
     for played, item in _of(reader, runs, NliItem, aborted=aborted):
-        found = {one["pair"]: frozenset(one["prediction"]) for one in played.payloads("nli")}
+        found = {payload["pair"]: frozenset(payload["prediction"]) for payload in played.payloads("nli")}
         # Imported files may tell of original pairs alone.
-        whole = all(one.get("readings", True) for one in played.payloads("nli"))
+        whole = all(payload.get("readings", True) for payload in played.payloads("nli"))
         first, *readings = (found[pair] for pair in range(len(item.pairs) if whole else 1))
         records.append(
             NliRecord(
@@ -308,14 +308,16 @@ def nli_records(reader: LogReader, runs: Iterable[str], *, aborted: bool = True)
                 gold=item.example.labels,
                 predicted=first,
                 readings=tuple(readings) if whole else None,
-                reading_labels=tuple(one.label for one in item.example.disambiguations) if whole else (),
+                reading_labels=tuple(disambiguation.label for disambiguation in item.example.disambiguations)
+                if whole
+                else (),
             )
         )
     return tuple(records)
 
 
 def claim_records(reader: LogReader, runs: Iterable[str], *, aborted: bool = True) -> tuple[ClaimRecord, ...]:
-    """One record per claim whose paraphrases were scored (spec 10)."""
+    """Return one record per claim whose paraphrases were scored (spec 10)."""
     return tuple(
         ClaimRecord(
             id=item.id,
@@ -338,7 +340,7 @@ def claim_records(reader: LogReader, runs: Iterable[str], *, aborted: bool = Tru
 
 
 def form_lines(reader: LogReader, run_id: str) -> Iterator[dict[str, Any]]:
-    """One JSON object per form that anybody submitted, in the order of submission within each episode.
+    """Yield one JSON object per form that anybody submitted, in the order of submission within each episode.
 
     Forms of episodes that were broken off are there, too; consent and instructions are no forms, and what
     erased people said is gone.
@@ -381,7 +383,7 @@ def _form_line(item: Item, turn: Turn, annotator: str, seed: int, version: str) 
 
 
 def _opened(turn: Turn) -> str | None:
-    """When a form could first be filled in, where no page has measured that."""
+    """Return when a form could first be filled in, where no page has measured that."""
     if turn.seconds is None:
         return None
     submitted = datetime.fromisoformat(turn.created_at)

@@ -28,17 +28,17 @@ Pairs = Literal["paper", "reference"]
 
 
 def statement(template: int, sentence: str, rewrite: str) -> str:
-    """What is to be judged."""
+    """Return what is to be judged."""
     return TEMPLATES[template].format(a=sentence, d=rewrite)
 
 
 def true_false_prompt(template: int, sentence: str, rewrite: str) -> str:
-    """The whole text that a model continues; there are no worked examples."""
+    """Return the whole text that a model continues; there are no worked examples."""
     return _PROMPT.format(statement=statement(template, sentence, rewrite))
 
 
 def expected(template: int) -> bool:
-    """Whether the statement is true of every rewrite of an ambiguous sentence."""
+    """Return True if the statement is true of every rewrite of an ambiguous sentence."""
     return _EXPECTED[template]
 
 
@@ -55,7 +55,7 @@ class Reading(NamedTuple):
 
 
 def read_scores(true: float | None, false: float | None) -> Reading:
-    """The answer out of the log-probabilities of `TRUE` and `FALSE`; a tie is False.
+    """Return the answer out of the log-probabilities of `TRUE` and `FALSE`; a tie is False.
 
     Args:
         true: in nats; None or not a number if it is missing.
@@ -67,7 +67,7 @@ def read_scores(true: float | None, false: float | None) -> Reading:
 
 
 def read_table(table: Mapping[str, float]) -> Reading:
-    """The answer out of the table of the most probable next tokens.
+    """Return the answer out of the table of the most probable next tokens.
 
     Args:
         table: token -> log-probability in nats. A word that is not in it makes the answer None; the mass is
@@ -128,7 +128,7 @@ _Groups = dict[_Sentence, dict[str, _Four]]
 def true_false_measures(
     records: Sequence[TrueFalseRecord], *, pairs: Pairs = "paper", seed: int = 0
 ) -> TrueFalseMeasures:
-    """Every measure of spec 7.
+    """Return every measure of spec 7.
 
     Args:
         records: of one model.
@@ -164,7 +164,7 @@ def true_false_measures(
 
 
 def inconsistent_pairs(records: Iterable[TrueFalseRecord], pairs: Pairs = "paper") -> tuple[int, int]:
-    """How many unordered pairs of rewrites of one sentence contradict each other, and of how many.
+    """Return how many unordered pairs of rewrites of one sentence contradict each other, and of how many.
 
     Args:
         records: of one model.
@@ -213,7 +213,7 @@ def _share(values: Iterable[tuple[Hashable, float]], seed: int) -> Interval | No
 
 
 def _says(four: _Four, template: int) -> bool:
-    """Whether a statement was judged true."""
+    """Return True if a statement was judged true."""
     return template in four and four[template].prediction is True
 
 

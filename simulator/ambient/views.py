@@ -10,17 +10,6 @@ from simulator.ambient.examples import Disambiguation
 from simulator.ambient.items import Task
 from simulator.ambient.labels import Label, LabelSet, Side
 
-Stage = Literal[
-    "consent",
-    "instructions",
-    "qualification",
-    "label",
-    "plausible",
-    "relabel",
-    "annotate",
-    "true_false",
-    "done",
-]
 Discard = Literal["offensive", "not_fluent", "incoherent"]
 
 
@@ -47,7 +36,7 @@ class ParticipantView:
 
     Attributes:
         number: of the turn that is due; goes back with the submission.
-        stage: which page.
+        stage: which page: one of the study's, the kind of a step (`playing.Kind`), or ``done``.
         language: of the page; the benchmark's own text is English.
         done: steps that have been answered; `total` steps of the episode (without consent, instructions).
         premise: shown in the stages qualification, label and annotate; empty where it is not.
@@ -66,7 +55,7 @@ class ParticipantView:
 
     episode_id: str
     number: int
-    stage: Stage
+    stage: str
     task: Task
     language: str
     done: int

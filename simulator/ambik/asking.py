@@ -20,21 +20,30 @@ from simulator.ambik.rows import item_from_row
 from simulator.ambik.score import values
 from simulator.ambik.terms import CONFORMAL, NAMES
 from simulator.asking import Asked, Need
+from simulator.benchmark import AskingNotes
 
-__all__ = ["ROBOT", "USER", "asked", "need_of", "read_item", "useful"]
+__all__ = ["NOTES", "ROBOT", "USER", "asked", "need_of", "read_item", "useful"]
+NOTES: Final = AskingNotes(
+    need=(
+        "person where preferences settle it, inferred where common sense or safety does, nothing in clear "
+        "and clarified tasks"
+    ),
+    useful="what the intent wants",
+    right="the action realises the user's intent",
+)
 _KINDS: Final = {"common_sense_knowledge": "common sense", "unambiguous_direct": "unambiguous"}
 _MANNERS: Final[Mapping[str, str]] = {str(method): name for method, name in NAMES.items()}
 
 
 def read_item(row: Row) -> Item:
-    """The item out of its row."""
+    """Return the item out of its row."""
     return item_from_row(row)
 
 
 def asked(
     item: Item, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
 ) -> Asked | None:
-    """What an episode says; None of forms, and of decisions that a method is calibrated on."""
+    """Return what an episode says; None of forms, and of decisions that a method is calibrated on."""
     if isinstance(item, DraftItem):
         return None
     scores = values(item, turns)
@@ -55,7 +64,7 @@ def asked(
 
 
 def need_of(item: DecideItem, dialogue: str = "before") -> Need | None:
-    """What settles what the task leaves open; None of KnowNo's data, which do not say.
+    """Return what settles what the task leaves open; None of KnowNo's data, which do not say.
 
     Args:
         item: what was decided.
@@ -73,18 +82,18 @@ def useful(item: DecideItem, turns: Sequence[Turn]) -> int | None:
     intent = item.pair.intent if isinstance(item, PairItem) else item.scenario.intent
     if intent is None or intent.malformed:
         return None
-    count, told = 0, task_of(item)
+    count, message = 0, task_of(item)
     answers = [turn.text for turn in turns if turn.payload.get("kind") == "answer"]
     for answer in answers:
-        count += _brings(intent, told, answer)
-        told = f"{told} {answer}"
+        count += _brings(intent, message, answer)
+        message = f"{message} {answer}"
     return count if answers else None
 
 
 def _brings(intent: Intent, told: str, answer: str) -> bool:
-    """Whether an answer holds something wanted that had not been told."""
-    wanted = (one for one in intent.concepts if not one.negative)
-    return any(is_found(one, answer) and not is_found(one, told) for one in wanted)
+    """Return True if an answer holds something wanted that had not been told."""
+    concepts = (concept for concept in intent.concepts if not concept.negative)
+    return any(is_found(one, answer) and not is_found(one, told) for one in concepts)
 
 
 def _kind(item: DecideItem, first: Mapping[str, Any]) -> str:
@@ -94,7 +103,7 @@ def _kind(item: DecideItem, first: Mapping[str, Any]) -> str:
 
 
 def _manner(first: Mapping[str, Any], *, answered: bool) -> tuple[str, ...]:
-    """The method that a model played, whether it saw the step alone, whether anybody answers."""
+    """Return the method that a model played, whether it saw the step alone, whether anybody answers."""
     parts = [_MANNERS.get(str(first.get("method")), "")]
     parts += ["action only"] if first.get("context") == "action_only" else []
     parts += [] if answered else ["decides once"]

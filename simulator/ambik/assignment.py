@@ -18,50 +18,43 @@ A language model opposite plays a method; conformal ones take their threshold fr
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from random import Random
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal
+
+from pydantic import NonNegativeInt, PositiveInt
 
 from logs import LogError, LogReader
-from simulator.ambik.calibration import calibrated_on, require_fitting
 from simulator.ambik.data import BUILTIN, Which, load_drafts, load_pairs
 from simulator.ambik.items import DraftItem, Item, PairItem, Task
-from simulator.ambik.options import kitchen_options
-from simulator.ambik.pairs import Pair
-from simulator.ambik.playing import ANNOTATOR, ROBOT, TASKS, USER, calibration_option, settings_option
+from simulator.ambik.kitchen.options import kitchen_options
+from simulator.ambik.pairs import Draft, Pair
+from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, calibration_option
 from simulator.ambik.rows import BENCHMARK
 from simulator.ambik.seating import ITEM, KITCHEN, ROBOTS
-from simulator.ambik.terms import AMBIGUITIES, CONFORMAL, MEMBERS, METHODS, Ambiguity, Member, Method
+from simulator.ambik.settings import settings_option
+from simulator.ambik.terms import AMBIGUITIES, CONFORMAL, MEMBERS, Ambiguity, Member, Method
 from simulator.ambik.trial_log import offered_by, options_of
 from simulator.errors import InputError
 from simulator.models import Needs
 from simulator.models.load import bare_name
 from simulator.models.preflight import REMOTE
 from simulator.seeds import derive_seed
-from simulator.studies import Cell, Study, cell_name, find_studies, quota_of, read_study
-from trees import Language
+from simulator.studies import Cell, Place, Study
+from simulator.studies.material import ItemStudy
+from simulator.studies.settings import Several, StudySettings
 
-STUDIES: Final = Path(__file__).parent / "studies"
 OWN: Final = "item"
 NONE: Final = "none"
 _OPPOSITE: Final[Mapping[str, str]] = {ROBOT: ITEM, USER: KITCHEN}
-_TOP: Final = 5  # alternatives that methods read (`methods.nodes`, which takes a second to import)
+_TOP: Final = 5  # alternatives that methods read (`methods.graphs`, which takes a second to import)
 _NEEDS: Final[Mapping[str, Needs]] = {
     "knowno": Needs(top_logprobs=_TOP),
     "lap": Needs(top_logprobs=_TOP),
     "lofreecp": Needs(samples=True),
 }
-_NO_OFFERS: Final[Mapping[str, tuple[str, ...]]] = {}
-_KNOWN: Final = (
-    *("task", "opposite", "method", "calibration", "data", "part", "members", "types", "items", "options"),
-    *("questions", "show_result", "languages"),
-)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(StudySettings):
     """What AmbiK reads in a study file's ``settings``.
 
     Attributes:
@@ -79,8 +72,6 @@ class Settings:
         options: what is offered to a person as robot: ``item``: the data's own options, of the built-in
             robot where they have none; ``kitchen``: the built-in robot's; ``none``; or those of a run.
         questions: that are answered at most.
-        show_result: whether participants see in the end how they did.
-        languages: of the pages; the benchmark's own text is English.
     """
 
     task: Task
@@ -89,119 +80,124 @@ class Settings:
     calibration: str = ""
     data: str = BUILTIN
     part: Which = "all"
-    members: tuple[Member, ...] = MEMBERS
-    types: tuple[Ambiguity, ...] = AMBIGUITIES
-    items: int | None = None
+    members: Several[Member] = MEMBERS
+    types: Several[Ambiguity] = AMBIGUITIES
+    items: PositiveInt | None = None
     options: str = OWN
-    questions: int = 1
-    show_result: bool = False
-    languages: tuple[Language, ...] = ("en",)
+    questions: NonNegativeInt = 1
 
-    @classmethod
-    def read(cls, study: Study) -> Settings:
-        """Out of a study file.
+
+class KitchenStudy(ItemStudy[Settings]):
+    """People as robot or user opposite somebody, or as annotators."""
+
+    benchmark = BENCHMARK
+    seats = (ROBOT, USER, ANNOTATOR)
+    reads = Settings
+
+    def __init__(self, study: Study, reader: LogReader | None = None) -> None:
+        super().__init__(study, reader)
+        if reader is not None:
+            self._options = episode_options(self.settings, reader, tuple(self.items.values()))
+
+    def read_settings(self) -> Settings:
+        """Read the settings.
 
         Raises:
-            InputError: names the study, the field and what it can be.
+            InputError: also if the seats do not fit the task.
         """
-        given: dict[str, Any] = dict(study.settings)
-        where = f"study {study.id!r}, settings"
-        if unknown := sorted(given.keys() - set(_KNOWN)):
-            raise InputError(f"{where}: unknown key {unknown[0]!r}; known: {', '.join(_KNOWN)}")
-        if "task" not in given:
-            raise InputError(f"{where}: task is missing; it is one of {', '.join(TASKS)}")
-        _one_of(where, "task", given["task"], TASKS)
-        _one_of(where, "part", given.get("part", "all"), get_args(Which))
-        _one_of(where, "method", given.get("method", ""), ("", *METHODS))
-        _one_of(where, "show_result", given.get("show_result", False), (True, False))
-        for name in ("opposite", "calibration", "data", "options"):
-            if not isinstance(given.get(name, ""), str):
-                raise InputError(f"{where}: {name} is {given[name]!r}; it must be a name")
-        for name, least in (("items", 1), ("questions", 0)):
-            value = given.get(name)
-            if value is not None and (type(value) is not int or value < least):
-                raise InputError(f"{where}: {name} is {value!r}; it must be a whole number from {least}")
-        lists = {
-            "members": (MEMBERS, MEMBERS),
-            "types": (AMBIGUITIES, AMBIGUITIES),
-            "languages": ((study.language,), get_args(Language)),
+        settings = Settings.read(self.study)
+        if problem := _misfit(self.study.seat, settings):
+            raise InputError(f"study {self.study.id!r}, settings: {problem}")
+        return settings
+
+    @property
+    def task(self) -> str:
+        """The participant's seat: what they do follows from it."""
+        return self.study.seat
+
+    @property
+    def seating(self) -> Mapping[str, str]:
+        """Return who sits where."""
+        if self.settings.task == "annotate":
+            return {ANNOTATOR: "person"}
+        opposite = self.settings.opposite or _OPPOSITE[self.study.seat]
+        return {seat: "person" if seat == self.study.seat else opposite for seat in (ROBOT, USER)}
+
+    @property
+    def needs(self) -> Mapping[str, Needs]:
+        """Return what the method needs of the model opposite, if it is a server's."""
+        opposite = self.settings.opposite
+        return {opposite: _NEEDS.get(self.settings.method, Needs())} if opposite.startswith(REMOTE) else {}
+
+    def options(self, place: Place, *, begun: bool) -> Mapping[str, object]:
+        """Return what the settings say of every episode."""
+        return self._options
+
+    def all_items(self) -> Sequence[Item]:
+        """Return the drafts or tasks; so many as are wanted, drawn by the study's seed."""
+        settings = self.settings
+        # Conditions choose among all items, so nothing is drawn then.
+        number = None if self.study.conditions else settings.items
+        seed = derive_seed(self.study.seed, "items")
+        if settings.task == "annotate":
+            drafts: Sequence[Draft] = load_drafts(settings.data)
+            if number is not None:
+                drafts = Random(seed).sample(drafts, min(number, len(drafts)))
+            return tuple(DraftItem(draft=draft) for draft in drafts)
+        pairs = load_pairs(settings.data, settings.part)
+        if self.study.conditions:
+            chosen = tuple(
+                (pair, member) for pair in pairs if pair.type in settings.types for member in settings.members
+            )
+        else:
+            chosen = drawn(pairs, settings.types, settings.members, number, seed)
+        return tuple(offering(pair, member, NONE) for pair, member in chosen)
+
+    def taken(self, items: Mapping[Cell, Item]) -> Mapping[Cell, Item]:
+        """Return the items with what is offered to a person as robot; that of a run is in the log."""
+        source = self.settings.options
+        offers: Mapping[str, tuple[str, ...]] = {}
+        if source not in (OWN, "kitchen", NONE):
+            if self.study.seat != ROBOT or self.reader is None:
+                return items
+            try:
+                offers = offered_by(self.reader, source)
+            except LogError as error:
+                raise InputError(
+                    f"options {source!r} is neither {OWN}, kitchen or {NONE} nor a run ({error})"
+                ) from error
+        return {
+            cell: offering(item.pair, item.member, source, offers) if isinstance(item, PairItem) else item
+            for cell, item in items.items()
         }
-        given |= {name: _several(where, name, given.get(name), *ways) for name, ways in lists.items()}
-        found = cls(**{name: value for name, value in given.items() if value is not None})
-        _check(where, study.seat, found)
-        return found
 
 
-def _several(
-    where: str, name: str, given: object, default: tuple[str, ...], allowed: tuple[str, ...]
-) -> tuple[str, ...]:
-    values = default if given is None else given if isinstance(given, list) else [given]
-    if not values:
-        raise InputError(f"{where}: {name} is empty; name some of {', '.join(allowed)}")
-    for one in values:
-        _one_of(where, name, one, allowed)
-    return tuple(dict.fromkeys(map(str, values)))
-
-
-def _one_of(where: str, name: str, value: object, allowed: Sequence[object]) -> None:
-    if value not in allowed:
-        known = ", ".join(str(one) for one in allowed if one != "")
-        raise InputError(f"{where}: {name} is {value!r}; it must be one of {known}")
-
-
-def _check(where: str, seat: str, settings: Settings) -> None:
-    """Make sure that the seats fit the task, and that a model opposite has something to play."""
+def _misfit(seat: str, settings: Settings) -> str:
+    """Return why seats and task do not fit, or a model opposite has nothing to play; empty if all is well."""
+    name, method = settings.opposite, settings.method
     seats = (ANNOTATOR,) if settings.task == "annotate" else (ROBOT, USER)
-    if seat not in seats:
-        raise InputError(f"{where}: task {settings.task} has the seats {', '.join(seats)}, and not {seat!r}")
-    name = settings.opposite
-    if settings.task == "annotate":
-        if name:
-            raise InputError(f"{where}: opposite is {name!r}, but nobody sits opposite an annotator")
-        return
     known = ROBOTS if seat == USER else (ITEM,)
-    if name == "person":
-        raise InputError(f"{where}: opposite is a person; people are paired in free play only")
-    if name.startswith("offline/") and name not in known:
-        raise InputError(f"{where}: opposite is {name!r}; built in are {', '.join(known)}")
     model = seat == USER and bool(name) and not name.startswith(("offline/", "script:"))
-    if model and not settings.method:
-        raise InputError(f"{where}: opposite is the model {name!r}; say which method it plays")
-    if model and settings.method in CONFORMAL and not settings.calibration:
-        raise InputError(f"{where}: method {settings.method} needs a calibration, the name of a run")
-    if settings.method and not model:
-        raise InputError(f"{where}: method is for a language model in the robot's seat opposite")
-
-
-@cache
-def builtin_studies() -> tuple[Study, ...]:
-    """People as robot, as user and as annotators, on the built-in data (studies/*.yaml)."""
-    return tuple(read_study(path) for path in find_studies(STUDIES))
-
-
-def needs_opposite(study: Study) -> Mapping[str, Needs]:
-    """Return the server's model that sits opposite the participants, if any, and what is asked of it.
-
-    Raises:
-        InputError: if a setting is wrong.
-    """
-    settings = Settings.read(study)
-    if not settings.opposite.startswith(REMOTE):
-        return {}
-    return {settings.opposite: _NEEDS.get(settings.method, Needs())}
-
-
-def seats_opposite(study: Study, settings: Settings) -> dict[str, str]:
-    """Who sits where."""
-    if settings.task == "annotate":
-        return {ANNOTATOR: "person"}
-    other = USER if study.seat == ROBOT else ROBOT
-    seats = {study.seat: "person", other: settings.opposite or _OPPOSITE[study.seat]}
-    return {seat: seats[seat] for seat in (ROBOT, USER)}
+    problems = {
+        f"task {settings.task} has the seats {', '.join(seats)}, and not {seat!r}": seat not in seats,
+        f"opposite is {name!r}, but nobody sits opposite an annotator": seat == ANNOTATOR and bool(name),
+        "opposite is a person; people are paired in free play only": name == "person",
+        f"opposite is {name!r}; built in are {', '.join(known)}": (
+            name.startswith("offline/") and name not in known
+        ),
+        f"opposite is the model {name!r}; say which method it plays": model and not method,
+        f"method {method} needs a calibration, the name of a run": (
+            model and method in CONFORMAL and not settings.calibration
+        ),
+        "method is for a language model in the robot's seat opposite": (
+            bool(method) and not model and seat != ANNOTATOR
+        ),
+    }
+    return next((problem for problem, holds in problems.items() if holds), "")
 
 
 def episode_options(settings: Settings, reader: LogReader, items: Sequence[Item]) -> dict[str, Any]:
-    """What the settings say of every episode.
+    """Return what the settings say of every episode.
 
     Args:
         settings: of the study.
@@ -229,6 +225,8 @@ def _calibration(
     run: str, robot: str, options: Mapping[str, Any], reader: LogReader, items: Sequence[Item]
 ) -> dict[str, Any]:
     """The threshold of a run, and the settings under which it was played: sets are made under the same."""
+    from simulator.ambik.calibration import calibrated_on, require_fitting  # a list of studies needs no graph
+
     try:
         settings = options_of(reader, run).settings
         under = {"settings": settings_option(settings)}
@@ -238,73 +236,6 @@ def _calibration(
         }
     except LogError as error:
         raise InputError(f"calibration {run!r} is no run ({error})") from error
-
-
-def study_items(study: Study, reader: LogReader | None = None) -> dict[Cell, Item]:
-    """The items of a study, by their cells: those that its conditions name, else all that its settings say.
-
-    Args:
-        study: one of AmbiK's.
-        reader: of the log that holds the run whose options are shown; None: such items have no options, as
-            is enough to know the cells.
-
-    Raises:
-        InputError: if the study is not one of AmbiK's, its data cannot be had, or a condition is none.
-    """
-    if study.benchmark != BENCHMARK:
-        raise InputError(f"study {study.id!r}: benchmark must be {BENCHMARK}, not {study.benchmark}")
-    settings = Settings.read(study)
-    try:
-        found = _wanted(study, {cell_of(item): item for item in _all_items(study, settings)})
-        return dict(zip(found, _offered(study, settings, tuple(found.values()), reader), strict=True))
-    except InputError as error:
-        raise InputError(f"study {study.id!r}: {error}") from error
-
-
-def _wanted(study: Study, found: Mapping[Cell, Item]) -> Mapping[Cell, Item]:
-    """Those that the study's conditions name; all if it has none."""
-    if not study.conditions:
-        return found
-    wanted = [tuple(name.split("/")) for name in study.conditions]
-    for cell in wanted:
-        if cell not in found:
-            known = ", ".join(map(cell_name, list(found)[:3]))
-            raise InputError(
-                f"there is no condition {cell_name(cell)!r}; conditions are ids of items, such as {known}"
-            )
-    return {cell: found[cell] for cell in wanted}
-
-
-def _all_items(study: Study, settings: Settings) -> tuple[Item, ...]:
-    # Conditions choose among all items, so nothing is drawn then.
-    number = None if study.conditions else settings.items
-    seed = derive_seed(study.seed, "items")
-    if settings.task == "annotate":
-        drafts = load_drafts(settings.data)
-        some = drafts if number is None else Random(seed).sample(drafts, min(number, len(drafts)))
-        return tuple(DraftItem(draft=draft) for draft in some)
-    pairs = load_pairs(settings.data, settings.part)
-    if study.conditions:
-        chosen = tuple(
-            (one, member) for one in pairs if one.type in settings.types for member in settings.members
-        )
-    else:
-        chosen = drawn(pairs, settings.types, settings.members, number, seed)
-    return tuple(offering(pair, member, NONE) for pair, member in chosen)
-
-
-def _offered(
-    study: Study, settings: Settings, items: Sequence[Item], reader: LogReader | None
-) -> tuple[Item, ...]:
-    """The items with what is offered to a person as robot."""
-    source, offers = settings.options, _NO_OFFERS
-    if source not in (OWN, "kitchen", NONE):
-        if study.seat != ROBOT or reader is None:
-            return tuple(items)
-        offers = _offers(reader, source)
-    return tuple(
-        offering(one.pair, one.member, source, offers) if isinstance(one, PairItem) else one for one in items
-    )
 
 
 def drawn(
@@ -342,7 +273,7 @@ def drawn(
 def offering(
     pair: Pair, member: Member, source: str = OWN, offers: Mapping[str, tuple[str, ...]] | None = None
 ) -> PairItem:
-    """The item of a pair's member, with what is offered to a person as robot.
+    """Return the item of a pair's member, with what is offered to a person as robot.
 
     Args:
         pair: of the data.
@@ -364,36 +295,3 @@ def offering(
     elif (options := (offers or {}).get(item.id, ())) == ():
         raise InputError(f"options: the run {source!r} has none of the item {item.id}")
     return PairItem(pair=pair, member=member, part=part, options=options)
-
-
-def _offers(reader: LogReader, run: str) -> Mapping[str, tuple[str, ...]]:
-    """The options of a run, by item id."""
-    try:
-        return offered_by(reader, run)
-    except LogError as error:
-        raise InputError(
-            f"options {run!r} is neither {OWN}, kitchen or {NONE} nor a run ({error})"
-        ) from error
-
-
-def cell_of(item: Item) -> Cell:
-    """The cell of an item: its id, without what divides a condition's parts."""
-    return ("_".join(item.id.replace("/", " ").split()),)
-
-
-def cells(study: Study) -> tuple[Cell, ...]:
-    """The cells of a study, one per item.
-
-    Raises:
-        InputError: as `study_items`.
-    """
-    return tuple(study_items(study))
-
-
-def check_study(study: Study) -> None:
-    """Make sure that AmbiK can hold a study: its settings, its items, its numbers of people.
-
-    Raises:
-        InputError: names the study and what is wrong.
-    """
-    quota_of(study, cells(study))

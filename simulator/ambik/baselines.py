@@ -34,7 +34,7 @@ _USER: Final = "offline/item"
 def baseline_exchanges(
     items: Sequence[DecideItem], context: Context = "full_plan", dialogue: Dialogue = "before"
 ) -> Mapping[str, tuple[Exchange, ...]]:
-    """What each baseline decides on some tasks, before and after an answer, in the order of the tasks.
+    """Return what each baseline decides on some tasks, before and after an answer, in the order of the tasks.
 
     Args:
         items: as the data have them.

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from logs import LogReader
-from simulator.ambik.items import DraftItem, Item
-from simulator.ambik.parts import shared
+from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem
 from simulator.ambik.playing import ROBOT, Options
 from simulator.ambik.records import Calibrated, Decision
 from simulator.ambik.rows import BENCHMARK
@@ -38,7 +37,7 @@ class Ready:
 
 
 def calibration_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a calibration run: of the test run's those that reach a prompt.
+    """Return the options of a calibration run: of the test run's those that reach a prompt.
 
     Temperature, target and all else that only makes sets of what was logged can be changed afterwards, so one
     calibration run serves them all. Nothing has been asked yet in it, whatever the test run does.
@@ -49,7 +48,7 @@ def calibration_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def calibrated_on(reader: LogReader, run_id: str, settings: Settings, tests: Sequence[Item]) -> Ready:
-    """The threshold that a run's decisions give.
+    """Return the threshold that a run's decisions give.
 
     Args:
         reader: of the log.
@@ -70,7 +69,7 @@ def calibrated_on(reader: LogReader, run_id: str, settings: Settings, tests: Seq
 
 
 def _disjoint(run_id: str, calibrating: Sequence[Decision], tests: Sequence[Item]) -> None:
-    decided = [one for one in tests if not isinstance(one, DraftItem)]
+    decided = [test for test in tests if not isinstance(test, DraftItem)]
     if twice := shared(decided, [one.item for one in calibrating]):
         more = f" and {len(twice) - 1} more" if len(twice) > 1 else ""
         raise InputError(
@@ -131,3 +130,15 @@ def fitting(reader: LogReader, runs: Sequence[str], robot: str, options: Mapping
             require_fitting(reader, run_id, robot, options)
             return run_id
     raise InputError(f"--calibration: none of these runs is of {NAMES[method] if method else robot}.")
+
+
+def shared(tests: Sequence[DecideItem], calibrating: Sequence[DecideItem]) -> tuple[str, ...]:
+    """Return ids of test items that calibration items are about, too: by either member of a pair."""
+    known = {_task(item) for item in calibrating}
+    return tuple(item.id for item in tests if _task(item) in known)
+
+
+def _task(item: DecideItem) -> tuple[str, str]:
+    if isinstance(item, PairItem):
+        return item.pair.scene, item.pair.ambiguous
+    return item.scenario.scene, item.scenario.task

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
-Code = Literal["target_of_one", "too_few", "without", "wide", "no_promise", "marginal", "unaffordable"]
+Code = Literal[
+    "target_of_one", "too_few", "without", "wide", "no_promise", "marginal", "unaffordable", "repeats"
+]
 _ENGLISH: Final[Mapping[Code, str]] = {
     "target_of_one": "a target of 1 puts every candidate into every set; choose one below 1.",
     "too_few": (
@@ -24,6 +26,10 @@ _ENGLISH: Final[Mapping[Code, str]] = {
     "wide": (
         "with {n} calibration items, coverage lies between {low:.2f} and {high:.2f} in 95 % of calibrations; "
         "about {more} items would halve that range."
+    ),
+    "repeats": (
+        "the calibration counts each of its {n} items once: {repeats} repeated decisions on them are left "
+        "out."
     ),
     "unaffordable": (
         "of {unaffordable} of {n} calibration items the right options have affordance 0: they name things "
@@ -49,18 +55,22 @@ class Caution(NamedTuple):
         numbers: in it, by name: ``n`` calibration items, the allowed error ``epsilon``, the ``least`` number
             of items that is enough, items ``without`` a right candidate and how many of them at ``most`` do
             no harm, coverage between ``low`` and ``high``, how many ``more`` items would halve that range,
-            how many are ``unaffordable``.
+            how many are ``unaffordable``, how many decisions were ``repeats``.
     """
 
     code: Code
     numbers: tuple[tuple[str, float], ...] = ()
+
+    def plain(self) -> str:
+        """Return the sentence, as JSON has it."""
+        return str(self)
 
     def __str__(self) -> str:
         return _ENGLISH[self.code].format(**dict(self.numbers))
 
 
 def caution(code: Code, **numbers: float) -> Caution:
-    """A caution with its numbers by name."""
+    """Return a caution with its numbers by name."""
     return Caution(code, tuple(numbers.items()))
 
 

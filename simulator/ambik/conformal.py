@@ -46,24 +46,24 @@ class Range(NamedTuple):
 
 
 def exact(share: Number) -> Fraction:
-    """A share as the fraction that is meant by it: .8 is 4/5, and so is 1 - .2.
+    """Return a share as the fraction that is meant by it: .8 is 4/5, and so is 1 - .2.
 
     Raises:
         ValueError: if it is not between 0 and 1.
     """
-    found = Fraction(format(share, f".{_DIGITS}g")) if isinstance(share, float) else Fraction(share)
-    if not 0 <= found <= 1:
+    fraction = Fraction(format(share, f".{_DIGITS}g")) if isinstance(share, float) else Fraction(share)
+    if not 0 <= fraction <= 1:
         raise ValueError(f"{share} is no share between 0 and 1")
-    return found
+    return fraction
 
 
 def epsilon_of(target_success: Number) -> Fraction:
-    """The error that is allowed where `target_success` of the answers are to be in their sets."""
+    """Return the error that is allowed where `target_success` of the answers are to be in their sets."""
     return 1 - exact(target_success)
 
 
 def rank(n: int, epsilon: Number) -> int:
-    """The rank l = ceil((n + 1)(1 - epsilon)) of the threshold among `n` nonconformities, from 1.
+    """Return the rank l = ceil((n + 1)(1 - epsilon)) of the threshold among `n` nonconformities, from 1.
 
     It is n + 1 where `n` items are too few to promise anything: then every set is everything.
     """
@@ -71,7 +71,7 @@ def rank(n: int, epsilon: Number) -> int:
 
 
 def threshold(nonconformities: Iterable[float], epsilon: Number, quantile: Quantile = "exact") -> float:
-    """The threshold q-hat.
+    """Return the threshold q-hat.
 
     Args:
         nonconformities: of the true answers of the calibration items; infinity is allowed.
@@ -104,7 +104,7 @@ def threshold(nonconformities: Iterable[float], epsilon: Number, quantile: Quant
 
 
 def order(n: int, epsilon: Number, quantile: Quantile = "exact") -> int:
-    """Which of the `n` nonconformities, from 1, is the threshold.
+    """Return which of the `n` nonconformities, from 1, is the threshold.
 
     It is `rank` for ``exact``, mostly one more for ``numpy_higher``, and the lower of the two neighbours for
     ``numpy_linear``. n + 1 stands for infinity.
@@ -138,7 +138,7 @@ def guarantee(n: int, epsilon: Number, quantile: Quantile = "exact") -> Range:
 
 
 def coverage(covered: int, n: int) -> Interval:
-    """The share of sets that hold the true answer, with its 95 % Clopper-Pearson interval.
+    """Return the share of sets that hold the true answer, with its 95 % Clopper-Pearson interval.
 
     Raises:
         ValueError: if there are no items, or more covered than items.
@@ -151,7 +151,7 @@ def coverage(covered: int, n: int) -> Interval:
 
 
 def beta_range(n_cal: int, epsilon: Number, quantile: Quantile = "exact") -> Range:
-    """Where 95 % of calibrations put the coverage of endlessly many new items: Beta(l, n + 1 - l)."""
+    """Return where 95 % of calibrations put the coverage of endlessly many new items: Beta(l, n + 1 - l)."""
     of = order(n_cal, epsilon, quantile)
     if not 0 < of <= n_cal:
         return Range(1.0, 1.0) if of else Range(0.0, 0.0)
@@ -160,7 +160,7 @@ def beta_range(n_cal: int, epsilon: Number, quantile: Quantile = "exact") -> Ran
 
 
 def beta_binomial_range(n_cal: int, epsilon: Number, n_test: int, quantile: Quantile = "exact") -> Range:
-    """The central 95 % range of the share covered among `n_test` items after calibrating on `n_cal`.
+    """Return the central 95 % range of the share covered among `n_test` items after calibrating on `n_cal`.
 
     Coverage given the calibration follows Beta(l, n + 1 - l); the number covered is beta-binomial.
 
@@ -177,7 +177,7 @@ def beta_binomial_range(n_cal: int, epsilon: Number, n_test: int, quantile: Quan
 
 
 def fewest(epsilon: Number) -> int:
-    """The smallest number of calibration items with which the threshold is finite.
+    """Return the smallest number of calibration items with which the threshold is finite.
 
     Raises:
         ValueError: if `epsilon` is 0: no number is enough.
@@ -189,7 +189,7 @@ def fewest(epsilon: Number) -> int:
 
 
 def warnings(n: int, epsilon: Number, without: int = 0, quantile: Quantile = "exact") -> tuple[Caution, ...]:
-    """What is wrong with a calibration, with the way out.
+    """Return what is wrong with a calibration, with the way out.
 
     Args:
         n: calibration items.
@@ -202,13 +202,13 @@ def warnings(n: int, epsilon: Number, without: int = 0, quantile: Quantile = "ex
         if not allowed:
             return (caution("target_of_one"),)
         return (caution("too_few", n=n, epsilon=float(allowed), least=fewest(allowed)),)
-    found = []
+    cautions = []
     if without > n - of:
-        found.append(caution("without", without=without, n=n, most=n - of))
+        cautions.append(caution("without", without=without, n=n, most=n - of))
     spread = beta_range(n, epsilon, quantile)
     if of and spread.width > 2 * _WIDE:
-        found.append(caution("wide", n=n, low=spread.low, high=spread.high, more=halving(n, epsilon)))
-    return tuple(found)
+        cautions.append(caution("wide", n=n, low=spread.low, high=spread.high, more=halving(n, epsilon)))
+    return tuple(cautions)
 
 
 def halving(n: int, epsilon: Number) -> int:

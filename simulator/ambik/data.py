@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
+from typing import Final, Literal, NamedTuple, TypeVar, get_args
 
-import yaml
+from pydantic import BaseModel
 
 from simulator import datasets
-from simulator.ambik.files.drafts import read_drafts
-from simulator.ambik.files.kinds import KNOWNO, LOGPROBS, PAIRS, files_of
-from simulator.ambik.files.knowno import read_knowno
+from simulator.ambik.files.kinds import DRAFTS, KNOWNO, LOGPROBS, TABLES
+from simulator.ambik.files.knowno import Logprobs
 from simulator.ambik.files.load_report import LoadReport, load_report
-from simulator.ambik.files.logprobs import Logprobs, read_logprobs
 from simulator.ambik.files.merging import merge
-from simulator.ambik.files.pairs import as_file, looks_like_pairs, read_pairs_file
-from simulator.ambik.files.table import header_of
+from simulator.ambik.files.pairs import as_file, read_pairs_file
 from simulator.ambik.files.versions import KINDS, kind_of_pair, part_of
 from simulator.ambik.pairs import Draft, Pair, Scenario
 from simulator.ambik.rows import (
@@ -27,9 +24,11 @@ from simulator.ambik.rows import (
     read_pair_record,
     read_scenario_record,
 )
-from simulator.ambik.terms import AMBIGUITIES, PARTS, Ambiguity
+from simulator.ambik.terms import PARTS, Ambiguity
 from simulator.errors import InputError
-from simulator.jsonlines import FieldError, Read, Row
+from simulator.jsonlines import Row
+from simulator.tables.builtin import read_list, read_texts
+from simulator.tables.spec import TableSpec
 from trees.faults import Fault
 
 BUILTIN: Final = "builtin"
@@ -37,8 +36,6 @@ FOLDER: Final = Path(__file__).parent / "builtin"
 Which = Literal["all", "calibration", "test", "released", "added"]
 """Parts of pairs: what they serve, and whether they are of the paper's kind or as those added in 2025."""
 T = TypeVar("T")
-# Ten times as fast where PyYAML comes with libyaml.
-_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Loaded(NamedTuple):
@@ -49,8 +46,7 @@ class Loaded(NamedTuple):
     report: LoadReport
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(BaseModel, frozen=True):
     """A step of an annotator's work: which fields of the form it is about, and its rules in words."""
 
     id: str
@@ -58,8 +54,7 @@ class Step:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(BaseModel, frozen=True):
     """What a type of ambiguity is, for people."""
 
     name: str
@@ -67,8 +62,7 @@ class Definition:
     example: str
 
 
-@dataclass(frozen=True, slots=True)
-class Guidelines:
+class Guidelines(BaseModel, frozen=True):
     """What people are told, in one language (spec 1, 11.1).
 
     Attributes:
@@ -87,7 +81,7 @@ class Guidelines:
 
 
 def load_pairs(data: str | Path = BUILTIN, part: Which = "all") -> tuple[Pair, ...]:
-    """The pairs of data, or of one part of them, in the order of their files.
+    """Return the pairs of data, or of one part of them, in the order of their files.
 
     Args:
         data: ``builtin``, the name of registered data, or a file or folder. A folder's files hold parts of
@@ -98,9 +92,9 @@ def load_pairs(data: str | Path = BUILTIN, part: Which = "all") -> tuple[Pair, .
     Raises:
         InputError: if the data do not exist, have nothing of that part, or any row of them is faulty.
     """
-    found = read_pairs(data, part)
-    refuse(found.faults)
-    return found.pairs
+    loaded = read_pairs(data, part)
+    refuse(loaded.faults)
+    return loaded.pairs
 
 
 def read_pairs(data: str | Path = BUILTIN, part: Which = "all") -> Loaded:
@@ -119,9 +113,9 @@ def read_pairs(data: str | Path = BUILTIN, part: Which = "all") -> Loaded:
             "nor variants, released ones have"
         )
     if not pairs and (held.pairs or not held.faults):
-        wanted = "" if part == "all" else f" for {part}"
+        asked = "" if part == "all" else f" for {part}"
         raise InputError(
-            f"data {str(data)!r} have no pairs{wanted}; those with 0 or 1 in the column take_amb are for "
+            f"data {str(data)!r} have no pairs{asked}; those with 0 or 1 in the column take_amb are for "
             "calibration, the others for tests"
         )
     return held._replace(pairs=pairs)
@@ -144,22 +138,16 @@ def load_scenarios(data: str | Path = BUILTIN) -> tuple[Scenario, ...]:
     Raises:
         InputError: if the data do not exist or hold none, or any row of them is faulty.
     """
-    if data == BUILTIN:
-        return _builtin_scenarios()
-    path = datasets.locate(data, BENCHMARK, BUILTIN).path
-    reads = [read_knowno(file) for file, kind in files_of(path).items() if kind is KNOWNO]
-    return _once_each(path, reads, lambda one: one.id, KNOWNO.title)
+    return _builtin_scenarios() if data == BUILTIN else _load(data, KNOWNO, lambda scenario: scenario.id)
 
 
 def load_logprobs(data: str | Path) -> tuple[Logprobs, ...]:
-    """The log-probabilities of a published KnowNo run, in the order of its file.
+    """Return the log-probabilities of a published KnowNo run, in the order of its file.
 
     Raises:
         InputError: if the data do not exist or hold none, or any record of them is faulty.
     """
-    path = datasets.locate(data, BENCHMARK, BUILTIN).path
-    reads = [read_logprobs(file) for file, kind in files_of(path).items() if kind is LOGPROBS]
-    return _once_each(path, reads, lambda one: one.item, LOGPROBS.title)
+    return _load(data, LOGPROBS, lambda record: record.item)
 
 
 def load_drafts(data: str | Path = BUILTIN) -> tuple[Draft, ...]:
@@ -172,15 +160,15 @@ def load_drafts(data: str | Path = BUILTIN) -> tuple[Draft, ...]:
         return _builtin_drafts()
     path = Path(data).expanduser()
     if path.suffix.lower() not in (".json", ".jsonl"):
-        return _entries(path, read_draft_record)
-    found = read_drafts(path)
-    refuse(found.faults)
-    return found.rows
+        return read_list(path, read_draft_record)
+    read = DRAFTS.read(path)
+    refuse(read.faults)
+    return read.rows
 
 
 @lru_cache
 def load_guidelines(language: str = "en") -> Guidelines:
-    """What people are told.
+    """Return what people are told.
 
     Args:
         language: ``en`` or ``zh``.
@@ -188,25 +176,7 @@ def load_guidelines(language: str = "en") -> Guidelines:
     Raises:
         InputError: if it is another.
     """
-    if language not in ("en", "zh"):
-        raise InputError(f"language {language!r}: guidelines are in en and zh")
-    given = _yaml(FOLDER / "guidelines.yaml")
-    types = {
-        kind: Definition(**{name: given["types"][kind][name][language] for name in _DEFINITION})
-        for kind in AMBIGUITIES
-    }
-    return Guidelines(
-        steps=tuple(
-            Step(str(step["id"]), tuple(step["fields"]), step["text"][language]) for step in given["steps"]
-        ),
-        type_test=given["type_test"][language],
-        types=types,
-        robot=tuple(point[language] for point in given["robot"]),
-        user=tuple(point[language] for point in given["user"]),
-    )
-
-
-_DEFINITION: Final = ("name", "definition", "example")
+    return Guidelines.model_validate(read_texts(FOLDER / "guidelines.yaml", language))
 
 
 def _pairs_of(data: str | Path) -> Loaded:
@@ -223,10 +193,8 @@ def _read_registered(folder: Path) -> Loaded:
 
 
 def _read_path(path: Path) -> Loaded:
-    files = [file for file, kind in files_of(path).items() if kind is PAIRS]
     # A file so damaged that it is of no kind tells what it lacks, where it is asked for.
-    if not files and path.is_file() and looks_like_pairs(header_of(path)):
-        files = [path]
+    files = TABLES.main_files(path)
     if not files:
         raise InputError(
             f"{path}: no file of AmbiK's pairs (.csv with the columns ambiguous_task, ambiguity_type, …)"
@@ -237,15 +205,15 @@ def _read_path(path: Path) -> Loaded:
 
 @lru_cache
 def _builtin_pairs() -> Loaded:
-    pairs = _entries(FOLDER / "pairs.yaml", _builtin_pair)
+    pairs = read_list(FOLDER / "pairs.yaml", _builtin_pair)
     report = load_report(as_file(FOLDER / "pairs.yaml", pairs), parts_told=True)
-    files = tuple(replace(one, version="builtin", why="") for one in report.files)
+    files = tuple(replace(file, version="builtin", why="") for file in report.files)
     return Loaded(pairs, (), replace(report, files=files))
 
 
 @lru_cache
 def _builtin_scenarios() -> tuple[Scenario, ...]:
-    return _entries(FOLDER / "scenarios.yaml", read_scenario_record)
+    return read_list(FOLDER / "scenarios.yaml", read_scenario_record)
 
 
 def _builtin_pair(row: Row) -> Pair:
@@ -257,37 +225,18 @@ def _builtin_pair(row: Row) -> Pair:
 
 @lru_cache
 def _builtin_drafts() -> tuple[Draft, ...]:
-    return _entries(FOLDER / "drafts.yaml", read_draft_record)
+    return read_list(FOLDER / "drafts.yaml", read_draft_record)
 
 
-def _once_each(path: Path, reads: list[Read[T]], key: Callable[[T], str], title: str) -> tuple[T, ...]:
+def _load(data: str | Path, spec: TableSpec[T], key: Callable[[T], str]) -> tuple[T, ...]:
+    """Return the rows of all files of a kind; the same row may stand in two files."""
+    path = datasets.locate(data, BENCHMARK, BUILTIN).path
+    reads = [spec.read(file) for file, kind in TABLES.files_of(path).items() if kind is spec]
     if not reads:
-        raise InputError(f"{path}: no file of {title}")
+        raise InputError(f"{path}: no file of {spec.title}")
     refuse(tuple(fault for read in reads for fault in read.faults))
-    found: dict[str, T] = {}
-    for one in (one for read in reads for one in read.rows):
-        if found.setdefault(key(one), one) != one:
-            raise InputError(f"{path}: {title}: {key(one)} is in two files, which differ in it")
-    return tuple(found.values())
-
-
-def _entries(path: Path, read: Callable[[Row], T]) -> tuple[T, ...]:
-    given = _yaml(path)
-    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
-        raise InputError(f"{path}: is no list of entries with fields")
-    found = []
-    for entry in given:
-        try:
-            found.append(read(Row(entry)))
-        except FieldError as error:
-            raise InputError(f"{path}: entry {entry.get('id', '')}: {error}") from error
-    return tuple(found)
-
-
-def _yaml(path: Path) -> Any:
-    try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: is not YAML ({error})") from error
+    rows: dict[str, T] = {}
+    for row in (row for read in reads for row in read.rows):
+        if rows.setdefault(key(row), row) != row:
+            raise InputError(f"{path}: {spec.title}: {key(row)} is in two files, which differ in it")
+    return tuple(rows.values())

@@ -20,20 +20,75 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from simulator.ambik.intents import Intent, parse_intent, parse_variants
+from pydantic import Field, TypeAdapter
+
+from simulator.ambik.intents import parse_intent, parse_variants
 from simulator.ambik.naming import bare
 from simulator.ambik.pairs import Draft, Pair
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER
 from simulator.ambik.records import PairForm
-from simulator.ambik.terms import AMBIGUITIES, Ambiguity
+from simulator.ambik.rows import pair_record
+from simulator.ambik.terms import Ambiguity
 from simulator.errors import SeatError
-from simulator.forms import checked_length
+from simulator.fields import Flag, Whole, null_as
+from simulator.forms import FormText, Lines, Listed, Typed, checked_length, read_move
 from simulator.seats import Reply
 
-MOST: Final = 50
-"""Actions that can be marked, and entries of a list, at most."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marking:
+    """The form of somebody who marks actions: an action, or a question (not null)."""
+
+    marked: Lines = ()
+    act: FormText = ""
+    ask: Typed | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowForm:
+    """The part of an annotator's form that is about the row as a whole.
+
+    Attributes:
+        delete: why the row is deleted; nothing else is then read.
+        one_ambiguity: True if exactly one thing is open.
+    """
+
+    delete: FormText = ""
+    comment: FormText = ""
+    one_ambiguity: Annotated[Flag, null_as(False)] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairFields(RowForm):
+    """The fields of an annotator's form, of the pair that they make.
+
+    Attributes:
+        passed_over: why earlier candidates are not adequate.
+    """
+
+    passed_over: FormText = ""
+    objects: Listed = ()
+    scene: FormText = ""
+    clear: FormText = ""
+    indirect: FormText = ""
+    type: Ambiguity
+    ambiguous: FormText = ""
+    question: FormText = ""
+    answer: FormText = ""
+    clear_plan: Lines = ()
+    ambiguous_plan: Lines = ()
+    step: Annotated[Whole | None, Field(ge=0)] = None
+    shortlist: Listed = ()
+    intent: FormText = ""
+    variants: Lines = ()
+
+
+_MARKING: Final = TypeAdapter(Marking)
+_ROW_FORM: Final = TypeAdapter(RowForm)
+_PAIR_FIELDS: Final = TypeAdapter(PairFields)
+_OF_PAIR: Final = PairFields.__dataclass_fields__.keys() & Pair.__dataclass_fields__.keys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +112,7 @@ class Chosen:
 
 
 def read_chosen(reply: Reply, *, offered: Sequence[str] = (), must_act: bool = False) -> Chosen:
-    """A decision: ``{"marked": [texts], "act": text}`` or ``{"marked": [texts], "ask": question}``.
+    """Return a decision: ``{"marked": [texts], "act": text}`` or ``{"marked": [texts], "ask": question}``.
 
     What is done is held for possible, so it is among what is marked. Beside a question ``act`` says what one
     would do if nobody answered.
@@ -70,12 +125,11 @@ def read_chosen(reply: Reply, *, offered: Sequence[str] = (), must_act: bool = F
     Raises:
         SeatError: if it is no decision or breaks a rule.
     """
-    move = reply.move if reply.move is not None else {"act": reply.text}
-    marked = tuple(dict.fromkeys(texts(move, "marked", ROBOT)))
+    form = read_move(_MARKING, reply.move if reply.move is not None else {"act": reply.text}, ROBOT)
+    marked = tuple(dict.fromkeys(form.marked))
     if offered and (strange := [one for one in marked if one not in offered]):
         raise SeatError(f"{strange[0]!r} was not offered.", ROBOT, code="not_offered")
-    asks = move.get("ask") is not None
-    action, question = text(move, "act", ROBOT), text(move, "ask", ROBOT)
+    asks, action, question = form.ask is not None, form.act, form.ask or ""
     if asks and not question:
         raise SeatError("A question needs words.", ROBOT, code="no_question")
     if asks and must_act:
@@ -88,7 +142,7 @@ def read_chosen(reply: Reply, *, offered: Sequence[str] = (), must_act: bool = F
 
 
 def read_answer(reply: Reply) -> str:
-    """The words of an answer.
+    """Return the words of an answer.
 
     Raises:
         SeatError: if there are none, or too many.
@@ -99,65 +153,46 @@ def read_answer(reply: Reply) -> str:
     return said
 
 
-def text(move: Mapping[str, Any], name: str, seat: str) -> str:
-    """A text of a move; empty if there is none.
-
-    Raises:
-        SeatError: if it is something else, or too long.
-    """
-    value = move.get(name)
-    if value is not None and not isinstance(value, str):
-        raise SeatError(f"{name} {value!r} is no text.", seat, code="malformed")
-    return checked_length(value or "", seat).strip()
-
-
-def texts(move: Mapping[str, Any], name: str, seat: str, *, divider: str = "\n") -> tuple[str, ...]:
-    """A list of texts of a move, empty ones left out; one text is divided.
-
-    Raises:
-        SeatError: if it is something else, or too long.
-    """
-    value = move.get(name)
-    parts = value.split(divider) if isinstance(value, str) else value
-    if parts is None:
-        return ()
-    if not isinstance(parts, list | tuple) or not all(isinstance(one, str) for one in parts):
-        raise SeatError(f"{name} is no list of texts.", seat, code="malformed")
-    found = tuple(filter(None, (checked_length(one, seat).strip() for one in parts)))
-    if len(found) > MOST:
-        raise SeatError(f"{name}: more than {MOST} are too many.", seat, code="too_many")
-    return found
-
-
 def read_pair_form(draft: Draft, move: Mapping[str, Any], *, annotator: str = "") -> PairForm:
-    """What an annotator filled in. What they leave out is as the draft proposes it, where it does.
+    """Return what an annotator filled in. What they leave out is as the draft proposes it, where it does.
 
     Args:
         draft: what the form is about.
-        move: ``objects``, ``scene``, ``clear``, ``indirect``, ``type``, ``ambiguous``, ``question``,
-            ``answer``, ``clear_plan``, ``ambiguous_plan``, ``step``, ``shortlist``, ``intent``, ``variants``,
-            ``delete`` (why the row is deleted), ``comment``, ``passed_over`` (why earlier candidates are not
-            adequate), ``one_ambiguity`` (true: exactly one thing is open). Lists may come as texts: objects
-            and shortlists divided by commas, plans and variants by lines.
+        move: `PairFields`; lists may come as texts: objects and shortlists divided by commas, plans and
+            variants by lines.
         annotator: who it was.
 
     Raises:
         SeatError: if it is no such form.
     """
-    delete, comment = text(move, "delete", ANNOTATOR), text(move, "comment", ANNOTATOR)
-    one = move.get("one_ambiguity")
-    if one is not None and not isinstance(one, bool):
-        raise SeatError(f"one_ambiguity {one!r} is neither true nor false.", ANNOTATOR, code="malformed")
-    if delete:
-        return PairForm(annotator=annotator, draft=draft.id, pair=None, delete=delete, comment=comment)
+    row = read_move(_ROW_FORM, move, ANNOTATOR)
+    if row.delete:
+        return PairForm(
+            annotator=annotator, draft=draft.id, pair=None, delete=row.delete, comment=row.comment
+        )
+    form = read_move(_PAIR_FIELDS, {**_proposed(draft), **move}, ANNOTATOR)
+    said = {name: getattr(form, name) for name in _OF_PAIR}
+    said["intent"] = parse_intent(form.intent) if form.intent else None
+    said["variants"] = parse_variants("\n".join(form.variants))
     return PairForm(
         annotator=annotator,
         draft=draft.id,
-        pair=_pair(draft, move),
-        comment=comment,
-        passed_over=text(move, "passed_over", ANNOTATOR),
-        one_ambiguity=bool(one),
+        pair=Pair(id=draft.id, **said),
+        comment=form.comment,
+        passed_over=form.passed_over,
+        one_ambiguity=form.one_ambiguity,
     )
+
+
+def _proposed(draft: Draft) -> dict[str, Any]:
+    return {
+        "objects": draft.objects,
+        "scene": draft.scene,
+        "clear": draft.clear,
+        "indirect": draft.indirect,
+        "clear_plan": draft.plan,
+        "ambiguous_plan": draft.ambiguous_plan,
+    }
 
 
 def proposed_step(draft: Draft) -> int | None:
@@ -166,71 +201,18 @@ def proposed_step(draft: Draft) -> int | None:
     return next((place for place, (one, other) in lines if one != other), None)
 
 
-def _pair(draft: Draft, move: Mapping[str, Any]) -> Pair:
-    def said(name: str, proposed: str = "") -> str:
-        return text(move, name, ANNOTATOR) if name in move else proposed
-
-    def listed(name: str, proposed: tuple[str, ...] = (), divider: str = "\n") -> tuple[str, ...]:
-        return texts(move, name, ANNOTATOR, divider=divider) if name in move else proposed
-
-    step = move.get("step")
-    if step is not None and (type(step) is not int or step < 0):
-        raise SeatError(f"step {step!r} is no number of a step.", ANNOTATOR, code="malformed")
-    intent = said("intent")
-    return Pair(
-        id=draft.id,
-        objects=listed("objects", draft.objects, ","),
-        scene=said("scene", draft.scene),
-        clear=said("clear", draft.clear),
-        indirect=said("indirect", draft.indirect),
-        ambiguous=said("ambiguous"),
-        type=_type(move),
-        shortlist=listed("shortlist", divider=","),
-        question=said("question"),
-        answer=said("answer"),
-        clear_plan=listed("clear_plan", draft.plan),
-        ambiguous_plan=listed("ambiguous_plan", draft.ambiguous_plan),
-        step=step,
-        intent=parse_intent(intent) if intent else None,
-        variants=_variants(move),
-    )
-
-
-def _type(move: Mapping[str, Any]) -> Ambiguity:
-    for one in AMBIGUITIES:
-        if move.get("type") == one:
-            return one
-    raise SeatError(
-        f"type {move.get('type')!r}: choose {', '.join(AMBIGUITIES)}.", ANNOTATOR, code="malformed"
-    )
-
-
-def _variants(move: Mapping[str, Any]) -> tuple[Intent, ...]:
-    return parse_variants("\n".join(texts(move, "variants", ANNOTATOR)))
-
-
 def form_record(form: PairForm) -> dict[str, Any]:
-    """The form as plain values, with the names of `read_pair_form`'s fields: the inverse of it."""
+    """Return the form as plain values, with the names of `PairFields`: the inverse of `read_pair_form`."""
     record: dict[str, Any] = {"delete": form.delete, "comment": form.comment}
-    if (pair := form.pair) is None:
+    if form.pair is None:
         return record
     if form.passed_over:
         record["passed_over"] = form.passed_over
     if form.one_ambiguity:
         record["one_ambiguity"] = True
-    return record | {
-        "objects": list(pair.objects),
-        "scene": pair.scene,
-        "clear": pair.clear,
-        "indirect": pair.indirect,
-        "type": pair.type,
-        "ambiguous": pair.ambiguous,
-        "question": pair.question,
-        "answer": pair.answer,
-        "clear_plan": list(pair.clear_plan),
-        "ambiguous_plan": list(pair.ambiguous_plan),
-        "step": pair.step,
-        "shortlist": list(pair.shortlist),
-        "intent": pair.intent.text if pair.intent else "",
-        "variants": [one.text for one in pair.variants],
-    }
+    pair = pair_record(form.pair)
+    return (
+        record
+        | {name: pair[name] for name in PairFields.__dataclass_fields__ if name in _OF_PAIR}
+        | {"intent": pair["intent"] or ""}
+    )

@@ -104,26 +104,26 @@ def parse_variants(text: str) -> tuple[Intent, ...]:
 
 
 def is_found(concept: Concept, action: str) -> bool:
-    """Whether an action realises a concept."""
+    """Return True if an action realises a concept."""
     folded = _folded(action)
-    hits = (_folded(one.text) in folded for one in concept.alternatives)
+    hits = (_folded(alternative.text) in folded for alternative in concept.alternatives)
     if concept.negative:
         return not any(hits)
     return any(hit != one.absent for hit, one in zip(hits, concept.alternatives, strict=True))
 
 
 def found(intent: Intent, action: str) -> int:
-    """How many concepts of `intent` an action realises."""
+    """Return how many concepts of `intent` an action realises."""
     return sum(is_found(concept, action) for concept in intent.concepts)
 
 
 def realises(intent: Intent, action: str) -> bool:
-    """Whether an action realises all concepts; a malformed intent is realised by nothing."""
+    """Return True if an action realises all concepts; a malformed intent is realised by nothing."""
     return not intent.malformed and found(intent, action) == len(intent.concepts)
 
 
 def acceptable(variants: Sequence[Intent], action: str) -> bool:
-    """Whether an action realises at least one of several intents (spec 7.1)."""
+    """Return True if an action realises at least one of several intents (spec 7.1)."""
     return any(realises(intent, action) for intent in variants)
 
 

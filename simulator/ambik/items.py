@@ -7,6 +7,7 @@ from typing import Literal
 
 from simulator.ambik.pairs import Draft, Pair, Scenario
 from simulator.ambik.terms import Member, Part, TaskType, task_type
+from simulator.fields import OptionalTexts
 
 Task = Literal["decide", "annotate"]
 
@@ -20,10 +21,11 @@ class PairItem:
         options: actions that are offered to a person; of the data, of a run or of the built-in robot.
     """
 
+    kind: Literal["pair"] = "pair"
     pair: Pair
     member: Member
     part: Part = "test"
-    options: tuple[str, ...] = ()
+    options: OptionalTexts = ()
     task: Literal["decide"] = "decide"
 
     @property
@@ -41,9 +43,10 @@ class PairItem:
 class ScenarioItem:
     """A scenario of KnowNo's."""
 
+    kind: Literal["scenario"] = "scenario"
     scenario: Scenario
     part: Part = "test"
-    options: tuple[str, ...] = ()
+    options: OptionalTexts = ()
     task: Literal["decide"] = "decide"
 
     @property
@@ -61,6 +64,7 @@ class ScenarioItem:
 class DraftItem:
     """A draft of which an annotator makes a pair."""
 
+    kind: Literal["draft"] = "draft"
     draft: Draft
     task: Literal["annotate"] = "annotate"
 

@@ -13,13 +13,14 @@ from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem
 from simulator.ambik.measuring.metrics import icr_counts
 from simulator.ambik.measuring.outcome_rows import outcome_rows
 from simulator.ambik.payloads import outcome_of
-from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, needs_question, plain_number
+from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, needs_question
 from simulator.ambik.records import Decision
 from simulator.ambik.rows import BENCHMARK, item_from_row
 from simulator.ambik.score import logged_options
 from simulator.ambik.sets.predicting import scored
 from simulator.ambik.terms import CONFORMAL
 from simulator.ambik.trial_log import decision
+from simulator.fields import plain_number
 from simulator.runner.logged import required_run
 
 _MEASURED: Final = ("icr", "hr", "chr", "ssc")
@@ -54,7 +55,7 @@ class _Place(NamedTuple):
 
 
 def form_lines(reader: LogReader, run_id: str) -> Iterator[Json]:
-    """One JSON object per decision, per answer that a person gave, and per annotator's form.
+    """Yield one JSON object per decision, per answer that a person gave, and per annotator's form.
 
     They come episode by episode, in order. Episodes that were broken off are there, too; what erased people
     said is gone. Numbers that are infinite are texts.
@@ -86,13 +87,13 @@ def form_lines(reader: LogReader, run_id: str) -> Iterator[Json]:
 
 def _decoding(reader: LogReader, run_id: str) -> dict[tuple[str, int], Json]:
     """By episode and turn: what each role's requests were made with."""
-    found: dict[tuple[str, int], Json] = {}
+    jsons: dict[tuple[str, int], Json] = {}
     for call in reader.model_calls(run_id=run_id):
         if call.episode_id is not None and call.turn_number is not None:
             role = call.purpose.rpartition(".")[2]
             parameters = {"model": call.model, **call.request.get("parameters", {})}
-            found.setdefault((call.episode_id, call.turn_number), {})[role] = parameters
-    return found
+            jsons.setdefault((call.episode_id, call.turn_number), {})[role] = parameters
+    return jsons
 
 
 def _decided(
@@ -148,25 +149,30 @@ _CARRIED: Final = (
 )
 
 
-def _scored(found: Decision, payload: Mapping[str, Any]) -> Json:
+def _scored(decision: Decision, payload: Mapping[str, Any]) -> Json:
     """Nonconformities by letter, or by text where there are no letters; and the confidences they are made of.
 
     LofreeCP has no confidences, and the methods without thresholds have neither.
     """
-    if found.method not in CONFORMAL:
+    if decision.method not in CONFORMAL:
         return {"scores": {}, "nonconformity": {}}
-    candidates = scored(found, logged_options(payload).settings)
-    confidences = {one.letter: 1 - one.nonconformity for one in candidates if one.letter}
+    candidates = scored(decision, logged_options(payload).settings)
+    confidences = {
+        candidate.letter: 1 - candidate.nonconformity for candidate in candidates if candidate.letter
+    }
     return {
         "scores": confidences,
-        "nonconformity": {one.letter or one.text: plain_number(one.nonconformity) for one in candidates},
+        "nonconformity": {
+            candidate.letter or candidate.text: plain_number(candidate.nonconformity)
+            for candidate in candidates
+        },
     }
 
 
-def _measured(item: DecideItem, found: Decision, payload: Mapping[str, Any]) -> Json:
-    """The metrics of a decision; null where they do not count."""
+def _measured(item: DecideItem, decision: Decision, payload: Mapping[str, Any]) -> Json:
+    """Return the metrics of a decision; null where they do not count."""
     options = logged_options(payload)
-    outcome = outcome_of(found, options)
+    outcome = outcome_of(decision, options)
     nothing = dict.fromkeys(("icr_found", "icr_total", *_MEASURED))
     if outcome is None:
         return nothing

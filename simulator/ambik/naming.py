@@ -26,24 +26,24 @@ def folded(text: str) -> str:
 
 
 def bare(text: str) -> str:
-    """An action as it is compared: `folded`, without a label and a final stop."""
+    """Return an action as it is compared: `folded`, without a label and a final stop."""
     return _LABEL.sub("", folded(text), count=1).rstrip(". ")
 
 
 @lru_cache(maxsize=8192)
 def is_filler(text: str) -> bool:
-    """Whether an option stands for one that is missing (spec 6)."""
+    """Return True if an option stands for one that is missing (spec 6)."""
     return bare(text) == DO_NOTHING
 
 
 @lru_cache(maxsize=8192)
 def is_not_listed(text: str) -> bool:
-    """Whether an option says that none of the others is right (spec 8.1)."""
+    """Return True if an option says that none of the others is right (spec 8.1)."""
     return "not listed" in folded(text)
 
 
 def named(text: str, names: Iterable[str]) -> tuple[str, ...]:
-    """Those of `names` that occur in `text`, in the order in which it has them, each once.
+    """Return those of `names` that occur in `text`, in the order in which it has them, each once.
 
     Args:
         text: an action in words.
@@ -67,14 +67,14 @@ def named(text: str, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def names_any(text: str, wanted: Iterable[str], names: Iterable[str] = ()) -> bool:
-    """Whether `text` names one of `wanted`, in a scene where there are `names`, too."""
+    """Return True if `text` names one of `wanted`, in a scene where there are `names`, too."""
     goal = list(wanted)
     keys = {folded(one) for one in goal}
     return any(folded(one) in keys for one in named(text, [*goal, *names]))
 
 
 def vocabulary(items: Iterable[Pair | Scenario]) -> tuple[str, ...]:
-    """All objects of all scenes, and the appliances (spec 8.2)."""
+    """Return all objects of all scenes, and the appliances (spec 8.2)."""
     found = dict.fromkeys(APPLIANCES)
     for item in items:
         found.update(dict.fromkeys(item.objects))
@@ -93,7 +93,7 @@ def context_affordance(option: str, things: Sequence[str], words: Iterable[str])
         things: what is in the scene, appliances included.
         words: names of objects that could be named (`vocabulary`).
     """
-    there = {folded(one) for one in things}
+    there = {folded(thing) for thing in things}
     fitting = tuple(stems(one) for one in (*things, *ALWAYS_THERE))
     missing = (one for one in named(option, [*things, *words]) if folded(one) not in there)
     return float(all(_is_there(stems(one), fitting) or _measures(one, option) for one in missing))
@@ -103,9 +103,9 @@ def _is_there(name: tuple[str, ...], things: Iterable[tuple[str, ...]]) -> bool:
     """Return True if something goes by that name, with words before it or a word for its packing behind."""
     size = len(name)
     return any(
-        name == one[place : place + size] and all(map(is_packing, one[place + size :]))
-        for one in things
-        for place in range(len(one) - size + 1)
+        name == thing[place : place + size] and all(map(is_packing, thing[place + size :]))
+        for thing in things
+        for place in range(len(thing) - size + 1)
     )
 
 

@@ -1,12 +1,30 @@
-"""Pairs of tasks, KnowNo's scenarios, and drafts of new pairs (spec 2, 9, 11): what the files hold."""
+"""Pairs of tasks, KnowNo's scenarios, and drafts of new pairs (spec 2, 9, 11): what the files hold.
+
+What a field is annotated with beside its type is how it stands in a file (`simulator.codecs`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated, Any
 
-from simulator.ambik.intents import Intent
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, PlainValidator
+from pydantic_core import PydanticKnownError
+
+from simulator.ambik.intents import Intent, parse_intent
 from simulator.ambik.terms import APPLIANCES, Ambiguity, Member, Part
+from simulator.fields import Flag, Key, OptionalText, OptionalTexts, Said, Whole, null_as, refuse_blank
+
+
+def _read_intent(value: Any) -> Intent:
+    if not isinstance(value, str):
+        raise PydanticKnownError("string_type")
+    return parse_intent(refuse_blank(value))
+
+
+IntentText = Annotated[Intent, PlainValidator(_read_intent), PlainSerializer(lambda intent: intent.text)]
+"""An intent as it is written in its cell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,24 +53,26 @@ class Pair:
             None where that is its objects with comma and blank between them. Pairs are the same without it.
     """
 
-    id: str
-    objects: tuple[str, ...]
-    scene: str
-    clear: str
-    ambiguous: str
+    id: Key
+    objects: OptionalTexts = ()
+    scene: Said
+    clear: Said
+    ambiguous: Said
     type: Ambiguity
-    question: str
-    answer: str
-    clear_plan: tuple[str, ...]
-    ambiguous_plan: tuple[str, ...]
-    step: int | None
-    intent: Intent | None
-    indirect: str = ""
-    shortlist: tuple[str, ...] = ()
-    variants: tuple[Intent, ...] = ()
-    take_ambiguous: bool | None = None
-    options: tuple[str, ...] = ()
-    shortlist_cell: str | None = field(default=None, compare=False)
+    question: OptionalText = ""
+    answer: OptionalText = ""
+    clear_plan: OptionalTexts = ()
+    ambiguous_plan: OptionalTexts = ()
+    step: Annotated[Whole | None, Field(ge=0)] = None
+    intent: IntentText | None = None
+    indirect: OptionalText = ""
+    shortlist: OptionalTexts = ()
+    variants: Annotated[tuple[IntentText, ...], null_as(())] = ()
+    take_ambiguous: Annotated[Flag | None, Field(alias="take_amb")] = None
+    options: OptionalTexts = ()
+    shortlist_cell: Annotated[
+        str | None, AfterValidator(lambda text: text or None), Field(exclude_if=lambda text: text is None)
+    ] = field(default=None, compare=False)
 
     @property
     def shortlist_text(self) -> str:
@@ -65,11 +85,11 @@ class Pair:
         return (*self.objects, *(one for one in APPLIANCES if one not in self.objects))
 
     def task(self, member: Member) -> str:
-        """The instruction of a member."""
+        """Return the instruction of a member."""
         return self.ambiguous if member == "ambiguous" else self.clear
 
     def plan(self, member: Member) -> tuple[str, ...]:
-        """The plan of a member."""
+        """Return the plan of a member."""
         return self.ambiguous_plan if member == "ambiguous" else self.clear_plan
 
     @property
@@ -96,14 +116,14 @@ class Scenario:
         part: what it serves, where the data say so.
     """
 
-    id: str
-    objects: tuple[str, ...]
+    id: Key
+    objects: OptionalTexts = ()
     scene: str
     task: str
-    intended: tuple[str, ...]
+    intended: OptionalTexts = ()
     location: str
-    type: str
-    intent: Intent | None = None
+    type: Annotated[str, AfterValidator(lambda text: text.removesuffix("_task"))]
+    intent: IntentText | None = None
     part: Part | None = None
 
 
@@ -111,10 +131,20 @@ class Scenario:
 class Candidate:
     """A proposed ambiguous version of a draft's clear task (spec 11, step 3)."""
 
-    type: Ambiguity
-    task: str
-    question: str
-    answer: str
+    type: Annotated[Ambiguity, Field(exclude=True)]
+    task: Said
+    question: Said
+    answer: Said
+
+
+def _with_types(candidates: Any) -> Any:
+    """Return candidates that know their type, which in a file is the key of each."""
+    if not isinstance(candidates, dict):
+        return candidates
+    return {
+        kind: {**fields, "type": kind} if isinstance(fields, dict) else fields
+        for kind, fields in candidates.items()
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,11 +160,11 @@ class Draft:
         indirect: the clear task with objects named loosely, as proposed; may be empty.
     """
 
-    id: str
-    objects: tuple[str, ...]
-    scene: str
-    clear: str
-    candidates: Mapping[Ambiguity, Candidate]
-    plan: tuple[str, ...] = ()
-    ambiguous_plan: tuple[str, ...] = ()
-    indirect: str = ""
+    id: Key
+    objects: OptionalTexts = ()
+    scene: Said
+    clear: Said
+    indirect: OptionalText = ""
+    plan: OptionalTexts = ()
+    ambiguous_plan: OptionalTexts = ()
+    candidates: Annotated[Mapping[Ambiguity, Candidate], BeforeValidator(_with_types)]

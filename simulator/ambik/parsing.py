@@ -39,7 +39,7 @@ class Options:
 
 
 def read_options(text: str) -> Options:
-    """The four options in what a model wrote.
+    """Return the four options in what a model wrote.
 
     An option is a line that begins with a letter A to D (or a digit 1 to 4) and ``)`` or ``.``; of several
     with the same letter the first counts. Options that say the same stay as they are.
@@ -72,7 +72,7 @@ def with_not_listed(options: Options, seed: int) -> Options:
 
 
 def read_action(text: str) -> str:
-    """The one action in what a model wrote: its first line that says something, without label."""
+    """Return the one action in what a model wrote: its first line that says something, without label."""
     for line in text.splitlines():
         action = _bare(_LABEL.sub("", line, count=1))
         if action:

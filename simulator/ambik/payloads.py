@@ -1,9 +1,10 @@
-"""What a turn's payload holds: the log's contract, which `trial_log` makes records of (spec 13).
+"""A reply of a seat as the text and the payload of its turn: the log's contract (spec 13).
+
+`trial_log` makes records of it.
 
 ============== ==========================================================================================
 kind           payload, beside ``kind``
 ============== ==========================================================================================
-consent, ready (people only)
 decide         ``asks`` (null while its method is being calibrated), `records.Decision`'s fields as plain
                values, ``nonconformity`` (text -> value), ``q_hat``, ``epsilon``, ``n_calibration``, ``rank``,
                ``prediction_set``, ``settings`` (that differ from the default), ``action`` (done, or what it
@@ -20,19 +21,24 @@ People's turns have besides ``person`` (true), ``private`` (what goes when they 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
-from simulator.ambik.forms import Chosen
+from simulator.ambik.annotation.form import check_fields, problem_record, refuse_errors
+from simulator.ambik.forms import Chosen, form_record, read_answer, read_chosen, read_pair_form
 from simulator.ambik.items import DecideItem
-from simulator.ambik.playing import Options, plain_number, settings_option
-from simulator.ambik.records import Affordance, Decision, Outcome, Scored
+from simulator.ambik.pairs import Draft
+from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Kind, Options
+from simulator.ambik.records import Decision, Outcome, Scored
 from simulator.ambik.sets.predicting import Prepared, outcome_under, prepared
+from simulator.ambik.settings import settings_option
 from simulator.ambik.terms import CONFORMAL, METHODS
-from simulator.errors import SeatError
+from simulator.codecs import Codec, without_none
+from simulator.errors import InputError, SeatError
+from simulator.fields import plain_number
+from simulator.forms import measured
+from simulator.seats import Reply
 
-_HELD_ELSEWHERE: Final = ("episode_id", "run", "item", "seconds", "asked", "answer")
-"""Fields of a decision that the log holds in other places."""
+DECISIONS: Final = Codec[Decision](Decision)
 PRIVATE: Final[Mapping[str, list[str]]] = {
     "decide": ["chosen", "action", "question", "prediction_set", "nonconformity", "help", "asks"],
     "annotate": ["form", "problems"],
@@ -40,8 +46,98 @@ PRIVATE: Final[Mapping[str, list[str]]] = {
 """What tells what a person said, to go with it when they are erased."""
 
 
+Move = tuple[str, dict[str, Any]]
+
+
+def decided_by(
+    reply: Reply,
+    item: DecideItem,
+    options: Options,
+    *,
+    offered: Sequence[str],
+    must_act: bool,
+    episode_id: str,
+    name: str,
+    person: bool,
+) -> Move:
+    """Read a decision: of a method (``{"decision": …}``), or of somebody who marks actions (`forms`).
+
+    Args:
+        reply: of the robot's seat.
+        item: what is decided on.
+        options: of the episode.
+        offered: actions in display order; people mark nothing else.
+        must_act: whether the questions are used up.
+        episode_id: the episode.
+        name: who sits there.
+        person: whether a person does.
+
+    Raises:
+        SeatError: if it is no decision, or breaks a rule.
+    """
+    move = reply.move or {}
+    if "decision" in move and not person:
+        decision = method_decision(move, item, options, episode_id=episode_id, generator=name)
+    else:
+        chosen = read_chosen(reply, offered=offered if person else (), must_act=must_act)
+        decision = chosen_decision(
+            chosen, item, options, episode_id=episode_id, generator=name, person=person
+        )
+    payload = decided(decision, options, must_act=must_act)
+    if payload["asks"] and options.questions > 0 and not payload["question"]:
+        raise SeatError("A question needs words.", ROBOT, code="no_question")
+    if person:
+        payload |= {"offered": list(offered), **_person("decide"), **measured(move, ROBOT)}
+    return payload["question"] or payload["action"], payload
+
+
+def answered(reply: Reply, question: str | None, *, asked: int, person: bool) -> Move:
+    """Return the user's answer.
+
+    Args:
+        reply: its text.
+        question: that it answers; None if it is a person's: their words are then held in their own turn only.
+        asked: number of the turn that asked.
+        person: whether a person answers.
+
+    Raises:
+        SeatError: if it has no words.
+    """
+    payload: dict[str, Any] = {"kind": "answer", "asked": asked}
+    if question is not None:
+        payload["question"] = question
+    if person:
+        payload |= _person("answer") | measured(reply.move or {}, USER)
+    return read_answer(reply), payload
+
+
+def annotated(reply: Reply, draft: Draft, *, name: str, person: bool) -> Move:
+    """Return an annotator's form. A person's must not break rules; which a model's breaks is logged.
+
+    Raises:
+        SeatError: if it is none, or a person's breaks rules (`pair_form.PairFormError`).
+    """
+    move = reply.move or {}
+    problems = check_fields(draft, move)
+    if person:
+        refuse_errors(problems)
+    form = read_pair_form(draft, move, annotator=name)
+    told = [problem_record(problem) for problem in problems]
+    payload: dict[str, Any] = {"kind": "annotate", "form": form_record(form), "problems": told}
+    if person:
+        payload |= _person("annotate") | measured(move, ANNOTATOR)
+    return form.delete or (form.pair.ambiguous if form.pair else ""), payload
+
+
+def _person(kind: Kind) -> dict[str, Any]:
+    return {"person": True, "private": list(PRIVATE.get(kind, ()))}
+
+
+# ---- decisions
+
+
 def decided(decision: Decision, options: Options, *, must_act: bool) -> dict[str, Any]:
-    """The payload of a decision under an episode's settings and calibration.
+    """Return the payload of a decision under an episode's settings and calibration.
 
     Whether it asks follows from its prediction set (or from its certainty, or from what a person said); it
     never does where it must act.
@@ -87,7 +183,7 @@ def decided(decision: Decision, options: Options, *, must_act: bool) -> dict[str
 
 
 def outcome_of(decision: Decision, options: Options) -> Outcome | None:
-    """The decision with its prediction set; None while its method is being calibrated."""
+    """Return the decision with its prediction set; None while its method is being calibrated."""
     if _without_threshold(decision, options):
         return None
     return _outcome(prepared(decision, options.settings), options)
@@ -97,110 +193,57 @@ def _without_threshold(decision: Decision, options: Options) -> bool:
     return decision.method in CONFORMAL and options.calibration is None
 
 
-def _outcome(of: Prepared, options: Options) -> Outcome:
-    conformal = of.decision.method in CONFORMAL
-    return outcome_under(of, options.calibration if conformal else None, options.settings)
+def _outcome(prepared: Prepared, options: Options) -> Outcome:
+    conformal = prepared.decision.method in CONFORMAL
+    return outcome_under(prepared, options.calibration if conformal else None, options.settings)
 
 
 def _by_text(candidates: Sequence[Scored]) -> dict[str, float | str | None]:
     """Nonconformity by text; of options that read the same the smallest."""
     found: dict[str, float] = {}
-    for one in candidates:
-        found[one.text] = min(one.nonconformity, found.get(one.text, one.nonconformity))
+    for candidate in candidates:
+        found[candidate.text] = min(
+            candidate.nonconformity, found.get(candidate.text, candidate.nonconformity)
+        )
     return {text: plain_number(value) for text, value in found.items()}
 
 
-def decision_payload(decision: Decision) -> dict[str, Any]:
-    """A decision's fields as plain values; the inverse of `decision_fields`."""
-    names = [name for name in Decision.__dataclass_fields__ if name not in _HELD_ELSEWHERE]
-    return {name: _plain(getattr(decision, name)) for name in names}
+decision_payload = DECISIONS.write
+"""A decision's fields as plain values; `read_decision` is the inverse."""
 
 
-def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, str | int):
-        return value
-    if isinstance(value, Affordance):
-        return {"context": value.context, "prompt": value.prompt}
-    if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain(one) for one in value]
-    return plain_number(value) if isinstance(value, float) else value
-
-
-def decision_fields(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """A decision's fields out of plain values; what is missing is left to the defaults.
-
-    Raises:
-        SeatError: if a value cannot be one.
-    """
-    given = {name: payload[name] for name in _READERS if payload.get(name) is not None}
+def _decision(fields: Mapping[str, Any], **elsewhere: Any) -> Decision:
+    """Return a decision out of plain values and what the log holds elsewhere; null is the default."""
     try:
-        return {name: _READERS[name](value) for name, value in given.items()}
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise SeatError(
-            f"The robot's decision cannot be read ({error}).", "robot", code="malformed"
-        ) from error
-
-
-def _pairs(value: Any) -> tuple[tuple[str, str], ...]:
-    return tuple((str(first), str(second)) for first, second in value)
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(map(str, value))
-
-
-_READERS: Final[Mapping[str, Any]] = {
-    "method": str,
-    "context": str,
-    "dialogue": str,
-    "generator": str,
-    "chooser": str,
-    "options": lambda value: {str(key): str(one) for key, one in value.items()},
-    "filled": _texts,
-    "tokens": lambda value: tuple((str(token), float(logprob)) for token, logprob in value),
-    "affordance": lambda value: {
-        key: Affordance(float(one["context"]), None if one["prompt"] is None else float(one["prompt"]))
-        for key, one in value.items()
-    },
-    "samples": lambda value: {str(key): int(one) for key, one in value.items()},
-    "similarities": lambda value: {str(key): float(one) for key, one in value.items()},
-    "draws": int,
-    "action": str,
-    "certainty": str,
-    "chosen": _texts,
-    "right": _texts,
-    "question": str,
-    "prompts": _pairs,
-    "raw": _pairs,
-    "flags": _texts,
-}
+        return DECISIONS.read(without_none(fields) | elsewhere, "The robot's decision")
+    except InputError as error:
+        raise SeatError(str(error), ROBOT, code="malformed") from error
 
 
 def method_decision(
     move: Mapping[str, Any], item: DecideItem, options: Options, *, episode_id: str, generator: str
 ) -> Decision:
-    """The decision that a method's seat gives in its move.
+    """Return the decision that a method's seat gives in its move.
 
     Raises:
         SeatError: if it cannot be read.
     """
-    fields = decision_fields(move["decision"])
-    fields = {"generator": generator, "context": options.context, "dialogue": options.dialogue, **fields}
-    if options.method:
-        fields["method"] = options.method
-    if fields.get("method") not in METHODS:
-        raise SeatError(f"{fields.get('method')!r} is no method.", "robot", code="malformed")
-    if not fields.get("question"):
-        fields["question"] = str(move.get("ask") or move.get("question") or "")
-    return Decision(episode_id=episode_id, run="", item=item, **fields)
+    decision = move["decision"]
+    if not isinstance(decision, Mapping):
+        raise SeatError("The robot's decision is no object.", ROBOT, code="malformed")
+    fields = {"context": options.context, "dialogue": options.dialogue, **without_none(decision)}
+    fields["method"] = options.method or fields.get("method")
+    if fields["method"] not in METHODS:
+        raise SeatError(f"{fields['method']!r} is no method.", ROBOT, code="malformed")
+    fields["question"] = fields.get("question") or str(move.get("ask") or move.get("question") or "")
+    fields.setdefault("generator", generator)
+    return _decision(fields, episode_id=episode_id, run="", item=item)
 
 
 def chosen_decision(
     chosen: Chosen, item: DecideItem, options: Options, *, episode_id: str, generator: str, person: bool
 ) -> Decision:
-    """The decision of somebody who marks actions."""
+    """Return the decision of somebody who marks actions."""
     return Decision(
         episode_id=episode_id,
         run="",
@@ -225,7 +268,13 @@ def read_decision(
     answer: str = "",
     seconds: float | None = None,
 ) -> Decision:
-    """The decision of a logged turn."""
-    fields = decision_fields(payload)
-    decision = Decision(episode_id=episode_id, run=run, item=item, **fields)
-    return replace(decision, asked=payload.get("asks"), answer=answer, seconds=seconds)
+    """Return the decision of a logged turn."""
+    return _decision(
+        payload,
+        episode_id=episode_id,
+        run=run,
+        item=item,
+        asked=payload.get("asks"),
+        answer=answer,
+        seconds=seconds,
+    )

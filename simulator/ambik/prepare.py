@@ -22,7 +22,7 @@ def pair_items(
     members: Sequence[Member] = MEMBERS,
     options: Mapping[str, tuple[str, ...]] | None = None,
 ) -> tuple[PairItem, ...]:
-    """The members of pairs, pair by pair. Pairs of `without_step` are left out.
+    """Return the members of pairs, pair by pair. Pairs of `without_step` are left out.
 
     Args:
         pairs: of which part does not matter.
@@ -78,16 +78,16 @@ def scenario_items(
     scenarios = tuple(scenarios)
     first = {one.id for one in sorted(scenarios, key=_by_id)[:calibration]}
 
-    def part(one: Scenario) -> Part:
-        if split == "given" and one.part is not None:
-            return one.part
-        return "calibration" if one.id in first else "test"
+    def part(scenario: Scenario) -> Part:
+        if split == "given" and scenario.part is not None:
+            return scenario.part
+        return "calibration" if scenario.id in first else "test"
 
     return tuple(ScenarioItem(scenario=one, part=part(one)) for one in scenarios)
 
 
 def draft_items(drafts: Iterable[Draft]) -> tuple[DraftItem, ...]:
-    """All drafts, for annotators."""
+    """Return all drafts, for annotators."""
     return tuple(DraftItem(draft=draft) for draft in drafts)
 
 
@@ -110,9 +110,9 @@ def _items(
     return tuple(replace(item, options=options.get(item.id, item.pair.options)) for item in items)
 
 
-def _by_id(one: Scenario) -> tuple[int, str]:
-    """Numbers in their order, before other ids."""
-    return (int(one.id), "") if one.id.isdecimal() else (1 << 62, one.id)
+def _by_id(scenario: Scenario) -> tuple[int, str]:
+    """Return numbers in their order, before other ids."""
+    return (int(scenario.id), "") if scenario.id.isdecimal() else (1 << 62, scenario.id)
 
 
 def _ids(pairs: Sequence[Pair]) -> str:

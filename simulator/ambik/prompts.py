@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, cast
 
 from personas.templates import TemplateError, render
@@ -66,7 +66,7 @@ def case_of(
     exchanges: Exchanges = (),
     language: str = "en",
 ) -> Case:
-    """An item as a case.
+    """Return an item as a case.
 
     Args:
         item: a member of a pair, or a scenario, which has no plan.
@@ -107,7 +107,7 @@ class Prompt:
 
 
 def prompt(role: Role, case: Case, **more: object) -> Prompt:
-    """The prompt of a role.
+    """Return the prompt of a role.
 
     Args:
         role: what is asked for.
@@ -136,7 +136,7 @@ def prompt(role: Role, case: Case, **more: object) -> Prompt:
 
 
 def request_for(model: ChatModel, asked: Prompt, **settings: Any) -> Request:
-    """A prompt as a request of a model; one that only continues texts gets one text.
+    """Return a prompt as a request of a model; one that only continues texts gets one text.
 
     Args:
         model: who is asked.
@@ -153,7 +153,7 @@ def request_for(model: ChatModel, asked: Prompt, **settings: Any) -> Request:
 
 
 def messages_of(text: str, name: str) -> tuple[Message, ...]:
-    """The conversation that a rendered template is; `name` names it in errors.
+    """Return the conversation that a rendered template is; `name` names it in errors.
 
     Raises:
         TemplateError: if it does not end with a message of the user's.
@@ -168,7 +168,7 @@ def messages_of(text: str, name: str) -> tuple[Message, ...]:
 
 
 def _paragraphs(messages: tuple[Message, ...]) -> list[str]:
-    """The messages' texts; an answer follows its question on the next line."""
+    """Return the messages' texts; an answer follows its question on the next line."""
     paragraphs: list[str] = []
     for message in messages:
         if message.role == "assistant" and paragraphs:
@@ -176,3 +176,36 @@ def _paragraphs(messages: tuple[Message, ...]) -> list[str]:
         else:
             paragraphs.append(message.content)
     return paragraphs
+
+
+_LINE: Final = "\n"
+_LABEL: Final = re.compile(
+    r"^(?:(?:your |my )?(?:question|answer|reply)|问题|回答|你的回答)\s*[:：]\s*", re.I
+)
+_MARKS: Final = "\"'“”„«»「」*_<> "
+
+
+async def one_line(model: ChatModel, request: Request, language: str) -> str:
+    """Return what a model writes up to the end of its first line, with that line's label.
+
+    A model that begins with an empty line is asked again, to write until the next turn.
+
+    Raises:
+        ModelError: if the model fails.
+    """
+    text = (await model.complete(replace(request, stop=(_LINE,)))).text
+    if text.strip():
+        return text
+    return (await model.complete(replace(request, stop=(TURNS[language],)))).text
+
+
+def read_line(text: str, most: int) -> str:
+    """Return the first line that says something, without label and quotation marks, cut after `most` letters.
+
+    A line that ends with a colon only announces what comes.
+    """
+    for line in text.splitlines():
+        said = _LABEL.sub("", " ".join(line.split()).strip(_MARKS)).strip(_MARKS)
+        if any(map(str.isalnum, said)) and not said.endswith((":", "：")):
+            return said[:most]
+    return ""

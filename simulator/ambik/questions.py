@@ -48,7 +48,7 @@ _STRANDED: Final = re.compile(r"\b(in|into|onto|from|out of)\b\W*$|^\W*(in|into|
 
 
 def hear(pair: Pair, question: str) -> Heard:
-    """What a question asks for, of what is open in the ambiguous task of a pair."""
+    """Return what a question asks for, of what is open in the ambiguous task of a pair."""
     text = in_english(question).lower().replace("’", "'")
     asked = content_of(in_english(pair.question))
     if asked and content_of(text) == asked:
@@ -56,15 +56,15 @@ def hear(pair: Pair, question: str) -> Heard:
     topic = topic_of(pair)
     before: frozenset[str] = frozenset()
     for sentence in filter(str.strip, _SENTENCE.split(text)):
-        found = _hear(topic, sentence, before)
-        if found:
-            return found
+        heard = _hear(topic, sentence, before)
+        if heard:
+            return heard
         before |= kitchen_words(content_of(sentence))
     return ""
 
 
 def answer_to(heard: Heard, pair: Pair, question: str) -> tuple[Heard, str]:
-    """How an answer begins, and the data's answer as it fits behind that."""
+    """Return how an answer begins, and the data's answer as it fits behind that."""
     asked = content_of(in_english(pair.question))
     if asked and content_of(in_english(question).lower()) == asked:
         return "open", pair.answer
@@ -203,7 +203,7 @@ def _hear_which(
 
 
 def _hear_what(topic: Topic, sentence: str, content: frozenset[str]) -> Heard:
-    """A what without a noun: what shall I spread on the bread?"""
+    """Return a what without a noun: what shall I spread on the bread?"""
     if "thing" not in topic.facets:
         known = content & topic.strong
         return "open" if known and content <= topic.keys | topic.around else ""
@@ -253,7 +253,7 @@ def _hear_whether(topic: Topic, tokens: Sequence[str], sentence: str, content: f
     if state and not named and "manner" not in topic.facets and content - topic.names - topic.strong:
         return ""
     asks = "?" in sentence and (
-        not ASKS_WHETHER.match(sentence) or any(one in words.wanting for one in tokens)
+        not ASKS_WHETHER.match(sentence) or any(token in words.wanting for token in tokens)
     )
     if named and not strange and (asks or len(content) <= 2):
         if "thing" not in topic.facets:

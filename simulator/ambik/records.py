@@ -9,14 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field, SkipValidation
 
 from simulator.ambik.items import DecideItem
 from simulator.ambik.pairs import Pair
 from simulator.ambik.terms import Certainty, Context, Dialogue, Method
+from simulator.fields import Number
 
 Letter = str
 """``A`` to ``E``."""
+_ELSEWHERE: Final = Field(exclude=True)
+"""Of a decision's field that is not in the payload of its turn: the log holds it in another place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +33,8 @@ class Affordance:
         prompt: P(True) of the affordance prompt; None if neither word came back, which counts .5.
     """
 
-    context: float
-    prompt: float | None
+    context: Number
+    prompt: Number | None
 
     @property
     def score(self) -> float:
@@ -71,9 +76,9 @@ class Decision:
         seconds: that it took.
     """
 
-    episode_id: str
-    run: str
-    item: DecideItem
+    episode_id: Annotated[str, _ELSEWHERE]
+    run: Annotated[str, _ELSEWHERE]
+    item: Annotated[DecideItem, SkipValidation, _ELSEWHERE]
     method: Method | Literal["offline", "person"]
     context: Context = "full_plan"
     dialogue: Dialogue = "before"
@@ -81,22 +86,32 @@ class Decision:
     chooser: str = ""
     options: Mapping[Letter, str] = field(default_factory=dict)
     filled: tuple[Letter, ...] = ()
-    tokens: tuple[tuple[str, float], ...] = ()
+    tokens: tuple[tuple[str, Number], ...] = ()
     affordance: Mapping[Letter, Affordance] = field(default_factory=dict)
     samples: Mapping[str, int] = field(default_factory=dict)
-    similarities: Mapping[str, float] = field(default_factory=dict)
+    similarities: Mapping[str, Number] = field(default_factory=dict)
     draws: int = 0
     action: str = ""
     certainty: Certainty | None = None
     chosen: tuple[str, ...] | None = None
-    asked: bool | None = None
+    asked: Annotated[bool | None, _ELSEWHERE] = None
     question: str = ""
-    answer: str = ""
+    answer: Annotated[str, _ELSEWHERE] = ""
     prompts: tuple[tuple[str, str], ...] = ()
     raw: tuple[tuple[str, str], ...] = ()
     right: tuple[Letter, ...] | None = None
     flags: tuple[str, ...] = ()
-    seconds: float | None = None
+    seconds: Annotated[float | None, _ELSEWHERE] = None
+
+    @property
+    def task(self) -> str:
+        """Return what was to be decided: decisions with the same task are repeats of it."""
+        return f"{self.item.id} {self.dialogue}"
+
+    @property
+    def was_made(self) -> bool:
+        """Return False if a failing seat aborted the episode before anything was decided."""
+        return ABORTED not in self.flags
 
 
 ABORTED: Final = "aborted"
@@ -171,6 +186,7 @@ class Calibrated:
         q_hat: infinity if the rank is above n: every set is everything.
         rank: l, from 1.
         nonconformities: of the true answer of each calibration item, in the items' order.
+        repeats: further decisions on the same items, which do not count: an item is one observation.
         without: calibration items none of whose options is acceptable.
         unknown: calibration items left out, because the data do not say what is right.
         unaffordable: LAP: calibration items all of whose right options have affordance 0.
@@ -183,6 +199,7 @@ class Calibrated:
     epsilon: float
     rank: int
     nonconformities: tuple[float, ...] = ()
+    repeats: int = 0
     without: int = 0
     unknown: int = 0
     unaffordable: int = 0

@@ -44,7 +44,7 @@ Values = dict[str, float | None]
 
 
 def score_rows(episode_id: str, item: Item, turns: Sequence[Turn]) -> tuple[Score, ...]:
-    """The rows of the log for one ended episode."""
+    """Return the rows of the log for one ended episode."""
     return tuple(
         Score(episode_id=episode_id, metric=metric, value=value, version=VERSION)
         for metric, value in values(item, turns).items()
@@ -80,8 +80,8 @@ def is_relevant(item: DecideItem, question: str) -> bool | None:
 
 
 def relevance(item: DecideItem, questions: Iterable[str]) -> float | None:
-    """The share of questions that ask for what is open; None if none counts."""
-    counted = [told for one in questions if (told := is_relevant(item, one)) is not None]
+    """Return the share of questions that ask for what is open; None if none counts."""
+    counted = [told for question in questions if (told := is_relevant(item, question)) is not None]
     return sum(counted) / len(counted) if counted else None
 
 
@@ -119,7 +119,7 @@ def _measured(item: DecideItem, payload: Mapping[str, Any]) -> Values:
 
 
 def logged_options(payload: Mapping[str, Any]) -> Options:
-    """What of an episode's options a decision's set rests on, out of its payload."""
+    """Return what of an episode's options a decision's set rests on, out of its payload."""
     given = {"settings": payload.get("settings", {})}
     if payload.get("q_hat") is not None:
         given["calibration"] = {

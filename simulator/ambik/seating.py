@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from simulator.ambik.methods.background import NOTHING, background_of
+from simulator.ambik.methods.kit import NOTHING, background_of
 from simulator.ambik.players.annotating import ModelAnnotator
 from simulator.ambik.players.method_robot import MethodRobot
 from simulator.ambik.players.offline import offline_robot
@@ -19,9 +19,11 @@ KITCHEN: Final = "offline/kitchen"
 ALWAYS_ASKS: Final = "offline/always-asks"
 ROBOTS: Final = (KITCHEN, ALWAYS_ASKS, "offline/never-asks")
 ITEM: Final = "offline/item"
+ROBOTS_SEATED: Final = f"{', '.join(ROBOTS)}, provider/model (with a method) or script:FILE"
+USERS_SEATED: Final = f"{ITEM}, provider/model or script:FILE"
 SEATED: Final[Mapping[str, str]] = {
-    ROBOT: f"{', '.join(ROBOTS)}, provider/model (with a method) or script:FILE",
-    USER: f"{ITEM}, provider/model or script:FILE",
+    ROBOT: ROBOTS_SEATED,
+    USER: USERS_SEATED,
     ANNOTATOR: "provider/model or script:FILE",
 }
 _KNOWING: Final = ("lap", "lofreecp")
@@ -29,7 +31,7 @@ _KNOWING: Final = ("lap", "lofreecp")
 
 
 def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]) -> Seat:
-    """The seat called `name`: a built-in player, else a language model.
+    """Return the seat called `name`: a built-in player, else a language model.
 
     Args:
         seat: ``robot``, ``user`` or ``annotator``.

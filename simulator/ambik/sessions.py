@@ -10,31 +10,23 @@ from typing import Any, Final, get_args
 from uuid import uuid4
 
 from logs import LogReader, LogWriter
-from simulator.ambik.assignment import (
-    Settings,
-    builtin_studies,
-    episode_options,
-    needs_opposite,
-    offering,
-    seats_opposite,
-    study_items,
-)
+from simulator.ambik.assignment import KitchenStudy, offering
 from simulator.ambik.data import load_drafts, load_pairs
 from simulator.ambik.items import DraftItem, Item, PairItem, ScenarioItem
-from simulator.ambik.players.user import wish_of
+from simulator.ambik.players.user import request_of
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options
 from simulator.ambik.room import ROOM
 from simulator.ambik.seating import ALWAYS_ASKS, ITEM, ROBOTS
+from simulator.ambik.show import TELL
 from simulator.ambik.terms import TASK_TYPES, TaskType
 from simulator.ambik.trial_log import conformal_sets
-from simulator.ambik.views import ParticipantView, Replay, SeatName
-from simulator.errors import InputError
-from simulator.models import ChatModel, Needs
-from simulator.runner.lobby import PERSON, Opponent, menu, require_offered
-from simulator.runner.rooms import Live
-from simulator.seats import Reply
+from simulator.ambik.views import Replay, SeatName
+from simulator.models import ChatModel
+from simulator.runner.lobby import PERSON, Opponent, menu, require_choice, require_offered
+from simulator.runner.rooms import ActiveEpisode
 from simulator.seeds import derive_seed
-from simulator.studies import Cell, Place, Study
+from simulator.studies import Study
+from simulator.studies.graph import CONSENT, READY
 from simulator.studies.sessions import StudySessions
 from trees import Language
 
@@ -60,6 +52,10 @@ class AmbikSessions(StudySessions):
         InputError: if a study's settings, conditions, numbers or data do not fit AmbiK.
     """
 
+    material = KitchenStudy
+    # A robot that acts at once would end a further set before its user has seen it.
+    around = (CONSENT, READY, replace(READY, page=TELL, when=("further",), seat=USER))
+
     def __init__(
         self,
         log: LogWriter,
@@ -70,16 +66,9 @@ class AmbikSessions(StudySessions):
         env: Mapping[str, str] = os.environ,
         opponents: Sequence[str] | None = None,
     ) -> None:
-        given = builtin_studies() if studies is None else tuple(studies)
-        self._settings = {study.id: Settings.read(study) for study in given}
-        self._items = {study.id: study_items(study, reader) for study in given}
-        self._options = {
-            name: episode_options(settings, reader, tuple(self._items[name].values()))
-            for name, settings in self._settings.items()
-        }
         self._env = env
         self._models = opponents
-        super().__init__(ROOM, log, reader, models, studies=given, builtin=studies is None)
+        super().__init__(ROOM, log, reader, models, studies=studies)
 
     def opponents(self, seat: SeatName) -> tuple[Opponent, ...]:
         """Who can sit opposite a person in `seat`: the built-in ones, a second person, models with a key."""
@@ -114,18 +103,10 @@ class AmbikSessions(StudySessions):
         Raises:
             InputError: if a choice is none.
         """
-        for name, value, allowed in (
-            ("seat", seat, SEATS),
-            ("type", type, TYPES),
-            ("language", language, get_args(Language)),
-            ("questions", questions, range(1, 10)),
-        ):
-            if value not in allowed:
-                raise InputError(
-                    f"{name} {value!r}: must be one of {', '.join(map(str, allowed))}.",
-                    code="no_choice",
-                    value=value,
-                )
+        require_choice("seat", seat, SEATS)
+        require_choice("type", type, TYPES)
+        require_choice("language", language, get_args(Language))
+        require_choice("questions", questions, range(1, 10))
         drawn = uuid4().int >> 97
         options: dict[str, Any] = {"language": language}
         if seat == ANNOTATOR:
@@ -143,53 +124,9 @@ class AmbikSessions(StudySessions):
         # The item's own name tells which member of a pair it is, and an episode's id may be seen.
         return await self.start_item(drawn_item(type, drawn), seats, options, name=seat)
 
-    def study_cells(self, study: Study) -> Sequence[Cell]:
-        """One per item."""
-        return tuple(self._items[study.id])
-
-    def study_item(self, study: Study, cell: Cell, seed: int, language: Language) -> Item:
-        """The item of a place."""
-        return self._items[study.id][cell]
-
-    def study_task(self, study: Study) -> str:
-        """The participant's seat: what they do follows from it."""
-        return study.seat
-
-    def study_seats(self, study: Study) -> Mapping[str, str]:
-        """The participant, and who the settings say sits opposite."""
-        return seats_opposite(study, self._settings[study.id])
-
-    def study_needs(self, study: Study) -> Mapping[str, Needs]:
-        """What the method needs of the model opposite, if there is one."""
-        return needs_opposite(study)
-
-    def study_options(self, study: Study, place: Place, *, begun: bool) -> Mapping[str, object]:
-        """What the settings say of every episode."""
-        return self._options[study.id]
-
-    def study_languages(self, study: Study) -> tuple[Language, ...]:
-        """As the settings say."""
-        return self._settings[study.id].languages
-
-    def shows_result(self, study: Study) -> bool:
-        """As the settings say."""
-        return self._settings[study.id].show_result
-
-    async def view(self, episode_id: str, seat: str) -> ParticipantView:
-        """See `Sessions.view`."""
-        shown: ParticipantView = await super().view(episode_id, seat)
-        return shown
-
-    async def submit(
-        self, episode_id: str, seat: str, reply: Reply, *, number: int | None = None
-    ) -> ParticipantView:
-        """See `StudySessions.submit`; what is said is told with the class."""
-        shown: ParticipantView = await super().submit(episode_id, seat, reply, number=number)
-        return shown
-
-    def _is_due(self, live: Live, state: Any, seat: str, number: int | None, now: int) -> bool:
+    def _is_due(self, live: ActiveEpisode, state: Any, seat: str, number: int | None, now: int) -> bool:
         # Two people read the instructions at the same time: who is ready first does not hold up the other.
-        return ROOM.may_begin(live, state, seat) or super()._is_due(live, state, seat, number, now)
+        return self._room.may_begin(live, state, seat) or super()._is_due(live, state, seat, number, now)
 
     async def replay(self, episode_id: str, seat: str) -> Replay:
         """See `StudySessions.replay`; with the prediction sets of conformal runs on the same task.
@@ -200,7 +137,7 @@ class AmbikSessions(StudySessions):
         episode = self._reader.episode(episode_id)
         item = ROOM.read_item(self._reader.item(episode.item_hash))
         if isinstance(item, ScenarioItem):
-            wish = wish_of(item, Options.read(episode.options).language)
+            wish = request_of(item, Options.read(episode.options).language)
             return replace(shown, wish=wish.text, wish_language=wish.language)
         if not isinstance(item, PairItem):
             return shown
@@ -208,7 +145,7 @@ class AmbikSessions(StudySessions):
 
 
 def drawn_item(type: str, seed: int) -> PairItem:
-    """A task of a built-in pair, with its options; of any type both members are as likely."""
+    """Return a task of a built-in pair, with its options; of any type both members are as likely."""
     random = Random(derive_seed(seed, "play"))
     if type == "any":
         pair, ambiguous = random.choice(load_pairs()), random.random() < 0.5

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, ClassVar, Final, Literal
+
+from pydantic import ConfigDict, Field, Strict, TypeAdapter, ValidationError
+
+from simulator.errors import InputError
+from simulator.field_faults import first_fault
+from simulator.field_options import Option
+from simulator.fields import Flag
 
 Tokens = Literal["merged", "raw_top5"]
 Quantile = Literal["exact", "numpy_higher", "numpy_linear"]
@@ -11,6 +19,7 @@ CpRule = Literal["split", "reference"]
 CalibrationTruth = Literal["variants", "intent_for_clear"]
 IcrRule = Literal["set", "best_option"]
 Metrics = Literal["paper", "reference"]
+Weight = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,19 +44,31 @@ class Settings:
         metrics: ``reference``: the edge cases as in the published code (spec 10.1).
     """
 
-    target_success: float = 0.8
-    temperature: float = 5.0
-    tokens: Tokens = "merged"
-    quantile: Quantile = "exact"
-    cp_rule: CpRule = "split"
-    not_listed: bool = False
-    help: Literal["size", "original"] = "size"
-    calibration_truth: CalibrationTruth = "variants"
-    renormalise: bool = False
-    entropy_weight: float = 0.1
-    similarity_weight: float = 0.1
-    icr: IcrRule = "set"
-    metrics: Metrics = "paper"
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+
+    target_success: Annotated[Weight, Field(gt=0, lt=1, description="1 - epsilon")] = 0.8
+    temperature: Annotated[Weight, Field(gt=0, description="KnowNo, LAP: of the softmax")] = 5.0
+    tokens: Annotated[Tokens, Field(description="KnowNo, LAP: which tokens count")] = "merged"
+    quantile: Annotated[Quantile, Field(description="how the threshold is taken")] = "exact"
+    cp_rule: Annotated[CpRule, Field(description="reference: as the published code")] = "split"
+    not_listed: Annotated[
+        Flag,
+        Option(unset=True),
+        Field(description="a fifth option that none is right; default: with KnowNo's data"),
+    ] = False
+    help: Annotated[
+        Literal["size", "original"],
+        Option(name="help_rule"),
+        Field(description="original: asks also of empty sets and the fifth option"),
+    ] = "size"
+    calibration_truth: Annotated[
+        CalibrationTruth, Field(description="what is right for pairs used in their clear form")
+    ] = "variants"
+    renormalise: Annotated[Flag, Field(description="LAP: scores add up to 1 again")] = False
+    entropy_weight: Annotated[Weight, Field(description="LofreeCP: lambda 1")] = 0.1
+    similarity_weight: Annotated[Weight, Field(description="LofreeCP: lambda 2")] = 0.1
+    icr: Annotated[IcrRule, Field(description="how intent coverage reads a set")] = "set"
+    metrics: Annotated[Metrics, Field(description="edge cases as in the paper, or as published")] = "paper"
 
 
 DEFAULT: Final = Settings()
@@ -55,3 +76,27 @@ ORIGINAL_KNOWNO: Final = Settings(
     tokens="raw_top5", quantile="numpy_higher", not_listed=True, help="original"
 )
 """KnowNo's published rule (spec 8.1, 9)."""
+_READER: Final = TypeAdapter(Settings)
+
+
+def settings_option(settings: Settings) -> dict[str, Any]:
+    """Return settings as an episode's options hold them: what differs from the default."""
+    usual = asdict(DEFAULT)
+    return {name: value for name, value in asdict(settings).items() if value != usual[name]}
+
+
+def read_settings(option: object) -> Settings:
+    """Return settings out of plain values; what is not named is as by default.
+
+    Raises:
+        InputError: if there is no such setting, or a value is none that it can have.
+    """
+    if isinstance(option, Settings):
+        return option
+    if not isinstance(option, Mapping):
+        raise InputError(f"settings {option!r}: must be an object of settings")
+    try:
+        return _READER.validate_python(option)
+    except ValidationError as error:
+        fault = first_fault(error, option, known=", ".join(asdict(DEFAULT)))
+        raise InputError(f"settings: {fault}") from error

@@ -1,8 +1,7 @@
 """What people see of an episode (`views`), built out of the graph's state and the item.
 
 A robot is shown what `playing.blinded` leaves; a user besides what a model as user is told: the clear task,
-which is their wish, and the data's answer. Neither is shown anything of the task before both have read the
-instructions.
+which is their wish, and the data's answer.
 """
 
 from __future__ import annotations
@@ -14,11 +13,10 @@ from typing import Any, Final
 from logs.rows import Ending, Turn
 from simulator.ambik import graph
 from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem
-from simulator.ambik.players.user import wish_of
+from simulator.ambik.players.user import request_of
 from simulator.ambik.playing import (
     ROBOT,
     USER,
-    Kind,
     appliances_of,
     exchange_of,
     needs_question,
@@ -29,15 +27,10 @@ from simulator.ambik.playing import (
     task_of,
 )
 from simulator.ambik.score import is_right, right_in_the_end
-from simulator.ambik.views import Exchanged, ParticipantView, Replay, SeatName, Stage
+from simulator.ambik.views import Exchanged, ParticipantView, Replay, SeatName
 
-_STAGES: Final[Mapping[Kind, Stage]] = {
-    "consent": "consent",
-    "ready": "instructions",
-    "decide": "decide",
-    "answer": "answer",
-    "annotate": "annotate",
-}
+TELL: Final = "tell"
+"""The study's stage at which a user is shown the task all the same."""
 _NAMES: Final[Mapping[str, SeatName]] = {"robot": "robot", "user": "user", "annotator": "annotator"}
 
 
@@ -47,34 +40,41 @@ def participant_view(
     seat: str,
     ending: Ending | None = None,
     warning: str | None = None,
+    stage: str = "",
 ) -> ParticipantView:
-    """What a person in `seat` may see after `state`; `ending` if the log holds one."""
-    now = None if ending else graph.due(table, state, seat)
-    stage = stage_of(now, seat, begun=table.rules.begun)
-    told = {} if stage in ("consent", "instructions", "gather") else _told(table, state, seat, stage)
+    """Return what a person in `seat` may see after `state`.
+
+    Args:
+        table: what is played with.
+        state: of the episode.
+        seat: theirs.
+        ending: if the log holds one.
+        warning: what the program met with.
+        stage: of the study, if it is at one; nothing is shown of the task then, but to users who tell it.
+    """
+    hidden = stage not in ("", TELL)
+    stage = stage or stage_of(None if ending else graph.due(table, state), seat)
+    told = {} if hidden else _told(table, state, seat, stage)
     return ParticipantView(
-        episode_id=table.episode_id,
+        episode_id=table.live.episode.id,
         number=len(state["said"]),
         stage=stage,
         seat=_NAMES[seat],
         language=table.rules.language,
-        study=table.rules.study,
         ending=ending,
         warning=warning,
         **told,
     )
 
 
-def stage_of(now: graph.Due | None, seat: str, *, begun: bool = False) -> Stage:
-    """Which page a person in `seat` is at; `begun`: they have read the instructions in an earlier set."""
+def stage_of(now: graph.Due | None, seat: str) -> str:
+    """Return which page of the task a person in `seat` is at."""
     if now is None:
         return "done"
-    if now.seat != seat:
-        return "gather" if now.kind in ("consent", "ready") else "wait"
-    return "tell" if now.kind == "ready" and begun else _STAGES[now.kind]
+    return now.kind if now.seat == seat else "wait"
 
 
-def _told(table: graph.Table, state: graph.State, seat: str, stage: Stage) -> dict[str, Any]:
+def _told(table: graph.Table, state: graph.State, seat: str, stage: str) -> dict[str, Any]:
     if isinstance(table.item, DraftItem):
         return {"draft": table.item.draft}
     item, rules = table.item, table.rules
@@ -92,7 +92,7 @@ def _told(table: graph.Table, state: graph.State, seat: str, stage: Stage) -> di
         may_ask = stage == "decide" and not graph.must_act(table, state)
         return told | {"options": table.offered, "may_ask": may_ask}
     question = graph.pending(state) if stage == "answer" else ""
-    wish = wish_of(item, rules.language)
+    wish = request_of(item, rules.language)
     known = {"wish": wish.text, "wish_language": wish.language, "detail": wish.detail}
     return told | known | {"question": question}
 
@@ -109,7 +109,7 @@ def _answers(turns: Sequence[Turn]) -> list[str]:
 
 
 def replay(item: Item, turns: Sequence[Turn]) -> Replay:
-    """An ended episode with everything that was hidden, out of its logged turns."""
+    """Return an ended episode with everything that was hidden, out of its logged turns."""
     if isinstance(item, DraftItem):
         return _annotated(item, turns)
     decisions = [turn for turn in turns if turn.payload.get("kind") == "decide"]
@@ -118,7 +118,7 @@ def replay(item: Item, turns: Sequence[Turn]) -> Replay:
         task=task_of(item),
         scene=scene_of(item),
         step=step_of(item),
-        wish=wish_of(item, "en").text,
+        wish=request_of(item, "en").text,
         marked=tuple(first.get("prediction_set", ())),
         asked=_asked(turns),
         needed=bool(needs_question(item, first.get("dialogue", "before"))),

@@ -109,7 +109,7 @@ class Statistics:
 
 
 def statistics(pairs: Sequence[Pair], breaks: Breaks | None = None, words: Words | None = None) -> Statistics:
-    """All statistics of a set of pairs.
+    """Return all statistics of a set of pairs.
 
     Args:
         pairs: of one file, part or type, or of all.
@@ -170,13 +170,13 @@ def _texts(given: Sequence[tuple[str, int | None]]) -> Texts:
 def groups(pairs: Sequence[Pair]) -> dict[str, tuple[Pair, ...]]:
     """All pairs, those of each part and of each kind if there are both, and those of each type there is."""
     found: dict[str, tuple[Pair, ...]] = {"all": tuple(pairs)}
-    parts = {part: tuple(one for one in pairs if part_of(one) == part) for part in ("calibration", "test")}
+    parts = {part: tuple(pair for pair in pairs if part_of(pair) == part) for part in ("calibration", "test")}
     if all(parts.values()):
         found |= parts
-    apart = {str(kind): tuple(one for one in pairs if kind_of_pair(one) == kind) for kind in KINDS}
+    apart = {str(kind): tuple(pair for pair in pairs if kind_of_pair(pair) == kind) for kind in KINDS}
     if all(apart.values()):
         found |= apart
-    kinds = {kind: tuple(one for one in pairs if one.type == kind) for kind in AMBIGUITIES}
+    kinds = {kind: tuple(pair for pair in pairs if pair.type == kind) for kind in AMBIGUITIES}
     return found | {kind: held for kind, held in kinds.items() if held}
 
 
@@ -194,7 +194,7 @@ def _plans(given: Sequence[tuple[tuple[str, ...], int | None]]) -> Plans:
 
 
 def _balance(pairs: Iterable[Pair]) -> dict[Member, dict[Ambiguity, int]]:
-    counts = Counter((one.calibration_member, one.type) for one in pairs if part_of(one) == "calibration")
+    counts = Counter((pair.calibration_member, pair.type) for pair in pairs if part_of(pair) == "calibration")
     if not counts:
         return {}
     return {member: {kind: counts[member, kind] for kind in AMBIGUITIES} for member in MEMBERS}

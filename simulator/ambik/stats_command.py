@@ -76,7 +76,7 @@ def of_data(data: str | Path, part: Which = "all") -> Loaded:
 
 
 def tables(loaded: Loaded) -> list[Table]:
-    """All there is to show; what the paper prints stands below what is counted by the same rule."""
+    """Return all there is to show; what the paper prints stands below what is counted by the same rule."""
     told = loaded.report
     by_group = {
         name: statistics(some, told.breaks, told.words) for name, some in groups(loaded.pairs).items()
@@ -92,20 +92,20 @@ def tables(loaded: Loaded) -> list[Table]:
 
 
 def remarks(loaded: Loaded) -> tuple[str, ...]:
-    """The counting rules, and that the paper's numbers are of other data, where they are."""
+    """Return the counting rules, and that the paper's numbers are of other data, where they are."""
     return _RULES if is_june_2024(loaded) else (*_RULES, _REMARK)
 
 
 def is_june_2024(loaded: Loaded) -> bool:
-    """Whether the data are those that the paper's Tables 2 and 5 describe."""
-    return all(one.version == "june_2024" for one in loaded.report.files)
+    """Return True if the data are those that the paper's Tables 2 and 5 describe."""
+    return all(file.version == "june_2024" for file in loaded.report.files)
 
 
 def to_json(loaded: Loaded) -> dict[str, Any]:
-    """All statistics by group as a JSON object; shares are fractions with their interval and n."""
+    """Return all statistics by group as a JSON object; shares are fractions with their interval and n."""
     breaks, words = loaded.report.breaks, loaded.report.words
     return {
-        "versions": {one.file: one.version for one in loaded.report.files},
+        "versions": {file.file: file.version for file in loaded.report.files},
         "oddities": loaded.report.counts,
         "groups": {
             name: _plain(statistics(pairs, breaks, words)) for name, pairs in groups(loaded.pairs).items()
@@ -118,13 +118,13 @@ def to_json(loaded: Loaded) -> dict[str, Any]:
     }
 
 
-def _types_table(found: Statistics) -> Table:
+def _types_table(statistics: Statistics) -> Table:
     rows = [
         (
             kind,
-            found.types[kind],
-            _percent(found.shares[kind]),
-            *(found.balance[member][kind] if found.balance else None for member in MEMBERS),
+            statistics.types[kind],
+            _percent(statistics.shares[kind]),
+            *(statistics.balance[member][kind] if statistics.balance else None for member in MEMBERS),
         )
         for kind in AMBIGUITIES
     ]
@@ -132,29 +132,29 @@ def _types_table(found: Statistics) -> Table:
     return Table(heads, rows, "Types, % with a 95 % interval; which member serves calibration")
 
 
-def _texts_table(found: Statistics) -> Table:
+def _texts_table(statistics: Statistics) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for name in _TEXTS:
-        one: Texts = getattr(found, name)
-        if one.total:
-            rows.append((name, one.words, one.unique, one.type_token_ratio))
+        texts: Texts = getattr(statistics, name)
+        if texts.total:
+            rows.append((name, texts.words, texts.unique, texts.type_token_ratio))
         if name in PAPER:
             rows.append((_PAPER_ROW, *(PAPER[name][key] for key in ("words", "different", "ratio"))))
     heads = ("task", Column("words"), Column("different", 0), Column("ratio", 3))
     return Table(heads, rows, "Words of the tasks (Table 2)")
 
 
-def _plans_table(found: Statistics) -> Table:
+def _plans_table(statistics: Statistics) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for key, name in _PLANS.items():
-        one: Plans = getattr(found, key)
-        rows.append((name, one.mean, one.median, one.least, one.most, one.lines))
+        plans: Plans = getattr(statistics, key)
+        rows.append((name, plans.mean, plans.median, plans.least, plans.most, plans.lines))
         rows.append((_PAPER_ROW, PAPER[key]["mean"], PAPER[key]["median"], None, None, None))
     small = (Column("median", 1), Column("least", 0), Column("most", 0))
     return Table(("plan", Column("breaks"), *small, Column("steps")), rows, "Length of the plans (Table 5)")
 
 
-def _groups_table(found: Mapping[str, Statistics]) -> Table:
+def _groups_table(statistics: Mapping[str, Statistics]) -> Table:
     rows = [
         (
             name,
@@ -166,7 +166,7 @@ def _groups_table(found: Mapping[str, Statistics]) -> Table:
             _bare(one.intents),
             _bare(_percent(one.shortlist)),
         )
-        for name, one in found.items()
+        for name, one in statistics.items()
     ]
     means = (Column("clear", 1), Column("amb.", 1), Column("steps", 1), Column("objects", 1))
     heads = ("of", Column("pairs", 0), *means, Column("concepts"), Column("listed %", 1))
@@ -174,21 +174,21 @@ def _groups_table(found: Mapping[str, Statistics]) -> Table:
     return Table(heads, rows, title)
 
 
-def _sizes_table(found: Statistics) -> Table:
+def _sizes_table(statistics: Statistics) -> Table:
     counts = {
-        "concepts": found.intent_counts,
-        "shortlist": found.shortlist_sizes,
-        "variants": found.variants,
-        "index": found.steps,
+        "concepts": statistics.intent_counts,
+        "shortlist": statistics.shortlist_sizes,
+        "variants": statistics.variants,
+        "index": statistics.steps,
     }
-    sizes = sorted({size for one in counts.values() for size in one})
-    rows = [(size, *(one.get(size) for one in counts.values())) for size in sizes]
+    sizes = sorted({size for count in counts.values() for size in count})
+    rows = [(size, *(count.get(size) for count in counts.values())) for size in sizes]
     title = "Pairs with so many concepts, objects of a shortlist, lines of variants; with such an index"
     return Table((Column("number", 0), *(Column(head, 0) for head in counts)), rows, title)
 
 
 def _percent(share: Interval | None) -> Interval | None:
-    return share and share._replace(value=100 * share.value, low=100 * share.low, high=100 * share.high)
+    return share and share.times(100)
 
 
 def _bare(mean: Interval | None) -> float | None:
@@ -199,7 +199,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Interval):
         return value._asdict()
     if is_dataclass(value):
-        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): _plain(one) for key, one in value.items()}
     return value

@@ -68,7 +68,7 @@ def takes(pair: Pair, action: str, answers: Iterable[str] = ()) -> bool | None:
 
 
 def what_is_done(action: str, answers: Iterable[str] = (), given: Iterable[str] = ()) -> str:
-    """An action without what it adds in brackets, and without sentences that are an answer's.
+    """Return an action without what it adds in brackets, and without sentences that are an answer's.
 
     Args:
         action: in words.
@@ -111,23 +111,25 @@ def _alternatives(pair: Pair) -> tuple[frozenset[str], frozenset[str], frozenset
     others = [one for name, one in group.items() if name not in fit]
     spoken = frozenset(stems(f"{told} {pair.ambiguous} {' '.join(pair.ambiguous_plan)}"))
     wanted = frozenset(word for name in fit for word in stems(name))
-    apart = frozenset(word for one in others for word in one.stems) - wanted - spoken
+    apart = frozenset(word for other in others for word in other.stems) - wanted - spoken
     # A word for a thing of its own tells no alternative: the cheese of the cheese knife.
     apart -= frozenset(word for one in things if one not in others for word in one.stems)
     assert pair.intent is not None
     numbers = None
-    if any(_numbers(one.text) for concept in pair.intent.concepts for one in concept.alternatives):
+    if any(
+        _numbers(alternative.text) for concept in pair.intent.concepts for alternative in concept.alternatives
+    ):
         numbers = _numbers(f"{told} {pair.intent.text} {pair.ambiguous} {' '.join(pair.ambiguous_plan)}")
-    return frozenset(folded(one.name) for one in others), apart, numbers
+    return frozenset(folded(other.name) for other in others), apart, numbers
 
 
 def _kind(goal: Thing, things: Sequence[Thing]) -> tuple[Thing, ...]:
-    """The things of the nearest kind of `goal` that has others."""
+    """Return the things of the nearest kind of `goal` that has others."""
     kinds = categories()[goal.category].wider if goal.category else ()
     for kind in (one for one in kinds if one not in _TOO_WIDE):
-        if others := tuple(one for one in things if one != goal and one.is_a(kind)):
+        if others := tuple(thing for thing in things if thing != goal and thing.is_a(kind)):
             return others
-    return tuple(one for one in things if one != goal and one.head == goal.head)
+    return tuple(thing for thing in things if thing != goal and thing.head == goal.head)
 
 
 def _numbers(text: str) -> frozenset[str]:

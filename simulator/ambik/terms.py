@@ -77,5 +77,5 @@ NOT_LISTED: Final = "an option not listed here"
 
 
 def task_type(member: Member, ambiguity: Ambiguity) -> TaskType:
-    """The type under which a task's results are told."""
+    """Return the type under which a task's results are told."""
     return "unambiguous_direct" if member == "clear" else ambiguity

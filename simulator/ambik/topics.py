@@ -54,7 +54,7 @@ class _Words(NamedTuple):
 
 @cache
 def word_table() -> _Words:
-    """The words of questions (`tables/questions.yaml`)."""
+    """Return the words of questions (`tables/questions.yaml`)."""
     raw: Mapping[str, Any] = yaml.safe_load(_TABLE.read_text(encoding="utf-8"))
     same = {word: line.split()[0] for line in reversed(raw["same"]) for word in stems(line)}
     attributes: Mapping[str, Mapping[str, Sequence[str]]] = raw["attributes"]
@@ -116,7 +116,7 @@ class Topic:
 
 
 def in_english(question: str) -> str:
-    """A question with its Chinese words as English ones."""
+    """Return a question with its Chinese words as English ones."""
     if not _CHINESE.search(question):
         return question
     text = question
@@ -136,14 +136,14 @@ def in_english(question: str) -> str:
 
 @lru_cache(maxsize=1024)
 def topic_of(pair: Pair) -> Topic:
-    """What is open in the ambiguous task of a pair."""
+    """Return what is open in the ambiguous task of a pair."""
     words = word_table()
     things = tuple(thing(name) for name in pair.things)
     step = _step(pair.ambiguous_plan, pair.step)
     clear = _step(pair.clear_plan, pair.step)
     target, group = meant(pair)
     question = pair.question.lower()
-    variants = " ".join(one.text for one in pair.variants if not one.malformed)
+    variants = " ".join(variant.text for variant in pair.variants if not variant.malformed)
     intent = "" if pair.intent is None or pair.intent.malformed else pair.intent.text
     keys = content_of(f"{question} {pair.answer} {intent} {variants}") | (
         content_of(clear) - content_of(step)
@@ -229,14 +229,16 @@ def meant(pair: Pair) -> tuple[tuple[Thing, ...], tuple[Thing, ...]]:
         and (one in shortlist or (not frozenset(map(same_word, one.stems)) <= told and one.head in said))
     ]
     if not found:
-        spoken = [one.things[0] for one in mentions(pair.answer, tuple(things)) if len(one.things) == 1]
+        spoken = [
+            mention.things[0] for mention in mentions(pair.answer, tuple(things)) if len(mention.things) == 1
+        ]
         found = [one for one in spoken if any(word in pair.intent.text.lower() for word in one.stems)]
     if not found:
         return (), ()
     open_nouns = [
-        one.things
-        for one in mentions(step, tuple(things))
-        if len(one.things) > 1 and any(each in one.things for each in found)
+        mention.things
+        for mention in mentions(step, tuple(things))
+        if len(mention.things) > 1 and any(each in mention.things for each in found)
     ]
     near = open_nouns[0] if open_nouns else tuple(one for one in things if _alike(one, found[0]))
     return tuple(found), tuple(dict.fromkeys((*shortlist, *near)))
@@ -244,20 +246,23 @@ def meant(pair: Pair) -> tuple[tuple[Thing, ...], tuple[Thing, ...]]:
 
 def _begins(concept: Concept, name: str) -> bool:
     """Return True if a word of a name begins as a concept does: to wash is not meant in dishwasher."""
-    return any(re.search(rf"\b{re.escape(one.text.lower())}", name.lower()) for one in concept.alternatives)
+    return any(
+        re.search(rf"\b{re.escape(alternative.text.lower())}", name.lower())
+        for alternative in concept.alternatives
+    )
 
 
-def _alike(one: Thing, other: Thing) -> bool:
+def _alike(thing: Thing, other: Thing) -> bool:
     if not other.category:
-        return one.head == other.head
+        return thing.head == other.head
     wider = categories()[other.category].wider
     near = [name for name in wider if name not in ("ingredient", "kitchenware", "tableware")] or wider[:1]
-    return any(one.is_a(name) for name in near)
+    return any(thing.is_a(name) for name in near)
 
 
-def called(one: Thing) -> Iterable[str]:
+def called(thing: Thing) -> Iterable[str]:
     """Words by which people call a thing of that category or of a wider one."""
-    for name in categories()[one.category].wider if one.category else ():
+    for name in categories()[thing.category].wider if thing.category else ():
         for words in categories()[name].words:
             yield words[-1]
 
@@ -271,7 +276,7 @@ def _attributes(target: Sequence[Thing], question: str) -> frozenset[str]:
 
 
 def measured_in(text: str) -> frozenset[str]:
-    """What is counted or measured: the noun behind ``how many``."""
+    """Return what is counted or measured: the noun behind ``how many``."""
     hit = re.search(r"\bhow (?:much|many|thick|dark|hot)\b(.*)", text)
     return (
         frozenset(map(same_word, stems(" ".join(noun_phrase(TOKEN.findall(hit[1])))))) - word_table().empty
@@ -281,7 +286,7 @@ def measured_in(text: str) -> frozenset[str]:
 
 
 def _nouns_after(question: str) -> frozenset[str]:
-    """The noun that the data's own question asks for: which BOWL."""
+    """Return the noun that the data's own question asks for: which BOWL."""
     tokens = TOKEN.findall(question)
     found: set[str] = set()
     for place, token in enumerate(tokens):
@@ -309,7 +314,9 @@ def _step(plan: Sequence[str], step: int | None) -> str:
 def _unwanted(pair: Pair) -> Iterable[str]:
     """Words of what the intent says must not be."""
     concepts = () if pair.intent is None else pair.intent.concepts
-    for one in (one for concept in concepts if concept.negative for one in concept.alternatives):
+    for one in (
+        alternative for concept in concepts if concept.negative for alternative in concept.alternatives
+    ):
         yield from content_of(one.text)
 
 
@@ -320,17 +327,17 @@ def _goes_in(answer: str) -> bool:
 def content_of(text: str) -> frozenset[str]:
     """Words that say something, in one form; of several that mean the same, the first."""
     words = word_table()
-    plain = (one for one in stems(text.lower()) if one not in words.empty)
+    plain = (stem for stem in stems(text.lower()) if stem not in words.empty)
     return frozenset(same_word(one) for one in plain if not one.isdigit() or len(one) < 3) - words.empty
 
 
 def kitchen_words(words: Iterable[str]) -> frozenset[str]:
-    """Those of some words that name a thing of a kitchen."""
-    return frozenset(one for one in words if category_of_words((one,)) or thing(one).category)
+    """Return those of some words that name a thing of a kitchen."""
+    return frozenset(word for word in words if category_of_words((word,)) or thing(word).category)
 
 
 @lru_cache(maxsize=8192)
 def same_word(word: str) -> str:
-    """A word in its one form, or the first of those that mean the same."""
+    """Return a word in its one form, or the first of those that mean the same."""
     table = word_table().same
     return table.get(word, table.get(word.removesuffix("ed"), table.get(word.removesuffix("ing"), word)))

@@ -36,22 +36,22 @@ class Played(NamedTuple):
     ending: Ending
 
     def of(self, kind: Kind) -> list[Turn]:
-        """The turns of one kind, in order."""
+        """Return the turns of one kind, in order."""
         return turns_of(self.turns, kind)
 
     def who(self, seat: str) -> str:
-        """The person's pseudonym, or who sat there."""
+        """Return the person's pseudonym, or who sat there."""
         return who_sat(self.episode, seat)
 
 
 def who_sat(episode: Episode, seat: str) -> str:
-    """The person's pseudonym, or the name of whoever sat there."""
+    """Return the person's pseudonym, or the name of whoever sat there."""
     name = episode.seats.get(seat, "")
     return episode.participant_id or name if name == "person" else name
 
 
 def turns_of(turns: Iterable[Turn], kind: Kind) -> list[Turn]:
-    """The turns of one kind, in order."""
+    """Return the turns of one kind, in order."""
     return [turn for turn in turns if turn.payload.get("kind") == kind]
 
 
@@ -80,7 +80,7 @@ def _played(reader: LogReader, run_id: str, gone: frozenset[str], aborted: bool)
 
 
 def decisions(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) -> tuple[Decision, ...]:
-    """The first decision of each episode in which a robot decided: before anything was asked in it.
+    """Return the first decision of each episode in which a robot decided: before anything was asked in it.
 
     With `aborted` also that of episodes that a failing seat aborted: a set without any action, and the wrong
     answer to whether to ask, where nothing was decided.
@@ -98,10 +98,10 @@ def first_decisions(episodes: Iterable[Played]) -> tuple[Decision, ...]:
 
 
 def _decided(played: Played) -> tuple[Decision, ...]:
-    """The decisions of an episode; of one that broke off before any, that nothing was decided."""
-    some = decisions_of(played)
-    if some or played.ending.status in ENDED or isinstance(played.item, DraftItem):
-        return some
+    """Return the decisions of an episode; of one that broke off before any, that nothing was decided."""
+    decisions = decisions_of(played)
+    if decisions or played.ending.status in ENDED or isinstance(played.item, DraftItem):
+        return decisions
     options = Options.read(played.episode.options)
     return (
         Decision(
@@ -120,7 +120,7 @@ def _decided(played: Played) -> tuple[Decision, ...]:
 
 
 def decisions_of(played: Played) -> tuple[Decision, ...]:
-    """All decisions of an episode, in order, each with the answer that it got."""
+    """Return all decisions of an episode, in order, each with the answer that it got."""
     if isinstance(played.item, DraftItem):
         return ()
     answers = {turn.payload["asked"]: turn.text for turn in played.of("answer")}
@@ -131,7 +131,7 @@ def decisions_of(played: Played) -> tuple[Decision, ...]:
 
 
 def decision(turn: Turn, episode: Episode, item: DecideItem, *, answer: str = "") -> Decision:
-    """The decision of a logged turn: the inverse of `payloads.decided`."""
+    """Return the decision of a logged turn: the inverse of `payloads.decided`."""
     found = read_decision(
         turn.payload, item, episode_id=episode.id, run=episode.run_id, answer=answer, seconds=turn.seconds
     )
@@ -139,7 +139,7 @@ def decision(turn: Turn, episode: Episode, item: DecideItem, *, answer: str = ""
 
 
 def exchanges(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) -> tuple[Exchange, ...]:
-    """The episodes in which the robot could ask, before and after what it was told.
+    """Return the episodes in which the robot could ask, before and after what it was told.
 
     With `aborted` also those that a failing seat aborted: nothing is right in the end of these.
 
@@ -168,7 +168,7 @@ def exchanges_of(episodes: Iterable[Played]) -> tuple[Exchange, ...]:
 
 
 def forms(reader: LogReader, runs: Iterable[str]) -> tuple[PairForm, ...]:
-    """What annotators filled in, in the order in which they began.
+    """Return what annotators filled in, in the order in which they began.
 
     Raises:
         InputError: if a run is another benchmark's.
@@ -186,7 +186,7 @@ def forms(reader: LogReader, runs: Iterable[str]) -> tuple[PairForm, ...]:
 
 
 def options_of(reader: LogReader, run_id: str) -> Options:
-    """How a run's episodes were played; of studies and free play, how the first one was.
+    """Return how a run's episodes were played; of studies and free play, how the first one was.
 
     Raises:
         InputError: if it is a run of another benchmark, or its options cannot be read.
@@ -199,7 +199,7 @@ def options_of(reader: LogReader, run_id: str) -> Options:
 
 
 def calibration_of(reader: LogReader, run_id: str, settings: Settings | None = None) -> Calibrated | None:
-    """The calibration under which a run was played, with all that it rests on; None if it had none.
+    """Return the calibration under which a run was played, with all that it rests on; None if it had none.
 
     Args:
         reader: of the log.
@@ -214,23 +214,23 @@ def calibration_of(reader: LogReader, run_id: str, settings: Settings | None = N
     if options.calibration is None:
         return None
     source = options.calibration.run
-    if not source or source not in {one.id for one in reader.runs()}:
+    if not source or source not in {run.id for run in reader.runs()}:
         return options.calibration
     return calibrate(decisions(reader, [source]), settings or options.settings, run=source)
 
 
 def offered_by(reader: LogReader, run_id: str) -> dict[str, tuple[str, ...]]:
-    """What a run's robot had to choose from, by item id; fillers left out, each text once.
+    """Return what a run's robot had to choose from, by item id; fillers left out, each text once.
 
     Raises:
         InputError: if it is a run of another benchmark.
         NotInLog: if there is no such run.
     """
     found: dict[str, tuple[str, ...]] = {}
-    for one in decisions(reader, [run_id]):
-        texts = [text for letter, text in one.options.items() if letter not in one.filled]
-        texts = texts or list(one.samples) or list(one.chosen or ())
-        found.setdefault(one.item.id, tuple(dict.fromkeys(texts)))
+    for decision in decisions(reader, [run_id]):
+        texts = [text for letter, text in decision.options.items() if letter not in decision.filled]
+        texts = texts or list(decision.samples) or list(decision.chosen or ())
+        found.setdefault(decision.item.id, tuple(dict.fromkeys(texts)))
     return {name: texts for name, texts in found.items() if texts}
 
 
@@ -255,8 +255,8 @@ def _sets_on(reader: LogReader, run_id: str, item: PairItem) -> Iterator[tuple[s
                 yield tuple(turn.payload["prediction_set"])
 
 
-def _same_task(one: Item, other: PairItem) -> bool:
-    """The same member of the same pair, whatever is offered to people."""
-    if not isinstance(one, PairItem) or one.member != other.member:
+def _same_task(item: Item, other: PairItem) -> bool:
+    """Return the same member of the same pair, whatever is offered to people."""
+    if not isinstance(item, PairItem) or item.member != other.member:
         return False
-    return replace(one.pair, options=()) == replace(other.pair, options=())
+    return replace(item.pair, options=()) == replace(other.pair, options=())

@@ -9,12 +9,6 @@ from logs.rows import Ending
 from simulator.ambik.pairs import Draft
 from simulator.ambik.terms import Ambiguity, Member
 
-Stage = Literal["consent", "instructions", "gather", "tell", "decide", "wait", "answer", "annotate", "done"]
-"""Which page.
-
-``gather``: until the other person, too, has read the instructions. ``tell``: in a further set, a user sees
-what they want and tells the robot.
-"""
 SeatName = Literal["robot", "user", "annotator"]
 
 
@@ -32,7 +26,7 @@ class ParticipantView:
 
     Attributes:
         number: of the turn that is due; goes back with the submission.
-        stage: which page.
+        stage: which page: one of the study's, the kind of a turn (`playing.Kind`), ``wait`` or ``done``.
         seat: whose page.
         language: of the page; the benchmark's own text is English.
         scene: objects by name, in the data's order.
@@ -55,7 +49,7 @@ class ParticipantView:
 
     episode_id: str
     number: int
-    stage: Stage
+    stage: str
     seat: SeatName
     language: str
     scene: tuple[str, ...] = ()

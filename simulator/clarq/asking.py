@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from logs.rows import Item, Judgment, Turn
 from simulator.asking import Asked, Decision, Need
+from simulator.benchmark import AskingNotes
 from simulator.clarq.compose import contains
 from simulator.clarq.data import task_from_json
 from simulator.clarq.graph import PROVIDER, SEEKER, farewell
@@ -27,6 +28,9 @@ from trees.types import task_type
 
 ROBOT: Final = SEEKER
 USER: Final = PROVIDER
+NOTES: Final = AskingNotes(
+    need="person until every node has been given, then nothing", useful="a node", right="success"
+)
 
 # Words that ask without a question mark.
 _ASKS: Final[dict[Language, re.Pattern[str]]] = {
@@ -48,14 +52,14 @@ class _Said(NamedTuple):
 
 
 def read_item(row: Item) -> Task:
-    """The task out of its row."""
+    """Return the task out of its row."""
     return task_from_json(row.data)
 
 
 def asked(
     item: Task, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
 ) -> Asked:
-    """What an ended dialogue says."""
+    """Return what an ended dialogue says."""
     said = tuple(_said(item, turns))
     questions = [one for one in said if is_question(one.text, one.brought, item.language)]
     scores = score_episode(item, turns, judgments)
@@ -63,7 +67,7 @@ def asked(
         kind=task_type(item.type).en,
         need=need_of(item),
         questions=len(questions),
-        useful=sum(bool(one.brought) for one in questions),
+        useful=sum(bool(question.brought) for question in questions),
         # Before anything was asked, nobody could know what the tree's nodes tell.
         right_before=None,
         right=scores.success,
@@ -90,7 +94,7 @@ def _when_all_is_given(item: Task, said: Sequence[_Said]) -> tuple[Decision, ...
 
 
 def is_question(text: str, brought: Sequence[str], language: Language) -> bool:
-    """Whether a seeker's turn asks something."""
+    """Return True if a seeker's turn asks something."""
     if farewell(text) and not brought:
         return False
     return bool(brought) or "?" in text or "？" in text or bool(_ASKS[language].search(text))

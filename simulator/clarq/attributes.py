@@ -1,8 +1,9 @@
 """Which attribute of a thing is asked for, and which attributes a node settles.
 
 "Where is the willow?" asks for a place and "How long is the film?" for a length: a node that speaks of willow
-or of the film without one answers neither. Questions that ask for none of these (which one? what about it?)
-leave the match to the topics.
+or of the film without one answers neither. "Where can I get willow?" asks for a **source**, which is a place
+or somebody who has, lends, makes or sells it. Questions that ask for none of these (which one? what about
+it?) leave the match to the topics.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import yaml
 from trees import Background, Language, Node
 
 WHERE: Final = "where"
+SOURCE: Final = "source"
 HOW: Final = "how"
 
 
@@ -71,6 +73,8 @@ def settled_attributes(
     }
     if any(entry in background.scenes for entry in named):
         found.add(WHERE)
+    if WHERE in found:
+        found.add(SOURCE)
     if any(entry in background.skills for entry in named):
         found.add(HOW)
     return frozenset(found)

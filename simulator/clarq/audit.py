@@ -151,7 +151,7 @@ async def _compare(experts: Experts, dialogue: AuditDialogue, turn: AuditTurn, *
 
 
 async def _replay(experts: Experts, dialogue: AuditDialogue, *, multi: bool) -> bool:
-    """Whether the logged seeker lines get every node out of `experts`."""
+    """Return True if the logged seeker lines get every node out of `experts`."""
     frontier = Frontier(dialogue.task.tree)
     lines: list[Line] = []
     heard = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -18,23 +19,21 @@ from simulator.clarq.graph import PROVIDER, ProviderAgent
 from simulator.clarq.labelled import training_questions
 from simulator.clarq.left_out import audit_left_out
 from simulator.clarq.players.experts_offline import OfflineExperts
-from simulator.clarq.reporting.audit_report import (
-    AuditReport,
-    ReplayRow,
-    audit_json,
-    print_audit,
-    sections_json,
-)
-from simulator.clarq.reporting.terminal import tell_left_out
+from simulator.clarq.reporting.audit_report import AuditReport, ReplayRow, audit_section
+from simulator.clarq.reporting.sections import tell_left_out
 from simulator.clarq.results import read_results
 from simulator.clarq.seating import models_of, seat_for
+from simulator.duplicates import Duplicates, DuplicatesOption
 from simulator.errors import InputError
-from simulator.home import home
-from simulator.models import Budget, ModelOptions, Needs
+from simulator.models import ModelOptions, Needs
+from simulator.reporting import Report, Section, json_text, print_report
 from simulator.runner.build import Models
-from simulator.runner.options import BaseUrlOption, BudgetOption, JsonOption
+from simulator.runner.command import asked_how, refuse_idle_options
+from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models
+from simulator.runner.options import JsonOption
 
 
+@asks_models
 def audit_provider(
     sources: Annotated[list[str], typer.Argument(help="published results files, or names of runs")],
     provider: Annotated[
@@ -51,8 +50,8 @@ def audit_provider(
     ] = False,
     as_json: JsonOption = False,
     concurrency: Annotated[int, typer.Option(min=1, help="decisions at a time")] = CONCURRENCY,
-    budget: BudgetOption = None,
-    base_url: BaseUrlOption = None,
+    flags: ModelFlags = NO_FLAGS,
+    duplicates: DuplicatesOption = "refuse",
     log: LogOption = None,
 ) -> None:
     """Compare a provider's decisions with those in published results or in a run.
@@ -60,44 +59,53 @@ def audit_provider(
     With --leave-types-out, the built-in provider is trained anew for each part of the task types, on all the
     others, and compared on that part: with single- and multi-info dialogues, and with labelled questions.
     """
+    path = log or default_path()
+    options = replace(flags.options(path), concurrency=concurrency)
     if leave_types_out:
-        _audit_left_out(sources, provider, replay=replay, show=show, as_json=as_json)
+        refuse_idle_options(options, asked=False)
+        _audit_left_out(sources, provider, duplicates, replay=replay, show=show, as_json=as_json)
         return
-    dialogues, erased = load_dialogues(sources, log or default_path(), tell_left_out)
-    options = ModelOptions(
-        base_url=base_url,
-        cache_path=home() / "cache.sqlite",
-        budget=None if budget is None else Budget(budget),
-        concurrency=concurrency,
-    )
+    dialogues, erased = load_dialogues(sources, path, tell_left_out, duplicates)
     report, replayed = asyncio.run(
         _audit_named(provider, dialogues, options, multi=multi, replay=replay, concurrency=concurrency)
     )
-    console = Console()
+    section = audit_section(report, replayed, show=show, erased=erased, asked=asked_how(options))
+    _tell(provider, [section], as_json=as_json)
+
+
+def _tell(provider: str, sections: Sequence[Section], *, as_json: bool) -> None:
+    report = Report(title=f"Audit of {provider}", sections=sections)
     if as_json:
-        console.print_json(data=audit_json(report, replayed, erased))
+        typer.echo(json_text(report))
     else:
-        print_audit(console, report, replayed, show=show, erased=erased)
+        print_report(Console(), report)
 
 
-def _audit_left_out(sources: Sequence[str], provider: str, *, replay: bool, show: int, as_json: bool) -> None:
+def _audit_left_out(
+    sources: Sequence[str],
+    provider: str,
+    duplicates: Duplicates,
+    *,
+    replay: bool,
+    show: int,
+    as_json: bool,
+) -> None:
     if provider != OfflineExperts().name:
         raise InputError(
             f"--leave-types-out trains {OfflineExperts().name}; {provider} cannot be trained here."
         )
     if missing := [source for source in sources if not Path(source).is_file()]:
         raise InputError(f"--leave-types-out needs published results files; {missing[0]} is not a file.")
-    files = {Path(source): read_results(source) for source in sources}
+    files = {Path(source): read_results(source, duplicates) for source in sources}
     for path, file in files.items():
         tell_left_out(path, file)
     runs = [file.dialogues for file in files.values()]
-    sections = asyncio.run(audit_left_out(runs, training_questions(), replays=replay))
-    console = Console()
-    if as_json:
-        console.print_json(data=sections_json(sections))
-        return
-    for part in sections:
-        print_audit(console, part.report, part.replay, show=show, title=part.title)
+    parts = asyncio.run(audit_left_out(runs, training_questions(), replays=replay))
+    sections = [
+        audit_section(part.report, part.replay, name=part.name, source=part.source, show=show)
+        for part in parts
+    ]
+    _tell(provider, sections, as_json=as_json)
 
 
 async def _audit_named(
@@ -114,6 +122,7 @@ async def _audit_named(
         seat = seat_for(PROVIDER, name, models, {})
         if not isinstance(seat, ProviderAgent):
             raise InputError(f"{name} does not decide through experts; nothing to audit.")
+        refuse_idle_options(options, asked=bool(models.loaded))
         await models.preflight(dict.fromkeys(models_of(name), Needs(schema=True)))
         report = await audit(seat.experts, dialogues, multi=multi, concurrency=concurrency)
         if not replay:

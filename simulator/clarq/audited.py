@@ -13,6 +13,7 @@ from simulator.clarq.data import task_from_json
 from simulator.clarq.graph import PROVIDER
 from simulator.clarq.labelled import Labelled
 from simulator.clarq.results import PublishedDialogue, ResultsFile, provider_steps, read_results
+from simulator.duplicates import Duplicates
 from simulator.errors import InputError
 from simulator.runner.logged import erased_episodes
 from simulator.seats import Line
@@ -51,7 +52,7 @@ class AuditDialogue:
 
 
 def from_published(dialogue: PublishedDialogue) -> AuditDialogue:
-    """A dialogue of a results file; what was given is read off by containment (spec section 7)."""
+    """Return a dialogue of a results file; what was given is read off by containment (spec section 7)."""
     return AuditDialogue(
         id=f"{dialogue.task.id}.{dialogue.task.language}",
         task=dialogue.task,
@@ -64,7 +65,7 @@ def from_published(dialogue: PublishedDialogue) -> AuditDialogue:
 
 
 def from_labelled(question: Labelled) -> AuditDialogue:
-    """A labelled question; only its own turn is compared.
+    """Return a labelled question; only its own turn is compared.
 
     Where several nodes each answer a part, a single-info provider gives the first.
     """
@@ -77,7 +78,7 @@ def from_labelled(question: Labelled) -> AuditDialogue:
 
 
 def from_played(task: Task, played: Played) -> AuditDialogue:
-    """A dialogue of the log; what was given stands in the turns' payload."""
+    """Return a dialogue of the log; what was given stands in the turns' payload."""
     turns, frontier = [], Frontier(task.tree)
     for position, turn in enumerate(played.turns):
         given = [str(index) for index in turn.payload.get("give", [])]
@@ -104,7 +105,10 @@ class Loaded(NamedTuple):
 
 
 def load_dialogues(
-    sources: Sequence[str], log: Path, tell: Callable[[Path, ResultsFile], None] | None = None
+    sources: Sequence[str],
+    log: Path,
+    tell: Callable[[Path, ResultsFile], None] | None = None,
+    duplicates: Duplicates = "refuse",
 ) -> Loaded:
     """Dialogues from results files and from runs in the log, by path and by name.
 
@@ -115,12 +119,12 @@ def load_dialogues(
         InputError: if a file is not of the published form.
         LogError: if there is no such run.
     """
-    found: list[AuditDialogue] = []
+    dialogues: list[AuditDialogue] = []
     erased = 0
     for source in sources:
         if Path(source).is_file():
-            file = read_results(source)
-            found.extend(map(from_published, file.dialogues))
+            file = read_results(source, duplicates)
+            dialogues.extend(map(from_published, file.dialogues))
             if tell:
                 tell(Path(source), file)
             continue
@@ -130,10 +134,10 @@ def load_dialogues(
             reader.run(source)
             tasks = {item.hash: task_from_json(item.data) for item in reader.items(source)}
             gone = erased_episodes(reader, source)
-            found.extend(
+            dialogues.extend(
                 from_played(tasks[played.episode.item_hash], played)
                 for played in reader.turns_of_run(source)
                 if played.episode.id not in gone
             )
             erased += len(gone)
-    return Loaded(tuple(found), erased)
+    return Loaded(tuple(dialogues), erased)

@@ -40,7 +40,7 @@ def strip_final(text: str) -> str:
 
 
 def contains(line: str, text: str, language: Language) -> bool:
-    """Whether `line` contains `text` up to its final punctuation, in English whatever the case.
+    """Return True if `line` contains `text` up to its final punctuation, in English whatever the case.
 
     This is the rule by which a response counts as obtained (spec section 5). An empty text is
     contained in nothing.
@@ -52,13 +52,13 @@ def contains(line: str, text: str, language: Language) -> bool:
 
 
 def reveals(line: str, text: str, language: Language) -> bool:
-    """Whether `line` gives `text` away: contains it, or would if only letters and digits counted.
+    """Return True if `line` gives `text` away: contains it, or would if only letters and digits counted.
 
     Stricter than `contains`, for guarding what must not be said: blanks, punctuation, invisible
     characters, accents, width and case hide nothing.
     """
-    wanted = _letters_of_node(text)
-    return contains(line, text, language) or (wanted != "" and wanted in _letters(line))
+    letters = _letters_of_node(text)
+    return contains(line, text, language) or (letters != "" and letters in _letters(line))
 
 
 @lru_cache(maxsize=64)  # a line is asked about once per hidden node
@@ -72,7 +72,7 @@ def _letters_of_node(text: str) -> str:
 
 
 def join_texts(texts: Sequence[str], language: Language) -> str:
-    """One reply out of several responses, joined by connectives, each text intact (paper VI-H).
+    """Return one reply out of several responses, joined by connectives, each text intact (paper VI-H).
 
     The first text stands unchanged; each further one follows a connective. Every text passes
     `contains`; in English a leading function word loses its capital.

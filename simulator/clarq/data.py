@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, Final, cast, get_args
 
-from logs.rows import Item, content_hash
 from personas.templates import render
-from simulator.clarq.registry import registered_folder
+from simulator import datasets
+from simulator.codecs import ItemCodec
 from simulator.errors import InputError
-from trees import Background, Language, Node, Task, Tree
+from trees import Language, Task
 from trees.builtin import load_builtin
 from trees.faults import TaskError
 from trees.published import FOLDERS
@@ -20,6 +20,8 @@ from trees.types import Split, task_type
 
 BENCHMARK = "clarq"
 BUILTIN = "builtin"
+_ITEMS: Final = ItemCodec[Task](Task, BENCHMARK)
+task_to_json, item_row = _ITEMS.write, _ITEMS.row
 
 
 def load_items(
@@ -30,7 +32,7 @@ def load_items(
     split: Split | str | None = None,
     limit: int | None = None,
 ) -> tuple[Task, ...]:
-    """The tasks to play, sorted by type, then id.
+    """Return the tasks to play, sorted by type, then id.
 
     Args:
         data: ``builtin``, the name of registered data (``clarq``), or a file or folder of tasks in the
@@ -60,7 +62,7 @@ def load_items(
 
 
 def background_text(task: Task) -> str:
-    """What the seeker is told: the published text as it is, else our own template (spec section 4)."""
+    """Return what the seeker is told: the published text as it is, else our own template (spec section 4)."""
     if task.prompt is not None:
         return task.prompt
     background = task.background
@@ -74,66 +76,21 @@ def background_text(task: Task) -> str:
     return render("clarq/seeker_background", task.language, variables).text
 
 
-def task_to_json(task: Task) -> dict[str, Any]:
-    """The task as plain JSON in a fixed form; where it was read from is left out."""
-    background = task.background
-    return {
-        "id": task.id,
-        "type": task.type,
-        "language": task.language,
-        "background": {
-            "role": background.role,
-            "task": background.task,
-            "items": list(background.items),
-            "skills": list(background.skills),
-            "scenes": list(background.scenes),
-        },
-        "tree": {
-            "opening": task.tree.opening,
-            "nodes": [
-                {"index": node.index, "text": node.text, "explanation": node.explanation}
-                for node in task.tree.nodes
-            ],
-        },
-        "prompt": task.prompt,
-    }
-
-
 def task_from_json(data: Mapping[str, Any]) -> Task:
-    """The task out of what `task_to_json` made.
+    """Return the task out of what `task_to_json` made.
 
     Raises:
         InputError: if `data` is not of that form.
     """
-    try:
-        background, tree = data["background"], data["tree"]
-        lists = (tuple(background[key]) for key in ("items", "skills", "scenes"))
-        return Task(
-            id=data["id"],
-            type=data["type"],
-            language=data["language"],
-            background=Background(background["role"], background["task"], *lists),
-            tree=Tree(tree["opening"], tuple(Node(**node) for node in tree["nodes"])),
-            prompt=data["prompt"],
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"not a ClarQ item: {error!r}") from error
-
-
-def item_row(task: Task) -> Item:
-    """The task as a row of the log, named by the hash of its content."""
-    data = task_to_json(task)
-    return Item(hash=content_hash(data), benchmark=BENCHMARK, name=task.id, language=task.language, data=data)
+    return _ITEMS.read(data, "not a ClarQ item")
 
 
 def _load(data: str | Path, language: Language) -> tuple[Task, ...]:
     try:
         if data == BUILTIN:
             return load_builtin(language)
-        folder = registered_folder(data) if isinstance(data, str) else None
-        if folder is not None:
-            return _load_registered(folder, language)
-        return _load_path(Path(data).expanduser(), language)
+        path, fixed = datasets.locate(data, BENCHMARK, BUILTIN, "ClarQ-LLM data", "English/ and Chinese/")
+        return _load_registered(path, language) if fixed else _load_path(path, language)
     except TaskError as error:
         raise InputError(str(error)) from error
 
@@ -146,18 +103,9 @@ def _load_registered(folder: Path, language: Language) -> tuple[Task, ...]:
 
 
 def _load_path(path: Path, language: Language) -> tuple[Task, ...]:
-    if path.exists():
-        tasks = sorted((task for task in load_tasks(path) if task.language == language), key=task_key)
-        _refuse_doubles(tasks)
-        return tuple(tasks)
-    if str(path) == BENCHMARK:
-        raise InputError(
-            "the published ClarQ-LLM data are not registered yet; "
-            "run `askback data add clarq PATH` with the folder or zip that holds English/ and Chinese/"
-        )
-    raise InputError(
-        f"data {str(path)!r}: neither {BUILTIN!r}, nor registered (see `askback data list`), nor a path"
-    )
+    tasks = sorted((task for task in load_tasks(path) if task.language == language), key=task_key)
+    _refuse_doubles(tasks)
+    return tuple(tasks)
 
 
 def _refuse_doubles(tasks: Collection[Task]) -> None:

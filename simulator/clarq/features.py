@@ -101,12 +101,19 @@ _POINTING = {
 # Asks something of the provider as a person, not of the task.
 _PERSONAL = {
     "en": re.compile(
-        r"\b(?:who|how|what) are you\b(?! (?:talking|referring))|\bwhat(?:'s| is) your name\b"
-        r"|^\W*(?:and )?(?:are|do|did|have|were) you (?!think|know|have|recommend|mean|say|sure|tell)",
+        r"\b(?:who|how|what|where) are you\b(?! (?:talking|referring))|\bwhere you are\b"
+        r"|\byour (?:name|favou?rite|age|job|weekend|day|family|pets?|hobb\w+|birthday|parents)\b"
+        r"|\bhow(?:'s| is| are|ve| have) (?:it going|things|life|everything|you been)\b|\bwhat's up\b"
+        r"|\b(?:who|what|where|when|how|which \w+) (?:do|did|were|have) you (?!think|know|recommend|mean|say"
+        r"|want|tell|call|suggest|need|advise|get|use)"
+        r"|^\W*(?:and )?(?:are|do|did|have|were) you (?!think|know|have|recommend|mean|say|sure|tell)"
+        r"|^\W*(?:can|could) you (?:play|sing|dance|swim|speak|cook|draw|fly|write|read|sleep|eat|feel"
+        r"|drive)",
         re.IGNORECASE,
     ),
     "zh": re.compile(
-        r"你(?:自己)?(?:是谁|是什么人|是机器|是人|叫什么|喜欢|爱吃|读过|看过|吃过|吃饭|去过|几岁|多大|好吗|住|累|结婚|今天)"
+        r"^\W*你们?(?!好|说|刚|提|指|讲|觉得|认为|知道|能|可以|建议|推荐|要我|让我|叫我|告诉|给|的意思|确定|们)[^，。]{0,16}$"
+        r"|过得(?:怎|好)|你(?:自己)?(?:是谁|是什么人|是机器|是人|叫什么|喜欢|爱吃|读过|看过|吃过|吃饭|去过|几岁|多大|好吗|住|累|结婚|今天)"
     ),
 }
 
@@ -118,7 +125,7 @@ class Past(NamedTuple):
     given: tuple[str, ...]
 
     def passed_over(self, node: str) -> bool:
-        """Whether `node` was available and nothing, or a later node, was given."""
+        """Return True if `node` was available and nothing, or a later node, was given."""
         if node not in self.available:
             return False
         order = self.available.index
@@ -164,8 +171,11 @@ class Reading:
 
     def __init__(self, situation: Situation) -> None:
         language = situation.task.language
-        utterance = corrected(situation.utterance, language)
         self.index = indexed(situation.task)
+        utterance = corrected(situation.utterance, language)
+        self.brief = len(utterance) <= BRIEF[language]
+        if self.brief:
+            utterance = self.index.speller.meant(utterance)
         self.available = tuple(node.index for node in situation.frontier.available)
         self.given = situation.frontier.given
         found = sentences(utterance, language)
@@ -189,13 +199,12 @@ class Reading:
         known = sum(map(self.index.known, said))
         self.on_topic = self.pointing or known >= ON_TOPIC * max(1, len(said))
         self.personal = bool(_PERSONAL[language].search(utterance))
-        self.brief = len(utterance) <= BRIEF[language]
         self.unknown = 1 - known / len(said) if said else 0.0
         self.attributes = [asked_attribute(asking, language) for asking in self._askings]
         self.terse = len(said) <= TERSE
         whole = dict.fromkeys(said.union(*self._topics), 1.0)
         # One row per asking, and a last one for the whole utterance.
-        self._rows = self.index.rows([*(dict.fromkeys(one, 1.0) for one in self._topics), whole])
+        self._rows = self.index.rows([*(dict.fromkeys(topic, 1.0) for topic in self._topics), whole])
         self._likeness, self._explanation_likeness = self.index.likeness(self._rows)
         self.likeness = self._likeness[:-1]
 
@@ -262,7 +271,9 @@ class Reading:
             (1 - worded) * self.terse,
             alternatives
             * (siblings == 0)
-            * np.minimum(index.hinted(self._rows)[:-1] @ (index.siblings + index.names).T, 1),
+            * np.minimum(
+                index.hinted(self._rows)[:-1] @ (index.siblings + index.names + index.neighbours).T, 2
+            ),
             np.minimum(named @ index.neighbours.T, 1) * (siblings == 0),
             index.several & (kind == 0) & (siblings == 0),
         )
@@ -273,19 +284,19 @@ class Reading:
 
     def _attributes(self, shape: tuple[int, ...]) -> Floats:
         """Per asking and node: is the attribute settled, by it alone, or not; shape (3, askings, nodes)."""
-        found = np.zeros((3, *shape))
+        floats = np.zeros((3, *shape))
         for row, attribute in enumerate(self.attributes):
             if attribute is None:
                 continue
             settles = self.index.settles(attribute)
-            found[0, row] = settles
-            found[1, row] = settles * (settles.sum() == 1)
+            floats[0, row] = settles
+            floats[1, row] = settles * (settles.sum() == 1)
             if attribute != HOW:
-                found[2, row] = 1 - settles
-        return found
+                floats[2, row] = 1 - settles
+        return floats
 
     def _asks_own_skill(self) -> Floats:
-        """Where it is asked how to do what the seeker can do; shape (askings, 1)."""
+        """Return where it is asked how to do what the seeker can do; shape (askings, 1)."""
         return np.array(
             [
                 [float(attribute == HOW and any(skill and skill <= said for skill in self.index.skills))]
@@ -310,13 +321,13 @@ class Reading:
 
 
 def _given_last(situation: Situation) -> str:
-    """The text given last, the opening at first."""
+    """Return the text given last, the opening at first."""
     tree, given = situation.task.tree, situation.frontier.given
     return tree.by_index[given[-1]].text if given else tree.opening
 
 
 def past_turns(situation: Situation) -> tuple[Past, ...]:
-    """The last `MEMORY` provider turns after the opening, read off the dialogue and the nodes given.
+    """Return the last `MEMORY` provider turns after the opening, read off the dialogue and the nodes given.
 
     Nodes are looked for in the order in which they were given, so a line that quotes an earlier node
     again does not count as giving it.
@@ -364,6 +375,6 @@ def _topics_of(texts: Sequence[str], language: Language) -> frozenset[str]:
 
 
 def _share(values: Floats) -> Floats:
-    """Each value over the largest of its row; 0 in a row of zeros."""
+    """Return each value over the largest of its row; 0 in a row of zeros."""
     largest = values.max(axis=1, keepdims=True)
     return np.asarray(values / np.where(largest > 0, largest, 1.0))

@@ -75,13 +75,13 @@ def foci(sentence: str, language: Language) -> tuple[Focus, ...]:
 
 @lru_cache(maxsize=4096)
 def asked_kinds(sentence: str, language: Language) -> frozenset[str]:
-    """The kinds of thing that ``which`` and ``what`` ask for, as topics."""
+    """Return the kinds of thing that ``which`` and ``what`` ask for, as topics."""
     found = _english_kinds(sentence) if language == "en" else _chinese_kinds(sentence)
     return frozenset(found)
 
 
 def focus_of_text(text: str, language: Language) -> dict[str, float]:
-    """All foci of an explanation together, each topic with its largest weight."""
+    """Return all foci of an explanation together, each topic with its largest weight."""
     merged: dict[str, float] = {}
     for sentence in sentences(text, language):
         for focus in foci(sentence, language):
@@ -96,25 +96,25 @@ def several_of(text: str, language: Language) -> frozenset[str]:
 
 
 def _english_foci(sentence: str) -> tuple[Focus, ...]:
-    found: list[Focus] = []
+    focuses: list[Focus] = []
     count = 0
     for word in english_words(sentence):
         if _QUESTION_WORD_EN.fullmatch(word):
-            found.append(Focus(word == "how", {}))
+            focuses.append(Focus(word == "how", {}))
             count = 0
-        elif found and not is_stop_word(word):
-            weights = found[-1].weights
+        elif focuses and not is_stop_word(word):
+            weights = focuses[-1].weights
             topic = topic_of(stem(word))
             weights[topic] = max(weights.get(topic, 0.0), NEXT_WORD**count)
             count += 1
-    return tuple(focus for focus in found if focus.weights)
+    return tuple(focus for focus in focuses if focus.weights)
 
 
 def _chinese_foci(sentence: str) -> tuple[Focus, ...]:
     words = list(_QUESTION_WORD_ZH.finditer(text := unite_synonyms(sentence)))
     placed = chinese_places(text) if words else []
-    found = [Focus(bool(_HOW.fullmatch(word.group())), _weights_around(word, placed)) for word in words]
-    return tuple(focus for focus in found if focus.weights)
+    focuses = [Focus(bool(_HOW.fullmatch(word.group())), _weights_around(word, placed)) for word in words]
+    return tuple(focus for focus in focuses if focus.weights)
 
 
 def _weights_around(word: re.Match[str], placed: list[Placed]) -> dict[str, float]:

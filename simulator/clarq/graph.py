@@ -25,14 +25,17 @@ from typing import Annotated, Any, Final, Literal, TypedDict, get_args
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command
+from pydantic import Field, PositiveInt
 
 from logs.rows import Turn
 from personas.templates import render
 from simulator.clarq import provider as rules
 from simulator.clarq.experts import Experts, Situation
-from simulator.clarq.prompts import persona
+from simulator.clarq.prompts import Personas, persona
 from simulator.clarq.provider import Decision, ProviderTurn
 from simulator.errors import SeatError
+from simulator.field_options import SPARSE
+from simulator.fields import EpisodeOptions
 from simulator.runner.turns import make_turn, state_after
 from simulator.seats import Kind, Line, Reply, Seat, View
 from simulator.seeds import derive_seed
@@ -42,6 +45,19 @@ SEEKER: Final = "seeker"
 PROVIDER: Final = "provider"
 FAREWELLS: Final = ("goodbye", "再见")
 TURN_LIMIT: Final = 14  # seeker turns (paper VI-A)
+
+
+class Rules(EpisodeOptions):
+    """The rules of a dialogue."""
+
+    turn_limit: PositiveInt = Field(default=TURN_LIMIT, description="seeker turns per dialogue")
+    mode: Literal["completion", "chat"] = Field(
+        default="completion", description="a model seeker's mode: completion or chat"
+    )
+    personas: Annotated[Personas, SPARSE] = Field(
+        default="default", description="greeting and seeker's prompts: our own, or those of the paper"
+    )
+    multi: bool = Field(default=False, description="the multi-info provider")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +86,7 @@ class ProviderAgent:
         self.name = experts.name
 
     async def reply(self, view: View) -> Reply:
-        """The three steps one after the other, for use outside the graph."""
+        """Return the three steps one after the other, for use outside the graph."""
         knows: ProviderKnows = view.task
         situation = Situation(
             task=knows.task,
@@ -138,7 +154,7 @@ Place = Literal["seek", "provide", "listen", "__end__"]
 
 
 def rebuild(turns: Iterable[Turn]) -> State:
-    """The state after `turns`, which must be an episode's, in order."""
+    """Return the state after `turns`, which must be an episode's, in order."""
     lines: list[list[str]] = []
     given: list[str] = []
     opened = False
@@ -151,23 +167,23 @@ def rebuild(turns: Iterable[Turn]) -> State:
 
 
 def frontier(task: Task, state: State) -> Frontier:
-    """Where the dialogue stands in the task's tree."""
+    """Return where the dialogue stands in the task's tree."""
     return Frontier(task.tree, state["opened"], tuple(state["given"]))
 
 
 def farewell(text: str) -> bool:
-    """Whether a seeker's line says goodbye, in either language (spec section 4)."""
+    """Return True if a seeker's line says goodbye, in either language (spec section 4)."""
     lowered = text.lower()
     return any(word in lowered for word in FAREWELLS)
 
 
 def seeker_turns(state: State) -> int:
-    """How often the seeker has spoken."""
+    """Return how often the seeker has spoken."""
     return sum(seat == SEEKER for seat, _ in state["lines"])
 
 
 def ending(state: State, turn_limit: int) -> Literal["completed", "truncated"] | None:
-    """How the dialogue has ended: by a goodbye, at the turn limit, or (None) not yet."""
+    """Return how the dialogue has ended: by a goodbye, at the turn limit, or (None) not yet."""
     lines = state["lines"]
     if not lines:
         return None
@@ -178,7 +194,7 @@ def ending(state: State, turn_limit: int) -> Literal["completed", "truncated"] |
 
 
 def due(state: State, turn_limit: int) -> str | None:
-    """The seat that is to move; None when the dialogue has ended. Jax greets first."""
+    """Return the seat that is to move; None when the dialogue has ended. Jax greets first."""
     if ending(state, turn_limit):
         return None
     lines = state["lines"]
@@ -186,7 +202,7 @@ def due(state: State, turn_limit: int) -> str | None:
 
 
 def view_for(table: Table, state: State, seat: str) -> View:
-    """All that `seat` may see now: a seeker never sees the tree."""
+    """Return all that `seat` may see now: a seeker never sees the tree."""
     knows = (
         SeekerKnows(table.task.background, table.prompt, table.task.language)
         if seat == SEEKER
@@ -208,7 +224,7 @@ def view_for(table: Table, state: State, seat: str) -> View:
 
 
 def seeker_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]:
-    """A seeker's reply as a turn for the log and an update of the state.
+    """Return a seeker's reply as a turn for the log and an update of the state.
 
     Raises:
         SeatError: if the reply is empty.
@@ -220,7 +236,7 @@ def seeker_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]
 
 
 def provider_move(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]:
-    """A provider's own move (a person's, a script's) as a turn and an update.
+    """Return a provider's own move (a person's, a script's) as a turn and an update.
 
     Raises:
         SeatError: if the move breaks the rules of `provider.take_move`.
@@ -239,7 +255,7 @@ def greeting(table: Table, state: State) -> tuple[Turn, Update]:
 
 
 def build_graph() -> StateGraph[State, Table, State, State]:
-    """The uncompiled graph; batch runs compile it without a checkpointer.
+    """Return the uncompiled graph; batch runs compile it without a checkpointer.
 
     A node says itself where it goes on (`Command`): a conditional edge reads the whole state once more
     and costs a third of a step.
@@ -320,7 +336,7 @@ def _lines(state: State) -> tuple[Line, ...]:
 
 
 def _moves(state: State, seat: str) -> int:
-    """How often `seat` has moved; Jax's greeting is no move of whoever provides."""
+    """Return how often `seat` has moved; Jax's greeting is no move of whoever provides."""
     spoken = sum(who == seat for who, _ in state["lines"])
     return max(spoken - 1, 0) if seat == PROVIDER else spoken
 

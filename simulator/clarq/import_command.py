@@ -11,16 +11,19 @@ from rich.console import Console
 from logs import LogReader, LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
+from simulator.clarq.benchmark import BENCHMARK
 from simulator.clarq.importing import import_file
-from simulator.clarq.reporting.report import report
-from simulator.clarq.reporting.terminal import print_report, tell_left_out
+from simulator.clarq.reporting.sections import tell_left_out
 from simulator.clarq.results import read_results
+from simulator.duplicates import DuplicatesOption
 from simulator.errors import InputError
+from simulator.reports import print_runs
 
 
 def import_clarq(
     files: Annotated[list[Path], typer.Argument(help="published results files of ClarQ-LLM")],
     run: Annotated[str | None, typer.Option(help="the run's name; default: after the file")] = None,
+    duplicates: DuplicatesOption = "refuse",
     log: LogOption = None,
 ) -> None:
     """Bring published results files into the log, and score them.
@@ -32,10 +35,10 @@ def import_clarq(
     path = log or default_path()
     console = Console()
     for file in files:
-        read = read_results(file)
+        read = read_results(file, duplicates)
         with LogWriter(path, durable=False) as writer:
             imported = import_file(read, file, writer, run)
         with LogReader(path) as reader:
             console.print(f"[dim]run[/dim] {imported.id} [dim]in[/dim] {path}")
-            print_report(console, report(reader, imported.id), [])
+            print_runs(console, reader, BENCHMARK, [imported.id])
         tell_left_out(file, read)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from logs import LogConflict, LogWriter
-from logs.rows import Ending, Episode, Event, Run, Turn
+from logs import LogWriter
+from logs.rows import Episode, Run, Turn
 from simulator.clarq.data import item_row
 from simulator.clarq.graph import PROVIDER, SEEKER, farewell
-from simulator.clarq.results import PublishedDialogue, ResultsFile, file_digest, provider_steps, read_results
+from simulator.clarq.results import PublishedDialogue, ResultsFile, provider_steps, read_results
 from simulator.clarq.score import score_dialogue, score_rows
-from simulator.errors import InputError
+from simulator.tables.importing import DIGEST, PUBLISHED, EpisodeRows, file_digest, write_run
 from trees import OPENING
 
 
@@ -34,7 +34,7 @@ def import_file(file: ResultsFile, path: Path, log: LogWriter, name: str | None 
     unreadable = sum(fault.severity == "error" for fault in file.faults)
     left_out = {"unplayed": file.unplayed, "unreadable": unreadable}
     run = Run(
-        id=name or f"{path.stem}-{digest[:8]}",
+        id=name or f"{path.stem}-{digest[:DIGEST]}",
         benchmark="clarq",
         setup="L2L",
         seed=0,
@@ -45,39 +45,29 @@ def import_file(file: ResultsFile, path: Path, log: LogWriter, name: str | None 
             **{kind: count for kind, count in left_out.items() if count},
         },
     )
-    try:
-        known = log.put(run).result().duplicate
-    except LogConflict as error:
-        raise InputError(
-            f"The log holds another run {run.id!r}; give this one another name with --run."
-        ) from error
-    for dialogue in file.dialogues:
-        _write(dialogue, run, log)
-    if not known:
-        log.put(Event(kind="import", run_id=run.id, details={"file": path.name, "sha256": digest}))
-    log.flush()
+    write_run(log, run, (_rows(dialogue, run) for dialogue in file.dialogues))
     return run
 
 
-def _write(dialogue: PublishedDialogue, run: Run, log: LogWriter) -> None:
+def _rows(dialogue: PublishedDialogue, run: Run) -> EpisodeRows:
     item = item_row(dialogue.task)
     episode = Episode(
         id=f"{run.id}/{item.name}.{item.language}/0",
         run_id=run.id,
         item_hash=item.hash,
         language=item.language,
-        seats={SEEKER: "published", PROVIDER: "published"},
+        seats={SEEKER: PUBLISHED, PROVIDER: PUBLISHED},
         seed=0,
     )
-    log.put(item)
-    log.put(episode)
-    for turn in _turns(dialogue, episode.id):
-        log.put(turn)
-    for score in score_rows(episode.id, score_dialogue(dialogue.task, dialogue.lines)):
-        log.put(score)
     last = [line.text for line in dialogue.lines if line.seat == SEEKER][-1:]
     said_goodbye = bool(last) and farewell(last[0])
-    log.put(Ending(episode_id=episode.id, status="completed" if said_goodbye else "truncated"))
+    return EpisodeRows(
+        episode,
+        item,
+        _turns(dialogue, episode.id),
+        score_rows(episode.id, score_dialogue(dialogue.task, dialogue.lines)),
+        "completed" if said_goodbye else "truncated",
+    )
 
 
 def _turns(dialogue: PublishedDialogue, episode_id: str) -> Sequence[Turn]:

@@ -9,8 +9,9 @@ counts.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel
 
@@ -41,6 +42,7 @@ async def judge_run(
     run_id: str,
     model: ChatModel,
     *,
+    how: Mapping[str, Any] | None = None,
     concurrency: int = CONCURRENCY,
     lost: Callable[[str, Malformed], None] | None = None,
 ) -> int:
@@ -55,6 +57,7 @@ async def judge_run(
         log: writes to it.
         run_id: the run.
         model: the judge.
+        how: decoding options that were chosen for it; with others, the same model is another judge.
         concurrency: dialogues at a time.
         lost: is told of each dialogue on which an answer had the wrong form; None: that is raised, too.
 
@@ -65,18 +68,19 @@ async def judge_run(
         ModelError: if the model failed on some dialogue, after all the others have been judged.
         LogError: if the log cannot be written.
     """
+    name = f"{model.name} {json.dumps(how, ensure_ascii=False, sort_keys=True)}" if how else model.name
     places = asyncio.Semaphore(concurrency)
 
     async def settle(case: _Case) -> None:
         async with places:
-            await _judge(case, log, model)
+            await _judge(case, log, model, name)
 
-    cases = list(_open_cases(reader, run_id, model.name))
+    cases = list(_open_cases(reader, run_id, name))
     outcomes = await asyncio.gather(*map(settle, cases), return_exceptions=True)
     failures = []
     for case, outcome in zip(cases, outcomes, strict=True):
         if isinstance(outcome, Malformed):
-            details = {"judge": model.name, "error": str(outcome)}
+            details = {"judge": name, "error": str(outcome)}
             await log.write(
                 Event(kind="judge.malformed", run_id=run_id, episode_id=case.episode_id, details=details)
             )
@@ -105,7 +109,7 @@ class _Case(NamedTuple):
 
 
 def _open_cases(reader: LogReader, run_id: str, judge: str) -> Iterator[_Case]:
-    """What the rule leaves open and `judge` has not decided."""
+    """Yield what the rule leaves open and `judge` has not decided."""
     asked: dict[str, list[Judgment]] = {}
     for row in reader.judgments(run_id=run_id, kind=JUDGE, annotator=judge):
         asked.setdefault(row.episode_id or "", []).append(row)
@@ -119,15 +123,15 @@ def _open_cases(reader: LogReader, run_id: str, judge: str) -> Iterator[_Case]:
             yield _Case(episode_id, task, unmatched_lines(task, lines), left)
 
 
-async def _judge(case: _Case, log: LogWriter, model: ChatModel) -> None:
+async def _judge(case: _Case, log: LogWriter, model: ChatModel, name: str) -> None:
     for index in case.left:
         node = case.task.tree.by_index[index]
         answer = await _ask(model, node, case.said, case.episode_id, case.task.language)
         await log.write(
             Judgment(
-                id=f"{case.episode_id}/{JUDGE}/{model.name}/{index}",
+                id=f"{case.episode_id}/{JUDGE}/{name}/{index}",
                 episode_id=case.episode_id,
-                annotator=model.name,
+                annotator=name,
                 kind=JUDGE,
                 value={"node": index, "obtained": answer.obtained, "reason": answer.reason},
             )

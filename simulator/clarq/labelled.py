@@ -50,16 +50,16 @@ def load_questions(path: Path | Traversable, language: Language) -> tuple[Labell
         InputError: if a task, a line or a node is not one.
     """
     tasks = {task.id: task for task in load_builtin(language)}
-    found: list[Labelled] = []
+    labelleds: list[Labelled] = []
     for name, lines in yaml.safe_load(path.read_text(encoding="utf-8")).items():
         if name not in tasks:
             raise InputError(f"{path}: {name} is not a built-in task.")
         for line in lines:
             try:
-                found.append(_labelled(tasks[name], str(line)))
+                labelleds.append(_labelled(tasks[name], str(line)))
             except ValueError as error:
                 raise InputError(f"{path}, {name}: {line}: {error}") from None
-    return tuple(found)
+    return tuple(labelleds)
 
 
 @cache

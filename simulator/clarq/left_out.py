@@ -8,13 +8,14 @@ and held against those of the fold.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from simulator.clarq.audit import Replayed, compare, replay, replay_rows, report_of
 from simulator.clarq.audited import from_labelled, from_published
 from simulator.clarq.labelled import Labelled
 from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.clarq.ranker import Ranker
-from simulator.clarq.reporting.audit_report import Compared, Section
+from simulator.clarq.reporting.audit_report import AuditReport, Compared, ReplayRow
 from simulator.clarq.results import PublishedDialogue, split_runs
 from simulator.clarq.training import FOLDS, learn, lessons_of
 from simulator.errors import InputError
@@ -23,9 +24,21 @@ LOGGED = ", types left out of training, against the published dialogues"
 LABELLED = ", types left out of training, against hand-labelled questions"
 
 
+class LeftOut(NamedTuple):
+    """One part of the audit: what it was held against, and what it found."""
+
+    name: str
+    source: str
+    report: AuditReport
+    replay: tuple[ReplayRow, ...]
+
+
 async def audit_left_out(
-    runs: Sequence[Sequence[PublishedDialogue]], questions: Sequence[Labelled], *, replays: bool = True
-) -> tuple[Section, ...]:
+    runs: Sequence[Sequence[PublishedDialogue]],
+    questions: Sequence[Labelled],
+    *,
+    replays: bool = True,
+) -> tuple[LeftOut, ...]:
     """Audit the dialogues of `runs` and `questions`, each by experts who have not seen its type.
 
     Raises:
@@ -54,10 +67,11 @@ async def audit_left_out(
             if replays and name in replayed:
                 replayed[name] += await replay(experts, group, multi=name == "several")
     return tuple(
-        Section(
-            title=LABELLED if name == "questions" else LOGGED,
-            report=report_of(found, OfflineExperts().name, name == "several"),
-            replay=replay_rows(replayed[name]) if replayed.get(name) else (),
+        LeftOut(
+            name,
+            LABELLED if name == "questions" else LOGGED,
+            report_of(found, OfflineExperts().name, name == "several"),
+            replay_rows(replayed[name]) if replayed.get(name) else (),
         )
         for name, found in turns.items()
         if found

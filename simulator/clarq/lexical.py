@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -24,6 +24,7 @@ _LISTS: dict[str, Any] = yaml.safe_load(
 )
 _STOP_EN = frozenset(_LISTS["en"]["stop_words"].split())
 _STOP_CHARACTERS = frozenset(_LISTS["zh"]["stop_characters"])
+_FUNCTION_CHARACTERS = _STOP_CHARACTERS.union(_LISTS["zh"]["measures"], _LISTS["zh"]["function_characters"])
 _STOP_ZH = re.compile(
     "|".join(sorted(map(re.escape, _LISTS["zh"]["stop_words"].split()), key=len, reverse=True))
 )
@@ -35,16 +36,31 @@ _SYNONYM_ZH = re.compile("|".join(sorted(map(re.escape, _SYNONYMS_ZH), key=len, 
 _MEASURE_ZH = re.compile(rf"(哪|这|那)[一几]?[{_LISTS['zh']['measures']}](?=[\u4e00-\u9fff])")
 
 _MISSPELLINGS = {
-    word: first for first, *others in map(str.split, _LISTS["en"]["misspelt"]) for word in others
+    word: first
+    for language in ("en", "zh")
+    for first, *others in map(str.split, _LISTS[language]["misspelt"])
+    for word in others
 }
-_MISSPELT_EN = re.compile(rf"\b(?:{'|'.join(_MISSPELLINGS)})\b", re.IGNORECASE)
+_MISSPELT = {
+    language: re.compile(
+        pattern.format("|".join(sorted(_MISSPELLINGS, key=len, reverse=True))), re.IGNORECASE
+    )
+    for language, pattern in {"en": r"\b(?:{})\b", "zh": "{}"}.items()
+}
 # "were do i camp" asks for a place, "were there any" does not.
 _WERE = re.compile(
     r"(?:^|(?<=[.?!,;] ))were(?= (?:do|does|did|is|are|can|could|should|shall|will)\b)", re.IGNORECASE
 )
 # 那 is typed for 哪; without any other mark of a question it is one.
-_THAT_ZH = re.compile(rf"那(?=[{_LISTS['zh']['measures']}里儿])")
+_THAT_ZH = re.compile(rf"那(?=[{_LISTS['zh']['measures']}里儿些几])|(?<=[在去到往从])那(?![天时年边头])")
 _ASKS_ZH = re.compile(r"[吗呢吧么谁几哪]|什么|怎|如何|多[少大久长]|是否|还是|[行对好可]不[行对好可]")
+
+# Characters that look alike, each with the others of its groups.
+LOOKALIKES = {
+    character: frozenset(other for group in groups if character in group for other in group)
+    for groups in [_LISTS["zh"]["lookalikes"].split()]
+    for character in "".join(groups)
+}
 
 _STEMMER = snowballstemmer.stemmer("english")
 _IRREGULAR = {word: first for first, *others in map(str.split, _LISTS["en"]["irregular"]) for word in others}
@@ -87,20 +103,20 @@ class Placed(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def terms(text: str, language: Language) -> tuple[str, ...]:
-    """The terms of `text` in order, repetitions included."""
+    """Return the terms of `text` in order, repetitions included."""
     return tuple(_english(text) if language == "en" else _chinese(text.lower()))
 
 
 @lru_cache(maxsize=4096)
 def topics(text: str, language: Language) -> frozenset[str]:
-    """The topics of `text`."""
+    """Return the topics of `text`."""
     if language == "en":
         return frozenset(map(topic_of, terms(text, language)))
     return frozenset(terms(unite_synonyms(text), language))
 
 
 def topic_of(term: str) -> str:
-    """The topic of an English term."""
+    """Return the topic of an English term."""
     return _SYNONYMS_EN.get(term, term)
 
 
@@ -114,36 +130,49 @@ def unite_synonyms(text: str) -> str:
 
 
 def is_stop_word(word: str) -> bool:
-    """Whether an English word, in lower case, says nothing about what a question is about."""
+    """Return True if an English word, in lower case, says nothing about what a question is about."""
     return word in _STOP_EN
 
 
+def is_function_character(character: str) -> bool:
+    """Return True if a Chinese character is a word of grammar, a measure word or a number."""
+    return character in _FUNCTION_CHARACTERS
+
+
+@cache
+def words_of(name: str, language: Language) -> frozenset[str]:
+    """Return all words of one of our own lists."""
+    entries = _LISTS[language][name]
+    groups = entries.split("\n") if isinstance(entries, str) else entries
+    return frozenset(word for group in groups for word in group.split())
+
+
 def english_words(text: str) -> list[str]:
-    """The words of English text in lower case, without what follows an apostrophe."""
+    """Return the words of English text in lower case, without what follows an apostrophe."""
     return [word.split("'")[0] for word in _WORD.findall(text.lower().replace("’", "'"))]
 
 
 def chinese_places(text: str) -> list[Placed]:
-    """The terms of Chinese text with their places; a character alone between stops is a term too."""
+    """Return the terms of Chinese text with their places; a character alone between stops is a term too."""
     blanked = _STOP_ZH.sub(lambda match: " " * len(match.group()), text.lower().replace("jax", "   "))
     content = [
         "\u4e00" <= character <= "\u9fff" and character not in _STOP_CHARACTERS for character in blanked
     ]
-    found = []
+    placeds = []
     for place, character in enumerate(blanked):
         if not content[place]:
             continue
         if place + 1 < len(blanked) and content[place + 1]:
-            found.append(Placed(blanked[place : place + 2], place))
+            placeds.append(Placed(blanked[place : place + 2], place))
         elif not (place and content[place - 1]):
-            found.append(Placed(character, place))
-    return found
+            placeds.append(Placed(character, place))
+    return placeds
 
 
 def corrected(text: str, language: Language) -> str:
     """Return what was meant where a question word is misspelt, as it often is in a hurry."""
+    text = _MISSPELT[language].sub(lambda match: _MISSPELLINGS[match.group().lower()], text)
     if language == "en":
-        text = _MISSPELT_EN.sub(lambda match: _MISSPELLINGS[match.group().lower()], text)
         return _WERE.sub("where", text)
     return text if _ASKS_ZH.search(text) else _THAT_ZH.sub("哪", text)
 
@@ -158,13 +187,13 @@ def sentences(text: str, language: Language) -> tuple[str, ...]:
 
 
 def clauses(sentence: str, language: Language) -> tuple[str, ...]:
-    """The parts of a sentence between which the subject may change."""
+    """Return the parts of a sentence between which the subject may change."""
     parts = (part.strip() for part in _CLAUSE_BREAK[language].split(sentence))
     return tuple(part for part in parts if part)
 
 
 def is_question(sentence: str, language: Language) -> bool:
-    """Whether a sentence asks or requests something, with or without a question mark."""
+    """Return True if a sentence asks or requests something, with or without a question mark."""
     return bool(_QUESTION[language].search(sentence))
 
 
@@ -226,7 +255,7 @@ def _chinese(text: str) -> list[str]:
 
 
 def _pieces(run: str) -> list[str]:
-    """A run of characters, cut at stop characters."""
+    """Return a run of characters, cut at stop characters."""
     return "".join(" " if character in _STOP_CHARACTERS else character for character in run).split()
 
 

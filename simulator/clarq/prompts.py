@@ -29,12 +29,12 @@ _quoted = lru_cache(maxsize=8192)(quoted)
 
 
 def persona(name: str, personas: str) -> str:
-    """The name of a template of ClarQ in a set of personas."""
+    """Return the name of a template of ClarQ in a set of personas."""
     return f"clarq/{name}" if personas == "default" else f"clarq/{personas}_{name}"
 
 
 def dialogue_text(lines: Iterable[Line], language: Language, reader: Reader) -> str:
-    """One paragraph per turn, the speaker in front.
+    """Return one paragraph per turn, the speaker in front.
 
     For a judge, what somebody said stands on one line, so that it cannot pass for another's turn.
     """

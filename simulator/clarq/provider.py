@@ -168,7 +168,7 @@ def respond_two(frontier: Frontier, text: str, language: Language) -> ProviderTu
 def take_move(
     frontier: Frontier, move: Mapping[str, Any] | None, text: str, language: Language, *, multi: bool
 ) -> ProviderTurn:
-    """The turn of a person or a script: nodes picked with words around them, or free words.
+    """Return the turn of a person or a script: nodes picked with words around them, or free words.
 
     `move` is ``{"give": [indices], "before": str, "after": str}``; with nothing to give, `text` is the
     Response II. Unlike an expert, a person is told what is wrong and may correct it.
@@ -217,7 +217,7 @@ def leaks(text: str, frontier: Frontier, language: Language) -> tuple[str, ...]:
 
 
 def trace(decision: Decision | None, before: Frontier, turn: ProviderTurn) -> dict[str, Any]:
-    """The payload that is logged with a provider's turn; `give` alone rebuilds the frontier."""
+    """Return the payload that is logged with a provider's turn; `give` alone rebuilds the frontier."""
     return {
         "give": list(turn.give),
         "type": int(decision.type) if decision and decision.type else None,
@@ -237,7 +237,7 @@ def _unless_leaking(text: str, frontier: Frontier, language: Language, guards: l
 
 
 def _nearly_leaks(text: str, frontier: Frontier, language: Language) -> str:
-    """The index of a node not given yet that `text` gives nearly away; empty if there is none."""
+    """Return the index of a node not given yet that `text` gives nearly away; empty if there is none."""
     tree = frontier.tree
     said = [tree.by_index[index].text for index in frontier.given]
     hidden = [(node.index, node.text) for node in frontier.withheld]
@@ -249,7 +249,7 @@ def _nearly_leaks(text: str, frontier: Frontier, language: Language) -> str:
 
 
 def _beyond(text: str, body: str, frontier: Frontier, language: Language) -> tuple[str, ...]:
-    """What `text` gives away beyond what the given nodes' own words, `body`, do anyway."""
+    """Return what `text` gives away beyond what the given nodes' own words, `body`, do anyway."""
     if text == body:
         return ()
     own = leaks(body, frontier, language)

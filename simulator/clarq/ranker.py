@@ -58,7 +58,7 @@ class Coefficients:
     leniency: float
 
     def asked_logits(self, features: Features) -> Floats:
-        """What each asking adds to a node's logit; shape (askings, nodes)."""
+        """Return what each asking adds to a node's logit; shape (askings, nodes)."""
         return np.asarray(features.asked @ self._asked)
 
     def logits(self, features: Features) -> Floats:
@@ -69,7 +69,7 @@ class Coefficients:
         return np.asarray(together + features.node @ self._node + self.strict)
 
     def chances(self, logits: Floats) -> Floats:
-        """The chance that each node is given, and last that none is; shape (nodes + 1,), sums to 1."""
+        """Return the chance that each node is given, and last that none is; shape (nodes + 1,), sums to 1."""
         refusals = np.logaddexp(0, np.concatenate([logits, logits + self.leniency]))
         before = np.exp(-np.concatenate([[0.0], np.cumsum(refusals)]))
         given = before[:-1] - before[1:]
@@ -172,5 +172,5 @@ def _styles(plain: dict[str, dict[str, Any]]) -> Styles:
 
 @cache
 def load_ranker() -> Ranker:
-    """The committed coefficients."""
+    """Return the committed coefficients."""
     return Ranker.loads(files("simulator.clarq").joinpath("ranker.json").read_text(encoding="utf-8"))

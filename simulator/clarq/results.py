@@ -10,7 +10,6 @@ What is odd in the published files, and how it is read: the tasks of types 27 to
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,8 +18,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from simulator.clarq.compose import contains, strip_speaker
+from simulator.duplicates import CODE, Duplicates
 from simulator.errors import InputError
 from simulator.seats import Line
+from simulator.tables.records import read_json
 from trees import OPENING, Background, Frontier, Node, Task, Tree
 from trees.faults import Fault, Severity
 from trees.types import task_type
@@ -96,8 +97,12 @@ def load_results(path: str | Path) -> tuple[PublishedDialogue, ...]:
     return read_results(path).dialogues
 
 
-def read_results(path: str | Path) -> ResultsFile:
+def read_results(path: str | Path, duplicates: Duplicates = "refuse") -> ResultsFile:
     """Read a published results file, row by row: one odd row does not cost the file.
+
+    Args:
+        path: the file.
+        duplicates: what becomes of rows that stand there twice, word for word (`simulator.duplicates`).
 
     Raises:
         InputError: if the file cannot be read or has rows and none can; names file, type, task and field.
@@ -106,6 +111,7 @@ def read_results(path: str | Path) -> ResultsFile:
     dialogues: list[PublishedDialogue] = []
     faults: list[Fault] = []
     unplayed = 0
+    first: dict[tuple[int, str], str] = {}
     for number, tasks in enumerate(_types(path), start=1):
         if not isinstance(tasks, list):
             faults.append(_fault(path, f"{number}", "expected a list of tasks"))
@@ -119,7 +125,11 @@ def read_results(path: str | Path) -> ResultsFile:
                 continue
             if dialogue is None:
                 unplayed += 1
-            else:
+                continue
+            earlier = first.setdefault((number, json.dumps(record, sort_keys=True)), row)
+            if earlier != row:
+                faults.append(_repeat(path, row, earlier, duplicates))
+            if earlier == row or duplicates == "keep":
                 dialogues.append(dialogue)
     if not dialogues and (faults or unplayed):
         said = f"; {faults[0].message}" if faults else ""
@@ -127,28 +137,19 @@ def read_results(path: str | Path) -> ResultsFile:
     return ResultsFile(tuple(dialogues), unplayed, tuple(faults))
 
 
+def _repeat(path: Path, row: str, earlier: str, duplicates: Duplicates) -> Fault:
+    number, position = earlier.split(".")
+    message = f"told twice: type {number}, task {position}"
+    if duplicates == "keep":
+        return Fault(str(path), row, 0, CODE, f"{message}; counted again", "warning")
+    return Fault(str(path), row, 0, CODE, message)
+
+
 def _types(path: Path) -> list[Any]:
-    try:
-        types = json.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: is not JSON ({error}); expected a ClarQ-LLM results file") from error
+    types = read_json(path)
     if not isinstance(types, list) or not any(isinstance(tasks, list) for tasks in types):
         raise InputError(f"{path}: expected a list of task types, each a list of tasks")
     return types
-
-
-def file_digest(path: str | Path) -> str:
-    """SHA-256 of a file's bytes, in hex.
-
-    Raises:
-        InputError: if it cannot be read.
-    """
-    try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
 
 
 def split_runs(
@@ -166,7 +167,7 @@ def split_runs(
 
 
 def provider_steps(dialogue: PublishedDialogue) -> Iterator[ProviderStep]:
-    """The provider's lines after the greeting, what each gave read off by containment (spec section 7).
+    """Yield the provider's lines after the greeting, what each gave read off by containment (spec section 7).
 
     A node counts as given by the first line that contains its text while it is available; the
     opening likewise. A line may give several.
@@ -235,7 +236,7 @@ def _are_explanations(value: Any, count: int) -> bool:
 
 
 def _spoken(record: dict[str, Any]) -> list[str]:
-    """The lines of the dialogue, none if the task was not played."""
+    """Return the lines of the dialogue, none if the task was not played."""
     dialogues = _field(record, "l2l", list)
     lines = dialogues[0] if dialogues else []
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):

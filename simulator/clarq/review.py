@@ -28,6 +28,7 @@ from simulator.clarq.graph import PROVIDER
 from simulator.clarq.score import REVIEW_SUCCESS
 from simulator.clarq.views import Replay, ReplayStep
 from simulator.errors import InputError
+from simulator.judging import require_known
 from trees import OPENING
 
 PROVIDER_ERROR: Final = "review.provider_error"
@@ -101,6 +102,8 @@ def _review(annotator: str, judgments: Sequence[Judgment]) -> Review:
     success, done = None, False
     for row in judgments:
         value = row.value
+        if value.get("erased"):
+            continue
         if row.kind == PROVIDER_ERROR and row.turn_number is not None:
             provider[row.turn_number] = ProviderMark(
                 value["type"], value.get("node"), bool(value.get("hallucination"))
@@ -136,7 +139,7 @@ class Pen:
     key: str
 
     def mark(self, episode_id: str, kind: str, value: dict[str, Any], turn: int | None = None) -> Judgment:
-        """The row of a mark."""
+        """Return the row of a mark."""
         return Judgment(
             id=f"{episode_id}/review/{self.annotator}/{self.key}",
             episode_id=episode_id,
@@ -149,7 +152,7 @@ class Pen:
 
 
 def mark_provider(pen: Pen, episode_id: str, replay: Replay, number: int, mark: ProviderMark) -> Judgment:
-    """A mark on a provider turn.
+    """Return a mark on a provider turn.
 
     Raises:
         InputError: if there is no such turn, or the error cannot have happened there.
@@ -174,27 +177,24 @@ def mark_provider(pen: Pen, episode_id: str, replay: Replay, number: int, mark: 
 
 
 def mark_failure(pen: Pen, episode_id: str, replay: Replay, node: str, failure: Failure | None) -> Judgment:
-    """Why a node is missing; None takes the mark back.
+    """Return why a node is missing; None takes the mark back.
 
     Raises:
         InputError: if the node is not missing, or the reason is unknown.
     """
     if node not in replay.scores.missing:
         raise InputError(f"node {node} is not missing in this dialogue", code="node_not_missing", node=node)
-    if failure is not None and failure not in FAILURES:
-        raise InputError(
-            f"failure {failure!r}: must be one of {', '.join(FAILURES)}", code="no_choice", value=failure
-        )
+    require_known([failure] if failure is not None else [], FAILURES, "reason for a missing node")
     return pen.mark(episode_id, SEEKER_FAILURE, {"node": node, "failure": failure})
 
 
 def mark_success(pen: Pen, episode_id: str, success: bool) -> Judgment:
-    """The reviewer's own verdict: did the seeker get what it needed?"""
+    """Return the reviewer's own verdict: did the seeker get what it needed?"""
     return pen.mark(episode_id, REVIEW_SUCCESS, {"success": success})
 
 
 def write_note(pen: Pen, episode_id: str, replay: Replay, text: str, number: int | None) -> Judgment:
-    """A note on a turn, or on the whole dialogue.
+    """Return a note on a turn, or on the whole dialogue.
 
     Raises:
         InputError: if there is no such turn, or the note is too long.
@@ -243,12 +243,12 @@ def unmarked_turns(replay: Replay, review: Review) -> tuple[int, ...]:
 
 
 def provider_steps(replay: Replay) -> tuple[ReplayStep, ...]:
-    """The provider's turns that can be right or wrong: all but the fixed greeting."""
+    """Return the provider's turns that can be right or wrong: all but the fixed greeting."""
     return tuple(step for step in replay.steps if step.seat == PROVIDER and step.number > 0)
 
 
 def reviewable_step(replay: Replay, number: int) -> ReplayStep:
-    """The provider's turn of that number.
+    """Return the provider's turn of that number.
 
     Raises:
         InputError: if there is none, or it is the greeting.
@@ -262,20 +262,20 @@ def reviewable_step(replay: Replay, number: int) -> ReplayStep:
 
 
 def expectable_nodes(step: ReplayStep, *, opened: bool) -> tuple[str, ...]:
-    """The nodes that should perhaps have been given in a turn instead of what was given."""
+    """Return the nodes that should perhaps have been given in a turn instead of what was given."""
     available = step.available_before if opened else (OPENING,)
     return tuple(node for node in available if node not in step.gave)
 
 
 def possible_errors(step: ReplayStep, *, opened: bool) -> tuple[ErrorType, ...]:
-    """The types of error that can have happened in a turn; 0 always."""
+    """Return the types of error that can have happened in a turn; 0 always."""
     first: tuple[ErrorType, ...] = (1,) if expectable_nodes(step, opened=opened) else ()
     second: tuple[ErrorType, ...] = (2,) if step.gave else ()
     return (0, *first, *second)
 
 
 def opened_before(replay: Replay, number: int) -> bool:
-    """Whether the opening response had been given before turn `number`."""
+    """Return True if the opening response had been given before turn `number`."""
     return any(OPENING in step.gave for step in replay.steps[:number])
 
 
@@ -285,7 +285,7 @@ def opened_before(replay: Replay, number: int) -> bool:
 def next_unreviewed(
     episode_ids: Sequence[str], reviews: Mapping[tuple[str, str], Review], annotator: str
 ) -> str | None:
-    """The dialogue to review next: one that `annotator` has begun, else the first new one, else None.
+    """Return the dialogue to review next: one that `annotator` has begun, else the first new one, else None.
 
     Every reviewer goes through a run in its order, so that the second meets what the first has reviewed.
     """

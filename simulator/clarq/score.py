@@ -189,14 +189,14 @@ def judge_decides(said: Mapping[str, bool], absent: Sequence[str]) -> bool | Non
 
 
 def majority(votes: Iterable[bool | None]) -> bool | None:
-    """What most votes say; None for a tie, or without any."""
+    """Return what most votes say; None for a tie, or without any."""
     given = [vote for vote in votes if vote is not None]
     surplus = 2 * sum(given) - len(given)
     return None if surplus == 0 else surplus > 0
 
 
 def _merged(judges: Mapping[str, Mapping[str, bool]], absent: Sequence[str]) -> dict[str, bool]:
-    """The verdicts on nodes that stand for the majority of judges; of a tie none."""
+    """Return the verdicts on nodes that stand for the majority of judges; of a tie none."""
     if len(judges) < 2:
         return {node: obtained for said in judges.values() for node, obtained in said.items()}
     decided = {name: judge_decides(said, absent) for name, said in judges.items()}
@@ -222,7 +222,7 @@ def verdicts(judgments: Iterable[Judgment]) -> dict[str, bool]:
 
 
 def score_rows(episode_id: str, scores: DialogueScores) -> tuple[Score, ...]:
-    """The scores as rows of the log: ``success``, ``aqd`` and ``aql``."""
+    """Return the scores as rows of the log: ``success``, ``aqd`` and ``aql``."""
     details: dict[str, Any] = {
         key: value for key, value in asdict(scores).items() if key not in {"success", "aqd", "aql"}
     }

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
-from simulator.clarq.experts import Experts
+from simulator.clarq.experts import EXPERTS, Experts, MixedExperts, Part, read_experts
 from simulator.clarq.graph import PROVIDER, SEEKER, ProviderAgent
-from simulator.clarq.players.experts_mixed import EXPERTS, MixedExperts, Part, read_experts
 from simulator.clarq.players.experts_model import ModelExperts
 from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.clarq.players.seeker_model import ModelSeeker
@@ -17,14 +16,17 @@ from simulator.errors import InputError
 from simulator.models import ChatModel
 from simulator.seats import Seat
 
+SEEKERS: Final = "offline/seeker[:careful|hasty|verbose], provider/model or script:FILE"
+PROVIDERS: Final = "offline/experts, provider/model, experts:type=A,walk=B,respond=C or script:FILE"
+
 
 def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]) -> Seat:
-    """The seat called `name`.
+    """Return the seat called `name`.
 
     ``offline/experts`` provides; ``offline/seeker``, ``offline/seeker:hasty`` and so on seek; every other
     ``provider/model`` is a language model, which seeks in the mode ``options["mode"]`` (``completion`` or
     ``chat``, spec section 4) in the prompts of ``options["personas"]`` and provides through prompted experts.
-    ``experts:type=A,walk=B,respond=C`` gives each expert a model of its own (`players.experts_mixed`).
+    ``experts:type=A,walk=B,respond=C`` gives each expert a model of its own (`experts.MixedExperts`).
 
     Raises:
         InputError: if an offline name means nothing in that seat, or the mode is unknown.
@@ -44,7 +46,7 @@ def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: 
 
 
 def models_of(name: str) -> tuple[str, ...]:
-    """The names of the models that a provider called `name` asks.
+    """Return the names of the models that a provider called `name` asks.
 
     Raises:
         InputError: if it names experts that there are not.

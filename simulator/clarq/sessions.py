@@ -51,7 +51,7 @@ class ClarqSessions(Sessions):
         self._models = opponents
 
     def catalog(self, language: Language) -> tuple[CatalogEntry, ...]:
-        """Every task in `language`, by type."""
+        """Return every task in `language`, by type."""
         return tuple(
             CatalogEntry(
                 task_id=task.id,
@@ -88,7 +88,7 @@ class ClarqSessions(Sessions):
         return await self.start_item(self._task(task_id, language), seats, options)
 
     def _offered(self, seat: str) -> tuple[Opponent, ...]:
-        """Who may sit in `seat`; the built-in seeker has manners that the menu does not list."""
+        """Return who may sit in `seat`; the built-in seeker has manners that the menu does not list."""
         if seat == PROVIDER:
             return self.opponents(SEEKER)
         return (*self.opponents(PROVIDER), *(Opponent(f"offline/seeker:{one}", True) for one in MANNERS))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from simulator.clarq.attributes import settled_attributes
 from simulator.clarq.focus import asked_kinds, focus_of_text, several_of
 from simulator.clarq.lexical import similar_topics, topics
+from simulator.clarq.spelling import Speller
 from trees import Task
 
 Floats = NDArray[np.float64]
@@ -65,6 +66,7 @@ class TaskIndex:
 
     Attributes:
         column: of each node, by index.
+        speller: what is meant by a word with a slip in it.
         about: every topic of the task: nodes, opening, what the seeker is told.
         explained: whether the nodes have explanations.
         asked_kinds: the kinds a node settles: what its options share with their siblings, what its
@@ -96,6 +98,10 @@ class TaskIndex:
             for text, named in zip(explanations, names, strict=True)
         ]
         asked = [kind | asked_kinds(text, language) for kind, text in zip(kinds, explanations, strict=True)]
+        background = task.background
+        entries_told = (*background.items, *background.skills, *background.scenes)
+        said = (task.tree.opening, background.role, background.task, *entries_told)
+        self.speller = Speller((*said, *explanations, *(node.text for node in nodes)), language)
         self.column = {node.index: position for position, node in enumerate(nodes)}
         self.explained = any(explanations)
         self.about = frozenset[str]().union(
@@ -130,7 +136,7 @@ class TaskIndex:
         siblings = [_siblings(options, named) for named in names]
         self.siblings = _flags(siblings, len(options))
         self.neighbours = _flags(_neighbours(options, names, siblings), len(options))
-        self.has_siblings = np.array([bool(found) for found in siblings])
+        self.has_siblings = np.array([bool(sibling) for sibling in siblings])
         self._settled = settled
         self.places = np.array(
             [any(options[i].kind == "scenes" for i in named) for named in names], dtype=float
@@ -145,6 +151,9 @@ class TaskIndex:
                 column = self._row.get(topic)
                 if column is not None:
                     known[row, column] = max(weight, known[row, column])
+                    if len(topic) == 1:
+                        columns = [self._row[other] for other in self._holding(topic)]
+                        known[row, columns] = np.maximum(known[row, columns], NEAR * weight)
                 elif near := self._near(topic):
                     columns = [self._row[other] for other in near]
                     known[row, columns] = np.maximum(known[row, columns], NEAR * weight)
@@ -173,6 +182,12 @@ class TaskIndex:
             self._nearest[topic] = near
         return self._nearest[topic]
 
+    def _holding(self, character: str) -> tuple[str, ...]:
+        """Return the task's pairs that hold a Chinese character: it stands alone where they stand."""
+        if character not in self._nearest:
+            self._nearest[character] = similar_topics(character, self._row) if character > "\u4e00" else ()
+        return self._nearest[character]
+
     def likeness(self, rows: Rows) -> tuple[Floats, Floats]:
         """Weighted cosine of each row with each node, as a whole and its explanation; (rows, nodes) each."""
         shared = (rows.known * self._squares) @ self._nodes_and_explanations
@@ -181,7 +196,7 @@ class TaskIndex:
         return np.asarray(cosines[:, : self._width]), np.asarray(cosines[:, self._width :])
 
     def focus_likeness(self, rows: Rows) -> tuple[Floats, Floats, Floats]:
-        """How each row, a focus, compares with each node; shape (rows, nodes) each.
+        """Return how each row, a focus, compares with each node; shape (rows, nodes) each.
 
         Returns:
             the weighted share of the focus that the node has; the share that its kinds have; the
@@ -200,7 +215,7 @@ class TaskIndex:
         return np.asarray((present >= self._own_sizes) & (self._own_sizes > 0), dtype=float)
 
     def hinted(self, rows: Rows) -> Floats:
-        """The share of an option's own topics that a row has; shape (rows, options)."""
+        """Return the share of an option's own topics that a row has; shape (rows, options)."""
         present = (rows.known >= NEAR).astype(float) @ self._own
         return np.asarray(present / np.maximum(self._own_sizes, 1.0))
 
@@ -226,7 +241,7 @@ _BY_IDENTITY: dict[int, tuple[Task, TaskIndex]] = {}
 
 
 def indexed(task: Task) -> TaskIndex:
-    """The task's index, made once for the tasks in play."""
+    """Return the task's index, made once for the tasks in play."""
     known = _BY_IDENTITY.get(id(task))
     if known is None or known[0] is not task:
         if len(_BY_IDENTITY) >= KEPT:

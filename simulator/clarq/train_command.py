@@ -12,9 +12,10 @@ from rich.console import Console
 
 from simulator.clarq.labelled import training_questions
 from simulator.clarq.ranker import Ranker
-from simulator.clarq.results import PublishedDialogue, file_digest, load_results, split_runs
+from simulator.clarq.results import PublishedDialogue, load_results, split_runs
 from simulator.clarq.training import PENALTY, learn, lessons_of
 from simulator.errors import InputError
+from simulator.tables.importing import file_digest
 
 COEFFICIENTS = Path(__file__).with_name("ranker.json")
 

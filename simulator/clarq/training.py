@@ -2,7 +2,7 @@
 
 A ranking is made for the best, so on what it was trained on its best node looks better than elsewhere. The
 regressions on top of it (`decision.py`) are therefore trained on rankings of folds that left the examples'
-task types out.
+task types out. All are fitted by maximum likelihood.
 """
 
 from __future__ import annotations
@@ -14,15 +14,165 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import scipy
+from numpy.typing import NDArray
 
 from simulator.clarq.decision import REASONS, SHARES, Judged
 from simulator.clarq.experts import Situation
-from simulator.clarq.features import Reading
-from simulator.clarq.fitting import DIGITS, fit, fit_logistic
+from simulator.clarq.features import ASKED, NODE, Reading
 from simulator.clarq.labelled import Labelled
 from simulator.clarq.ranker import Coefficients, Example, Logistic, Style, Styles
 from simulator.clarq.results import PublishedDialogue, provider_steps
+from simulator.clarq.task_index import Floats
 from trees import Frontier, Tree
+
+DIGITS = 4  # so that the file is the same on machines whose last bits differ
+
+
+def fit(examples: Sequence[Example], penalty: float) -> Coefficients:
+    """Return the most likely coefficients given `examples`, with a ridge penalty on standardised weights.
+
+    Args:
+        examples: decisions of a single-info provider.
+        penalty: of half the squared weights, in units of log-likelihood.
+    """
+    stack = _Stack(examples)
+    width = len(ASKED) + len(NODE)
+
+    def loss(point: Floats) -> tuple[float, Floats]:
+        weights = point[:width]
+        value, slope = stack.surprise(point)
+        # A weak pull of log leniency towards 0.5 keeps it identified if no second pass is needed.
+        value += 0.5 * penalty * float(weights @ weights) + 0.05 * (point[-1] - 0.5) ** 2
+        slope[:width] += penalty * weights
+        slope[-1] += 0.1 * (point[-1] - 0.5)
+        return value, slope
+
+    point = scipy.optimize.minimize(
+        loss, np.zeros(width + 2), jac=True, method="L-BFGS-B", options={"maxiter": 500}
+    ).x
+    weights = point[:width] / np.concatenate([stack.asked_scale, stack.node_scale])
+    asked, node = weights[: len(ASKED)], weights[len(ASKED) :]
+    strict = point[width] - asked @ stack.asked_mean - node @ stack.node_mean
+    return Coefficients(
+        asked=_named(ASKED, asked),
+        node=_named(NODE, node),
+        strict=round(float(strict), DIGITS),
+        leniency=round(float(np.exp(point[-1])), DIGITS),
+    )
+
+
+def fit_logistic(names: Sequence[str], features: Floats, outcomes: Floats, penalty: float) -> Logistic:
+    """Return the most likely logistic regression, with a ridge penalty on standardised weights.
+
+    Args:
+        names: of the features.
+        features: shape (examples, len(names)).
+        outcomes: 1 or 0 per example.
+        penalty: of half the squared weights, in units of log-likelihood.
+    """
+    table, mean, scale = _standardised(features)
+
+    def loss(point: Floats) -> tuple[float, Floats]:
+        odds = table @ point[:-1] + point[-1]
+        error = scipy.special.expit(odds) - outcomes
+        value = float(
+            (np.logaddexp(0, odds) - outcomes * odds).sum() + 0.5 * penalty * point[:-1] @ point[:-1]
+        )
+        # Keeps the bias finite where all outcomes are the same.
+        value += 0.05 * float(point[-1] ** 2)
+        return value, np.append(table.T @ error + penalty * point[:-1], error.sum() + 0.1 * point[-1])
+
+    point = scipy.optimize.minimize(loss, np.zeros(len(names) + 1), jac=True, method="L-BFGS-B").x
+    weights = point[:-1] / scale
+    return Logistic(_named(names, weights), round(float(point[-1] - weights @ mean), DIGITS))
+
+
+def _named(names: Sequence[str], weights: Floats) -> dict[str, float]:
+    return {name: round(float(weight), DIGITS) for name, weight in zip(names, weights, strict=True)}
+
+
+class _Stack:
+    """All examples' features in one table, standardised."""
+
+    def __init__(self, examples: Sequence[Example]) -> None:
+        asked = [example.features.asked.transpose(1, 0, 2).reshape(-1, len(ASKED)) for example in examples]
+        self.asked, self.asked_mean, self.asked_scale = _standardised(np.concatenate(asked))
+        self.node, self.node_mean, self.node_scale = _standardised(
+            np.concatenate([example.features.node for example in examples])
+        )
+        askings = np.concatenate(
+            [np.full(len(example.features.node), len(example.features.asked)) for example in examples]
+        )
+        self.node_of = np.repeat(np.arange(len(askings)), askings)
+        self.first_asking = np.concatenate([[0], np.cumsum(askings)[:-1]])
+        sizes = np.array([len(example.features.node) for example in examples])
+        chosen = np.array([example.chosen for example in examples])
+        self.ends = np.cumsum(sizes)
+        self.starts = self.ends - sizes
+        self.none = chosen < 0
+        self.chosen = self.starts + np.maximum(chosen, 0)
+        self.example_of = np.repeat(np.arange(len(examples)), sizes)
+        position = np.arange(len(askings)) - self.starts[self.example_of]
+        self.before = position < chosen[self.example_of]
+        self.at = position == chosen[self.example_of]
+
+    def surprise(self, point: Floats) -> tuple[float, Floats]:
+        """Minus log-likelihood and its gradient by weights, strictness and log leniency."""
+        split, width = len(ASKED), len(ASKED) + len(NODE)
+        leniency = np.exp(point[-1])
+        asked = self.asked @ point[:split]
+        top = np.maximum.reduceat(asked, self.first_asking)
+        parts = np.exp(asked - top[self.node_of])
+        sums = np.add.reduceat(parts, self.first_asking)
+        first = top + np.log(sums) + self.node @ point[split:width] + point[width]
+        value, slope_first, slope_second = self._passes(first, first + leniency)
+        slope = slope_first + slope_second
+        gradient = np.concatenate(
+            [
+                self.asked.T @ (parts / sums[self.node_of] * slope[self.node_of]),
+                self.node.T @ slope,
+                [slope.sum(), slope_second.sum() * leniency],
+            ]
+        )
+        return value, gradient
+
+    def _passes(self, first: Floats, second: Floats) -> tuple[float, Floats, Floats]:
+        """Minus log-likelihood of two passes and its derivatives by their logits."""
+        refused_first, refused_second = _running(-np.logaddexp(0, first)), _running(-np.logaddexp(0, second))
+        all_first = refused_first[self.ends] - refused_first[self.starts]
+        all_second = refused_second[self.ends] - refused_second[self.starts]
+        in_first = (
+            refused_first[self.chosen] - refused_first[self.starts] - np.logaddexp(0, -first[self.chosen])
+        )
+        in_second = (
+            all_first
+            + refused_second[self.chosen]
+            - refused_second[self.starts]
+            - np.logaddexp(0, -second[self.chosen])
+        )
+        either = np.logaddexp(in_first, in_second)
+        value = -float(np.where(self.none, all_first + all_second, either).sum())
+        # How likely it was the first pass that gave the node.
+        share = np.exp(in_first - either)[self.example_of]
+        none = self.none[self.example_of]
+        accept_first, accept_second = scipy.special.expit(first), scipy.special.expit(second)
+        slope_first = accept_first * np.where(none, 1.0, 1 - share + self.before * share)
+        slope_first -= np.where(none, 0.0, self.at * share * (1 - accept_first))
+        slope_second = accept_second * np.where(none, 1.0, self.before * (1 - share))
+        slope_second -= np.where(none, 0.0, self.at * (1 - share) * (1 - accept_second))
+        return value, slope_first, slope_second
+
+
+def _standardised(table: Floats) -> tuple[Floats, Floats, Floats]:
+    mean, scale = table.mean(axis=0), table.std(axis=0)
+    scale[scale == 0] = 1.0
+    return (table - mean) / scale, mean, scale
+
+
+def _running(values: Floats) -> NDArray[np.float64]:
+    return np.concatenate([[0.0], np.cumsum(values)])
+
 
 PENALTY = 10.0  # of the ranking
 SMALL_PENALTY = 3.0  # of the regressions on top
@@ -105,13 +255,13 @@ class Lessons:
         """Return the same in tasks whose nodes have no explanations."""
 
         def stripped(lessons: Sequence[Lesson]) -> tuple[Lesson, ...]:
-            return tuple(Lesson(without_explanations(one.situation), one.given) for one in lessons)
+            return tuple(Lesson(without_explanations(lesson.situation), lesson.given) for lesson in lessons)
 
         return Lessons(stripped(self.single), stripped(self.several), stripped(self.brief))
 
 
 def decisions_of(dialogues: Iterable[PublishedDialogue]) -> list[Decision]:
-    """All such turns of `dialogues`."""
+    """Return all such turns of `dialogues`."""
     return [
         Decision(
             Situation(task=dialogue.task, lines=dialogue.lines[: step.position], frontier=step.before),
@@ -143,7 +293,7 @@ def learn(lessons: Lessons, penalty: float = PENALTY) -> Styles:
 
 
 def without_explanations(situation: Situation) -> Situation:
-    """The same situation in a task whose nodes have no explanations, as in the development set."""
+    """Return the same situation in a task whose nodes have no explanations, as in the development set."""
     task = situation.task
     tree = Tree(task.tree.opening, tuple(replace(node, explanation=None) for node in task.tree.nodes))
     frontier = Frontier(tree, situation.frontier.opened, situation.frontier.given)
@@ -155,8 +305,8 @@ def _style(
 ) -> Style:
     style = Style(_ranking(lessons, penalty), _NONE, _FITS, dict(none))
     held = {fold: replace(style, ranking=one) for fold, one in _held_out(lessons, style, penalty).items()}
-    reasons = np.array([Judged(one.reading, held[one.fold]).reasons for one in lessons])
-    rejected = np.array([float(not one.given) for one in lessons])
+    reasons = np.array([Judged(lesson.reading, held[lesson.fold]).reasons for lesson in lessons])
+    rejected = np.array([float(not lesson.given) for lesson in lessons])
     style = replace(style, rejection=fit_logistic(REASONS, reasons, rejected, SMALL_PENALTY))
     if not several:
         return style
@@ -175,8 +325,8 @@ def _ranking(lessons: Iterable[Lesson], penalty: float) -> Coefficients:
 
 def _held_out(lessons: Sequence[Lesson], style: Style, penalty: float) -> dict[int, Coefficients]:
     """A ranking per fold that has not seen it; that of `style` where there is nothing else to learn from."""
-    found = {}
+    coefficients = {}
     for fold in {lesson.fold for lesson in lessons}:
         others = [lesson for lesson in lessons if lesson.fold != fold]
-        found[fold] = _ranking(others, penalty) if others else style.ranking
-    return found
+        coefficients[fold] = _ranking(others, penalty) if others else style.ranking
+    return coefficients

@@ -97,7 +97,7 @@ def seat_view(
     ending: Ending | None = None,
     warning: str | None = None,
 ) -> SeatView:
-    """What a person in `seat` may see after `state`; `ending` if the log holds one."""
+    """Return what a person in `seat` may see after `state`; `ending` if the log holds one."""
     task = table.task
     seat_due = None if ending else graph.due(state, table.turn_limit)
     frontier = graph.frontier(task, state)
@@ -120,12 +120,12 @@ def seat_view(
 
 
 def provider_tree(frontier: Frontier, *, multi: bool) -> ProviderTree:
-    """The tree with every node's state."""
+    """Return the tree with every node's state."""
     return ProviderTree(frontier.tree.opening, frontier.opened, provider_nodes(frontier), multi)
 
 
 def provider_nodes(frontier: Frontier) -> tuple[ProviderNode, ...]:
-    """Every node and whether it is given, available or locked."""
+    """Return every node and whether it is given, available or locked."""
     available = {node.index for node in frontier.available}
 
     def state(index: str) -> NodeState:
@@ -140,7 +140,7 @@ def provider_nodes(frontier: Frontier) -> tuple[ProviderNode, ...]:
 
 
 def replay(task: Task, turns: Sequence[Turn], judgments: Sequence[Judgment] = ()) -> Replay:
-    """An episode with everything that was hidden, out of its logged turns.
+    """Return an episode with everything that was hidden, out of its logged turns.
 
     The frontier of each turn is computed from the tree and the nodes given, so a dialogue that was
     imported and logged no frontier is shown as well.

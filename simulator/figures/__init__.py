@@ -12,7 +12,7 @@ from simulator.figures.files import COLUMN, PAGE, csv_text, from_json, rows, sav
 from simulator.figures.interactive import to_plotly
 from simulator.figures.spec import Bars, Figure, Level, Line, Mark, Panel, Stacked, Style
 from simulator.figures.tables import Cell, Column, Table
-from simulator.figures.venn import Venn, save_venn, venn_csv, venn_svg
+from simulator.figures.venn import Venn
 
 __all__ = [
     "COLUMN",
@@ -33,9 +33,6 @@ __all__ = [
     "from_json",
     "rows",
     "save",
-    "save_venn",
     "to_json",
     "to_plotly",
-    "venn_csv",
-    "venn_svg",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import asdict, fields
 from functools import cache
@@ -32,13 +33,13 @@ _MARKS: Final[dict[str, type[Mark]]] = {"line": Line, "bars": Bars, "stacked": S
 def save(figure: Figure, path: Path | str, *, width: float = PAGE) -> Path:
     """Write a figure in the format that the path's suffix names; a file is there whole or not at all.
 
-    ``.png`` (300 dpi) and ``.svg`` for print, ``.html`` interactive and complete in itself, ``.csv`` its
-    numbers, ``.json`` what `from_json` reads.
+    ``.png`` (300 dpi), ``.svg`` and ``.pdf`` for print, ``.html`` interactive and complete in itself,
+    ``.csv`` its numbers, ``.json`` what `from_json` reads.
 
     Args:
         figure: what to write.
         path: where; missing folders are made.
-        width: of ``.png`` and ``.svg``, in centimetres: `COLUMN` or `PAGE`, or what else is needed.
+        width: of what is printed, in centimetres: `COLUMN` or `PAGE`, or what else is needed.
 
     Raises:
         InputError: if the suffix is none of these, or the file cannot be written.
@@ -47,6 +48,7 @@ def save(figure: Figure, path: Path | str, *, width: float = PAGE) -> Path:
     writers: dict[str, Callable[[], bytes]] = {
         ".png": lambda: _printed(figure, "png", width),
         ".svg": lambda: _printed(figure, "svg", width),
+        ".pdf": lambda: _printed(figure, "pdf", width),
         ".html": lambda: html_text(figure).encode(),
         ".csv": lambda: csv_text(figure).encode(),
         ".json": lambda: to_json(figure).encode(),
@@ -58,7 +60,7 @@ def save(figure: Figure, path: Path | str, *, width: float = PAGE) -> Path:
 
 
 def rows(figure: Figure) -> list[dict[str, Any]]:
-    """Every number of a figure in long form, under `HEADINGS`; None where a column does not apply."""
+    """Return every number of a figure in long form, under `HEADINGS`; None where a column does not apply."""
     found = []
     for panel in figure.panels:
         for mark in panel.marks:
@@ -80,7 +82,7 @@ def csv_text(figure: Figure) -> str:
 
 
 def to_json(figure: Figure) -> str:
-    """A figure as JSON that `from_json` reads back to an equal one."""
+    """Return a figure as JSON that `from_json` reads back to an equal one."""
     panels = [
         {**asdict(panel), "marks": [{"mark": _kind(mark), **asdict(mark)} for mark in panel.marks]}
         for panel in figure.panels
@@ -117,7 +119,7 @@ def from_json(text: str) -> Figure:
 
 
 def html_text(figure: Figure) -> str:
-    """A page with the figure, its caption and its numbers that needs no other file and no network."""
+    """Return a page with the figure, its caption and its numbers that needs no other file and no network."""
     table = rows(figure)
     used = [heading for heading in HEADINGS if any(row[heading] is not None for row in table)]
     drawings = {"light": to_plotly(figure), "dark": to_plotly(figure, dark=True)}
@@ -135,6 +137,16 @@ def html_text(figure: Figure) -> str:
         font=FONT,
     )
     return page
+
+
+def svg_address(figure: Figure, width: float = PAGE) -> str:
+    """Return a figure as a ``data:`` address, to be shown in a page by itself."""
+    return svg_data(_printed(figure, "svg", width))
+
+
+def svg_data(svg: bytes) -> str:
+    """Return an SVG file as a ``data:`` address."""
+    return "data:image/svg+xml;base64," + b64encode(svg).decode()
 
 
 def _printed(figure: Figure, format: Any, width: float) -> bytes:

@@ -64,7 +64,7 @@ def grid(figure: Figure, most: int = 4) -> tuple[int, int]:
 
 
 def legend(figure: Figure) -> tuple[Entry, ...]:
-    """Every name once, in order of appearance, levels last."""
+    """Return every name once, in order of appearance, levels last."""
     marks: dict[str, Mark] = {}
     banded: dict[str, bool] = {}
     for mark in (mark for panel in figure.panels for mark in panel.marks):
@@ -81,13 +81,13 @@ def legend(figure: Figure) -> tuple[Entry, ...]:
 
 
 def categories(panel: Panel) -> tuple[str, ...]:
-    """What stands under the bars, in order of appearance; nothing under lines."""
+    """Return what stands under the bars, in order of appearance; nothing under lines."""
     named = (mark for mark in panel.marks if isinstance(mark, Bars | Stacked))
     return tuple(dict.fromkeys(category for mark in named for category in mark.categories))
 
 
 def boxes(panel: Panel) -> tuple[Boxes, ...]:
-    """The bars of a panel: groups beside each other, or parts upon each other."""
+    """Return the bars of a panel: groups beside each other, or parts upon each other."""
     place = {category: number for number, category in enumerate(categories(panel))}
     marks = [mark for mark in panel.marks if isinstance(mark, Bars | Stacked)]
     grouped = [mark for mark in marks if isinstance(mark, Bars)]
@@ -106,7 +106,7 @@ def boxes(panel: Panel) -> tuple[Boxes, ...]:
 
 
 def whiskers(mark: Line | Bars) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
-    """How far an interval reaches below and above each value; None if there is none."""
+    """Return how far an interval reaches below and above each value; None if there is none."""
     if mark.low is None or mark.high is None:
         return None
     below = tuple(max(y - low, 0) for y, low in zip(mark.y, mark.low, strict=True))
@@ -114,7 +114,7 @@ def whiskers(mark: Line | Bars) -> tuple[tuple[float, ...], tuple[float, ...]] |
 
 
 def y_range(panel: Panel) -> Range:
-    """The range asked for, or one that holds all values."""
+    """Return the range asked for, or one that holds all values."""
     if panel.y_range is not None:
         return panel.y_range
     values = [y for mark in panel.marks for y in extent(mark)]
@@ -125,7 +125,7 @@ def y_range(panel: Panel) -> Range:
 
 
 def y_window(panel: Panel) -> Range:
-    """What the axis shows: the range, and a little more where a line would lie on its edge."""
+    """Return what the axis shows: the range, and a little more where a line would lie on its edge."""
     low, high = y_range(panel)
     room = _MARGIN * (high - low)
     stands = bool(categories(panel)) and low == 0
@@ -133,7 +133,7 @@ def y_window(panel: Panel) -> Range:
 
 
 def x_window(panel: Panel) -> Range:
-    """What the axis shows."""
+    """Return what the axis shows."""
     if named := categories(panel):
         return -0.56, len(named) - 0.44
     if panel.x_range is not None:
@@ -169,22 +169,22 @@ def y_ticks(panel: Panel) -> tuple[float, ...] | None:
 
 
 def same(values: Sequence[object]) -> bool:
-    """Whether all are equal, so that saying it once is enough."""
+    """Return True if all are equal, so that saying it once is enough."""
     return all(value == values[0] for value in values)
 
 
 def last_in_column(figure: Figure, number: int, columns: int) -> bool:
-    """Whether no panel stands under this one."""
+    """Return True if no panel stands under this one."""
     return number + columns >= len(figure.panels)
 
 
 def cells(text: str) -> int:
-    """How wide a text is, in Latin letters; a Chinese character is as wide as two."""
+    """Return how wide a text is, in Latin letters; a Chinese character is as wide as two."""
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """A text on lines of at most `width` letters, broken at spaces and between Chinese characters."""
+    """Return a text on lines of at most `width` letters, broken at spaces and between Chinese characters."""
     lines = [""]
     for piece in _PIECES.findall(text):
         if lines[-1] and cells(lines[-1] + piece.rstrip()) > width:

@@ -40,7 +40,7 @@ _LABEL: Final = 14
 
 
 def to_plotly(figure: Figure, dark: bool = False) -> Plotly:
-    """A figure as ``{"data": …, "layout": …}`` with numbers, texts and colours alone.
+    """Return a figure as ``{"data": …, "layout": …}`` with numbers, texts and colours alone.
 
     Its name, title and caption are in ``layout.meta``, since a page sets them in its own type. Clicking a
     name in the legend hides it in all panels.
@@ -200,7 +200,7 @@ def _level(mark: Level, panel: Panel, colour: str) -> Plotly:
 
 
 def _told(mark: Line | Bars | Stacked) -> list[str]:
-    """What stands behind each value in its hover text (lines), or all of it (bars)."""
+    """Return what stands behind each value in its hover text (lines), or all of it (bars)."""
     counts = mark.n if isinstance(mark.n, tuple) else (mark.n,) * len(mark.y)
     lows, highs = getattr(mark, "low", None), getattr(mark, "high", None)
     told = []

@@ -36,7 +36,7 @@ class Look:
     series: dict[str, str]
 
     def colour(self, name: str) -> str:
-        """A colour of the house by its name; what is no name is a colour already."""
+        """Return a colour of the house by its name; what is no name is a colour already."""
         return self.muted if name == "muted" else self.series.get(name, name)
 
 
@@ -98,12 +98,12 @@ class Stroke(NamedTuple):
 
 
 def is_colour(text: str) -> bool:
-    """Whether a mark may have this colour: a name of the house or ``#rrggbb``."""
+    """Return True if a mark may have this colour: a name of the house or ``#rrggbb``."""
     return text in (*COLOURS, "muted") or bool(_HEX.fullmatch(text))
 
 
 def strokes(series: Iterable[tuple[str, str | None, str]]) -> dict[str, Stroke]:
-    """How each name is drawn; colours go round in order, without those asked for by name.
+    """Return how each name is drawn; colours go round in order, without those asked for by name.
 
     Args:
         series: name, colour asked for (or None) and dash of each, in order, every name once.

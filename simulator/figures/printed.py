@@ -85,16 +85,18 @@ _LETTER: Final = 0.5
 _ONE_AT_A_TIME: Final = threading.Lock()
 
 
-def render(figure: Figure, format: Literal["png", "svg"], width: float) -> bytes:
-    """The file's bytes; PNG at 300 dpi, SVG with its text as text.
+def render(figure: Figure, format: Literal["png", "svg", "pdf"], width: float) -> bytes:
+    """Return the file's bytes; PNG at 300 dpi, SVG and PDF with their text as text.
 
     Args:
         figure: what to draw.
-        format: ``png`` or ``svg``.
+        format: ``png``, ``svg`` or ``pdf``.
         width: in centimetres.
     """
-    told = {"Title": figure.title, "Description": figure.caption}
-    extra = {"Software": "Askback"} if format == "png" else {"Creator": "Askback", "Date": None}
+    caption = "Subject" if format == "pdf" else "Description"
+    told = {"Title": figure.title, caption: figure.caption}
+    date = "CreationDate" if format == "pdf" else "Date"
+    extra = {"Software": "Askback"} if format == "png" else {"Creator": "Askback", date: None}
     out = io.BytesIO()
     with _ONE_AT_A_TIME, matplotlib.rc_context():
         matplotlib.rcdefaults()
@@ -106,7 +108,7 @@ def render(figure: Figure, format: Literal["png", "svg"], width: float) -> bytes
 
 
 def draw(figure: Figure, width: float) -> Drawing:
-    """The drawing; must run under the settings that `render` makes."""
+    """Return the drawing; must run under the settings that `render` makes."""
     rows, columns = grid(figure, most=max(int(width / _NARROWEST), 1))
     each = width / columns
     row = min(max(each * _SHAPE.get(columns, 0.84), 2.9), _TALLEST.get(rows, 4.4))
@@ -143,7 +145,7 @@ def _head(drawing: Drawing, figure: Figure, entries: Sequence[Entry], high: floa
 
 
 def _text_height(axes: Axes, dpi: float) -> float:
-    """How many inches title and labels of a panel need beyond their first lines."""
+    """Return how many inches title and labels of a panel need beyond their first lines."""
     line = float(matplotlib.rcParams["xtick.labelsize"]) / 72
     heights = [label.get_window_extent().height / dpi for label in axes.get_xticklabels()]
     title = axes.get_title("left").count("\n") * 1.3 * line
@@ -208,8 +210,10 @@ def _bars(axes: Axes, mark: Bars | Stacked, box: Boxes, entry: Entry, width: flo
         return
     for x, bottom, share in zip(box.x, box.bottom, mark.y, strict=True):
         if share >= 0.1:
-            told = f"{share:.2f}"
-            axes.text(x, bottom + share / 2, told, ha="center", va="center", color=text_on(colour), zorder=4)
+            message = f"{share:.2f}"
+            axes.text(
+                x, bottom + share / 2, message, ha="center", va="center", color=text_on(colour), zorder=4
+            )
 
 
 def _axes(axes: Axes, figure: Figure, number: int, columns: int, width: float) -> None:
@@ -264,7 +268,7 @@ def _categories(axes: Axes, named: Sequence[str], width: float) -> None:
 
 
 def _legend(drawing: Drawing, entries: Sequence[Entry]) -> Legend:
-    """One legend for all panels, in as few rows as fit, evenly filled, to be read row by row."""
+    """Return one legend for all panels, in as few rows as fit, evenly filled, to be read row by row."""
     handles = [_handle(entry) for entry in entries]
     count = len(entries)
     for rows in range(1, count + 1):
@@ -304,12 +308,12 @@ def _marker_size(entry: Entry) -> float:
 
 
 def _letters(width: float, size: float) -> int:
-    """How many letters of a size (in points) stand in a width (in centimetres), about."""
+    """Return how many letters of a size (in points) stand in a width (in centimetres), about."""
     return max(int(width / (size / 72 * INCH * _LETTER)), 1)
 
 
 def _fonts() -> list[str]:
-    """Those that this machine has: a Latin one, then one for what it lacks."""
+    """Return those that this machine has: a Latin one, then one for what it lacks."""
     known = {font.name for font in fontManager.ttflist}
     latin = next(name for name in _LATIN if name in known)
     return list(dict.fromkeys([latin, *[name for name in _CJK if name in known][:1], "sans-serif"]))

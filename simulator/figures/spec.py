@@ -219,7 +219,7 @@ class Figure:
 
 
 def extent(mark: Mark) -> tuple[float, ...]:
-    """All vertical positions that a mark takes, those of its interval included."""
+    """Return all vertical positions that a mark takes, those of its interval included."""
     if isinstance(mark, Level):
         return (mark.y,)
     if isinstance(mark, Stacked):
@@ -229,7 +229,7 @@ def extent(mark: Mark) -> tuple[float, ...]:
 
 
 def _begin(mark: Mark, name: str) -> str:
-    """What to call a mark in errors, once its name and colour have passed."""
+    """Return what to call a mark in errors, once its name and colour have passed."""
     kind = type(mark).__name__
     if not isinstance(name, str) or not name.strip():
         raise ValueError(f"a {kind} has no name")

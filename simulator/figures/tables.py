@@ -10,20 +10,25 @@ import csv
 import io
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+import numpy as np
 from rich.text import Text
 
 from simulator.figures.uncut import TextColumn, UncutTable
 from simulator.stats import Interval
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Cell: TypeAlias = str | int | float | Interval | None
 
 _LATEX: Final = str.maketrans(
     {
         "\\": r"\textbackslash{}",
+        "–": "--",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
         "<": r"\textless{}",
@@ -56,24 +61,43 @@ class Table:
         columns: headings, or `Column` where the digits matter.
         rows: as many cells each as there are columns.
         title: what the table tells.
+        name: of its files, beside that of its section; default: its number.
     """
 
     columns: Sequence[Column | str]
     rows: Sequence[Sequence[Cell]]
     title: str = ""
+    name: str = ""
 
     def __post_init__(self) -> None:
-        heads = tuple(Column(one) if isinstance(one, str) else one for one in self.columns)
-        names = [one.name for one in heads]
+        heads = tuple(Column(column) if isinstance(column, str) else column for column in self.columns)
+        names = [head.name for head in heads]
         if not names or len(set(names)) < len(names):
             raise ValueError(f"a table needs columns with different names, not {names}")
         object.__setattr__(self, "columns", heads)
         object.__setattr__(self, "rows", tuple(_row(row, names, at) for at, row in enumerate(self.rows)))
 
+    @classmethod
+    def of_frame(
+        cls, frame: pd.DataFrame, columns: Iterable[Column | str] = (), title: str = "", name: str = ""
+    ) -> Table:
+        """Return a frame as a table; what is missing (NaN) is not known.
+
+        Args:
+            frame: a column of it for each of the table's, of the same name.
+            columns: of the table; default: all of the frame.
+            title: of the table.
+            name: of the table.
+        """
+        heads = [Column(head) if isinstance(head, str) else head for head in columns or map(str, frame)]
+        held = frame[[head.name for head in heads]]
+        rows = [list(map(_known, row)) for row in held.itertuples(index=False, name=None)]
+        return cls(heads, rows, title, name)
+
     @property
     def heads(self) -> tuple[Column, ...]:
         """The columns, headings alone made into `Column`."""
-        return tuple(one for one in self.columns if isinstance(one, Column))
+        return tuple(column for column in self.columns if isinstance(column, Column))
 
     def to_csv(self) -> str:
         """CSV with all digits; a column with intervals is followed by its low, high and n."""
@@ -91,19 +115,24 @@ class Table:
     def to_latex(self) -> str:
         r"""A ``tabular`` for booktabs; texts to the left, numbers to the right, ``--`` for None."""
         sides = "".join("l" if self._has_texts(place) else "r" for place in range(len(self.heads)))
-        lines = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", _latex_row([one.name for one in self.heads])]
-        lines.append(r"\midrule")
+        lines = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule"]
+        lines += [latex_row(escape_latex(one.name) for one in self.heads), r"\midrule"]
         for row in self.rows:
             told = zip(row, self.heads, strict=True)
-            lines.append(_latex_row(["--" if cell is None else shown(cell, head) for cell, head in told]))
+            cells = ["--" if cell is None else shown(cell, head) for cell, head in told]
+            lines.append(latex_row(map(escape_latex, cells)))
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
     def to_json(self) -> str:
         """JSON: the title, and per row an object from column names to cells; intervals are objects."""
-        names = [one.name for one in self.heads]
+        return json.dumps(self.plain(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+    def plain(self) -> dict[str, Any]:
+        """Return the plain values that `to_json` writes."""
+        names = [head.name for head in self.heads]
         rows = [dict(zip(names, map(_plain, row), strict=True)) for row in self.rows]
-        plain = {"title": self.title, "columns": names, "rows": rows}
-        return json.dumps(plain, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+        named = {"name": self.name} if self.name else {}
+        return {**named, "title": self.title, "columns": names, "rows": rows}
 
     def to_text(self) -> UncutTable:
         """The table as `rich` prints it in a terminal; values bold, intervals dim, and no number cut."""
@@ -121,25 +150,39 @@ class Table:
 
 
 def shown(cell: Cell, column: Column) -> str:
-    """A cell as people read it: ``0.53 [0.48, 0.58]``, ``0.53``, ``12``; nothing for None."""
+    """Return a cell as people read it: ``0.53 [0.48, 0.58]``, ``0.53``, ``12``; nothing for None."""
     if cell is None:
         return ""
     if isinstance(cell, Interval):
-        value, low, high = (_fixed(number, column) for number in cell[:3])
-        return f"{value} [{low}, {high}]"
+        return cell.bracketed(lambda number: _fixed(number, column))
     return cell if isinstance(cell, str) else _fixed(cell, column)
 
 
 def escape_latex(text: str) -> str:
-    """A text that LaTeX sets as it is, whatever signs are in it."""
+    """Return a text that LaTeX sets as it is, whatever signs are in it."""
     return text.translate(_LATEX)
+
+
+def latex_row(cells: Iterable[str]) -> str:
+    """Return escaped cells as a row of a ``tabular``."""
+    row = " & ".join(cells) + r" \\"
+    # A row's end and a rule take an option in brackets; a cell must not become one.
+    return "{}" + row if row.startswith("[") else row
 
 
 def _fixed(number: float, column: Column) -> str:
     if isinstance(number, int) and column.times == 1:
         return str(number)
-    told = f"{number * column.times:.{column.digits}f}"
-    return told.removeprefix("-") if float(told) == 0 else told
+    message = f"{number * column.times:.{column.digits}f}"
+    return message.removeprefix("-") if float(message) == 0 else message
+
+
+def _known(value: Any) -> Cell:
+    """Return a frame's value as a cell: numbers of numpy as Python's own, None for what is missing."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    missing = isinstance(value, float) and math.isnan(value)
+    return None if missing else value
 
 
 def _row(row: Sequence[Cell], names: Sequence[str], at: int) -> tuple[Cell, ...]:
@@ -155,12 +198,6 @@ def _row(row: Sequence[Cell], names: Sequence[str], at: int) -> tuple[Cell, ...]
 def _spread(cell: Cell, width: int) -> list[Any]:
     values = list(cell) if isinstance(cell, Interval) else [cell]
     return [*values, *[None] * (width - len(values))]
-
-
-def _latex_row(cells: Sequence[str]) -> str:
-    row = " & ".join(escape_latex(cell) for cell in cells) + r" \\"
-    # A row's end and a rule take an option in brackets; a cell must not become one.
-    return "{}" + row if row.startswith("[") else row
 
 
 def _plain(cell: Cell) -> Any:

@@ -55,20 +55,20 @@ class UncutTable:
     columns: Sequence[TextColumn]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table | str]:
-        """The blocks, one below the other."""
+        """Yield the blocks, one below the other."""
         for number, columns in enumerate(self._blocks(options.max_width)):
             if number:
                 yield ""
             yield self._made(columns, "" if number else self.title)
 
     def _blocks(self, width: int) -> Iterator[Sequence[TextColumn]]:
-        """The columns, as many at a time as there is room for."""
+        """Yield the columns, as many at a time as there is room for."""
         if _needed(one.least for one in self.columns) <= width:
             yield self.columns
             return
         first = next((at for at, one in enumerate(self.columns) if not one.folds), len(self.columns))
         names = self.columns[:first]
-        of_names = [max(one.least, min(one.width, _NAMES)) for one in names]
+        of_names = [max(name.least, min(name.width, _NAMES)) for name in names]
         block: list[TextColumn] = []
         for column in self.columns[first:]:
             if block and _needed([*of_names, *(one.least for one in block), column.least]) > width:
@@ -81,11 +81,11 @@ class UncutTable:
         made = Table(
             title=Text(title, "dim") if title else None, title_justify="left", box=None, pad_edge=False
         )
-        for one in columns:
-            if one.folds:
-                made.add_column(one.head, justify="left", overflow="fold", min_width=_LEAST)
+        for column in columns:
+            if column.folds:
+                made.add_column(column.head, justify="left", overflow="fold", min_width=_LEAST)
             else:
-                made.add_column(one.head, justify="right", no_wrap=True, min_width=one.width)
+                made.add_column(column.head, justify="right", no_wrap=True, min_width=column.width)
         for row in zip(*(one.cells for one in columns), strict=True):
             made.add_row(*row)
         return made

@@ -71,65 +71,67 @@ class Venn:
         return sum(self.counts.values())
 
     def share(self, area: tuple[bool, bool, bool]) -> float:
-        """The share of an area, from 0 to 1; 0 if there is nothing at all."""
+        """Return the share of an area, from 0 to 1; 0 if there is nothing at all."""
         return self.counts[area] / self.total if self.total else 0.0
 
     def area_name(self, area: tuple[bool, bool, bool]) -> str:
-        """The sets of an area, joined."""
+        """Return the sets of an area, joined."""
         return " + ".join(name for name, held in zip(self.sets, area, strict=True) if held)
 
+    def svg(self, *, dark: bool = False) -> str:
+        """Return the diagram as an SVG element that says in its description what it shows."""
+        look = DARK if dark else LIGHT
+        told = "; ".join(f"{self.area_name(area)} {count}" for area, count in self.counts.items())
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img" '
+            f'class="venn" font-family="inherit"><title>{escape(self.title)}</title>'
+            f"<desc>{escape(told)}</desc>"
+        ]
+        for (x, y), colour in zip(_CENTRES, _COLOURS, strict=True):
+            fill = look.colour(colour)
+            parts.append(
+                f'<circle cx="{x:g}" cy="{y:g}" r="{_RADIUS:g}" fill="{fill}" fill-opacity=".2" '
+                f'stroke="{fill}" stroke-width="2"/>'
+            )
+        for (x, y, anchor), name in zip(_NAMES, self.sets, strict=True):
+            parts.append(_svg_text(x, y, name, look.ink, 15, anchor, bold=True))
+        for area, (x, y) in _PLACES.items():
+            parts.append(_svg_text(x, y, str(self.counts[area]), look.ink, 17, "middle", bold=True))
+            parts.append(_svg_text(x, y + 16, f"{100 * self.share(area):.1f} %", look.muted, 12, "middle"))
+        return "".join([*parts, "</svg>"])
 
-def venn_svg(venn: Venn, *, dark: bool = False) -> str:
-    """The diagram as an SVG element that says in its description what it shows."""
-    look = DARK if dark else LIGHT
-    told = "; ".join(f"{venn.area_name(area)} {count}" for area, count in venn.counts.items())
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img" '
-        f'class="venn" font-family="inherit"><title>{escape(venn.title)}</title><desc>{escape(told)}</desc>'
-    ]
-    for (x, y), colour in zip(_CENTRES, _COLOURS, strict=True):
-        fill = look.colour(colour)
-        parts.append(
-            f'<circle cx="{x:g}" cy="{y:g}" r="{_RADIUS:g}" fill="{fill}" fill-opacity=".2" '
-            f'stroke="{fill}" stroke-width="2"/>'
-        )
-    for (x, y, anchor), name in zip(_NAMES, venn.sets, strict=True):
-        parts.append(_svg_text(x, y, name, look.ink, 15, anchor, bold=True))
-    for area, (x, y) in _PLACES.items():
-        parts.append(_svg_text(x, y, str(venn.counts[area]), look.ink, 17, "middle", bold=True))
-        parts.append(_svg_text(x, y + 16, f"{100 * venn.share(area):.1f} %", look.muted, 12, "middle"))
-    return "".join([*parts, "</svg>"])
+    def csv(self) -> str:
+        """Return the seven counts as CSV."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow([*self.sets, "count", "share"])
+        for area, count in self.counts.items():
+            writer.writerow([*(int(held) for held in area), count, f"{self.share(area):.6f}"])
+        return out.getvalue()
 
+    def save(self, path: Path | str, *, width: float = COLUMN) -> Path:
+        """Write the diagram as ``.svg``, ``.png`` (300 dpi) or ``.csv``, by the path's suffix.
 
-def venn_csv(venn: Venn) -> str:
-    """The seven counts as CSV."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*venn.sets, "count", "share"])
-    for area, count in venn.counts.items():
-        writer.writerow([*(int(held) for held in area), count, f"{venn.share(area):.6f}"])
-    return out.getvalue()
+        Args:
+            path: where.
+            width: of the ``.png``, in centimetres.
 
+        Raises:
+            InputError: if the suffix is none of these, or the file cannot be written.
+        """
+        path = Path(path)
+        if path.suffix == ".svg":
+            return write_whole(path, self.svg().encode())
+        if path.suffix == ".csv":
+            return write_whole(path, self.csv().encode())
+        if path.suffix == ".png":
+            return write_whole(path, _png(self, width))
+        raise InputError(f"{path}: a Venn diagram is saved as .svg, .png or .csv; end the name in one")
 
-def save_venn(venn: Venn, path: Path | str, *, width: float = COLUMN) -> Path:
-    """Write the diagram as ``.svg``, ``.png`` (300 dpi) or ``.csv``, by the path's suffix.
-
-    Args:
-        venn: what to write.
-        path: where.
-        width: of the ``.png``, in centimetres.
-
-    Raises:
-        InputError: if the suffix is none of these, or the file cannot be written.
-    """
-    path = Path(path)
-    if path.suffix == ".svg":
-        return write_whole(path, venn_svg(venn).encode())
-    if path.suffix == ".csv":
-        return write_whole(path, venn_csv(venn).encode())
-    if path.suffix == ".png":
-        return write_whole(path, _png(venn, width))
-    raise InputError(f"{path}: a Venn diagram is saved as .svg, .png or .csv; end the name in one")
+    def plain(self) -> dict[str, Any]:
+        """Return name, title and counts by the names of the areas."""
+        counts = {self.area_name(area): count for area, count in self.counts.items()}
+        return {"name": self.name, "title": self.title, "caption": self.caption, "counts": counts}
 
 
 def _svg_text(

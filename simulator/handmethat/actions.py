@@ -61,15 +61,15 @@ class Schema:
     argument: str = ""
 
     def applicable(self, world: World, state: State, args: Args) -> bool:
-        """Whether every precondition holds. `args` are entities, one per parameter."""
+        """Return True if every precondition holds. `args` are entities, one per parameter."""
         return all(need.check(world, state, args) for need in self.needs)
 
     def unmet(self, world: World, state: State, args: Args) -> str | None:
-        """The first precondition that fails, in the words of the table; None if all hold."""
+        """Return the first precondition that fails, in the words of the table; None if all hold."""
         return next((need.text for need in self.needs if not need.check(world, state, args)), None)
 
     def apply(self, state: State, args: Args) -> State:
-        """The state afterwards; only for `args` that are applicable."""
+        """Return the state afterwards; only for `args` that are applicable."""
         for change in self.changes:
             state = change(state, args)
         return state
@@ -77,7 +77,7 @@ class Schema:
 
 @cache
 def domain(which: Domain) -> Mapping[str, Schema]:
-    """The schemas of a domain by name."""
+    """Return the schemas of a domain by name."""
     table = yaml.safe_load((TABLES / "actions.yaml").read_text(encoding="utf-8"))
     if which == "teleport":
         return MappingProxyType({name: _schema(name, row) for name, row in table["teleport"].items()})
@@ -90,7 +90,7 @@ def domain(which: Domain) -> Mapping[str, Schema]:
 
 
 def perform(world: World, state: State, action: Action, which: Domain = "human") -> State:
-    """The state after `action`.
+    """Return the state after `action`.
 
     Raises:
         ValueError: if a precondition fails; the message names it.

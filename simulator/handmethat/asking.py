@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from logs.rows import Item, Judgment, Turn
 from simulator.asking import Asked, Need
+from simulator.benchmark import AskingNotes
 from simulator.handmethat.graph import HUMAN
 from simulator.handmethat.players.belief import believe, candidates, destinations
 from simulator.handmethat.playing import Options
@@ -24,18 +25,24 @@ from simulator.handmethat.score import ROBOT, options_of, score_episode, score_u
 from simulator.handmethat.task import Task
 
 USER: Final = HUMAN
-__all__ = ["ROBOT", "USER", "asked", "exchange", "need_of", "read_item", "useful"]
+NOTES: Final = AskingNotes(
+    need="nothing at level 1, inferred at levels 2 and 3, person at level 4",
+    useful="fewer things fit",
+    right="the human has what was meant",
+    price="points of HandMeThat's score",
+)
+__all__ = ["NOTES", "ROBOT", "USER", "asked", "exchange", "need_of", "read_item", "useful"]
 
 
 def read_item(row: Item) -> Task:
-    """The task out of its row."""
+    """Return the task out of its row."""
     return task_from_row(row)
 
 
 def asked(
     item: Task, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
 ) -> Asked:
-    """What an episode says; before the instruction its options tell how it was to be played.
+    """Return what an episode says; before the instruction its options tell how it was to be played.
 
     Raises:
         InputError: if the first turn does not say how the episode was played.
@@ -57,12 +64,12 @@ def asked(
 
 
 def need_of(item: Task) -> Need:
-    """What settles what the instruction leaves open, by its level."""
+    """Return what settles what the instruction leaves open, by its level."""
     return "nothing" if item.level == 1 else "inferred" if item.level in (2, 3) else "person"
 
 
 def exchange(turns: Sequence[Turn]) -> tuple[tuple[str, str], ...]:
-    """Each question that was answered, and the answer."""
+    """Return each question that was answered, and the answer."""
     return tuple(
         (str(one.payload["command"]), two.text)
         for one, two in pairwise(turns)
@@ -71,7 +78,7 @@ def exchange(turns: Sequence[Turn]) -> tuple[tuple[str, str], ...]:
 
 
 def useful(task: Task, answers: Sequence[tuple[str, str]]) -> int:
-    """How many answers left fewer possibilities than there had been."""
+    """Return how many answers left fewer possibilities than there had been."""
     left = [_possible(task, answers[:count]) for count in range(len(answers) + 1)]
     return sum(after < before for before, after in pairwise(left))
 

@@ -30,7 +30,7 @@ class Listed(NamedTuple):
 
 
 def list_episodes(data: str) -> tuple[Listed, ...]:
-    """Every episode of a data set, in the order in which they are loaded.
+    """Return every episode of a data set, in the order in which they are loaded.
 
     Args:
         data: as `load_tasks` takes it.
@@ -40,30 +40,30 @@ def list_episodes(data: str) -> tuple[Listed, ...]:
     """
     if data == BUILTIN:
         return tuple(Listed(one.id, one.level, one.meaning.quest, one.goal_index) for one in _builtin())
-    found = []
+    listeds = []
     for path in _files(data):
         name = parse_name(path.name)
         if name is not None:
-            found.append(Listed(path.stem, name.level or 4, name.quest, name.goal))
-    return tuple(found)
+            listeds.append(Listed(path.stem, name.level or 4, name.quest, name.goal))
+    return tuple(listeds)
 
 
 def load_episode(data: str, name: str) -> Task:
-    """One episode of a data set.
+    """Return one episode of a data set.
 
     Raises:
         InputError: if it is not there or its file is faulty.
     """
     if data == BUILTIN:
-        found = next((one for one in _builtin() if one.id == name), None)
+        task = next((one for one in _builtin() if one.id == name), None)
     else:
         path = next((path for path in _files(data) if path.stem == name), None)
-        found = load_tasks(path)[0] if path is not None else None
-    if found is None:
+        task = load_tasks(path)[0] if path is not None else None
+    if task is None:
         raise InputError(
             f"data {data!r} hold no episode called {name!r}", code="no_episode_in", data=data, episode=name
         )
-    return found
+    return task
 
 
 def _files(data: str) -> list[Path]:

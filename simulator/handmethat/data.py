@@ -16,8 +16,8 @@ from simulator.handmethat.files.names import Name, parse_name
 from simulator.handmethat.files.packed import Packed, is_packed
 from simulator.handmethat.files.split import FOLDER, PARTS, SPLIT_FILE, Split, read_split
 from simulator.handmethat.generation.builtin import builtin_tasks
-from simulator.handmethat.goals.check import goal_holds
 from simulator.handmethat.goals.formula import parse_goal, to_formula
+from simulator.handmethat.goals.model import goal_holds
 from simulator.handmethat.meanings.model import QUESTS
 from simulator.handmethat.rows import BENCHMARK, item_row, task_from_row
 from simulator.handmethat.sample import Sample, Stratum, stratum
@@ -79,7 +79,7 @@ class Drawn:
         return iter(self.tasks)
 
     def to_json(self) -> dict[str, Any]:
-        """How they were drawn, for the log; empty if they are all that there are."""
+        """Return how they were drawn, for the log; empty if they are all that there are."""
         return {} if self.sample is None else self.sample.to_json(self.population)
 
 
@@ -93,7 +93,7 @@ def load_tasks(
     limit: int | None = None,
     replay: bool = False,
 ) -> tuple[Task, ...]:
-    """The episodes to play, sorted by level, quest type, goal and number.
+    """Return the episodes to play, sorted by level, quest type, goal and number.
 
     Args:
         data: ``builtin``, the name of registered data (``handmethat``), or an episode file, a folder of
@@ -161,7 +161,7 @@ def _wanted(
 
 
 def parts_of(data: str | Path) -> dict[str, str]:
-    """Id of an episode -> its part, as the split file of `data` says; empty without one.
+    """Return id of an episode -> its part, as the split file of `data` says; empty without one.
 
     Raises:
         InputError: if the data do not exist, or the split file is faulty.
@@ -174,7 +174,7 @@ def parts_of(data: str | Path) -> dict[str, str]:
 
 
 def _pool(data: str | Path, split: str | None, wanted: _Wanted) -> Sequence[Task | Path]:
-    """The built-in or packed episodes, or the files that may be wanted, in order."""
+    """Return the built-in or packed episodes, or the files that may be wanted, in order."""
     if split is not None and split not in PARTS:
         raise InputError(f"split {split!r}: must be one of {', '.join(PARTS)}")
     if data != BUILTIN:
@@ -201,7 +201,7 @@ def _some(tasks: tuple[Task, ...], data: str | Path) -> tuple[Task, ...]:
 
 
 def _as_named(task: Task) -> tuple[int, str]:
-    """What a name tells of a file rightly, if it does; the file need not say its template."""
+    """Return what a name tells of a file rightly, if it does; the file need not say its template."""
     return task.level, task.meaning.quest
 
 
@@ -218,7 +218,7 @@ def check_files(files: Sequence[Path]) -> Checked:
     faults: list[Fault] = []
     for file in files:
         if file.name == SPLIT_FILE:
-            beside = {one.name for one in episode_files(_episode_folder(file.parent))}
+            beside = {episode_file.name for episode_file in episode_files(_episode_folder(file.parent))}
             faults += _split_faults(file, beside)
             continue
         checked = check_file(file, whole=False)
@@ -234,7 +234,7 @@ def check_files(files: Sequence[Path]) -> Checked:
 
 
 def episode_files(folder: Path) -> list[Path]:
-    """The episode files of a folder, in the order in which they are loaded."""
+    """Return the episode files of a folder, in the order in which they are loaded."""
     files = (file for file in folder.glob("*.json") if file.name != SPLIT_FILE)
     return sorted((file for file in files if file.is_file()), key=_order)
 
@@ -249,7 +249,7 @@ class _Wanted:
         return self._fits(task.level, task.meaning.quest, task.goal_index)
 
     def name(self, name: Name | None) -> bool:
-        """Whether a file may be wanted, as far as its name says."""
+        """Return True if a file may be wanted, as far as its name says."""
         return name is None or self._fits(name.level or 4, name.quest, name.goal)
 
     def _fits(self, level: int, quest: str, goal: int | None) -> bool:
@@ -258,17 +258,7 @@ class _Wanted:
 
 
 def _files(path: Path, split: str | None, wanted: _Wanted) -> Sequence[Path]:
-    if path.is_file():
-        files: Sequence[Path] = [path]
-    elif path.is_dir():
-        files = episode_files(_episode_folder(path))
-    else:
-        raise InputError(
-            f"data {str(path)!r}: neither {BUILTIN!r}, nor registered (see `askback data list`), nor a path",
-            code="no_data",
-            data=str(path),
-            builtin=BUILTIN,
-        )
+    files: Sequence[Path] = [path] if path.is_file() else episode_files(_episode_folder(path))
     if split is not None:
         split_file = _split_file(path)
         if split_file is None:
@@ -279,29 +269,11 @@ def _files(path: Path, split: str | None, wanted: _Wanted) -> Sequence[Path]:
 
 
 def _place(data: str | Path) -> Path:
-    if isinstance(data, str):
-        dataset = datasets.find(data)
-        if dataset is not None:
-            if dataset.benchmark != BENCHMARK:
-                raise InputError(
-                    f"data {data!r} belong to {dataset.benchmark}, not to {BENCHMARK}",
-                    code="data_of_another",
-                    data=data,
-                    benchmark=dataset.benchmark,
-                )
-            return dataset.folder
-        if data == BENCHMARK and not Path(data).exists():
-            raise InputError(
-                "the published HandMeThat episodes are not registered yet; run `askback data add handmethat "
-                f"PATH` with the folder or zip that holds {FOLDER}/",
-                code="not_registered",
-                command=f"askback data add {BENCHMARK} PATH",
-            )
-    return Path(data).expanduser()
+    return datasets.locate(data, BENCHMARK, BUILTIN, "HandMeThat episodes", f"{FOLDER}/").path
 
 
 def _episode_folder(path: Path) -> Path:
-    """The folder of the episode files: `path`, or the published folder in it."""
+    """Return the folder of the episode files: `path`, or the published folder in it."""
     inner = path / FOLDER
     return inner if inner.is_dir() else path
 
@@ -337,7 +309,7 @@ def _level_fault(file: Path, task: Task) -> list[Fault]:
 
 
 def _goal_fault(file: Path, task: Task) -> list[Fault]:
-    """Nothing that is played depends on the goal, so a strange one is only worth a look."""
+    """Return nothing that is played depends on the goal, so a strange one is only worth a look."""
     try:
         goal = parse_goal(task.goal)
         to_formula(goal, task.world)

@@ -7,18 +7,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from rich.console import Console
-
 from simulator import datasets
+from simulator.benchmark import Checker
 from simulator.datasets import Added, Limits
 from simulator.errors import InputError
 from simulator.handmethat.data import check_files, check_folder, episode_files
 from simulator.handmethat.files.names import parse_name
 from simulator.handmethat.files.split import FOLDER, SPLIT_FILE, merge_splits, write_split
-from simulator.handmethat.rows import BENCHMARK as BENCHMARK
+from simulator.handmethat.rows import BENCHMARK
 from simulator.handmethat.task import LEVELS
-from simulator.registry import Checker
-from trees.faults import Fault
+from simulator.tables.registering import refuse_faulty, say_added
 
 KIND: Final = "HandMeThat episodes (level…_task….json or task-….json) and their split file"
 # Of the first and the second published version (spec 10.3).
@@ -29,21 +27,16 @@ _HEAD: Final = 4096
 
 
 def find_episodes(path: Path) -> tuple[Path, ...]:
-    """The episode and split files in a folder and the folders below; a file itself if it is one."""
+    """Return the episode and split files in a folder and the folders below; a file itself if it is one."""
     if path.is_file():
         return (path,) if _is_episode(path) else ()
     files = path.rglob("*.json") if path.is_dir() else ()
     return tuple(sorted(file for file in files if _has_name(file) and file.is_file()))
 
 
-def check_episodes(files: Sequence[Path]) -> tuple[Fault, ...]:
-    """All faults of such files."""
-    return check_files(files).faults
-
-
 def checker() -> Checker:
-    """What `askback check` does with HandMeThat's episodes."""
-    return Checker(KIND, find_episodes, check_episodes)
+    """Return what `askback check` does with HandMeThat's episodes."""
+    return Checker(KIND, find_episodes, lambda files: check_files(files).faults)
 
 
 def add_handmethat(path: Path, name: str, partial: bool) -> None:
@@ -52,11 +45,7 @@ def add_handmethat(path: Path, name: str, partial: bool) -> None:
     Raises:
         InputError: if there are none, one is faulty, or they are not all of a published version.
     """
-    added = register(path, name, partial=partial)
-    dataset = added.dataset
-    holds = ", ".join(f"{key} {value}" for key, value in dataset.details.items())
-    said = f"Registered as {name!r} in {dataset.folder}" if added.changed else f"{name!r} has not changed"
-    Console().print(f"{said}: {holds}.", highlight=False, markup=False, soft_wrap=True)
+    say_added(register(path, name, partial=partial))
 
 
 def register(path: str | Path, name: str = BENCHMARK, *, partial: bool = False) -> Added:
@@ -75,13 +64,7 @@ def register(path: str | Path, name: str = BENCHMARK, *, partial: bool = False) 
 
     def check(copy: Path) -> Mapping[str, int]:
         checked = check_folder(copy)
-        errors = [fault for fault in checked.faults if fault.severity == "error"]
-        if errors:
-            file = Path(errors[0].file).name
-            raise InputError(
-                f"{path}: {len(errors)} faults, the first in {file}: {errors[0].message}; "
-                f"`askback check {path}` lists them all"
-            )
+        refuse_faulty(path, [fault for fault in checked.faults if fault.severity == "error"], copy)
         count = len(checked.tasks)
         if count not in PUBLISHED and not partial:
             versions = " or ".join(str(number) for number in PUBLISHED)
@@ -102,7 +85,7 @@ def register(path: str | Path, name: str = BENCHMARK, *, partial: bool = False) 
 
 
 def _sets(folder: Path) -> dict[Path, list[Path]]:
-    """The folders with episodes in them, `folder` itself or below, and their episode files."""
+    """Return the folders with episodes in them, `folder` itself or below, and their episode files."""
     homes = [folder, *sorted(path for path in folder.rglob("*") if path.is_dir())]
     found = {home: [file for file in episode_files(home) if _is_episode(file)] for home in homes}
     sets = {home: files for home, files in found.items() if files}
@@ -114,7 +97,7 @@ def _sets(folder: Path) -> dict[Path, list[Path]]:
 
 
 def _all_of(folder: Path, sets: Mapping[Path, Sequence[Path]]) -> dict[str, Path]:
-    """The files of all sets by their place in the copy; the same episode twice is one.
+    """Return the files of all sets by their place in the copy; the same episode twice is one.
 
     Raises:
         InputError: if different episodes have one name: then somebody must choose.
@@ -133,7 +116,7 @@ def _all_of(folder: Path, sets: Mapping[Path, Sequence[Path]]) -> dict[str, Path
 
 
 def _split_of(sets: Mapping[Path, Sequence[Path]], made: Path) -> dict[str, Path]:
-    """The split file of the sets, or one made of theirs; nothing if none has one."""
+    """Return the split file of the sets, or one made of theirs; nothing if none has one."""
     places = dict.fromkeys(place / SPLIT_FILE for home in sets for place in (home, home.parent))
     splits = [file for file in places if file.is_file()]
     if len(splits) > 1:

@@ -24,17 +24,16 @@ from logs import LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
 from logs.rows import Event
-from simulator.handmethat.generation.attempts import Plan
+from simulator.handmethat.generation.attempts import Plan, parse_levels, parse_mix, parse_templates
 from simulator.handmethat.generation.batch import Note, Report, generate_folder
 from simulator.handmethat.generation.journal import Tally
-from simulator.handmethat.generation.quotas import parse_levels, parse_mix, parse_templates
 from simulator.handmethat.goals.templates import template_set
 from simulator.handmethat.meanings.model import QUESTS, Quest
 from simulator.handmethat.profiles import Profile, load_profile
 from simulator.handmethat.rows import item_row
-from simulator.handmethat.statistics import statistics
-from simulator.handmethat.stats_table import print_statistics
+from simulator.handmethat.statistics import statistics, statistics_report
 from simulator.handmethat.task import LEVELS
+from simulator.reporting import print_report
 from simulator.runner.options import RootSeedOption
 
 # A process takes about a second to start.
@@ -82,7 +81,8 @@ def generate_command(
     except KeyboardInterrupt:
         console.print("Interrupted; the same command continues.")
         raise typer.Exit(130) from None
-    print_statistics(statistics([facts for _, facts in tally.kept], tally.rejections), console)
+    found = statistics([facts for _, facts in tally.kept], tally.rejections)
+    print_report(console, statistics_report(found))
     _print_costs(console, tally, time.monotonic() - start)
     console.print(f"The episodes are in {out}.", soft_wrap=True)
 
@@ -97,7 +97,7 @@ def make_plan(
     *,
     demos: bool,
 ) -> Plan:
-    """What a command line asks for.
+    """Return what a command line asks for.
 
     Raises:
         InputError: if an option is wrong.
@@ -121,7 +121,7 @@ def make_plan(
 
 
 def default_mix(profile: Profile) -> dict[Quest, float]:
-    """The weights of the quest types in a profile, without those of weight 0."""
+    """Return the weights of the quest types in a profile, without those of weight 0."""
     return {quest: profile.mix[quest] for quest in QUESTS if profile.mix.get(quest)}
 
 

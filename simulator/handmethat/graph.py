@@ -27,10 +27,10 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from logs.rows import Turn
+from personas.templates import render
 from simulator.errors import SeatError
 from simulator.handmethat.players.knows import AskedKnows, InsiderKnows, RobotKnows, robot_knows
 from simulator.handmethat.players.listening import Heard, hear, reveals
-from simulator.handmethat.players.spoken import spoken_line
 from simulator.handmethat.playing import Play, Step, as_command
 from simulator.handmethat.task import Task
 from simulator.runner.turns import make_turn, state_after
@@ -94,7 +94,7 @@ Place = Literal["act", "listen", "close", "__end__"]
 
 
 def rebuild(turns: Iterable[Turn]) -> State:
-    """The state after `turns`, which must be an episode's, in order."""
+    """Return the state after `turns`, which must be an episode's, in order."""
     state = State(lines=[], commands=[], over="", since=monotonic())
     for turn in turns:
         payload = turn.payload
@@ -106,14 +106,14 @@ def rebuild(turns: Iterable[Turn]) -> State:
 
 
 def ending(state: State) -> Literal["completed", "truncated"] | None:
-    """How the episode has ended: by success or a stop, at the limit, or (None) not yet."""
+    """Return how the episode has ended: by success or a stop, at the limit, or (None) not yet."""
     if not _closed(state):
         return None
     return "truncated" if state["over"] == "limit" else "completed"
 
 
 def due(state: State) -> str | None:
-    """The seat that is to move; None when the episode has ended. The human speaks first and last."""
+    """Return the seat that is to move; None when the episode has ended. The human speaks first and last."""
     lines = state["lines"]
     if _closed(state):
         return None
@@ -123,14 +123,14 @@ def due(state: State) -> str | None:
 
 
 def pending(state: State) -> str | None:
-    """The robot's question that waits for an answer; None if none does."""
+    """Return the robot's question that waits for an answer; None if none does."""
     lines = state["lines"]
     waits = lines and lines[-1][1] == "question" and not state["over"]
     return lines[-1][2] if waits else None
 
 
 def view_for(table: Table, state: State, seat: str) -> View:
-    """All that `seat` may see now. A built-in robot that needs to know more says so (`insider`)."""
+    """Return all that `seat` may see now. A built-in robot that needs to know more says so (`insider`)."""
     knows: RobotKnows | InsiderKnows | AskedKnows
     if seat == HUMAN:
         knows = AskedKnows(table.task, table.language, _heard(table, state), _exchange(state))
@@ -156,7 +156,7 @@ def view_for(table: Table, state: State, seat: str) -> View:
 
 
 def robot_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]:
-    """A robot's reply as a turn for the log and an update of the state.
+    """Return a robot's reply as a turn for the log and an update of the state.
 
     The payload is the record of asking or acting: ``asks`` says whether the human was asked.
 
@@ -189,7 +189,7 @@ def robot_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]:
 
 
 def answer_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]:
-    """An answer of the human's seat as a turn and an update.
+    """Return an answer of the human's seat as a turn and an update.
 
     Raises:
         SeatError: if the answer is empty, or nothing was asked.
@@ -224,20 +224,20 @@ def utterance_turn(table: Table, state: State) -> tuple[Turn, Update]:
 
 
 def closing_turn(table: Table, state: State) -> tuple[Turn, Update]:
-    """The human's last words: thanks after success, else a complaint."""
+    """Return the human's last words: thanks after success, else a complaint."""
     kind = CLOSING[0] if state["over"] == "success" else CLOSING[1]
     random = Random(derive_seed(table.seed, "close"))
-    return _turn(table, state, HUMAN, Reply(), spoken_line(kind, table.language, random), {"kind": kind}, {})
+    return _turn(table, state, HUMAN, Reply(), _spoken_line(kind, table.language, random), {"kind": kind}, {})
 
 
 def outcome_text(play: Play, step: Step) -> str:
-    """What the household answers to a command; empty for a question, which the human answers."""
+    """Return what the household answers to a command; empty for a question, which the human answers."""
     if step.refused:
-        return spoken_line(step.refused, play.language)
+        return _spoken_line(step.refused, play.language)
     if step.question:
         return ""
     if step.over == "stopped" and step.outcome.kind == "action":
-        return f"{step.outcome.observation} {spoken_line('executed', play.language)}"
+        return f"{step.outcome.observation} {_spoken_line('executed', play.language)}"
     looked = step.outcome.kind == "look"
     view = play.game.look(step.game) if play.options.append_view and not looked else ""
     return "\n".join(filter(None, (step.outcome.observation, view)))
@@ -250,7 +250,7 @@ def spent(play: Play, step: Step) -> int:
 
 
 def build_graph() -> StateGraph[State, Table, State, State]:
-    """The uncompiled graph; batch runs compile it without a checkpointer."""
+    """Return the uncompiled graph; batch runs compile it without a checkpointer."""
     graph = StateGraph(State, context_schema=Table)
     graph.add_conditional_edges(START, _start, ["utter", *get_args(Place)])
     graph.add_node("utter", _utter)
@@ -301,14 +301,14 @@ def _closed(state: State) -> bool:
 
 
 def _heard(table: Table, state: State) -> Heard:
-    """What the question that is pending asks."""
+    """Return what the question that is pending asks."""
     question = pending(state)
     assert question is not None
     return hear(table.task, state["commands"][-1], table.language, _said_before(state))
 
 
 def _history(table: Table, state: State) -> tuple[tuple[str, str], ...]:
-    """Each command or question so far, and what came back."""
+    """Return each command or question so far, and what came back."""
     found: list[tuple[str, str]] = []
     answered = table.play.game.observer.table["answered"]
     for seat, kind, text, outcome in state["lines"]:
@@ -327,12 +327,12 @@ def _exchange(state: State) -> tuple[tuple[str, str], ...]:
 
 
 def _said_before(state: State) -> tuple[str, ...]:
-    """What the human has said up to now: it may be said again."""
+    """Return what the human has said up to now: it may be said again."""
     return tuple(text for seat, _, text, _ in state["lines"] if seat == HUMAN)
 
 
 def _moves(state: State, seat: str) -> int:
-    """How often `seat` has moved; the instruction is voiced for the human and is no move."""
+    """Return how often `seat` has moved; the instruction is voiced for the human and is no move."""
     spoken = sum(line[0] == seat for line in state["lines"])
     return max(spoken - 1, 0) if seat == HUMAN else spoken
 
@@ -349,3 +349,9 @@ def _turn(
 async def _record(table: Table, state: State, turn: Turn, update: Update) -> Command[Any]:
     await table.record(turn)
     return Command(update=update, goto=_next(table, state_after(state, update)))
+
+
+def _spoken_line(name: str, language: Language, random: Random | None = None) -> str:
+    """Return a line called `name`: any of its wordings, the first without `random`."""
+    wordings = render(f"handmethat/{name}", language, {}).text.splitlines()
+    return wordings[int(random.random() * len(wordings)) if random else 0]

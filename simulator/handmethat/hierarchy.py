@@ -114,7 +114,7 @@ class Hierarchy:
 
 @cache
 def hierarchy() -> Hierarchy:
-    """The hierarchy of HandMeThat."""
+    """Return the hierarchy of HandMeThat."""
     table = yaml.safe_load((TABLES / "objects.yaml").read_text(encoding="utf-8"))
     order = [*table["abilities"], *(f"{tool}-cleanable" for tool in table["cleaners"])]
     kinds = {kind.name: kind for kind in (*_locations(table, order), *_movables(table, order))}
@@ -130,7 +130,7 @@ def hierarchy() -> Hierarchy:
 
 
 def make_kind(name: str, cls: str, subclass: str, abilities: tuple[str, ...], role: str = "") -> Kind:
-    """A kind out of its abilities, as the published files list them."""
+    """Return a kind out of its abilities, as the published files list them."""
     relation: Relation | None = None
     if "has-inside" in abilities:
         relation = "inside"
@@ -151,7 +151,7 @@ def make_kind(name: str, cls: str, subclass: str, abilities: tuple[str, ...], ro
 
 
 def role_of(location: str) -> str:
-    """What an appliance does when it is on: ``heats``, ``cools``, ``soaks`` or nothing (empty)."""
+    """Return what an appliance does when it is on: ``heats``, ``cools``, ``soaks`` or nothing (empty)."""
     kind = hierarchy().kinds.get(location)
     return kind.role if kind else ""
 
@@ -159,7 +159,7 @@ def role_of(location: str) -> str:
 def _locations(table: Mapping[str, Any], order: list[str]) -> list[Kind]:
     rows = table["locations"]
     roles = {name: role for role in ("heats", "cools", "soaks") for name in rows[role]}
-    found = []
+    kinds = []
     for relation in ("ontop", "inside"):
         for name in rows[relation]:
             has = {
@@ -169,17 +169,17 @@ def _locations(table: Mapping[str, Any], order: list[str]) -> list[Kind]:
             }
             has |= {ability for ability in ("openable", "toggleable") if name in rows[ability]}
             abilities = tuple(ability for ability in order if ability in has)
-            found.append(make_kind(name, "LOCATION", relation, abilities, roles.get(name, "")))
-    return found
+            kinds.append(make_kind(name, "LOCATION", relation, abilities, roles.get(name, "")))
+    return kinds
 
 
 def _movables(table: Mapping[str, Any], order: list[str]) -> list[Kind]:
-    found = []
+    kinds = []
     for subclass, row in table["subclasses"].items():
         has = {*row.get("abilities", ()), *(f"{tool}-cleanable" for tool in row.get("cleaned_by", ()))}
         abilities = tuple(ability for ability in order if ability in has)
-        found += [make_kind(name, row["class"], subclass, abilities) for name in row["types"]]
-    return found
+        kinds += [make_kind(name, row["class"], subclass, abilities) for name in row["types"]]
+    return kinds
 
 
 def _subclass(name: str, row: Mapping[str, Any]) -> Subclass:

@@ -11,7 +11,7 @@ from rich.console import Console
 from simulator.errors import InputError
 from simulator.handmethat.data import load_tasks, parts_of
 from simulator.handmethat.files.packed import SUFFIX, write_packed
-from simulator.runner.telling import say
+from simulator.runner.run_summary import say
 
 
 def pack_handmethat(

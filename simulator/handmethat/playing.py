@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Annotated, Final, Literal, NamedTuple
 
-from simulator.errors import InputError
+from pydantic import Field, PositiveInt
+
+from simulator.field_options import HIDDEN, Option
+from simulator.fields import EpisodeOptions
 from simulator.handmethat.env.commands import LONGEST_COMMAND
 from simulator.handmethat.env.game import LIMIT, CommandList, Game, GameState, Outcome
-from simulator.handmethat.env.sight import visible
+from simulator.handmethat.env.observe import visible
 from simulator.handmethat.meanings.model import Quest
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import Mode, Protocol
@@ -36,46 +38,33 @@ _EXECUTES: Final[Mapping[str, frozenset[str]]] = {
 _TAKES: Final = frozenset({"pick-up", "pick-up-from"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(EpisodeOptions):
     """What governs an episode.
 
     Attributes:
-        mode: what the robot sees: ``full`` or ``partial``.
+        mode: what the robot sees; of a run its selection says it.
         limit: commands and questions after which the episode is cut.
-        protocol: ``free`` or ``paper`` (see the module).
-        max_questions: questions that are answered; None for as many as are asked.
-        append_view: what the robot sees is told after each command (spec 12.1 #26).
+        protocol: see the module.
+        max_questions: None for as many as are asked.
+        append_view: see spec 12.1 #26.
         longest: characters of a command or question that are read; None for any number, as in logs that do
             not say.
         commands: valid commands as published (``listed``) or exactly the applicable ones (``strict``).
     """
 
-    mode: Mode = "partial"
-    limit: int = LIMIT
-    protocol: Protocol = "free"
-    max_questions: int | None = None
-    append_view: bool = False
-    longest: int | None = LONGEST_COMMAND
-    commands: CommandList = "listed"
-
-    @classmethod
-    def read(cls, options: Mapping[str, Any]) -> Options:
-        """Out of an episode's options; what is no concern of a household's is left alone.
-
-        Raises:
-            InputError: if a value is not among those that there are.
-        """
-        given = {name: options[name] for name in cls.__slots__ if name in options}
-        for name, allowed in (("mode", Mode), ("protocol", Protocol), ("commands", CommandList)):
-            if name in given and given[name] not in get_args(allowed):
-                raise InputError(f"{name} {given[name]!r}: must be one of {', '.join(get_args(allowed))}")
-        limit, most = given.get("limit", LIMIT), given.get("max_questions")
-        if not isinstance(limit, int) or limit < 1:
-            raise InputError(f"limit {limit!r}: must be a whole number, 1 or more")
-        if most is not None and (not isinstance(most, int) or most < 0):
-            raise InputError(f"max_questions {most!r}: must be a whole number, 0 or more, or left out")
-        return cls(**given)
+    mode: Annotated[Mode, HIDDEN] = "partial"
+    limit: Annotated[PositiveInt, Option(name="turn_limit")] = Field(
+        default=LIMIT, description="commands and questions per episode"
+    )
+    protocol: Protocol = Field(default="free", description="free, or paper: one thing, no questions, one try")
+    max_questions: Annotated[int | None, Option(name="questions"), Field(ge=0)] = Field(
+        default=None, description="questions that are answered; default: any number"
+    )
+    append_view: bool = Field(default=False, description="tell what is seen after each command")
+    longest: Annotated[int | None, HIDDEN] = LONGEST_COMMAND
+    commands: CommandList = Field(
+        default="listed", description="commands that are offered: listed as published, or strict"
+    )
 
     @property
     def questions(self) -> int | None:
@@ -131,7 +120,7 @@ class Play:
         self._steps: list[Step] = []
 
     def steps(self, commands: Sequence[str]) -> tuple[Step, ...]:
-        """The steps that `commands` (see `as_command`) make, up to the one that ends the episode."""
+        """Return the steps that `commands` (see `as_command`) make, up to the one that ends the episode."""
         kept = 0
         for step, command in zip(self._steps, commands, strict=False):
             if step.command != command:
@@ -145,12 +134,12 @@ class Play:
         return tuple(self._steps)
 
     def after(self, commands: Sequence[str]) -> GameState:
-        """Where the episode stands after `commands`."""
+        """Return where the episode stands after `commands`."""
         steps = self.steps(commands)
         return steps[-1].game if steps else self.game.start()
 
     def valid(self, game: GameState) -> tuple[str, ...]:
-        """The commands that are offered: those that name nothing which the robot cannot see.
+        """Return the commands that are offered: those that name nothing which the robot cannot see.
 
         The published list names what is inside a shut appliance that is on (spec 9.4).
         """
@@ -201,7 +190,7 @@ class Play:
         return Step(command, outcome, why, over(after))
 
     def carried_out(self, outcome: Outcome) -> bool:
-        """Whether by this the instruction has been carried out with some thing, rightly or not."""
+        """Return True if by this the instruction has been carried out with some thing, rightly or not."""
         if outcome.action is None:
             return False
         key = self._quest if self._quest != "change_state" else str(self.task.utterance.argument)
@@ -212,7 +201,7 @@ class Play:
         return self.task.world.kinds[outcome.command.args[0]].movable
 
     def _taken(self) -> int | None:
-        """The thing that was picked up first."""
+        """Return the thing that was picked up first."""
         done = (step.outcome for step in self._steps)
         return next((one.command.args[0] for one in done if one.action and one.command.verb in _TAKES), None)
 
@@ -222,7 +211,7 @@ class Play:
 
 
 def as_command(text: str) -> str:
-    """What somebody wrote, as the game reads it: words that ask something are put as a question."""
+    """Return what somebody wrote, as the game reads it: words that ask something are put as a question."""
     line = " ".join(text.split())
     if mark := _QUESTION.match(line):
         return f"question: {line[mark.end() :]}"
@@ -230,7 +219,7 @@ def as_command(text: str) -> str:
 
 
 def over(game: GameState) -> Over:
-    """How an episode is over; empty if it is not."""
+    """Return how an episode is over; empty if it is not."""
     if game.success:
         return "success"
     if game.stopped:

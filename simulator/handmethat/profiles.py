@@ -108,7 +108,7 @@ _PARITY: Final[Mapping[str, Any]] = {
 
 @cache
 def load_profile(name: str) -> Profile:
-    """The profile called `name`, one of `load_profiles`, with choices changed by ``v2,strict=true,…``.
+    """Return the profile called `name`, one of `load_profiles`, with choices changed by ``v2,strict=true,…``.
 
     Raises:
         InputError: if there is no such profile, no such choice, or it cannot be chosen so.
@@ -145,7 +145,7 @@ def _chosen(name: str, key: str, value: str) -> Any:
 
 @cache
 def load_profiles() -> Mapping[str, Profile]:
-    """The named profiles: ``v1``, ``v2``, both as published to the last quirk, and ``paper``."""
+    """Return the named profiles: ``v1``, ``v2``, both as published to the last quirk, and ``paper``."""
     published = {"bring_me": 4700.0, "move_to": 4765.0, "change_state": 535.0}
     v1 = Profile(
         name="v1",

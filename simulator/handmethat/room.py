@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, cast
-
-from langgraph.graph.state import StateGraph
 
 from logs.rows import Ending, Item, Judgment, Score, Turn, content_hash
 from simulator.handmethat import graph, show
@@ -16,10 +14,8 @@ from simulator.handmethat.score import score_episode, score_rows
 from simulator.handmethat.seating import seat_for
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import HumanView, Replay, RobotView
-from simulator.models import ChatModel
 from simulator.runner.graph_room import GraphRoom, Take
-from simulator.runner.rooms import Live
-from simulator.seats import Seat
+from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode
 from trees import Language
 
 _STEPS_PER_MOVE = 2
@@ -38,9 +34,12 @@ class HandMeThatRoom(GraphRoom[graph.Table, graph.State]):
 
     name = BENCHMARK
     seats: tuple[str, ...] = (graph.ROBOT, graph.HUMAN)
+    seat_for = staticmethod(seat_for)
+    build_graph = staticmethod(graph.build_graph)
+    rebuild = staticmethod(graph.rebuild)
 
     def item_row(self, item: Posed) -> Item:
-        """The task as a row of the log; in another language than English it is another item."""
+        """Return the task as a row of the log; in another language than English it is another item."""
         row = item_row(item.task)
         if item.language == row.language:
             return row
@@ -48,58 +47,50 @@ class HandMeThatRoom(GraphRoom[graph.Table, graph.State]):
         return replace(row, hash=content_hash(data), language=item.language, data=data)
 
     def read_item(self, row: Item) -> Posed:
-        """The task out of its row."""
+        """Return the task out of its row."""
         return Posed(task_from_row(row), cast(Language, row.language))
-
-    def seat_for(
-        self, seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]
-    ) -> Seat:
-        """See `seating.seat_for`."""
-        return seat_for(seat, name, models, options)
-
-    def rebuild(self, turns: Sequence[Turn]) -> graph.State:
-        """The episode's state after `turns`."""
-        return graph.rebuild(turns)
-
-    def build_graph(self) -> StateGraph[Any, Any, Any, Any]:
-        """See `graph.build_graph`."""
-        return graph.build_graph()
 
     def steps(self, table: graph.Table) -> int:
         """Instruction and last words, and a command or a question with its answer per move."""
         return _STEPS_PER_MOVE * table.play.options.limit + _OTHER_STEPS
 
     def take(self, seat: str) -> Take[graph.Table, graph.State]:
-        """What makes a turn of a reply of `seat`."""
+        """Return what makes a turn of a reply of `seat`."""
         return graph.robot_turn if seat == graph.ROBOT else graph.answer_turn
 
-    def due(self, live: Live, state: graph.State) -> str | None:
-        """The seat that is to move."""
+    def seat_due(self, table: graph.Table, state: graph.State) -> str | None:
+        """Return the seat that is to move."""
         return graph.due(state)
 
-    def status(self, live: Live, state: graph.State) -> Literal["completed", "truncated"] | None:
+    def status(self, table: graph.Table, state: graph.State) -> Literal["completed", "truncated"] | None:
         """Completed by success or a stop, truncated at the limit."""
         return graph.ending(state)
 
     def view(
-        self, live: Live, state: graph.State, seat: str, ending: Ending | None, warning: str | None
+        self, live: ActiveEpisode, state: graph.State, seat: str, ending: Ending | None, warning: str | None
     ) -> RobotView | HumanView:
-        """What a person in `seat` may see now."""
+        """Return what a person in `seat` may see now."""
         build = show.robot_view if seat == graph.ROBOT else show.human_view
         return build(self.table(live), state, ending, warning)
 
     def replay(self, item: Posed, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Replay:
-        """An ended episode, with what was meant."""
+        """Return an ended episode, with what was meant."""
         return show.replay(item.task, item.language, turns)
 
-    def score(self, item: Posed, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> tuple[Score, ...]:
+    def score(
+        self,
+        item: Posed,
+        turns: Sequence[Turn],
+        judgments: Sequence[Judgment],
+        options: Mapping[str, Any] = NO_OPTIONS,
+    ) -> tuple[Score, ...]:
         """Success, score, moves and questions."""
         if not turns:
             return ()
         return score_rows(turns[0].episode_id, score_episode(item.task, turns))
 
-    def table(self, live: Live) -> graph.Table:
-        """The graph's context."""
+    def table(self, live: ActiveEpisode) -> graph.Table:
+        """Return the graph's context."""
         options = live.episode.options
         item: Posed = live.item
         return graph.Table(

@@ -46,7 +46,7 @@ class Sample:
                 raise InputError(f"limit {count}: must be 1 or more")
 
     def draw(self, strata: Sequence[Stratum]) -> tuple[int, ...]:
-        """The numbers of those drawn, in order, out of episodes of these strata."""
+        """Return the numbers of those drawn, in order, out of episodes of these strata."""
         some = range(len(strata))
         most = len(strata) if self.limit is None else self.limit
         if self.shares == "proportional":
@@ -57,7 +57,7 @@ class Sample:
         return balanced(some, most, lambda i: strata[i].level, lambda i: strata[i][1:], self.seed)
 
     def to_json(self, population: int) -> dict[str, Any]:
-        """How it was drawn, for the log, out of so many."""
+        """Return how it was drawn, for the log, out of so many."""
         return {**asdict(self), "population": population}
 
 
@@ -86,12 +86,12 @@ class Makeup:
 
 
 def stratum(task: Task) -> Stratum:
-    """What a task is."""
+    """Return what a task is."""
     return Stratum(task.level, task.meaning.quest, task.goal_index)
 
 
 def makeup(strata: Iterable[Stratum]) -> Makeup:
-    """What episodes of these strata are."""
+    """Return what episodes of these strata are."""
     some = list(strata)
     levels, quests = Counter(one.level for one in some), Counter(one.quest for one in some)
     return Makeup(
@@ -101,8 +101,13 @@ def makeup(strata: Iterable[Stratum]) -> Makeup:
     )
 
 
+def describe(episodes: Makeup, drawn: Mapping[str, Any]) -> str:
+    """Return what episodes are, and of what they are a sample, if they are one (`Sample.to_json`)."""
+    return f"{episodes.text}; {sampled(drawn)}" if drawn else episodes.text
+
+
 def sampled(drawn: Mapping[str, Any]) -> str:
-    """What `Sample.to_json` says, in one line."""
+    """Return what `Sample.to_json` says, in one line."""
     counts = [f"{drawn[key]} {what}" for key, what in _COUNTS.items() if drawn[key] is not None]
     counts.append(f"{drawn['shares']} shares of levels")
     return (

@@ -39,11 +39,11 @@ class Stock:
     drawn: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 
     def count(self, kind: str) -> int:
-        """How many things of type `kind` there are."""
+        """Return how many things of type `kind` there are."""
         return self._counts.get(kind, 0)
 
     def types(self, subclass: str) -> tuple[str, ...]:
-        """The types of `subclass` that are there, in the order drawn."""
+        """Return the types of `subclass` that are there, in the order drawn."""
         return self._types.get(subclass, ())
 
     @cached_property
@@ -64,7 +64,7 @@ def sample_stock(random: Random, rules: SceneRules) -> Stock:
 def sample_scene(
     random: Random, rules: SceneRules | None = None, stock: Stock | None = None
 ) -> tuple[World, State]:
-    """A household and its first state: the human at the floor, with an empty hand.
+    """Return a household and its first state: the human at the floor, with an empty hand.
 
     Args:
         random: the scene descends from it alone.
@@ -78,9 +78,9 @@ def sample_scene(
     colors, sizes = table.colors, table.sizes
     world = World(
         names=tuple(names),
-        kinds=tuple([one.kind for one in traits]),
-        colors=tuple([colors[int(uniform() * len(colors))] if one.colored else None for one in traits]),
-        sizes=tuple([sizes[int(uniform() * len(sizes))] if one.sized else None for one in traits]),
+        kinds=tuple([trait.kind for trait in traits]),
+        colors=tuple([colors[int(uniform() * len(colors))] if trait.colored else None for trait in traits]),
+        sizes=tuple([sizes[int(uniform() * len(sizes))] if trait.sized else None for trait in traits]),
     )
     return world, start_state(world, containers, _first_states(uniform, traits, containers, rules))
 
@@ -148,10 +148,10 @@ def _draw(uniform: _Uniform, row: Subclass, rules: Rules) -> tuple[tuple[str, in
 def _lay_out(
     uniform: _Uniform, stock: Stock, rules: SceneRules
 ) -> tuple[list[str], list[_Traits], list[int]]:
-    """Name, kind and container of every entity, locations first."""
+    """Return name, kind and container of every entity, locations first."""
     tables = _tables()
     traits = list(tables.locations)
-    names = [one.kind.name for one in traits]
+    names = [trait.kind.name for trait in traits]
     containers = [NOTHING] * len(names)
     # Where each place begins among the entities, and how many there are of it.
     first = {name: (i, 1) for i, name in enumerate(names)}

@@ -95,7 +95,7 @@ def score_episode(task: Task, turns: Sequence[Turn]) -> EpisodeScores:
 
 
 def _dearer(steps: Sequence[Step], turns: Sequence[Turn]) -> int:
-    """How much more the questions of an episode cost when it was played than they would now."""
+    """Return how much more the questions of an episode cost when it was played than they would now."""
     asked = (
         (str(turn.payload["heard"]), step.outcome.answer.key)
         for step, turn in zip(steps, turns, strict=False)
@@ -124,7 +124,7 @@ def score_unplayed(task: Task, options: Options) -> EpisodeScores:
 
 
 def options_of(turns: Sequence[Turn]) -> Options:
-    """How an episode was played, as the instruction's turn says.
+    """Return how an episode was played, as the instruction's turn says.
 
     Raises:
         InputError: if there is no such turn.
@@ -136,7 +136,7 @@ def options_of(turns: Sequence[Turn]) -> Options:
 
 
 def score_rows(episode_id: str, scores: EpisodeScores) -> tuple[Score, ...]:
-    """The scores as rows of the log."""
+    """Return the scores as rows of the log."""
     metrics = ("success", "score", "raw_sum", "moves", "moves_of_success", "questions", "question_cost")
     plain: dict[str, Any] = asdict(scores)
     details = {key: value for key, value in plain.items() if key not in metrics}
@@ -153,7 +153,7 @@ def score_rows(episode_id: str, scores: EpisodeScores) -> tuple[Score, ...]:
 
 
 def paper_average(rate: float, moves: float, failure: float = Costs().failure) -> float:
-    """The average score that a success rate and the mean moves of successes make (spec 9.5).
+    """Return the average score that a success rate and the mean moves of successes make (spec 9.5).
 
     Args:
         rate: share of successes, 0 to 1.

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from simulator.errors import InputError
 from simulator.handmethat.graph import HUMAN
-from simulator.handmethat.players.giver import OfflineGiver
-from simulator.handmethat.players.giver_model import ModelGiver
+from simulator.handmethat.players.giver import ModelGiver, OfflineGiver
 from simulator.handmethat.players.robot_asking import AskingRobot
 from simulator.handmethat.players.robot_learned import KINDS, load_robot
 from simulator.handmethat.players.robot_model import ModelRobot
@@ -18,6 +17,11 @@ from simulator.seats import Seat
 
 # Whom a person who gives the instruction plays with, unless somebody else is chosen.
 PARTNER: Final = "offline/partner"
+ROBOTS: Final = (
+    "offline/asker[:K], offline/heuristic[:changes], offline/random, offline/expert, provider/model, "
+    "seq2seq:FILE, drrn:FILE or script:FILE"
+)
+HUMANS: Final = "offline/giver, provider/model or script:FILE"
 _ROBOTS: Final[Mapping[str, Callable[[], Seat]]] = {
     "offline/random": RandomRobot,
     "offline/heuristic": HeuristicRobot,
@@ -29,7 +33,7 @@ _ROBOTS: Final[Mapping[str, Callable[[], Seat]]] = {
 
 
 def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]) -> Seat:
-    """The seat called `name`.
+    """Return the seat called `name`.
 
     ``offline/giver`` is the human; ``offline/random``, ``offline/heuristic[:changes]``, ``offline/expert``,
     ``offline/asker[:K]`` and ``offline/partner`` are robots, ``seq2seq:FILE`` and ``drrn:FILE`` trained ones;

@@ -93,7 +93,7 @@ class HandMeThatSessions(Sessions):
         self._loaded: dict[str, Task] | None = None
 
     def catalog(self, language: Language, *, protocol: Protocol = "free") -> tuple[CatalogEntry, ...]:
-        """Every task, by level, quest type and number.
+        """Return every task, by level, quest type and number.
 
         In the paper's protocol nothing tells the level: neither the order nor the tasks' names.
         """
@@ -106,7 +106,7 @@ class HandMeThatSessions(Sessions):
             )
             for task in self._tasks().values()
         )
-        return tuple(entries) if protocol == "free" else tuple(sorted(entries, key=lambda one: one.title))
+        return tuple(entries) if protocol == "free" else tuple(sorted(entries, key=lambda entry: entry.title))
 
     def opponents(self, seat: str) -> tuple[Opponent, ...]:
         """Who can sit opposite a person in `seat`: the built-in ones, a second person, models with a key."""
@@ -147,7 +147,7 @@ class HandMeThatSessions(Sessions):
         return await self.start_item(Posed(task, language), seats, options, name=_key(task.id))
 
     def next_task(self, participant_key: str, *, mode: Mode = "partial") -> StudyStep | None:
-        """What a participant of the paper's study plays next; None if everything has been played.
+        """Return what a participant of the paper's study plays next; None if everything has been played.
 
         Args:
             participant_key: names the person, the same at every visit; the log gets a keyed hash of it.
@@ -186,7 +186,7 @@ class HandMeThatSessions(Sessions):
         if step is None or step.episode_id is not None:
             return step.episode_id if step else None
         person = self._person(participant_key)
-        if person not in {one.id for one in self._reader.participants()}:
+        if person not in {participant.id for participant in self._reader.participants()}:
             await self._log.write(Participant(id=person, language=language))
         options = {"mode": mode, "protocol": "paper", "task": step.task_id, "place": step.place}
         return await self.start_item(
@@ -242,7 +242,7 @@ class HandMeThatSessions(Sessions):
         return tasks[uuid4().int % len(tasks)]
 
     def _order(self, participant_key: str, mode: Mode) -> tuple[str, ...]:
-        """The tasks that a person plays: as many of each level, mixed."""
+        """Return the tasks that a person plays: as many of each level, mixed."""
         random = Random(derive_seed(self._seed, "study", mode, participant_key))
         drawn: list[str] = []
         for level in LEVELS:
@@ -257,7 +257,7 @@ class HandMeThatSessions(Sessions):
 
 
 def _key(task_id: str) -> str:
-    """A name for a task that tells nothing: published names hold level and goal."""
+    """Return a name for a task that tells nothing: published names hold level and goal."""
     return blake2b(task_id.encode(), digest_size=6).hexdigest()
 
 

@@ -16,9 +16,9 @@ from logs.rows import Ending, Turn
 from simulator.errors import InputError
 from simulator.handmethat import graph
 from simulator.handmethat.actions import Action, domain
-from simulator.handmethat.env.sight import visible
-from simulator.handmethat.goals.describe import activity_title, describe_goal
+from simulator.handmethat.env.observe import visible
 from simulator.handmethat.goals.formula import parse_goal
+from simulator.handmethat.goals.templates import activity_title, describe_goal
 from simulator.handmethat.hierarchy import TABLES
 from simulator.handmethat.meanings.model import Meaning, matching
 from simulator.handmethat.meanings.render import label, render_meaning, render_story, render_utterance
@@ -69,7 +69,7 @@ def wording(language: Language) -> Mapping[str, Any]:
 def robot_view(
     table: graph.Table, state: graph.State, ending: Ending | None = None, warning: str | None = None
 ) -> RobotView:
-    """What the robot's seat may see after `state`; `ending` if the log holds one."""
+    """Return what the robot's seat may see after `state`; `ending` if the log holds one."""
     play, commands = table.play, state["commands"]
     game = play.after(commands)
     household = game.state
@@ -92,7 +92,7 @@ def robot_view(
         instruction=instruction_text(table.task, table.language),
         places=tuple(seen.place(place) for place in table.task.world.locations),
         holding=None if household.holding == NOTHING else seen.thing(household.holding),
-        human_holds=tuple(seen.thing(one) for one in entities(household.given)),
+        human_holds=tuple(seen.thing(entity) for entity in entities(household.given)),
         beside_human=household.at == HUMAN,
         commands=command_views(play, play.valid(game)),
         questions=() if play.questions_left(asked) == 0 else question_views(play),
@@ -107,7 +107,7 @@ def robot_view(
 def human_view(
     table: graph.Table, state: graph.State, ending: Ending | None = None, warning: str | None = None
 ) -> HumanView:
-    """What the human's seat may see after `state`; `ending` if the log holds one."""
+    """Return what the human's seat may see after `state`; `ending` if the log holds one."""
     task, language = table.task, table.language
     game = table.play.after(state["commands"])
     pending = None if ending else graph.pending(state)
@@ -137,7 +137,7 @@ def human_view(
 
 
 def replay(task: Task, language: Language, turns: Sequence[Turn]) -> Replay:
-    """An ended episode with everything that was hidden, out of its logged turns."""
+    """Return an ended episode with everything that was hidden, out of its logged turns."""
     scores = score_episode(task, turns)
     numbers: dict[str, float | None] = {
         "success": float(scores.success),
@@ -176,7 +176,7 @@ def replay(task: Task, language: Language, turns: Sequence[Turn]) -> Replay:
 
 
 def deeds(play: Play, steps: Sequence[Step], lines: Sequence[Sequence[str]]) -> tuple[Deed, ...]:
-    """What the robot did and asked, in words, with the human's answers."""
+    """Return what the robot did and asked, in words, with the human's answers."""
     answers = {
         number: answer[2] for number, (asked, answer) in enumerate(pairwise(lines)) if answer[1] == "answer"
     }
@@ -210,17 +210,17 @@ def _why_over(
 
 
 def instruction_text(task: Task, language: Language) -> str:
-    """The utterance in words; the same at every look."""
+    """Return the utterance in words; the same at every look."""
     return render_utterance(task.world, task.current, task.utterance, language, task.seed)
 
 
 def meaning_text(task: Task, meaning: Meaning, language: Language) -> str:
-    """A meaning in words."""
+    """Return a meaning in words."""
     return render_meaning(task.world, task.current, meaning, language)
 
 
 def goal_lines(task: Task, language: Language) -> tuple[str, ...]:
-    """The goal in words, one line per subgoal; a formula of no known form as it stands."""
+    """Return the goal in words, one line per subgoal; a formula of no known form as it stands."""
     if not task.goal:
         return ()
     try:
@@ -230,7 +230,7 @@ def goal_lines(task: Task, language: Language) -> tuple[str, ...]:
 
 
 def story_steps(task: Task, language: Language) -> tuple[StoryStep, ...]:
-    """What the human did before asking."""
+    """Return what the human did before asking."""
     world, state = task.world, task.initial
     texts = render_story(world, state, task.actions, language, labels=True)
     steps = []
@@ -249,18 +249,20 @@ def command_views(play: Play, commands: Sequence[str]) -> tuple[CommandView, ...
 
 
 def question_views(play: Play) -> tuple[QuestionView, ...]:
-    """The questions that may be asked, as they are sent."""
+    """Return the questions that may be asked, as they are sent."""
     pattern = wording(play.language)["question"]
     return tuple(
         QuestionView(
-            text=f"question: {one.text}", label=_sentence(pattern.format(text=one.text)), cost=one.cost
+            text=f"question: {question.text}",
+            label=_sentence(pattern.format(text=question.text)),
+            cost=question.cost,
         )
-        for one in questions_for(play)
+        for question in questions_for(play)
     )
 
 
 def line_views(state: graph.State) -> tuple[LineView, ...]:
-    """The turns so far, and what the household answered to each command."""
+    """Return the turns so far, and what the household answered to each command."""
     lines = []
     for seat, kind, text, outcome in state["lines"]:
         lines.append(LineView(seat=seat, text=text, kind=kind))
@@ -270,7 +272,7 @@ def line_views(state: graph.State) -> tuple[LineView, ...]:
 
 
 def counts(task: Task) -> dict[str, int]:
-    """How many objects are meant, said, useful and heard, and how many of those said are useful."""
+    """Return how many objects are meant, said, useful and heard, and how many of those said are useful."""
     useful = set(task.useful)
     return {
         "meaning": len(task.in_meaning),
@@ -282,7 +284,7 @@ def counts(task: Task) -> dict[str, int]:
 
 
 def why(task: Task, language: Language) -> str:
-    """Why the task is of its level, in a sentence."""
+    """Return why the task is of its level, in a sentence."""
     found = counts(task)
     sentence: str = wording(language)["why"][task.level]
     return sentence.format(
@@ -294,7 +296,7 @@ def why(task: Task, language: Language) -> str:
 
 
 def readings(task: Task, language: Language) -> tuple[Reading, ...]:
-    """The meanings that the utterance left open, likeliest first; m and r at least."""
+    """Return the meanings that the utterance left open, likeliest first; m and r at least."""
     listed: dict[Meaning, float | None] = dict(task.listener)
     for one in (task.meaning, task.heard):
         listed.setdefault(one, None)
@@ -355,7 +357,9 @@ class _Sight:
         hidden = self._play.options.mode == "partial" and self._lid(container) == "closed"
         if hidden:
             return None
-        return tuple(self.thing(one) for one in self._state.contents(container) if self._shows(one))
+        return tuple(
+            self.thing(content) for content in self._state.contents(container) if self._shows(content)
+        )
 
     def _shows(self, entity: int) -> bool:
         # What is in the robot's hand or with the human is in its sight wherever it is.

@@ -1,15 +1,21 @@
-"""Statistics of episodes: how their numbers are spread, and how often what occurs."""
+"""Statistics of episodes: how their numbers are spread, how often what occurs; for people, and as CSV."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 import numpy as np
+import pandas as pd
 
+from simulator.figures import Cell, Column, Table
 from simulator.handmethat.generation.facts import Facts
+from simulator.handmethat.task import LEVELS
+from simulator.reporting import Report, Section
 
 # What is measured of an episode -> its name for people.
 MEASURES: Final[Mapping[str, str]] = {
@@ -28,6 +34,7 @@ MEASURES: Final[Mapping[str, str]] = {
     "demo": "expert commands",
 }
 QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
+_SPREAD: Final = ("mean", "sd", "min", *(f"{100 * quantile:g} %" for quantile in QUANTILES), "max")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,28 +85,28 @@ class Statistics:
 
 
 def statistics(episodes: Sequence[Facts], rejections: Mapping[str, int] | None = None) -> Statistics:
-    """The statistics of at least one episode."""
-    fourth = [one.strict for one in episodes if one.level == 4]
-    known = [strict for strict in fourth if strict is not None]
+    """Return the statistics of at least one episode."""
+    facts = pd.DataFrame(map(asdict, episodes))
+    facts["left"] = facts["plan"] - facts["shown"]
+    strict = facts.loc[facts["level"] == 4, "strict"]
     return Statistics(
-        episodes=len(episodes),
-        levels=_counts(one.level for one in episodes),
-        quests=_counts(one.quest for one in episodes),
-        goals=_counts(one.goal for one in episodes if one.goal is not None),
-        by_quest={
-            quest: _counts(one.level for one in episodes if one.quest == quest)
-            for quest in _counts(one.quest for one in episodes)
-        },
-        strict4=sum(known) if len(known) == len(fourth) else None,
+        episodes=len(facts),
+        levels=_counts(facts["level"]),
+        quests=_counts(facts["quest"]),
+        goals=_counts(facts["goal"].dropna().astype(int)),
+        by_quest={str(quest): _counts(group["level"]) for quest, group in facts.groupby("quest")},
+        strict4=int(strict.sum()) if strict.notna().all() else None,
         spreads=tuple(
-            spread(measure, values) for measure in MEASURES if (values := _values(episodes, measure))
+            spread(measure, facts[measure].dropna().tolist())
+            for measure in MEASURES
+            if facts[measure].notna().any()
         ),
         rejections=dict(Counter(rejections or {}).most_common()),
     )
 
 
 def spread(measure: str, values: Sequence[float]) -> Spread:
-    """How at least one value is spread."""
+    """Return how at least one value is spread."""
     array = np.asarray(values, dtype=float)
     return Spread(
         measure=measure,
@@ -112,13 +119,70 @@ def spread(measure: str, values: Sequence[float]) -> Spread:
     )
 
 
-def _values(episodes: Sequence[Facts], measure: str) -> list[float]:
-    if measure == "left":
-        return [one.plan - one.shown for one in episodes]
-    values = (getattr(one, measure) for one in episodes)
-    return [value for value in values if value is not None]
+def statistics_report(statistics: Statistics) -> Report:
+    """Return statistics for people: spreads, levels and quest types, what was rejected."""
+    spreads: list[list[Cell]] = [
+        [MEASURES[spread.measure], spread.mean, spread.sd, spread.least, *spread.quantiles, spread.most]
+        for spread in statistics.spreads
+    ]
+    sections = [
+        Section(
+            name="episodes",
+            title="Per episode",
+            tables=[Table(["number", *(Column(name, 1) for name in _SPREAD)], spreads)],
+        ),
+        _levels_section(statistics),
+    ]
+    if statistics.rejections:
+        total = sum(statistics.rejections.values())
+        rejected: list[list[Cell]] = [
+            [cause, count, f"{100 * count / total:.1f} %"] for cause, count in statistics.rejections.items()
+        ]
+        table = Table(["household rejected because", "households", "share"], rejected)
+        sections.append(Section(name="rejections", title="Rejections", tables=[table]))
+    return Report(title="Statistics of episodes", sections=sections)
 
 
-def _counts(values: Iterable[Any]) -> dict[Any, int]:
-    counts = Counter(values)
-    return {value: counts[value] for value in sorted(counts)}
+def to_csv(statistics: Statistics) -> str:
+    """Return one row per number: group, name, and the number or how it is spread."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["group", "name", "episodes", *_SPREAD])
+    for spread in statistics.spreads:
+        numbers = [spread.mean, spread.sd, spread.least, *spread.quantiles, spread.most]
+        writer.writerow(["spread", spread.measure, spread.episodes, *(f"{number:.6g}" for number in numbers)])
+    groups: dict[str, Mapping[Any, int]] = {
+        "level": statistics.levels,
+        "quest": statistics.quests,
+        "goal": statistics.goals,
+        "rejection": statistics.rejections,
+    }
+    for group, counts in groups.items():
+        writer.writerows([group, name, count] for name, count in counts.items())
+    for quest, levels in statistics.by_quest.items():
+        writer.writerows(["quest and level", f"{quest} {level}", count] for level, count in levels.items())
+    return out.getvalue()
+
+
+def _levels_section(statistics: Statistics) -> Section:
+    rows: list[list[Cell]] = []
+    for quest, levels in {**statistics.by_quest, "all": statistics.levels}.items():
+        counts = [levels.get(level, 0) for level in LEVELS]
+        rows.append(
+            [
+                quest,
+                *(f"{count} ({100 * count / statistics.episodes:.1f} %)" for count in (*counts, sum(counts))),
+            ]
+        )
+    goals = ", ".join(f"{goal}: {count}" for goal, count in statistics.goals.items())
+    remarks = [f"Goal templates: {goals}"]
+    if statistics.strict4 is not None and (fourth := statistics.levels.get(4)):
+        remarks.append(
+            f"Of {fourth} at level 4, {statistics.strict4} have A(m) within A(r), as in the paper."
+        )
+    table = Table(["quest", *(f"level {level}" for level in LEVELS), "all"], rows)
+    return Section(name="levels", title="Levels and quest types", tables=[table], remarks=remarks)
+
+
+def _counts(values: pd.Series[Any]) -> dict[Any, int]:
+    return {value: int(count) for value, count in values.value_counts().sort_index().items()}

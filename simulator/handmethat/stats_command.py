@@ -19,13 +19,13 @@ from simulator.handmethat.generate_command import (
     make_plan,
     progress,
 )
+from simulator.handmethat.generation.attempts import FREE
 from simulator.handmethat.generation.batch import run_batch
 from simulator.handmethat.generation.facts import facts_of
 from simulator.handmethat.generation.journal import Tally
-from simulator.handmethat.generation.quotas import FREE
 from simulator.handmethat.sample import Sample
-from simulator.handmethat.statistics import Statistics, statistics
-from simulator.handmethat.stats_table import print_statistics, to_csv
+from simulator.handmethat.statistics import Statistics, statistics, statistics_report, to_csv
+from simulator.reporting import print_report
 from simulator.runner.options import JsonOption, RootSeedOption
 
 
@@ -71,16 +71,16 @@ def of_data(data: str | Path, episodes: int | None = None, seed: int = 0) -> Sta
     return statistics([facts_of(task) for task in draw_tasks(data, sample).tasks])
 
 
-def _print(found: Statistics, as_json: bool, as_csv: bool, out: Path | None) -> None:
+def _print(statistics: Statistics, as_json: bool, as_csv: bool, out: Path | None) -> None:
     text = None
     if as_json:
-        text = json.dumps(found.to_json(), indent=1) + "\n"
+        text = json.dumps(statistics.to_json(), indent=1) + "\n"
     elif as_csv:
-        text = to_csv(found)
+        text = to_csv(statistics)
     if text is None:
         if out is not None:
             raise InputError("--out: say --json or --csv too")
-        print_statistics(found, Console())
+        print_report(Console(), statistics_report(statistics))
     elif out is None:
         typer.echo(text, nl=False)
     else:

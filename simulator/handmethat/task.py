@@ -1,19 +1,127 @@
 """A HandMeThat episode before anybody plays it: the household, what the human did, said and meant.
 
-In Askback's words it is an item; the published files call it an episode (spec 10.1).
+In Askback's words it is an item; the published files call it an episode (spec 10.1). A row of the log holds
+what is needed to play and score it again, compactly. Left out are what an expert reads before each of its
+commands (the environment makes it again), and how the file was laid out.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from functools import partial
+from typing import Annotated, Any, Final, Literal
 
+from pydantic import (
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    SerializerFunctionWrapHandler,
+    ValidationInfo,
+    model_serializer,
+)
+
+from simulator.errors import InputError
 from simulator.handmethat.actions import Action
-from simulator.handmethat.meanings.model import Grounding, Meaning, Utterance
-from simulator.handmethat.world import State, World
+from simulator.handmethat.hierarchy import STATES, hierarchy, make_kind, role_of
+from simulator.handmethat.meanings.model import Grounding, Meaning, describe
+from simulator.handmethat.world import NOTHING, State, World, bit_set, entities, start_state
 
 Level = Literal[1, 2, 3, 4]
 LEVELS: Final[tuple[Level, ...]] = (1, 2, 3, 4)
+
+
+# ---- a household in a row of the log: names, and numbers of entities where there are many
+
+
+def _write_world(world: World) -> dict[str, Any]:
+    known = hierarchy().kinds
+    kinds = {
+        name: [kind.cls, kind.subclass, list(kind.abilities)]
+        for name, kind in zip(world.names, world.kinds, strict=True)
+        if known.get(kind.name) != kind
+    }
+    written: dict[str, Any] = {
+        "names": list(world.names),
+        "colors": _known(world.names, world.colors),
+        "sizes": _known(world.names, world.sizes),
+    }
+    return {**written, "kinds": kinds} if kinds else written
+
+
+def _known(names: Sequence[str], values: Sequence[str | None]) -> dict[str, str]:
+    return {name: value for name, value in zip(names, values, strict=True) if value is not None}
+
+
+def _read_world(data: Mapping[str, Any]) -> World:
+    names = tuple(data["names"])
+    known, own = hierarchy().kinds, {}
+    for name, (cls, subclass, abilities) in data.get("kinds", {}).items():
+        kind = name.partition("#")[0]
+        own[name] = make_kind(kind, cls, subclass, tuple(abilities), role_of(kind))
+    return World(
+        names=names,
+        kinds=tuple(own.get(name) or known[name.partition("#")[0]] for name in names),
+        colors=tuple(data["colors"].get(name) for name in names),
+        sizes=tuple(data["sizes"].get(name) for name in names),
+    )
+
+
+def _write_state(world: World, state: State) -> dict[str, Any]:
+    return {
+        "at": world.name(state.at),
+        "holding": None if state.holding == NOTHING else world.name(state.holding),
+        "places": [state.container(i) for i in range(len(world))],
+        "given": list(entities(state.given)),
+        "waiting": state.waiting,
+        **{name: list(entities(getattr(state, name))) for name in STATES},
+    }
+
+
+def _read_state(data: Mapping[str, Any], world: World) -> State:
+    state = start_state(world, data["places"], {name: bit_set(data[name]) for name in STATES})
+    holding = NOTHING if data["holding"] is None else world.index[data["holding"]]
+    return state._replace(
+        at=world.entity(data["at"]), holding=holding, given=bit_set(data["given"]), waiting=data["waiting"]
+    )
+
+
+def _write_actions(world: World, actions: Iterable[Action]) -> list[list[str]]:
+    return [[action.name, *map(world.name, action.args)] for action in actions]
+
+
+def _read_actions(rows: Iterable[Sequence[str]], world: World) -> tuple[Action, ...]:
+    return tuple(Action(name, tuple(map(world.entity, args))) for name, *args in rows)
+
+
+def _read_meaning(triple: Sequence[Any]) -> Meaning:
+    quest, description, argument = triple
+    return Meaning(quest, describe(description), argument)
+
+
+def _read_by(read: Callable[..., Any], value: Any, *args: Any) -> Any:
+    try:
+        return read(value, *args)
+    except (KeyError, IndexError, TypeError, AttributeError, InputError) as error:
+        raise ValueError(f": {error!r}") from error
+
+
+def _read_in_world(read: Callable[..., Any]) -> PlainValidator:
+    def read_field(value: Any, info: ValidationInfo) -> Any:
+        # Without a world, it is the world that is at fault.
+        return _read_by(read, value, info.data["world"]) if "world" in info.data else None
+
+    return PlainValidator(read_field)
+
+
+_NOT_LOGGED: Final = Field(exclude=True)
+_MeaningField = Annotated[
+    Meaning, PlainValidator(partial(_read_by, _read_meaning)), PlainSerializer(Meaning.to_json)
+]
+_WorldField = Annotated[World, PlainValidator(partial(_read_by, _read_world)), PlainSerializer(_write_world)]
+# A state and actions are written by `Task`, which knows their world.
+_StateField = Annotated[State, _read_in_world(_read_state), _NOT_LOGGED]
+_ActionsField = Annotated[tuple[Action, ...], _read_in_world(_read_actions), _NOT_LOGGED]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,25 +161,35 @@ class Task:
     level: Level
     goal_index: int | None
     task_index: int | None
-    world: World
-    initial: State
-    current: State
+    world: _WorldField
+    initial: _StateField
+    current: _StateField
     goal: str
     subgoal: str | None
-    actions: tuple[Action, ...]
-    solution: tuple[Action, ...]
-    meaning: Meaning
-    utterance: Utterance
-    heard: Meaning
+    actions: _ActionsField
+    solution: _ActionsField
+    meaning: _MeaningField
+    utterance: _MeaningField
+    heard: _MeaningField
     in_meaning: tuple[Grounding, ...]
     in_utterance: tuple[Grounding, ...]
     useful: tuple[Grounding, ...]
     in_heard: tuple[Grounding, ...]
     demo: tuple[str, ...] = ()
-    demo_full: tuple[str, ...] = ()
-    demo_partial: tuple[str, ...] = ()
+    demo_full: Annotated[tuple[str, ...], _NOT_LOGGED] = ()
+    demo_partial: Annotated[tuple[str, ...], _NOT_LOGGED] = ()
     description: str | None = None
     seed: int = 0
     profile: str = "official"
-    listener: tuple[tuple[Meaning, float], ...] = ()
-    extra: dict[str, object] = field(default_factory=dict)
+    listener: tuple[tuple[_MeaningField, float], ...] = ()
+    extra: Annotated[dict[str, object], _NOT_LOGGED] = field(default_factory=dict)
+
+    @model_serializer(mode="wrap")
+    def _with_states(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {
+            **write(self),
+            "initial": _write_state(self.world, self.initial),
+            "current": _write_state(self.world, self.current),
+            "actions": _write_actions(self.world, self.actions),
+            "solution": _write_actions(self.world, self.solution),
+        }

@@ -12,9 +12,9 @@ from rich.console import Console
 from simulator.handmethat.data import draw_tasks
 from simulator.handmethat.learn import require_torch
 from simulator.handmethat.learn.seen import Oracle
-from simulator.handmethat.reporting.terminal import tell_makeup
-from simulator.handmethat.sample import Sample, makeup, stratum
+from simulator.handmethat.sample import Sample, describe, makeup, stratum
 from simulator.runner.options import DataOption
+from simulator.runner.run_summary import say
 
 Learner = Literal["seq2seq", "drrn", "offline-drrn"]
 
@@ -44,12 +44,12 @@ def train_handmethat(
     console = Console()
     drawn = draw_tasks(data, None if limit is None else Sample(limit=limit, seed=seed), split=split)
     tasks = drawn.tasks
-    tell_makeup(console, makeup(map(stratum, tasks)), drawn.to_json())
+    say(console, describe(makeup(map(stratum, tasks)), drawn.to_json()))
     if learner == "seq2seq":
         values = train_behaviour(
             tasks, mode, config, out, seed=seed, oracle=oracle, updates=updates, console=console
         )
-        told = "loss"
+        message = "loss"
     else:
         scores = train_by_playing(
             tasks,
@@ -61,9 +61,11 @@ def train_handmethat(
             steps=updates,
             console=console,
         )
-        values, told = [float(score) for score in scores], "score"
+        values, message = [float(score) for score in scores], "score"
     tenth = max(1, len(values) // 10)
-    console.print(f"{told}: {_mean(values[:tenth])} in the first tenth, {_mean(values[-tenth:])} in the last")
+    console.print(
+        f"{message}: {_mean(values[:tenth])} in the first tenth, {_mean(values[-tenth:])} in the last"
+    )
     console.print(f"[dim]checkpoint[/dim] {out}  [dim]curve[/dim] {out}.html")
 
 

@@ -20,7 +20,7 @@ LANGUAGES: Final = ("en", "zh")
 
 
 def word(key: str, language: str) -> str:
-    """The word for `key`.
+    """Return the word for `key`.
 
     Args:
         key: an identifier (see the module).
@@ -39,7 +39,7 @@ def word(key: str, language: str) -> str:
 
 
 def state_word(state: str, value: bool, language: str) -> str:
-    """The word for a state that holds or does not: ``open`` or ``closed``.
+    """Return the word for a state that holds or does not: ``open`` or ``closed``.
 
     Raises:
         InputError: as `word` does.

@@ -56,12 +56,12 @@ class State(NamedTuple):
     waiting: bool = False
 
     def container(self, entity: int) -> int:
-        """The entity in or on which `entity` lies; `NOTHING` for a location and for what is held."""
+        """Return the entity in or on which `entity` lies; `NOTHING` for a location and for what is held."""
         place = self.place[entity]
         return NOTHING if place == _NOWHERE else place
 
     def contents(self, container: int) -> list[int]:
-        """What lies directly in or on `container`, in the order of creation."""
+        """Return what lies directly in or on `container`, in the order of creation."""
         found, where, place = [], container, self.place
         one = place.find(where)
         while one >= 0:
@@ -125,25 +125,25 @@ class World:
         ``movable`` and ``receptacle``), except that the type whose name is also a subclass (``tray``) is
         the same set anyway. The locations' subclasses ``ontop`` and ``inside`` are left out.
         """
-        found: dict[str, BitSet] = dict.fromkeys((*CLASSES, *STATE_OF_ABILITY, "has-inside", "has-ontop"), 0)
-        found |= {"movable": 0, "receptacle": 0}
+        sets: dict[str, BitSet] = dict.fromkeys((*CLASSES, *STATE_OF_ABILITY, "has-inside", "has-ontop"), 0)
+        sets |= {"movable": 0, "receptacle": 0}
         # Things of a kind mostly stand in a row, and kinds of a subclass have the same words but their names.
         by_words: dict[tuple[str, ...], BitSet] = {}
         identities = [id(kind) for kind in self.kinds]
         for _, run in groupby(range(len(self)), key=identities.__getitem__):
             bits = bit_set(run)
             kind = self.kinds[bits.bit_length() - 1]
-            found[kind.name] = found.get(kind.name, 0) | bits
+            sets[kind.name] = sets.get(kind.name, 0) | bits
             words = _words(kind.cls, kind.subclass, kind.abilities)
             by_words[words] = by_words.get(words, 0) | bits
         for words, bits in by_words.items():
             for word in words:
-                found[word] = found.get(word, 0) | bits
+                sets[word] = sets.get(word, 0) | bits
         for i, values in enumerate(zip(self.colors, self.sizes, strict=True)):
             for value in values:
                 if value:
-                    found[value] = found.get(value, 0) | 1 << i
-        return MappingProxyType(found)
+                    sets[value] = sets.get(value, 0) | 1 << i
+        return MappingProxyType(sets)
 
     @cached_property
     def worked_out(self) -> dict[Hashable, Any]:
@@ -161,7 +161,7 @@ class World:
         return tuple(i for i, kind in enumerate(self.kinds) if kind.movable)
 
     def entity(self, name: str) -> int:
-        """The entity called `name`.
+        """Return the entity called `name`.
 
         Raises:
             InputError: if there is none.
@@ -175,27 +175,27 @@ class World:
         return self.index[name]
 
     def name(self, entity: int) -> str:
-        """The name of `entity`; ``h`` for the human."""
+        """Return the name of `entity`; ``h`` for the human."""
         return HUMAN_NAME if entity == HUMAN else self.names[entity]
 
     def of(self, word: str) -> BitSet:
-        """Those with an ability, class, subclass, type, colour or size (see `masks`); maybe empty."""
+        """Return those with an ability, class, subclass, type, colour or size (see `masks`); maybe empty."""
         return self.masks.get(word, 0)
 
     def relation(self, container: int) -> Relation:
-        """How `container` holds things."""
+        """Return how `container` holds things."""
         relation = self.kinds[container].relation
         assert relation is not None, self.names[container]
         return relation
 
     def alone(self, entity: int) -> bool:
-        """Whether the scene has only one entity of its type."""
+        """Return True if the scene has only one entity of its type."""
         return self.of(self.kinds[entity].name).bit_count() == 1
 
 
 @lru_cache(maxsize=1024)
 def _words(cls: str, subclass: str, abilities: tuple[str, ...]) -> tuple[str, ...]:
-    """The words of `World.masks` that are true of a kind, without its name."""
+    """Return the words of `World.masks` that are true of a kind, without its name."""
     words = [cls, *abilities]
     words += ["movable", subclass] if cls != "LOCATION" else []
     words += ["receptacle"] if cls in ("LOCATION", "RECEPTACLE") else []
@@ -203,7 +203,7 @@ def _words(cls: str, subclass: str, abilities: tuple[str, ...]) -> tuple[str, ..
 
 
 def entities(bits: BitSet) -> Iterator[int]:
-    """The entities of a bit set, in the order of creation."""
+    """Yield the entities of a bit set, in the order of creation."""
     while bits:
         low = bits & -bits
         yield low.bit_length() - 1
@@ -211,7 +211,7 @@ def entities(bits: BitSet) -> Iterator[int]:
 
 
 def bit_set(some: Iterable[int]) -> BitSet:
-    """The bit set of some entities."""
+    """Return the bit set of some entities."""
     bits = 0
     for one in some:
         bits |= 1 << one
@@ -219,7 +219,7 @@ def bit_set(some: Iterable[int]) -> BitSet:
 
 
 def location_of(world: World, state: State, entity: int) -> int:
-    """The location where `entity` is, through the container it lies in; `NOTHING` if it is held."""
+    """Return the location where `entity` is, through the container it lies in; `NOTHING` if it is held."""
     here = entity
     while here >= 0 and world.kinds[here].movable:
         here = state.container(here)
@@ -234,19 +234,19 @@ def is_reachable(world: World, state: State, entity: int, container: int) -> boo
 
 
 def is_unlocked(world: World, state: State, container: int) -> bool:
-    """Whether `container` does not open, or is open."""
+    """Return True if `container` does not open, or is open."""
     bit = 1 << container
     return not world.of("openable") & bit or bool(state.open & bit)
 
 
 def has(state: State, name: str, entity: int) -> bool:
-    """Whether `entity` is open, cooked, … (`name` is one of `STATES`)."""
+    """Return True if `entity` is open, cooked, … (`name` is one of `STATES`)."""
     bits: BitSet = getattr(state, name)
     return bool(bits >> entity & 1)
 
 
 def start_state(world: World, containers: Sequence[int], bits: Mapping[str, BitSet]) -> State:
-    """A state with everything in its container (`NOTHING` for locations), the agent at the floor.
+    """Return a state with everything in its container (`NOTHING` for locations), the agent at the floor.
 
     Raises:
         InputError: if a container has a number that a byte cannot hold.

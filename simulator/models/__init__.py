@@ -8,14 +8,17 @@ from simulator.models.base import (
     Capabilities,
     ChatModel,
     Completion,
+    Likelihood,
     Message,
+    Position,
     Request,
     Role,
+    Scored,
+    ScoreRequest,
     TokenLogprob,
     Usage,
 )
 from simulator.models.budget import Budget
-from simulator.models.circuit import ServerDown
 from simulator.models.decoding import Decoding, as_sent
 from simulator.models.errors import (
     AuthenticationFailed,
@@ -24,21 +27,23 @@ from simulator.models.errors import (
     Malformed,
     ModelError,
     NotRecorded,
+    PreflightFailed,
     RateLimited,
     Refused,
+    ServerDown,
     TimedOut,
+    TooFewSamples,
     Unavailable,
     Unsupported,
 )
 from simulator.models.keys import Identity, content_key, request_key
 from simulator.models.load import ModelOptions, check_capabilities, load_model
 from simulator.models.offline import ScriptModel
-from simulator.models.preflight import Needs, PreflightFailed, run_preflight
+from simulator.models.preflight import Needs, run_preflight
 from simulator.models.prices import Price, Prices, load_prices
 from simulator.models.replay import LogRecordings, Recordings, ReplayModel
-from simulator.models.sampling import TooFewSamples, sample
-from simulator.models.scoring import Likelihood, Position, Scored, ScoreRequest
-from simulator.models.shipped import require_local, weights_of
+from simulator.models.sampling import sample
+from simulator.models.weights import require_local, weights_of
 
 __all__ = [
     "AuthenticationFailed",

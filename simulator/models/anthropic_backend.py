@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Final, cast
+from typing import Any, ClassVar, Final
 
 import anthropic
-import httpx2
 from anthropic.types import Message as Answer
 from pydantic import BaseModel
 
 from simulator.models import remote
+from simulator.models.answers import count_of
 from simulator.models.base import Capabilities, Completion, Request, Usage
-from simulator.models.checked import count_of
-from simulator.models.errors import BadRequest, Malformed, Refused, Unsupported
-from simulator.models.keys import Identity
-from simulator.models.redaction import Secrets, public_url
+from simulator.models.errors import BadRequest, Malformed, Refused, Unsupported, cannot_continue
 from simulator.models.sampling import require_samples
 from simulator.models.schema import check_top, has_free_maps
-from simulator.models.scoring import Scored, ScoreRequest, cannot_continue, cannot_score
-
-KEY_VARIABLE: Final = "ANTHROPIC_API_KEY"
-TOKEN_VARIABLE: Final = "ANTHROPIC_AUTH_TOKEN"
-URL_VARIABLE: Final = "ANTHROPIC_BASE_URL"
-OFFICIAL_URL: Final = "https://api.anthropic.com"
 
 # The last Claude models that take a temperature; Opus 4.7, the fifth generation and later reject it.
 _TAKES_TEMPERATURE = re.compile(
@@ -35,56 +24,26 @@ _TAKES_TEMPERATURE = re.compile(
 _FINISH: Final = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length"}
 
 
-class AnthropicModel:
-    """``anthropic/<model>`` over the messages API; sends each request once, retries are `Retried`'s.
+class AnthropicModel(remote.ServerModel):
+    """``anthropic/<model>`` over the messages API.
 
     Schemas are sent as structured outputs (``output_config.format``). There are no log-probabilities and
     no seed. Models of the newer generations take no temperature either: it is then not sent.
     """
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        timeout: float = 120.0,
-        extra: Mapping[str, Any] | None = None,
-        sampling: bool | None = None,
-        http_client: httpx2.AsyncClient | None = None,
-    ) -> None:
-        """Make a client; nothing is sent yet.
+    provider = "anthropic"
+    sdk: ClassVar[Any] = anthropic
+    sdk_client: ClassVar[Any] = anthropic.AsyncAnthropic
+    official_url = "https://api.anthropic.com"
+    url_variable = "ANTHROPIC_BASE_URL"
+    key_variables = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+    capabilities = Capabilities(logprobs=False, schema=True, seed=False)
 
-        Args:
-            model: the name the server knows it by.
-            base_url: the server; by default ``$ANTHROPIC_BASE_URL`` or Anthropic's own.
-            api_key: by default ``$ANTHROPIC_API_KEY`` or ``$ANTHROPIC_AUTH_TOKEN``.
-            timeout: seconds that an answer may take.
-            extra: body parameters sent with every request.
-            sampling: whether the model takes a temperature; None to decide by its name.
-            http_client: another transport, for tests.
-
-        Raises:
-            AuthenticationFailed: if there is no key; names the variable.
-        """
-        url = (base_url or os.environ.get(URL_VARIABLE) or OFFICIAL_URL).rstrip("/")
-        self.identity = Identity("anthropic", model, public_url(url), dict(extra or {}))
-        self.name = self.identity.name
-        self.capabilities = Capabilities(logprobs=False, schema=True, seed=False)
+    def __init__(self, model: str, *, sampling: bool | None = None, **settings: Any) -> None:
+        """As `ServerModel`; `sampling` says whether the model takes a temperature, None to go by its name."""
+        super().__init__(model, **settings)
         self._sampling = _takes_temperature(model) if sampling is None else sampling
         self.ignored = frozenset({"seed"} if self._sampling else {"seed", "temperature", "top_p"})
-        self._timeout = timeout
-        key = remote.api_key(
-            self.name, api_key, (KEY_VARIABLE, TOKEN_VARIABLE), needed=url.startswith(OFFICIAL_URL)
-        )
-        self._secrets = Secrets(url, [key])
-        self._client = anthropic.AsyncAnthropic(
-            api_key=key,
-            base_url=url,
-            timeout=timeout,
-            max_retries=0,
-            http_client=http_client or remote.client(anthropic, timeout),
-        )
 
     async def complete(self, request: Request) -> Completion:
         """Send `request` once.
@@ -92,24 +51,9 @@ class AnthropicModel:
         Raises:
             ModelError: see `simulator.models.errors`.
         """
-        body = self._body(request)
-        async with remote.translated(self.name, anthropic, self._timeout, self._secrets):
-            # The body is plain JSON on purpose; the SDK's overloads are about literal keywords.
-            answer = await cast(Any, self._client.messages).create(**body)
-            with remote.reading(self.name, answer):
-                return remote.without_secrets(self._completion(answer, request), self._secrets)
-
-    async def score(self, request: ScoreRequest) -> Scored:
-        """Chat interfaces tell nothing of a given text.
-
-        Raises:
-            Unsupported: always.
-        """
-        raise cannot_score(self.name)
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.close()
+        return await self._create(
+            self._client.messages, self._body(request), lambda answer: self._completion(answer, request)
+        )
 
     def _body(self, request: Request) -> dict[str, Any]:
         if request.samples > 1:
@@ -119,11 +63,7 @@ class AnthropicModel:
         if request.top_logprobs is not None:
             raise Unsupported(f"{self.name} gives no log-probabilities; Anthropic's interface has none")
         system, said = _split(request)
-        body: dict[str, Any] = {
-            "model": self.identity.model,
-            "messages": said,
-            "max_tokens": request.max_tokens,
-        }
+        body: dict[str, Any] = {"messages": said, "max_tokens": request.max_tokens}
         extra = dict(self.identity.extra)
         if system:
             body["system"] = system
@@ -153,7 +93,7 @@ class AnthropicModel:
 
 
 def output_format(schema: type[BaseModel] | dict[str, Any]) -> dict[str, Any]:
-    """The ``output_config.format`` of structured outputs.
+    """Return the ``output_config.format`` of structured outputs.
 
     Raises:
         Unsupported: if the schema is not an object at the top or has free-form maps, which the API would
@@ -179,8 +119,8 @@ def _sampled(request: Request) -> dict[str, float]:
     if request.top_p == 1:
         return {"temperature": request.temperature}
     # 1 is the interface's own temperature.
-    given = {} if request.temperature == 1 else {"temperature": request.temperature}
-    return given | {"top_p": request.top_p}
+    temperature = {} if request.temperature == 1 else {"temperature": request.temperature}
+    return temperature | {"top_p": request.top_p}
 
 
 def _takes_temperature(model: str) -> bool:
@@ -188,7 +128,7 @@ def _takes_temperature(model: str) -> bool:
 
 
 def _split(request: Request) -> tuple[str, list[dict[str, str]]]:
-    """The system prompt, and the rest of the messages."""
+    """Return the system prompt, and the rest of the messages."""
     system: list[str] = []
     said: list[dict[str, str]] = []
     for message in request.messages:

@@ -1,16 +1,20 @@
-"""The one interface to language models: messages in; text, parsed object, log-probabilities, usage out."""
+"""The one interface to language models: messages in; text, parsed object, log-probabilities, usage out.
+
+A text can be scored, too: one call in, the model's probabilities at some of its characters out, or of whole
+texts that may follow it. A model that reads ``… >X`` has at every place a probability for what comes next.
+Where several answers of one text are known beforehand (labels of examples, say), one pass over the whole text
+gives all of them at once, and each depends on nothing but the text before it.
+"""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel
 
 from simulator.models.thinking import parted
-
-if TYPE_CHECKING:
-    from simulator.models.scoring import Scored, ScoreRequest  # it rests on this module
 
 Role = Literal["system", "user", "assistant"]
 
@@ -24,7 +28,24 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class AnyRequest:
+    """The part of any request that says where it comes from; it goes into the log.
+
+    Attributes:
+        purpose: who asks (``seeker``, ``provider.type``, …).
+        prompt_version: content hash of the prompt template.
+        episode_id: the episode it is asked for.
+        turn_number: the turn it is asked for.
+    """
+
+    purpose: str = ""
+    prompt_version: str = ""
+    episode_id: str | None = None
+    turn_number: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request(AnyRequest):
     """What is asked of a model.
 
     Attributes:
@@ -39,10 +60,6 @@ class Request:
         shared: how many of the first messages this request has in common with many others (instructions and
             worked examples, say). A model in this process reads them once, by themselves; 0 for none.
         repeat: index of an intended repetition; part of the cache key, so that repeats differ.
-        purpose: who asks (``seeker``, ``provider.type``, …); goes into the log.
-        prompt_version: content hash of the prompt template; goes into the log.
-        episode_id: the episode it is asked for; goes into the log.
-        turn_number: the turn it is asked for; goes into the log.
 
     Raises:
         ValueError: if several samples are asked for at temperature 0, or of objects or probabilities; or if
@@ -61,10 +78,6 @@ class Request:
     samples: int = 1
     shared: int = 0
     repeat: int = 0
-    purpose: str = ""
-    prompt_version: str = ""
-    episode_id: str | None = None
-    turn_number: int | None = None
 
     def __post_init__(self) -> None:
         alike = self.temperature <= 0 or self.schema is not None or self.top_logprobs is not None
@@ -74,13 +87,40 @@ class Request:
             raise ValueError(f"{self.shared} messages cannot be shared of {len(self.messages)}")
 
 
-@dataclass(frozen=True, slots=True)
-class TokenLogprob:
-    """One generated token, its log-probability (natural log) and the alternatives at its place."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreRequest(AnyRequest):
+    """The texts that are to be scored.
 
-    token: str
-    logprob: float
-    top: tuple[tuple[str, float], ...] = ()
+    Attributes:
+        text: the whole text as it is, scored positions included; no chat template is put around it.
+        offsets: the characters of `text` (counted from 0, ascending) at which the model is looked at; none
+            if continuations are scored.
+        continuations: texts that may follow `text`, each scored as a whole and for itself.
+        top: how many of the likeliest tokens are wanted per position.
+
+    Raises:
+        ValueError: if the offsets are none, not ascending or not within the text, or `top` is negative; if
+            there are continuations besides, or an empty one.
+    """
+
+    text: str
+    offsets: tuple[int, ...] = ()
+    continuations: tuple[str, ...] = ()
+    top: int = 20
+
+    def __post_init__(self) -> None:
+        if self.continuations and (self.offsets or not all(self.continuations)):
+            raise ValueError("continuations must not be empty, and go without offsets")
+        places = (-1, *self.offsets, len(self.text))
+        unasked = not self.offsets and not self.continuations
+        if unasked or any(here >= after for here, after in itertools.pairwise(places)):
+            raise ValueError(
+                f"offsets must ascend within the {len(self.text)} characters of the text: {self.offsets}"
+            )
+        if self.continuations and not self.text:
+            raise ValueError("there must be a text before its continuations")
+        if self.top < 0:
+            raise ValueError(f"top must not be negative: {self.top}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +138,7 @@ class Usage:
     cached_input_tokens: int | None = None
 
     def __add__(self, other: Usage) -> Usage:
-        """The sum; an unknown count adds nothing to a known one."""
+        """Return the sum; an unknown count adds nothing to a known one."""
         return Usage(
             _sum(self.input_tokens, other.input_tokens),
             _sum(self.output_tokens, other.output_tokens),
@@ -110,8 +150,64 @@ def _sum(a: int | None, b: int | None) -> int | None:
     return b if a is None else a if b is None else a + b
 
 
+class TokenLogprob(NamedTuple):
+    """One generated token, its log-probability (natural log) and the alternatives at its place."""
+
+    token: str
+    logprob: float
+    top: tuple[tuple[str, float], ...] = ()
+
+
+class Position(NamedTuple):
+    """The model's expectation at one character of the text, given all before it and nothing after.
+
+    Attributes:
+        offset: the character asked about, counted from 0.
+        token: the token of the text that holds this character; a blank before it may be part of it.
+        logprob: natural logarithm of that token's probability.
+        top: the likeliest tokens in this place with their log-probabilities, likeliest first.
+    """
+
+    offset: int
+    token: str
+    logprob: float
+    top: tuple[tuple[str, float], ...] = ()
+
+
+class Likelihood(NamedTuple):
+    """The probability of a whole continuation.
+
+    Attributes:
+        logprob: natural logarithm of its probability, the sum over its tokens; None if the model's tokens do
+            not begin where it begins, which only servers of others' cannot help.
+        tokens: that it has.
+    """
+
+    logprob: float | None
+    tokens: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Completion:
+class Answer:
+    """The cost of an answer of any kind.
+
+    Attributes:
+        usage: tokens read, and written.
+        cost: US dollars; None if the model has no price, 0 if cached.
+        seconds: from the call to the answer, waiting and retries included.
+        cached: answered from the response cache; usage is then what the first call took.
+        attempts: requests sent, retries included; 0 if cached.
+    """
+
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = None
+    seconds: float = 0.0
+    cached: bool = False
+    attempts: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion(Answer):
     """What a model answered. Reasoning that stands in the text is taken out of it (`thinking`).
 
     Attributes:
@@ -121,37 +217,41 @@ class Completion:
         parsed: the object the schema asked for (a pydantic instance or plain JSON), else None.
         logprobs: the answer's tokens, if asked for; those of the reasoning are left out.
         finish_reason: ``stop``, ``length``, …
-        cost: US dollars; None if the model has no price, 0 if cached.
-        seconds: from the call to the answer, waiting and retries included.
-        cached: answered from the response cache; usage is then what the first call took.
-        attempts: requests sent, retries included; 0 if cached.
     """
 
     text: str
     samples: tuple[str, ...] = ()
+    thought: str = ""
     parsed: Any = None
     logprobs: tuple[TokenLogprob, ...] = ()
-    usage: Usage = field(default_factory=Usage)
     finish_reason: str = "stop"
-    cost: float | None = None
-    seconds: float = 0.0
-    cached: bool = False
-    attempts: int = 1
-    thought: str = ""
 
     def __post_init__(self) -> None:
         """Part the answer from the reasoning."""
-        found = parted(self.text)
-        if found.cut:
-            object.__setattr__(self, "text", found.said)
-            object.__setattr__(self, "thought", found.thought)
-            object.__setattr__(self, "logprobs", _outside(self.logprobs, found.cut))
+        whole = parted(self.text)
+        if whole.cut:
+            object.__setattr__(self, "text", whole.said)
+            object.__setattr__(self, "thought", whole.thought)
+            object.__setattr__(self, "logprobs", _outside(self.logprobs, whole.cut))
         if self.samples:
             object.__setattr__(self, "samples", tuple(parted(sample).said for sample in self.samples))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored(Answer):
+    """A scored text.
+
+    Attributes:
+        positions: one per offset asked for, in their order.
+        likelihoods: one per continuation asked for, in their order.
+    """
+
+    positions: tuple[Position, ...] = ()
+    likelihoods: tuple[Likelihood, ...] = ()
+
+
 def _outside(tokens: tuple[TokenLogprob, ...], cut: tuple[tuple[int, int], ...]) -> tuple[TokenLogprob, ...]:
-    """The tokens that begin outside of what is cut out of their text."""
+    """Return the tokens that begin outside of what is cut out of their text."""
     kept, at = [], 0
     for token in tokens:
         if not any(start <= at < end for start, end in cut):
@@ -203,7 +303,7 @@ class ChatModel(Protocol):
         ...
 
     async def score(self, request: ScoreRequest) -> Scored:
-        """The probabilities of a given text at some of its characters.
+        """Return the probabilities of a given text at some of its characters.
 
         Raises:
             Unsupported: if the backend has no such thing (`Capabilities.scoring`).

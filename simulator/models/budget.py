@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TypeVar
 
-from simulator.models.base import Completion, Request, Usage
+from simulator.models.base import Request, ScoreRequest, Usage
 from simulator.models.errors import BudgetExceeded, ModelError
 from simulator.models.keys import json_schema
-from simulator.models.layers import Backend, Layer
+from simulator.models.layers import AnswerT, Backend, Layer, Send
 from simulator.models.prices import Price
-from simulator.models.scoring import Scored, ScoreRequest
 
 # Tokens a provider may add per message and per request for its chat format; generous.
 _PER_MESSAGE = 16
 _PER_REQUEST = 512
-
-_Answer = TypeVar("_Answer", Completion, Scored)
 
 
 class Budget:
@@ -99,17 +94,8 @@ class Metered(Layer):
         self.price = price
         self.budget = None if price is not None and price.free else budget
 
-    async def complete(self, request: Request) -> Completion:
-        """Answer `request` and say what it cost."""
-        return await self._guarded(request, lambda: self.inner.complete(request))
-
-    async def score(self, request: ScoreRequest) -> Scored:
-        """Score a text and say what it cost."""
-        return await self._guarded(request, lambda: self.inner.score(request))
-
-    async def _guarded(
-        self, request: Request | ScoreRequest, send: Callable[[], Awaitable[_Answer]]
-    ) -> _Answer:
+    async def around(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
+        """Return the answer with what it cost."""
         if self.budget is None or self.price is None:
             return await self._priced(send)
         most = self._most(request)
@@ -125,7 +111,7 @@ class Metered(Layer):
             self.budget.settle(most, cost)
         return answer
 
-    async def _priced(self, send: Callable[[], Awaitable[_Answer]]) -> _Answer:
+    async def _priced(self, send: Send[AnswerT]) -> AnswerT:
         try:
             answer = await send()
         except ModelError as error:
@@ -148,7 +134,7 @@ class Metered(Layer):
 
 
 def _booked(error: ModelError, most: float) -> float:
-    """What a failed call is held to have cost: nothing if it surely was not billed."""
+    """Return what a failed call is held to have cost: nothing if it surely was not billed."""
     if error.cost is not None:
         return error.cost
     return most if error.maybe_billed else 0.0

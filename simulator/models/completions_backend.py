@@ -11,14 +11,22 @@ from typing import Any
 
 from openai.types import Completion as Answer
 
-from simulator.models import remote
-from simulator.models.base import Capabilities, Completion, Request, TokenLogprob, Usage
-from simulator.models.checked import count_of
+from simulator.models.answers import count_of, plain_text
+from simulator.models.base import (
+    Capabilities,
+    Completion,
+    Likelihood,
+    Position,
+    Request,
+    Scored,
+    ScoreRequest,
+    TokenLogprob,
+    Usage,
+)
 from simulator.models.errors import BadRequest, Malformed, Unsupported
-from simulator.models.openai_server import OpenAIServer, drawn
+from simulator.models.openai_backend import OpenAIServer, drawn
 from simulator.models.sampling import require_samples
-from simulator.models.scoring import Likelihood, Position, Scored, ScoreRequest, plain_text
-from simulator.models.tokenised import Token, is_glued
+from simulator.models.tokens import Token, is_glued
 
 _IMPOSSIBLE = float("-inf")
 
@@ -41,31 +49,26 @@ class CompletionsModel(OpenAIServer):
         """
         if not request.plain:
             raise Unsupported(f"{self.name} continues plain texts only; for a chat take openai/…")
-        body: dict[str, Any] = {
-            "prompt": plain_text(request),
-            "max_tokens": request.max_tokens,
-            **drawn(request),
-        }
+        body = self._with_extra(prompt=plain_text(request), max_tokens=request.max_tokens, **drawn(request))
         if request.top_logprobs is not None:
             body["logprobs"] = request.top_logprobs
         return await self._create(
             self._client.completions, body, lambda answer: self._completion(answer, request)
         )
 
-    def _completion(self, given: object, request: Request) -> Completion:
-        answer = self._checked(given)
+    def _completion(self, response: object, request: Request) -> Completion:
+        answer = self._checked(response)
         choice = answer.choices[0]
         several = request.samples > 1
         if several:
             require_samples(self.name, request.samples, len(answer.choices))
-        completion = Completion(
+        return Completion(
             text=choice.text,
             samples=tuple(each.text or "" for each in answer.choices) if several else (),
             logprobs=() if request.top_logprobs is None else self._written(choice.logprobs),
             usage=_usage(answer),
             finish_reason=choice.finish_reason or "stop",
         )
-        return remote.without_secrets(completion, self._secrets)
 
     async def score(self, request: ScoreRequest) -> Scored:
         """Score a text, or the texts that may follow it, in one request.
@@ -80,22 +83,22 @@ class CompletionsModel(OpenAIServer):
         """
         texts = [request.text + after for after in request.continuations] or [request.text]
         # Servers differ in whether nothing may be written; one token may be everywhere.
-        body: dict[str, Any] = {"max_tokens": 1, "temperature": 0.0, "echo": True, "logprobs": request.top}
+        body = self._with_extra(max_tokens=1, temperature=0.0, echo=True, logprobs=request.top)
         body["prompt"] = texts if request.continuations else request.text
         return await self._create(
             self._client.completions, body, lambda answer: self._scored(answer, request, texts)
         )
 
-    def _scored(self, given: object, request: ScoreRequest, texts: list[str]) -> Scored:
-        answer = self._checked(given)
+    def _scored(self, response: object, request: ScoreRequest, texts: list[str]) -> Scored:
+        answer = self._checked(response)
         choices = sorted(answer.choices, key=lambda choice: choice.index)
         if len(choices) < len(texts):
             raise Malformed(f"{self.name}: {len(texts)} texts were sent, and {len(choices)} came back")
         if request.continuations:
             start = len(request.text)
             pairs = zip(texts, choices, strict=True)
-            found = (self._likelihood(text, start, self._echoed(choice)) for text, choice in pairs)
-            return Scored(likelihoods=tuple(found), usage=_usage(answer))
+            sums = (self._likelihood(text, start, self._echoed(choice)) for text, choice in pairs)
+            return Scored(likelihoods=tuple(sums), usage=_usage(answer))
         logprobs = self._echoed(choices[0])
         words: list[str] = logprobs.tokens
         tables: list[Any] = list(logprobs.top_logprobs or ()) or [None] * len(words)
@@ -106,7 +109,7 @@ class CompletionsModel(OpenAIServer):
             logprob = (logprobs.token_logprobs or [])[number]
             if logprob is None:
                 raise BadRequest(f"nothing is before character {offset}, so nothing can be expected there")
-            top = _table(tables[number], request.top)
+            top = self._distribution(_table(tables[number], request.top))
             positions.append(Position(offset=offset, token=words[number], logprob=logprob, top=top))
         return Scored(positions=tuple(positions), usage=_usage(answer))
 
@@ -125,7 +128,7 @@ class CompletionsModel(OpenAIServer):
         return logprobs
 
     def _likelihood(self, text: str, start: int, logprobs: Any) -> Likelihood:
-        """The sum over the tokens of `text` from `start` on, parts of characters included."""
+        """Return the sum over the tokens of `text` from `start` on, parts of characters included."""
         tokens = self._placed(text, logprobs.tokens)
         whole = [token for token in tokens if token.end > token.start]
         before = next((token.id for token in whole if token.end == start), None)
@@ -140,12 +143,12 @@ class CompletionsModel(OpenAIServer):
             raise self._gave_no_logprobs()
         tables: list[Any] = list(logprobs.top_logprobs or ()) or [None] * len(logprobs.tokens)
         return tuple(
-            TokenLogprob(token, _IMPOSSIBLE if value is None else value, _table(table))
+            TokenLogprob(token, _IMPOSSIBLE if value is None else value, self._distribution(_table(table)))
             for token, value, table in zip(logprobs.tokens, logprobs.token_logprobs, tables, strict=True)
         )
 
     def _placed(self, text: str, words: list[str]) -> list[Token]:
-        """Where each token lies in the text.
+        """Return where each token lies in the text.
 
         Found from the tokens themselves, since servers count differently: some count what they put before
         a text, some bytes. Tokens that hold a part of a character are passed over.
@@ -173,7 +176,7 @@ class CompletionsModel(OpenAIServer):
 
 
 def _table(table: Mapping[str, float] | None, most: int | None = None) -> tuple[tuple[str, float], ...]:
-    """The likeliest first. Servers send no order, and some one more than they were asked for."""
+    """Return the likeliest first. Servers send no order, and some one more than they were asked for."""
     return tuple(sorted((table or {}).items(), key=lambda each: -each[1])[:most])
 
 

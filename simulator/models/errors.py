@@ -7,6 +7,7 @@
     ├── RateLimited             429 or overloaded; `retry_after` says how long to stay away
     ├── TimedOut                no answer within the time allowed
     ├── Unavailable             5xx, no connection, or a connection that broke off
+    ├── ServerDown              the server was given up; nothing is sent to it for a while
     │   ── the answer
     ├── Malformed               not the JSON, or not the schema, that was asked for; asked again, a few times
     ├── Refused                 the model or a content filter declined; asking again would not help
@@ -14,6 +15,8 @@
     ├── AuthenticationFailed    the key is missing, wrong, without rights or without credit
     ├── BadRequest              the server rejected the request (unknown model, prompt too long, …)
     ├── Unsupported             the backend cannot do what is asked; raised before the run starts
+    │   └── TooFewSamples       the server drew fewer samples at once than were asked for
+    ├── PreflightFailed         one of the others before a run: nothing has been played
     ├── BudgetExceeded          the next call could cost more than the budget has left
     └── NotRecorded             a replayed run has no answer to this request
 
@@ -52,7 +55,7 @@ class ModelError(AskbackError):
         self.cost: float | None = None
 
     def __str__(self) -> str:
-        """The message, and how often it was tried."""
+        """Return the message, and how often it was tried."""
         message = super().__str__()
         return f"{message} (after {self.attempts} attempts)" if self.attempts > 1 else message
 
@@ -95,6 +98,12 @@ class Unavailable(ModelError):
         super().__init__(message)
         self.retry_after = retry_after
         self.maybe_billed = maybe_billed
+
+
+class ServerDown(ModelError):
+    """A server has been given up; nothing is sent to it for a while."""
+
+    code = "model_unavailable"
 
 
 class Malformed(ModelError):
@@ -146,6 +155,18 @@ class Unsupported(ModelError):
     code = "model_unsupported"
 
 
+class TooFewSamples(Unsupported):
+    """The server drew fewer samples at once than were asked for."""
+
+
+class PreflightFailed(ModelError):
+    """A model is not there, or its server cannot do what is needed; nothing has been asked of it but that."""
+
+    def __init__(self, error: ModelError) -> None:
+        super().__init__(f"{error}. Nothing was played.")
+        self.code = error.code
+
+
 class BudgetExceeded(ModelError):
     """The next call could cost more than the budget has left."""
 
@@ -156,3 +177,18 @@ class NotRecorded(ModelError):
     """A replayed run has no answer to this request."""
 
     code = "model_not_recorded"
+
+
+def cannot_score(name: str) -> Unsupported:
+    """Return the error of a backend that has no such thing."""
+    return Unsupported(
+        f"{name} cannot give the probabilities of a given text; take transformers/…, local/… or completions/…"
+    )
+
+
+def cannot_continue(name: str) -> Unsupported:
+    """Return the error of a backend that knows nothing but chat messages (`Request.plain`)."""
+    return Unsupported(
+        f"{name} takes chat messages only and cannot continue a plain text; "
+        "take transformers/…, local/… or completions/…"
+    )

@@ -11,8 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from simulator.models.base import Request
-from simulator.models.scoring import ScoreRequest
+from simulator.models.base import Request, ScoreRequest
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
@@ -46,7 +45,7 @@ class Identity:
 
 
 def parameters(request: Request) -> dict[str, Any]:
-    """What is asked for beside messages and schema, as plain JSON."""
+    """Return what is asked for beside messages and schema, as plain JSON."""
     asked = {
         "temperature": request.temperature,
         "max_tokens": request.max_tokens,
@@ -64,12 +63,12 @@ def parameters(request: Request) -> dict[str, Any]:
 
 
 def messages(request: Request) -> list[dict[str, str]]:
-    """The messages as plain JSON."""
+    """Return the messages as plain JSON."""
     return [{"role": message.role, "content": message.content} for message in request.messages]
 
 
 def json_schema(schema: type[BaseModel] | dict[str, Any] | None) -> dict[str, Any] | None:
-    """The request's schema as plain JSON schema (shared: do not change it)."""
+    """Return the request's schema as plain JSON schema (shared: do not change it)."""
     return schema if schema is None or isinstance(schema, dict) else _schema_of(schema)
 
 
@@ -88,7 +87,7 @@ def _text_of(schema: type[BaseModel] | None) -> str:
 
 
 def content(request: Request | ScoreRequest) -> dict[str, Any]:
-    """What is asked, whoever is asked, as plain JSON: messages, parameters, schema, repeat index.
+    """Return what is asked, whoever is asked, as plain JSON: messages, parameters, schema, repeat index.
 
     Of a text to be scored: text, offsets, length of the tables (``top``) and continuations, if any.
     """

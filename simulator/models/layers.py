@@ -15,26 +15,20 @@ layer does for an answer it does for a scored text, too. From the outside in
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-from simulator.models.base import Capabilities, Completion, Request
+from simulator.models.base import Answer, ChatModel, Completion, Request, Scored, ScoreRequest
 from simulator.models.keys import Identity
-from simulator.models.scoring import Scored, ScoreRequest
+
+AnswerT = TypeVar("AnswerT", bound=Answer)
+Send = Callable[[], Awaitable[AnswerT]]
+"""Sends a request to what a layer wraps."""
 
 
-class Backend(Protocol):
-    """A chat model that knows who it is; see `base.ChatModel` for the rest."""
-
-    @property
-    def name(self) -> str:
-        """``provider/model``."""
-        ...
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """What it can do."""
-        ...
+class Backend(ChatModel, Protocol):
+    """A chat model that knows who it is; `Completion.parsed` may be left to `Retried`."""
 
     @property
     def identity(self) -> Identity:
@@ -46,21 +40,9 @@ class Backend(Protocol):
         """Parameters of a request that this model does not take and that are therefore not sent."""
         ...
 
-    async def complete(self, request: Request) -> Completion:
-        """Answer `request`; `Completion.parsed` may be left to `Retried`."""
-        ...
-
-    async def score(self, request: ScoreRequest) -> Scored:
-        """The probabilities of a given text; `Unsupported` where there is no such thing."""
-        ...
-
-    async def close(self) -> None:
-        """Give connections back."""
-        ...
-
 
 class Layer:
-    """A backend around another backend; does nothing by itself."""
+    """A backend around another backend. Most layers do the same around every call (`around`)."""
 
     def __init__(self, inner: Backend) -> None:
         self.inner = inner
@@ -71,11 +53,15 @@ class Layer:
 
     async def complete(self, request: Request) -> Completion:
         """Answer `request`."""
-        return await self.inner.complete(request)
+        return await self.around(request, lambda: self.inner.complete(request))
 
     async def score(self, request: ScoreRequest) -> Scored:
         """Score a given text."""
-        return await self.inner.score(request)
+        return await self.around(request, lambda: self.inner.score(request))
+
+    async def around(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
+        """Return the answer of `send`, with whatever this layer does before and after."""
+        return await send()
 
     def draw_singly(self) -> None:
         """Have samples drawn one by one from now on, since the server does not draw several at once."""

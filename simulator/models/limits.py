@@ -1,30 +1,122 @@
-"""How many requests a provider is sent at once: as many as it takes without complaining.
+"""How many requests a server is sent at once, and when it is given up.
 
-Additive increase, multiplicative decrease, as TCP does it: the limit doubles per round until the first
-complaint (429 or overloaded), is halved at each complaint, and then grows by one per round. All models
-of one provider share one `Limiter`. A complaint with Retry-After also holds back every further request
-to that provider for so long.
+As many as it takes without complaining. Additive increase, multiplicative decrease, as TCP does it: the limit
+doubles per round until the first complaint (429 or overloaded), is halved at each complaint, and then grows
+by one per round. A complaint with Retry-After also holds back every further request to that server for so
+long. One that is broken, silent, or asks to be left alone for longer than anybody waits is given up: else
+every episode of a run would wait for the same silent server in turn. All models of one server share one
+`Limiter` and its `Circuit`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Final
 from weakref import WeakKeyDictionary
 
-from simulator.models.base import Completion, Request
-from simulator.models.circuit import MOST_WAIT, Circuit, duration
-from simulator.models.errors import ModelError, RateLimited
-from simulator.models.layers import Backend, Layer
-from simulator.models.scoring import Scored, ScoreRequest
+from simulator.models.base import Request, ScoreRequest
+from simulator.models.errors import ModelError, RateLimited, ServerDown, TimedOut, Unavailable
+from simulator.models.layers import AnswerT, Backend, Layer, Send
 
 START = 16
 _SAY_AFTER = 10.0  # seconds that nobody needs to be told of
-_Answer = TypeVar("_Answer", Completion, Scored)
+MOST_WAIT: Final = 300.0
+"""Seconds that a server is waited for at most when it asks to be."""
+
+_TIMED_OUT: Final = 3  # requests without an answer, one after the other, and no answer to any other
+_FAILED: Final = 6  # requests that failed otherwise
+_FAILED_SECONDS: Final = 60.0  # and for how long at least: servers restart
+_COOLING: Final = 30.0  # seconds until somebody may try again
+_SAY_EVERY: Final = 30.0
+
+_log = logging.getLogger(__name__)
+
+
+class Circuit:
+    """The health of one server, as far as it is known. Open means that nothing is sent."""
+
+    def __init__(self, server: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """Watch a server.
+
+        Args:
+            server: its name for people.
+            clock: for tests.
+        """
+        self.server = server
+        self._clock = clock
+        self._failures = 0
+        self._timed_out = 0
+        self._failing_since: float | None = None
+        self._open_until = float("-inf")
+        self._why = ""
+        self._said_at = float("-inf")
+
+    def require_closed(self) -> None:
+        """Make sure that requests may be sent.
+
+        Raises:
+            ServerDown: if the server was given up a moment ago; says why.
+        """
+        if self._clock() < self._open_until:
+            raise ServerDown(self._why)
+
+    def succeeded(self) -> None:
+        """Note that the server has answered."""
+        self._failures = self._timed_out = 0
+        self._failing_since = None
+
+    def failed(self, error: ModelError, since: float) -> None:
+        """Note that a request sent at `since` failed.
+
+        Raises:
+            ServerDown: if the server is given up for it.
+        """
+        asked = getattr(error, "retry_after", None)
+        if asked is not None and asked > MOST_WAIT:
+            self._give_up(
+                f"{self.server} asks not to be called for {duration(asked)}; nobody waits for more than "
+                f"{duration(MOST_WAIT)} ({error})",
+                error,
+                asked,
+            )
+        if isinstance(error, RateLimited) or not isinstance(error, TimedOut | Unavailable):
+            # It is there and answers, if not what one would like to hear.
+            return self.succeeded()
+        self._failures += 1
+        self._timed_out = self._timed_out + 1 if isinstance(error, TimedOut) else 0
+        self._failing_since = since if self._failing_since is None else min(self._failing_since, since)
+        lasting = self._clock() - self._failing_since
+        if self._timed_out >= _TIMED_OUT or (self._failures >= _FAILED and lasting >= _FAILED_SECONDS):
+            self._give_up(
+                f"{self.server} has not answered for {duration(lasting)} "
+                f"({self._failures} requests; the last: {error})",
+                error,
+                _COOLING,
+            )
+
+    def say(self, message: str) -> None:
+        """Tell whoever watches the run who is waited for, now and then."""
+        if self._clock() - self._said_at >= _SAY_EVERY:
+            self._said_at = self._clock()
+            _log.warning("%s: %s", self.server, message)
+
+    def _give_up(self, why: str, error: ModelError, seconds: float) -> None:
+        self._open_until = self._clock() + min(seconds, MOST_WAIT)
+        self._why = why
+        self.succeeded()  # after the pause one request may show whether it is back
+        raise ServerDown(why) from error
+
+
+def duration(seconds: float) -> str:
+    """Return a time for people: ``5 s``, ``3 min``, ``24 h``."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
 
 
 class Limiter:
@@ -128,19 +220,12 @@ class Limited(Layer):
         self._maximum = maximum
         self._limiter = limiter
 
-    async def complete(self, request: Request) -> Completion:
-        """Answer `request` once there is a place.
+    async def around(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
+        """Send `request` once there is a place.
 
         Raises:
             ServerDown: if the server has been given up.
         """
-        return await self._placed(lambda: self.inner.complete(request))
-
-    async def score(self, request: ScoreRequest) -> Scored:
-        """Score a text once there is a place."""
-        return await self._placed(lambda: self.inner.score(request))
-
-    async def _placed(self, send: Callable[[], Awaitable[_Answer]]) -> _Answer:
         limiter = self._limiter or self._shared()
         circuit = limiter.circuit
         circuit.require_closed()
@@ -193,7 +278,7 @@ _shared: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, str], Limi
 
 
 def shared_limiter(provider: str, base_url: str, maximum: int) -> Limiter:
-    """The running loop's limiter for a provider's server; of several maxima, the smallest counts."""
+    """Return the running loop's limiter for a provider's server; of several maxima, the smallest counts."""
     limiters = _shared.setdefault(asyncio.get_running_loop(), {})
     limiter = limiters.get((provider, base_url))
     if limiter is None:

@@ -6,9 +6,11 @@ import logging
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from simulator import catalog
 from simulator.errors import InputError
 from simulator.models.base import Capabilities, ChatModel
 from simulator.models.budget import Budget, Metered
@@ -25,6 +27,13 @@ from simulator.models.replay import Recordings, ReplayModel
 from simulator.models.retry import Retried, RetryPolicy
 
 _log = logging.getLogger(__name__)
+_CAPABILITIES: Final = {
+    "logprobs": "log-probabilities",
+    "schema": "answers that follow a schema",
+    "seed": "a seed",
+    "scoring": "the probabilities of a given text",
+    "plain": "the continuation of a plain text",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +91,7 @@ class ModelOptions:
 
 
 def load_model(name: str, options: ModelOptions | None = None) -> ChatModel:
-    """The model called `name`, ready to be asked; close it when done.
+    """Return the model called `name`, ready to be asked; close it when done.
 
     Args:
         name: ``provider/model``. Where the seats of one run use different servers,
@@ -100,7 +109,7 @@ def load_model(name: str, options: ModelOptions | None = None) -> ChatModel:
 
 
 def load_backend(name: str, options: ModelOptions) -> Backend:
-    """The bare backend, without layers.
+    """Return the bare backend, without layers.
 
     Args:
         name: ``provider/model``, or ``provider/model@http://host/v1`` for a server of its own.
@@ -116,8 +125,9 @@ def load_backend(name: str, options: ModelOptions) -> Backend:
             "password or key; set OPENAI_API_KEY, or give the address with --base-url"
         )
     provider, slash, model = name.partition("/")
-    if provider not in PROVIDERS:
-        known = ", ".join(f"{each}/…" for each in PROVIDERS)
+    providers = {**catalog.extensions(catalog.MODELS), **PROVIDERS}
+    if provider not in providers:
+        known = ", ".join(f"{each}/…" for each in providers)
         raise InputError(f"unknown model {name!r}: there is no provider {provider!r}; known are {known}")
     if not slash or not model:
         raise InputError(f"{name!r} names a provider but no model; write {provider}/<model>")
@@ -129,7 +139,8 @@ def load_backend(name: str, options: ModelOptions) -> Backend:
     if options.extra and provider not in REMOTE:
         named = ", ".join(options.extra)
         raise InputError(f"{name}: {named} is for models of a server, and this is none; leave it out")
-    return PROVIDERS[provider](model, options)
+    backend: Backend = providers[provider](model, options)
+    return backend
 
 
 def bare_name(name: str) -> str:
@@ -170,15 +181,9 @@ def check_capabilities(model: ChatModel, need: Capabilities) -> None:
         Unsupported: if something is missing; names it.
     """
     missing = [
-        said
-        for said, needed, there in (
-            ("log-probabilities", need.logprobs, model.capabilities.logprobs),
-            ("answers that follow a schema", need.schema, model.capabilities.schema),
-            ("a seed", need.seed, model.capabilities.seed),
-            ("the probabilities of a given text", need.scoring, model.capabilities.scoring),
-            ("the continuation of a plain text", need.plain, model.capabilities.plain),
-        )
-        if needed and not there
+        what
+        for field, what in _CAPABILITIES.items()
+        if getattr(need, field) and not getattr(model.capabilities, field)
     ]
     if missing:
         lacks = " or ".join(missing)
@@ -198,42 +203,25 @@ def _price(backend: Backend, options: ModelOptions) -> Price | None:
     return load_prices(options.prices_path, built_in=not own_server).find(backend.name)
 
 
-def _openai(model: str, options: ModelOptions) -> Backend:
-    from simulator.models.openai_backend import OpenAIModel  # the SDK takes a while to import
+def _at_server(provider: str, model: str, options: ModelOptions) -> Backend:
+    shared: dict[str, Any] = {
+        "base_url": options.base_url,
+        "api_key": options.api_key,
+        "timeout": options.timeout,
+        "extra": options.extra,
+    }
+    # The SDKs take a while to import.
+    if provider == "anthropic":
+        from simulator.models.anthropic_backend import AnthropicModel
 
-    return OpenAIModel(
-        model,
-        base_url=options.base_url,
-        api_key=options.api_key,
-        timeout=options.timeout,
-        extra=options.extra,
-        sampling=options.sampling,
-    )
+        return AnthropicModel(model, **shared, sampling=options.sampling)
+    if provider == "completions":
+        from simulator.models.completions_backend import CompletionsModel
 
+        return CompletionsModel(model, **shared)
+    from simulator.models.openai_backend import OpenAIModel
 
-def _completions(model: str, options: ModelOptions) -> Backend:
-    from simulator.models.completions_backend import CompletionsModel  # the SDK takes a while to import
-
-    return CompletionsModel(
-        model,
-        base_url=options.base_url,
-        api_key=options.api_key,
-        timeout=options.timeout,
-        extra=options.extra,
-    )
-
-
-def _anthropic(model: str, options: ModelOptions) -> Backend:
-    from simulator.models.anthropic_backend import AnthropicModel  # the SDK takes a while to import
-
-    return AnthropicModel(
-        model,
-        base_url=options.base_url,
-        api_key=options.api_key,
-        timeout=options.timeout,
-        extra=options.extra,
-        sampling=options.sampling,
-    )
+    return OpenAIModel(model, **shared, sampling=options.sampling)
 
 
 def _transformers(model: str, options: ModelOptions) -> Backend:
@@ -259,22 +247,18 @@ def _offline(model: str, options: ModelOptions) -> Backend:
 def _replay(model: str, options: ModelOptions) -> Backend:
     if options.recordings is None:
         raise InputError(f"replay/{model} needs the log of that run: pass ModelOptions(recordings=…)")
-    if not options.recordings.identities(model):
-        raise InputError(
-            f"no model was asked in run {model!r}, so there is nothing to replay; check its name"
-        )
     return ReplayModel(model, options.recordings)
 
 
+REMOTE = frozenset({"openai", "completions", "anthropic"})
 PROVIDERS: dict[str, Callable[[str, ModelOptions], Backend]] = {
-    "openai": _openai,
-    "completions": _completions,
-    "anthropic": _anthropic,
+    "openai": partial(_at_server, "openai"),
+    "completions": partial(_at_server, "completions"),
+    "anthropic": partial(_at_server, "anthropic"),
     "transformers": _transformers,
     "local": _local,
     "offline": _offline,
     "replay": _replay,
 }
 _AT_SERVER = re.compile(r"(.+)@(https?://.+)")
-REMOTE = frozenset({"openai", "completions", "anthropic"})
 OFFICIAL = frozenset({"", "https://api.openai.com/v1", "https://api.anthropic.com"})

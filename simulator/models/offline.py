@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from simulator.models.base import Capabilities, Completion, Request
+from simulator.models.base import Capabilities, Completion, Request, Scored, ScoreRequest
+from simulator.models.errors import cannot_score
 from simulator.models.keys import Identity
-from simulator.models.scoring import Scored, ScoreRequest, cannot_score
 
 Answer = str | Completion | BaseModel | Mapping[str, Any] | Sequence[Any] | BaseException
 Script = Callable[[Request], Answer]

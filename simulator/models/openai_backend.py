@@ -1,28 +1,88 @@
-"""Chat completions: OpenAI's API and every server that speaks it (vLLM, Ollama, llama.cpp, proxies)."""
+"""OpenAI's language: what chat and text completions share, and chat completions.
+
+Many servers speak it (vLLM, Ollama, llama.cpp, proxies).
+"""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
-import httpx2
+import openai
 from openai.types.chat import ChatCompletion
 
 from simulator.models import remote
-from simulator.models.base import Capabilities, Completion, Request, TokenLogprob, Usage
-from simulator.models.checked import count_of
-from simulator.models.errors import Malformed, Refused, Unsupported
+from simulator.models.answers import count_of
+from simulator.models.base import (
+    Capabilities,
+    Completion,
+    Request,
+    TokenLogprob,
+    Usage,
+)
+from simulator.models.errors import Malformed, Refused, Unsupported, cannot_continue
 from simulator.models.keys import messages
-from simulator.models.openai_server import OpenAIServer, drawn
 from simulator.models.sampling import require_samples
 from simulator.models.schema import openai_format
-from simulator.models.scoring import Scored, ScoreRequest, cannot_continue, cannot_score
 
 MOST_TOP_LOGPROBS: Final = 20
 
 # Reasoning models reject temperature, stop sequences and log-probabilities; GPT-5's chat variant does not.
 _REASONING = re.compile(r"(?:o\d|gpt-(?!35)(?:[5-9]|\d{2,})(?!-chat))")
+
+# Servers round log-probabilities, and the largest counts most.
+_ROUNDED: Final = 0.01
+
+
+class OpenAIServer(remote.ServerModel):
+    """A model on such a server."""
+
+    sdk: ClassVar[Any] = openai
+    sdk_client: ClassVar[Any] = openai.AsyncOpenAI
+    official_url = "https://api.openai.com/v1"
+    url_variable = "OPENAI_BASE_URL"
+    key_variables = ("OPENAI_API_KEY",)
+
+    def _with_extra(self, **fields: Any) -> dict[str, Any]:
+        """Return a request's body with what is sent with every request."""
+        return fields | ({"extra_body": dict(self.identity.extra)} if self.identity.extra else {})
+
+    def _gave_no_logprobs(self) -> Unsupported:
+        return Unsupported(
+            f"{self.name} at {self.identity.base_url} was asked for log-probabilities and gave none; "
+            "take another server or model"
+        )
+
+    def _distribution(self, table: tuple[tuple[str, float], ...]) -> tuple[tuple[str, float], ...]:
+        """Return a table of log-probabilities if it can be (a part of) a distribution.
+
+        Raises:
+            Unsupported: if its probabilities add up to more than 1.
+        """
+        total = math.fsum(math.exp(min(logprob, 1.0)) for _, logprob in table)
+        if total > 1 + _ROUNDED:
+            raise Unsupported(
+                f"{self.name} at {self.identity.base_url} gave {len(table)} tokens for one place, whose "
+                f"probabilities add up to {total:.3g}, more than 1; take another server or model"
+            )
+        return table
+
+
+def drawn(request: Request, *, sampling: bool = True) -> dict[str, Any]:
+    """Return how tokens are to be drawn, as far as a request says and a model (no `sampling`) takes it."""
+    body: dict[str, Any] = {}
+    if sampling:
+        body["temperature"] = request.temperature
+        if request.top_p != 1:
+            body["top_p"] = request.top_p
+        if request.stop:
+            body["stop"] = list(request.stop)
+        if request.samples > 1:
+            body["n"] = request.samples
+    if request.seed is not None:
+        body["seed"] = request.seed
+    return body
 
 
 class OpenAIModel(OpenAIServer):
@@ -30,24 +90,12 @@ class OpenAIModel(OpenAIServer):
 
     provider = "openai"
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        timeout: float = 120.0,
-        extra: Mapping[str, Any] | None = None,
-        sampling: bool | None = None,
-        http_client: httpx2.AsyncClient | None = None,
-    ) -> None:
-        """As `OpenAIServer`; `sampling` says whether the model takes temperature, stop and log-probabilities.
+    def __init__(self, model: str, *, sampling: bool | None = None, **settings: Any) -> None:
+        """As `ServerModel`; `sampling` says whether the model takes temperature, stop and log-probabilities.
 
         It is decided by the model's name where it is None.
         """
-        super().__init__(
-            model, base_url=base_url, api_key=api_key, timeout=timeout, extra=extra, http_client=http_client
-        )
+        super().__init__(model, **settings)
         self._sampling = not _REASONING.match(model) if sampling is None else sampling
         self.capabilities = Capabilities(
             logprobs=self._sampling, schema=True, seed=True, samples=self._sampling
@@ -68,22 +116,11 @@ class OpenAIModel(OpenAIServer):
             self._client.chat.completions, body, lambda answer: self._completion(answer, request)
         )
 
-    async def score(self, request: ScoreRequest) -> Scored:
-        """Chat interfaces tell nothing of a given text.
-
-        Raises:
-            Unsupported: always.
-        """
-        raise cannot_score(self.name)
-
     def _body(self, request: Request) -> dict[str, Any]:
         if request.plain:
             raise cannot_continue(self.name)
-        body: dict[str, Any] = {
-            "messages": messages(request),
-            self._limit_name: request.max_tokens,
-            **drawn(request, sampling=self._sampling),
-        }
+        body = self._with_extra(messages=messages(request), **drawn(request, sampling=self._sampling))
+        body[self._limit_name] = request.max_tokens
         if request.schema is not None:
             body["response_format"] = openai_format(request.schema)
         if request.top_logprobs is not None:
@@ -109,19 +146,18 @@ class OpenAIModel(OpenAIServer):
             raise Refused(f"{self.name} declined: {said or 'content filter'}", text=said, usage=usage)
         if not self._sampling:
             text = remote.cut(text, request.stop)
-        completion = Completion(
+        return Completion(
             text=text,
             samples=self._samples(answer, request.samples),
             logprobs=self._token_logprobs(answer, request),
             usage=usage,
             finish_reason=choice.finish_reason or "stop",
         )
-        return remote.without_secrets(completion, self._secrets)
 
-    def _samples(self, answer: ChatCompletion, wanted: int) -> tuple[str, ...]:
-        if wanted == 1:
+    def _samples(self, answer: ChatCompletion, count: int) -> tuple[str, ...]:
+        if count == 1:
             return ()
-        require_samples(self.name, wanted, len(answer.choices))
+        require_samples(self.name, count, len(answer.choices))
         return tuple(choice.message.content or "" for choice in answer.choices)
 
     def _token_logprobs(self, answer: ChatCompletion, request: Request) -> tuple[TokenLogprob, ...]:
@@ -134,7 +170,7 @@ class OpenAIModel(OpenAIServer):
             TokenLogprob(
                 token.token,
                 token.logprob,
-                tuple((other.token, other.logprob) for other in token.top_logprobs or ()),
+                self._distribution(tuple((other.token, other.logprob) for other in token.top_logprobs or ())),
             )
             for token in logprobs.content
         )

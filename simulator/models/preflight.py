@@ -12,11 +12,17 @@ from dataclasses import dataclass, replace
 from secrets import randbits
 from typing import Any, Final
 
-from simulator.models.base import ChatModel, Message, Request
-from simulator.models.errors import BadRequest, Malformed, ModelError, Unsupported
-from simulator.models.sampling import TooFewSamples, draw_singly
+from simulator.models.base import ChatModel, Message, Request, ScoreRequest
+from simulator.models.errors import (
+    BadRequest,
+    Malformed,
+    ModelError,
+    PreflightFailed,
+    TooFewSamples,
+    Unsupported,
+)
+from simulator.models.sampling import draw_singly
 from simulator.models.schema import candidates
-from simulator.models.scoring import ScoreRequest
 
 PURPOSE: Final = "preflight"
 REMOTE: Final = ("openai/", "completions/", "anthropic/")
@@ -49,7 +55,7 @@ class Needs:
     scoring: bool = False
 
     def __or__(self, other: Needs) -> Needs:
-        """What two seats with one model need."""
+        """Return what two seats with one model need."""
         tops = [top for top in (self.top_logprobs, other.top_logprobs) if top is not None]
         return Needs(
             top_logprobs=max(tops, default=None),
@@ -58,14 +64,6 @@ class Needs:
             plain=self.plain or other.plain,
             scoring=self.scoring or other.scoring,
         )
-
-
-class PreflightFailed(ModelError):
-    """A model is not there, or its server cannot do what is needed; nothing has been asked of it but that."""
-
-    def __init__(self, error: ModelError) -> None:
-        super().__init__(f"{error}. Nothing was played.")
-        self.code = error.code
 
 
 async def run_preflight(model: ChatModel, needs: Needs | None = None, *, fresh: bool = False) -> None:
@@ -141,6 +139,6 @@ async def _ask_samples(model: ChatModel, needs: Needs, repeat: int) -> None:
 
 
 def _request(needs: Needs, **settings: Any) -> Request:
-    """A request for a word; with the usual limit, so that models that think first can answer, too."""
+    """Return a request for a word; with the usual limit, so that models that think first can answer, too."""
     text = "One word: ready" if needs.plain else "Answer with the word: ready"
     return Request(messages=(Message("user", text),), plain=needs.plain, purpose=PURPOSE, **settings)

@@ -80,7 +80,7 @@ class Prices:
 
 
 def load_prices(path: Path | None = None, *, built_in: bool = True) -> Prices:
-    """The built-in prices with the user's on top.
+    """Return the built-in prices with the user's on top.
 
     Args:
         path: the user's file; by default ``$ASKBACK_PRICES``, or none.

@@ -44,9 +44,9 @@ class Secrets:
 
     def __init__(self, url: str, keys: Iterable[str]) -> None:
         """Collect the keys, and what is secret in the server's address."""
-        found = {key for key in keys if len(key) >= _SHORTEST} | set(_secrets_of(url))
+        secrets = {key for key in keys if len(key) >= _SHORTEST} | set(_secrets_of(url))
         # The longest first: one may be a part of another.
-        self._values = sorted(found, key=lambda value: (-len(value), value))
+        self._values = sorted(secrets, key=lambda value: (-len(value), value))
 
     def hide(self, text: str) -> str:
         """Return `text` without any of them."""

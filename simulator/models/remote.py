@@ -1,59 +1,161 @@
-"""What the backends over HTTP have in common: keys, limits, and failures in our own words."""
+"""What the backends over HTTP have in common: keys, limits, and failures in our own words.
+
+The same rules turn every provider's HTTP failures into our errors.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterator, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
+from email.utils import parsedate_to_datetime
 from json import JSONDecodeError
-from typing import Any, Final
+from typing import Any, ClassVar, Final
+from urllib.parse import urlsplit
 
 import httpx2
 
-from simulator.models.base import Completion
+from simulator.errors import InputError
+from simulator.models.base import Completion, Scored, ScoreRequest
 from simulator.models.errors import (
     AuthenticationFailed,
+    BadRequest,
     Malformed,
     ModelError,
+    RateLimited,
     Refused,
     TimedOut,
     Unavailable,
+    cannot_score,
 )
-from simulator.models.redaction import Secrets
-from simulator.models.statuses import status_error
+from simulator.models.keys import Identity
+from simulator.models.layers import AnswerT
+from simulator.models.redaction import Secrets, public_url
 
 NO_KEY = "none"
 MOST_BYTES: Final = 32 * 1024 * 1024
 """Of a response; log-probabilities of a long answer take some megabytes."""
 _EXPANDS: Final = 32  # compressed bytes stand for more than they are
+# Codes with which providers say that a 429 will not go away by waiting, and that a filter declined.
+_NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_error"})
+_FILTERED = frozenset({"content_filter", "content_policy_violation"})
+_OVERLOADED = 529
+_LONGEST = 2_000  # characters of a server's words; some send a whole page
 
 
-def api_key(name: str, given: str | None, variables: Sequence[str], *, needed: bool) -> str:
-    """The key given, or the environment's.
+def find_key(name: str, option: str | None, variables: Sequence[str], *, needed: bool) -> str:
+    """Return the key given, or the environment's.
 
     Args:
         name: the model's name, for the message.
-        given: the key given as an option.
+        option: the key given as an option.
         variables: environment variables to look in.
         needed: False for servers that may do without a key.
 
     Raises:
         AuthenticationFailed: if there is none and one is needed; names the variable.
     """
-    found = given or next((value for each in variables if (value := os.environ.get(each))), None)
-    if found is None and needed:
+    key = option or next((value for variable in variables if (value := os.environ.get(variable))), None)
+    if key is None and needed:
         raise AuthenticationFailed(
             f"{name} needs a key: set the environment variable {variables[0]}, "
             "or give the URL of a server that needs none"
         )
-    return found or NO_KEY
+    return key or NO_KEY
 
 
 def client(sdk: Any, timeout: float) -> Any:
     """Return an HTTP client for `sdk` that reads no response of more than `MOST_BYTES`."""
     return sdk.DefaultAsyncHttpxClient(timeout=timeout, event_hooks={"response": [_limit]})
+
+
+class ServerModel:
+    """A model behind an SDK; sends each request once, retries are `Retried`'s.
+
+    Attributes:
+        provider: what the model's name begins with.
+        sdk: its module.
+        sdk_client: its client.
+        official_url: the provider's own server, which wants a key.
+        url_variable: environment variable that names another server.
+        key_variables: environment variables that keys are looked up in.
+    """
+
+    provider: ClassVar[str]
+    sdk: ClassVar[Any]
+    sdk_client: ClassVar[Any]
+    official_url: ClassVar[str]
+    url_variable: ClassVar[str]
+    key_variables: ClassVar[tuple[str, ...]]
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        timeout: float = 120.0,
+        extra: Mapping[str, Any] | None = None,
+        http_client: httpx2.AsyncClient | None = None,
+    ) -> None:
+        """Make a client; nothing is sent yet.
+
+        Args:
+            model: the name the server knows it by.
+            base_url: the server; by default the environment's or the provider's own.
+            api_key: by default the environment's; servers other than the provider's may do without.
+            timeout: seconds that an answer may take.
+            extra: body parameters sent with every request.
+            http_client: another transport, for tests.
+
+        Raises:
+            AuthenticationFailed: if there is no key; names the variable.
+            InputError: if the URL is none.
+        """
+        url = (base_url or os.environ.get(self.url_variable) or self.official_url).rstrip("/")
+        self.official = _host(url) == _host(self.official_url)
+        self.identity = Identity(self.provider, model, public_url(url), dict(extra or {}))
+        self.name = self.identity.name
+        self._timeout = timeout
+        key = find_key(self.name, api_key, self.key_variables, needed=self.official)
+        self._secrets = Secrets(url, [key])
+        self._client = self.sdk_client(
+            api_key=key,
+            base_url=url,
+            timeout=timeout,
+            max_retries=0,
+            http_client=http_client or client(self.sdk, timeout),
+        )
+
+    async def score(self, request: ScoreRequest) -> Scored:
+        """Chat interfaces tell nothing of a given text.
+
+        Raises:
+            Unsupported: always.
+        """
+        raise cannot_score(self.name)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    async def _create(
+        self, endpoint: Any, body: Mapping[str, Any], read: Callable[[object], AnswerT]
+    ) -> AnswerT:
+        """Send `body` once, and `read` what comes back.
+
+        The body is plain JSON on purpose; the SDKs' overloads are about literal keywords.
+
+        Raises:
+            ModelError: if the server fails or answers in another shape.
+        """
+        async with translated(self.name, self.sdk, self._timeout, self._secrets):
+            answer = await endpoint.create(model=self.identity.model, **body)
+            with reading(self.name, answer):
+                return without_secrets(read(answer), self._secrets)
 
 
 @asynccontextmanager
@@ -87,13 +189,12 @@ def reading(name: str, answer: object) -> Iterator[None]:
         ) from error
 
 
-def without_secrets(completion: Completion, secrets: Secrets) -> Completion:
+def without_secrets(answer: AnswerT, secrets: Secrets) -> AnswerT:
     """Return an answer in which the server does not repeat what it was told in confidence."""
-    return replace(
-        completion,
-        text=secrets.hide(completion.text),
-        samples=tuple(secrets.hide(text) for text in completion.samples),
-    )
+    if not isinstance(answer, Completion):
+        return answer
+    samples = tuple(secrets.hide(text) for text in answer.samples)
+    return replace(answer, text=secrets.hide(answer.text), samples=samples)
 
 
 @asynccontextmanager
@@ -104,7 +205,10 @@ async def _in_our_words(name: str, sdk: Any, seconds: float) -> AsyncIterator[No
     except (TimeoutError, sdk.APITimeoutError) as error:
         raise TimedOut(f"{name}: no answer within {seconds:g} seconds (--timeout allows for more)") from error
     except sdk.APIStatusError as error:
-        raise _status(name, error) from error
+        code = getattr(error, "code", None) or getattr(error, "type", None) or ""
+        raise status_error(
+            name, error.status_code, error.message, headers=error.response.headers, code=str(code)
+        ) from error
     except sdk.APIConnectionError as error:
         raise _connection(name, error) from error
     except (sdk.APIResponseValidationError, JSONDecodeError, UnicodeDecodeError) as error:
@@ -121,11 +225,11 @@ def cut(text: str, stops: Sequence[str]) -> str:
     return text[: min(ends)] if ends else text
 
 
-def _status(name: str, error: Any) -> ModelError:
-    code = getattr(error, "code", None) or getattr(error, "type", None) or ""
-    return status_error(
-        name, error.status_code, error.message, headers=error.response.headers, code=str(code)
-    )
+def _host(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError as error:
+        raise InputError(f"{public_url(url)} is not the address of a server ({error})") from error
 
 
 def _connection(name: str, error: Exception) -> ModelError:
@@ -136,6 +240,62 @@ def _connection(name: str, error: Exception) -> ModelError:
     never_sent = isinstance(cause, httpx2.ConnectError | httpx2.UnsupportedProtocol)
     detail = f"{type(cause).__name__}: {cause}" if cause else str(error)
     return Unavailable(f"{name}: cannot reach the server ({detail})", maybe_billed=not never_sent)
+
+
+def retry_after(headers: Mapping[str, str], *, wall: Callable[[], float] = time.time) -> float | None:
+    """Seconds that a response asks to wait, or None.
+
+    Reads ``retry-after-ms`` and ``retry-after``, the latter as seconds or as an HTTP date (RFC 9110).
+    """
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    value = headers.get("retry-after")
+    if value is None:
+        return None
+    seconds = _number(value)
+    return seconds if seconds is not None else _until(value, wall())
+
+
+def status_error(
+    who: str, status: int, message: str, *, headers: Mapping[str, str], code: str = ""
+) -> ModelError:
+    """Return the error for a response with a failure status.
+
+    Args:
+        who: the model's name, for the message.
+        status: HTTP status.
+        message: what the server said.
+        headers: the response's headers.
+        code: the provider's own error code or type, if it gave one.
+    """
+    text = f"{who}: {message[:_LONGEST]}{'…' if len(message) > _LONGEST else ''} (HTTP {status})"
+    if code in _NO_CREDIT or status in (401, 402, 403):
+        return AuthenticationFailed(f"{text}; check the key, its rights and the account's credit")
+    if code in _FILTERED:
+        return Refused(text)
+    if status in (429, _OVERLOADED):
+        return RateLimited(text, retry_after=retry_after(headers))
+    if status == 408:
+        return TimedOut(text)
+    if status >= 500 or status in (409, 425):
+        return Unavailable(text, retry_after=retry_after(headers))
+    return BadRequest(text)
+
+
+def _number(value: str | None) -> float | None:
+    try:
+        number = float(value) if value is not None else None
+    except ValueError:
+        return None
+    return number if number is not None and 0 <= number < float("inf") else None
+
+
+def _until(date: str, now: float) -> float | None:
+    try:
+        return max(0.0, parsedate_to_datetime(date).timestamp() - now)
+    except (TypeError, ValueError):
+        return None
 
 
 class _TooLong(Exception):

@@ -7,16 +7,12 @@ import random
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
 
-from simulator.models.base import Completion, Request, Usage
-from simulator.models.checked import checked
+from simulator.models.answers import checked
+from simulator.models.base import Request, ScoreRequest, Usage
 from simulator.models.errors import Malformed, ModelError, TimedOut
-from simulator.models.layers import Backend, Layer
-from simulator.models.schema import parse
-from simulator.models.scoring import Scored, ScoreRequest
-
-_Answer = TypeVar("_Answer", Completion, Scored)
+from simulator.models.layers import AnswerT, Backend, Layer, Send
+from simulator.models.schema import parsed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,35 +70,19 @@ class Retried(Layer):
         # Only moments of sending depend on it, no answer does; so it needs no seed.
         self._uniform = (rng or random.Random()).uniform
 
-    async def complete(self, request: Request) -> Completion:
-        """Answer `request`; usage and cost count every attempt, known ones at least.
+    async def around(self, request: Request | ScoreRequest, send: Send[AnswerT]) -> AnswerT:
+        """Return a checked answer; usage and cost count every attempt, known ones at least.
 
         Raises:
             ModelError: the last attempt's, with attempts, usage and cost of all of them.
         """
-
-        async def send() -> Completion:
-            completion = checked(self.name, await self.inner.complete(request))
-            return replace(completion, parsed=_parsed(completion, request))
-
-        return await self._tried(send)
-
-    async def score(self, request: ScoreRequest) -> Scored:
-        """Score a text; as `complete`."""
-
-        async def send() -> Scored:
-            return checked(self.name, await self.inner.score(request))
-
-        return await self._tried(send)
-
-    async def _tried(self, send: Callable[[], Awaitable[_Answer]]) -> _Answer:
         start = self._clock()
         attempts = malformed = timed_out = 0
         wasted: list[ModelError] = []
         while True:
             attempts += 1
             try:
-                answer = await send()
+                answer = parsed(checked(self.name, await send()), request)
             except ModelError as error:
                 malformed += isinstance(error, Malformed)
                 timed_out += isinstance(error, TimedOut)
@@ -130,26 +110,12 @@ class Retried(Layer):
         return pause if self._clock() - start + pause <= policy.max_seconds else None
 
 
-def _parsed(completion: Completion, request: Request) -> Any:
-    """The object the schema asks for, unless the backend has made it already."""
-    if request.schema is None or completion.parsed is not None:
-        return completion.parsed
-    try:
-        return parse(completion.text, request.schema)
-    except Malformed as error:
-        cut = f" (it was cut off at max_tokens={request.max_tokens})"
-        message = f"{error}{cut if completion.finish_reason == 'length' else ''}"
-        malformed = Malformed(message, text=error.text, usage=completion.usage)
-        malformed.cost = completion.cost
-        raise malformed from error
-
-
 def _total(error: ModelError, wasted: list[ModelError], attempts: int) -> None:
     usage, cost = sum((each.usage for each in wasted), Usage()), _known_cost(wasted)
     error.attempts, error.usage, error.cost = attempts, usage, cost
 
 
-def _with_waste(answer: _Answer, wasted: list[ModelError]) -> _Answer:
+def _with_waste(answer: AnswerT, wasted: list[ModelError]) -> AnswerT:
     cost = _known_cost(wasted)
     return replace(
         answer,

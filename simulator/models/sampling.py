@@ -7,12 +7,8 @@ from dataclasses import replace
 from functools import reduce
 
 from simulator.models.base import ChatModel, Completion, Request, Usage
-from simulator.models.errors import Unsupported
+from simulator.models.errors import TooFewSamples
 from simulator.seeds import derive_seed
-
-
-class TooFewSamples(Unsupported):
-    """The server drew fewer samples at once than were asked for."""
 
 
 async def sample(model: ChatModel, request: Request) -> Completion:
@@ -29,7 +25,7 @@ async def sample(model: ChatModel, request: Request) -> Completion:
             return await model.complete(request)
         except TooFewSamples:
             draw_singly(model)
-    return together(await asyncio.gather(*(model.complete(one) for one in singles(request))))
+    return together(await asyncio.gather(*(model.complete(single) for single in singles(request))))
 
 
 def draw_singly(model: ChatModel) -> None:
@@ -65,11 +61,11 @@ def together(answers: list[Completion]) -> Completion:
     )
 
 
-def require_samples(name: str, wanted: int, given: int) -> None:
+def require_samples(name: str, asked: int, drawn: int) -> None:
     """Make sure that a server drew as many as were asked for.
 
     Raises:
         TooFewSamples: if it did not.
     """
-    if given < wanted:
-        raise TooFewSamples(f"{name} was asked for {wanted} samples and gave {given}; take another server")
+    if drawn < asked:
+        raise TooFewSamples(f"{name} was asked for {asked} samples and gave {drawn}; take another server")

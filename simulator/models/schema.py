@@ -8,13 +8,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from simulator.models.checked import is_unicode
+from simulator.models.answers import is_unicode
+from simulator.models.base import Completion, Request, ScoreRequest
 from simulator.models.errors import Malformed, Unsupported
+from simulator.models.layers import AnswerT
 from simulator.models.thinking import parted
 
 _FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
@@ -27,7 +30,7 @@ _NAME = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def openai_format(schema: type[BaseModel] | dict[str, Any]) -> dict[str, Any]:
-    """The ``response_format`` of chat completions.
+    """Return the ``response_format`` of chat completions.
 
     Strict mode (the server can only write what fits) wants every property required and no others allowed.
     A schema that cannot be put so, because it has free-form maps, is sent with ``strict`` off; the answer
@@ -42,7 +45,7 @@ def openai_format(schema: type[BaseModel] | dict[str, Any]) -> dict[str, Any]:
 
 
 def strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy in which every object forbids further properties and requires all it has."""
+    """Return a copy in which every object forbids further properties and requires all it has."""
     strict = deepcopy(dict(schema))
     for part in _parts(strict):
         _make_strict(part)
@@ -50,7 +53,7 @@ def strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def has_free_maps(schema: Mapping[str, Any]) -> bool:
-    """Whether some object may have properties that the schema does not name."""
+    """Return True if some object may have properties that the schema does not name."""
     return any(_is_object(part) and _is_free(part) for part in _parts(dict(schema)))
 
 
@@ -106,7 +109,7 @@ def _is_free(part: Mapping[str, Any]) -> bool:
 
 
 def _parts(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The schema and every schema in it, outermost first."""
+    """Yield the schema and every schema in it, outermost first."""
     yield schema
     for keyword in ("properties", "$defs", "definitions", "patternProperties"):
         for part in schema.get(keyword, {}).values():
@@ -121,10 +124,10 @@ def _parts(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _resolve(part: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
     while isinstance(ref := part.get("$ref"), str) and ref.startswith("#/"):
-        found: Any = root
+        target: Any = root
         for step in ref[2:].split("/"):
-            found = found[step]
-        part = found
+            target = target[step]
+        part = target
     return part
 
 
@@ -132,7 +135,7 @@ def _resolve(part: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, A
 
 
 def parse(text: str, schema: type[BaseModel] | dict[str, Any]) -> Any:
-    """The object in `text`: a pydantic instance, or plain JSON if `schema` is a JSON schema.
+    """Return the object in `text`: a pydantic instance, or plain JSON if `schema` is a JSON schema.
 
     The JSON may stand in a code fence or between prose. Values are taken as they are: nothing is filled
     in, completed or turned into another type, and of two different answers none is chosen. What stands in
@@ -161,6 +164,26 @@ def parse(text: str, schema: type[BaseModel] | dict[str, Any]) -> Any:
     if fitting:
         raise Malformed(f"the answer contains {len(fitting)} different objects that match", text=text)
     raise Malformed(f"the answer does not match the schema: {first or 'it contains no JSON'}", text=text)
+
+
+def parsed(answer: AnswerT, request: Request | ScoreRequest) -> AnswerT:
+    """Return an answer with the object that the request's schema asks for, unless the backend has made it.
+
+    Raises:
+        Malformed: as `parse`, with what the answer took.
+    """
+    if not isinstance(answer, Completion) or not isinstance(request, Request):
+        return answer
+    if request.schema is None or answer.parsed is not None:
+        return answer
+    try:
+        return replace(answer, parsed=parse(answer.text, request.schema))
+    except Malformed as error:
+        cut = f" (it was cut off at max_tokens={request.max_tokens})"
+        message = f"{error}{cut if answer.finish_reason == 'length' else ''}"
+        malformed = Malformed(message, text=error.text, usage=answer.usage)
+        malformed.cost = answer.cost
+        raise malformed from error
 
 
 def _not_json(constant: str) -> Any:

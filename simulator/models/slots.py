@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from simulator.models.heads import State
+from simulator.models.forward import State
 
 # Tokens by which the room of all places grows. It is looked at in whole steps, too: what is masked then
 # leaves the sums of the others as they are.

@@ -40,20 +40,20 @@ def parted(text: str) -> Parted:
     # What stands in the values of an object may quote such marks, and is no reasoning.
     if "think" not in text.lower() or text.lstrip().startswith(_OBJECT):
         return Parted(text)
-    found = [match for match in (_HEADLESS.match(text),) if match]
-    start = found[0].end() if found else 0
-    found += _BLOCK.finditer(text, start)
-    if endless := _ENDLESS.search(text, found[-1].end() if found else 0):
-        found.append(endless)
-    if not found:
+    pieces = [match for match in (_HEADLESS.match(text),) if match]
+    start = pieces[0].end() if pieces else 0
+    pieces += _BLOCK.finditer(text, start)
+    if endless := _ENDLESS.search(text, pieces[-1].end() if pieces else 0):
+        pieces.append(endless)
+    if not pieces:
         return Parted(text)
     kept, at = [], 0
-    for match in found:
+    for match in pieces:
         kept.append(text[at : match.start()])
         at = match.end()
-    thought = "\n\n".join(piece for match in found if (piece := match.group(1).strip()))
+    thought = "\n\n".join(piece for match in pieces if (piece := match.group(1).strip()))
     said = "".join([*kept, text[at:]])
-    return Parted(said.lstrip() if not kept[0].strip() else said, thought, tuple(map(_span, found)))
+    return Parted(said.lstrip() if not kept[0].strip() else said, thought, tuple(map(_span, pieces)))
 
 
 def _span(match: re.Match[str]) -> tuple[int, int]:

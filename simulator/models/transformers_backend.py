@@ -11,22 +11,24 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from simulator.models.base import Capabilities, Completion, Request, Usage
+from simulator.models.base import (
+    Capabilities,
+    Completion,
+    Likelihood,
+    Position,
+    Request,
+    Scored,
+    ScoreRequest,
+    Usage,
+)
 from simulator.models.errors import BadRequest, Unsupported
-from simulator.models.forward import Look, Row, look
-from simulator.models.gather import Gatherer
-from simulator.models.heads import Heads
+from simulator.models.forward import Heads, Look, Reader, Row, can_go_on, chance, look
 from simulator.models.keys import Identity
-from simulator.models.library import generate
-from simulator.models.prompts import Reader, can_go_on
 from simulator.models.remote import cut
-from simulator.models.scoring import Likelihood, Position, Scored, ScoreRequest
-from simulator.models.shipped import find_base, shipped_folder
 from simulator.models.slots import Slots
-from simulator.models.tokenised import answer_ids, boundary, continuation, prompt_ids, tokenise
-from simulator.models.weights import fingerprint, imported, load_weights
-from simulator.models.wording import Wording
-from simulator.models.writing import Desk, Job, Writer
+from simulator.models.tokens import Wording, answer_ids, boundary, continuation, prompt_ids, tokenise
+from simulator.models.weights import fingerprint, imported, load_weights, shipped_folder
+from simulator.models.writing import Desk, Gatherer, Job, Writer
 
 # Tokens in a batch that is scored, padding included. On a CPU one text keeps a core busy and a batch saves
 # a few percent at most, by keeping more cores together; a GPU wants many.
@@ -44,7 +46,7 @@ class TransformersModel:
 
     At temperature 0 the likeliest token is taken, else one is drawn of the whole distribution: what a model's
     own folder says about penalties and the like is left aside, as it is for the log-probabilities. Models
-    whose memory cannot be put together of keys and values (see `prompts.can_go_on`) are left to the library,
+    whose memory cannot be put together of keys and values (see `forward.can_go_on`) are left to the library,
     one prompt at a time; nothing is shared then.
     """
 
@@ -76,7 +78,7 @@ class TransformersModel:
         self.identity = who if together == 1 else replace(who, extra={**who.extra, "together": together})
         self.name = self.identity.name
         self._device = device or _best_device(self._torch)
-        weights = load_weights(path, self._device, find_base)
+        weights = load_weights(path, self._device)
         self._tokenizer, self._model = weights.tokenizer, weights.model
         self._answers, self._longest = weights.answers, weights.longest
         self._chats = bool(self._tokenizer.chat_template)
@@ -140,13 +142,13 @@ class TransformersModel:
         rows, looks = await self._gatherer(request)
         usage = Usage(sum(len(row.ids) + len(row.written) for row in rows), 0)
         if request.continuations:
-            sums = (Likelihood(math.fsum(one.logprob for one in seen), len(seen)) for seen in looks)
+            sums = (Likelihood(math.fsum(look.logprob for look in seen), len(seen)) for seen in looks)
             return Scored(likelihoods=tuple(sums), usage=usage)
-        found = [pair for row, seen in zip(rows, looks, strict=True) for pair in _pairs(row, seen)]
+        pairs = [pair for row, seen in zip(rows, looks, strict=True) for pair in _pairs(row, seen)]
         return Scored(
             positions=tuple(
                 self._position(offset, token, each)
-                for offset, (token, each) in zip(request.offsets, found, strict=True)
+                for offset, (token, each) in zip(request.offsets, pairs, strict=True)
             ),
             usage=usage,
         )
@@ -189,7 +191,7 @@ class TransformersModel:
         return [Row((*read, *ids[:-1]), (), _after(len(read), ids), 0) for ids in after]
 
     def _start(self) -> tuple[int, ...]:
-        """What an encoder-decoder model's answer begins with."""
+        """Return what an encoder-decoder model's answer begins with."""
         forced = self._model.generation_config.forced_bos_token_id
         return (self._model.config.decoder_start_token_id, *([] if forced is None else [forced]))
 
@@ -254,7 +256,7 @@ class TransformersModel:
 
     def _by_the_library(self, request: Request, given_up: threading.Event) -> Completion:
         job = self._job(request)
-        generate(self._torch, self._transformers, self._model, job, padding=self._padding, given_up=given_up)
+        _generate(self._torch, self._transformers, self._model, job, padding=self._padding, given_up=given_up)
         return self._completion(request, job)
 
     def _refuse_longer(self, tokens: int) -> None:
@@ -276,13 +278,62 @@ def load_shipped(
     return TransformersModel(folder, device=device, threads=threads, together=together, identity=who)
 
 
+def _generate(
+    torch: Any, transformers: Any, model: Any, job: Job, *, padding: int, given_up: threading.Event
+) -> None:
+    """Write what `job` wants by the library's own loop, where only that can go on with a model's memory.
+
+    Args:
+        torch: the library.
+        transformers: the library.
+        model: its model.
+        job: what is wanted; gets what is written.
+        padding: token that stands behind answers that have ended.
+        given_up: ends everything at the next token.
+    """
+    # An encoder-decoder model's answer has the token it starts with in front of it, not the prompt.
+    before = 1 if model.config.is_encoder_decoder else len(job.ids)
+
+    def over(ids: Any, scores: Any, **_: Any) -> Any:
+        ended = [given_up.is_set() or job.ended(row) for row in ids[:, before:].tolist()]
+        return torch.tensor(ended, device=ids.device)
+
+    settings: dict[str, Any] = {
+        "max_new_tokens": job.most,
+        "do_sample": job.temperature > 0,
+        "return_dict_in_generate": True,
+        "output_logits": job.top is not None,
+        "stopping_criteria": transformers.StoppingCriteriaList([over]),
+        "pad_token_id": padding,
+    }
+    if job.temperature > 0:
+        # Of the whole distribution, whatever the library or the model's own settings leave out.
+        settings["num_return_sequences"] = job.samples
+        settings |= {"temperature": job.temperature, "top_p": job.top_p, "top_k": 0}
+    prompt = torch.tensor([job.ids], device=model.device)
+    with torch.random.fork_rng(), torch.inference_mode():
+        if job.seed is not None:
+            torch.manual_seed(job.seed)
+        out = model.generate(prompt, attention_mask=torch.ones_like(prompt), **settings)
+    job.written = [_whole(job, row) for row in out.sequences[:, before:].tolist()]
+    if job.top is not None:
+        pairs = zip(job.written[0], out.logits, strict=False)
+        job.looks = [chance(torch, row[0].float(), token, job.top) for token, row in pairs]
+
+
+def _whole(job: Job, row: list[int]) -> list[int]:
+    """Return what was written, without the padding behind it."""
+    ends = (number for number in range(1, len(row)) if job.ended(row[:number]))
+    return row[: next(ends, len(row))]
+
+
 def _after(before: int, ids: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """The places in which each of `ids` is expected, after `before` other tokens."""
+    """Return the places in which each of `ids` is expected, after `before` other tokens."""
     return tuple((before - 1 + number, id) for number, id in enumerate(ids))
 
 
 def _pairs(row: Row, seen: list[Look]) -> list[tuple[int, Look]]:
-    """What stands in each place looked at, and what was expected there."""
+    """Return what stands in each place looked at, and what was expected there."""
     return [(token, each) for (_, token), each in zip(row.looks, seen, strict=True)]
 
 

@@ -20,7 +20,7 @@ from logs.rows import Ending, Episode, Item, Run, Score, Turn
 from simulator.errors import InputError
 from simulator.runner.build import Plan
 from simulator.runner.execute import Outcome, Recorder, execute
-from simulator.runner.rooms import Live, Room
+from simulator.runner.rooms import ActiveEpisode, Room
 from simulator.seats import Seat
 
 # Times that a failed episode is run again within one command (each model call has its own retries).
@@ -257,7 +257,7 @@ async def _play(room: Room, seats: Mapping[str, Seat], job: Job, log: LogWriter)
             log.put(job.row)
             log.put(episode)
         recorder = Recorder(log, durable=False)
-        live = Live(episode=episode, item=job.item, seats=seats, record=recorder)
+        live = ActiveEpisode(episode=episode, item=job.item, seats=seats, record=recorder)
         outcome = await execute(room, live, log, recorder, turns)
         if outcome.ending is None or outcome.ending.status != "failed":
             break

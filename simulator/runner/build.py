@@ -1,6 +1,7 @@
 """From names to objects: seats, models, items, runs.
 
-A seat is named ``person``, ``script:FILE``, ``offline/…`` or ``provider/model``. What ``offline/…`` and a
+A seat is named ``person``, ``script:FILE``, ``python:module:Agent``, ``plugin/…``, ``offline/…`` or
+``provider/model``. What ``offline/…`` and a
 model mean in a seat is the benchmark's business (`Room.seat_for`); a model is loaded once per name,
 however many seats it sits in.
 """
@@ -8,11 +9,15 @@ however many seats it sits in.
 from __future__ import annotations
 
 import json
+import os
+import re
+import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
+from pkgutil import resolve_name
 from threading import Lock
 from typing import Any
 
@@ -20,13 +25,15 @@ import yaml
 
 from logs import LogWriter
 from logs.rows import Episode, Item, Run
+from simulator import catalog
 from simulator.errors import InputError
 from simulator.models import ChatModel, ModelOptions, Needs, load_model, run_preflight
 from simulator.models.load import bare_name
 from simulator.models.preflight import REMOTE
 from simulator.models.redaction import public_url
-from simulator.runner.rooms import Room, load_room
-from simulator.seats import PersonSeat, Reply, ScriptSeat, Seat, View
+from simulator.runner.finding import load_room
+from simulator.runner.rooms import Room
+from simulator.seats import AgentSeat, PersonSeat, Reply, ScriptSeat, Seat, View
 from simulator.seeds import derive_seed
 from trees import bounded
 
@@ -40,7 +47,7 @@ class Models:
     _one_at_a_time: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     def __call__(self, name: str) -> ChatModel:
-        """The model called `name`.
+        """Return the model called `name`.
 
         Raises:
             ModelError: if the name, the key or the installation is at fault.
@@ -74,9 +81,12 @@ class Models:
 
 
 def build_seats(
-    room: Room, names: Mapping[str, str], models: Callable[[str], ChatModel], options: Mapping[str, Any]
+    room: Room,
+    names: Mapping[str, str | Seat],
+    models: Callable[[str], ChatModel],
+    options: Mapping[str, Any],
 ) -> dict[str, Seat]:
-    """One seat per name, of those that an episode with these options has.
+    """Return who sits in each seat that an episode with these options has: a live seat, or one by name.
 
     Raises:
         InputError: if such a seat has no name or a name means nothing in that seat.
@@ -88,8 +98,8 @@ def build_seats(
 
 
 @dataclass(frozen=True, kw_only=True)
-class NamedCrew:
-    """Seats by name, to be built in whichever process plays: it can be pickled (see `executors.Crew`).
+class NamedSeatFactory:
+    """Seats by name, to be built in whichever process plays: it can be pickled (see `executors.SeatFactory`).
 
     Attributes:
         benchmark: the room's name.
@@ -99,7 +109,7 @@ class NamedCrew:
     """
 
     benchmark: str
-    names: Mapping[str, str]
+    names: Mapping[str, str | Seat]
     options: Mapping[str, Any] = field(default_factory=dict)
     models: ModelOptions = field(default_factory=ModelOptions)
 
@@ -125,20 +135,59 @@ class NamedCrew:
 
 
 def _seat(
-    room: Room, seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]
+    room: Room,
+    seat: str,
+    name: str | Seat,
+    models: Callable[[str], ChatModel],
+    options: Mapping[str, Any],
 ) -> Seat:
+    if not isinstance(name, str):
+        return name
     if name == "person":
         return PersonSeat()
     if name.startswith("script:"):
         return ScriptSeat(read_script(Path(name.removeprefix("script:")), seat), name)
+    if name.startswith("python:"):
+        return AgentSeat(name, _agent(name))
+    if name.startswith("plugin/"):
+        return AgentSeat(name, _plugin(name))
     return room.seat_for(seat, name, models, options)
 
 
-def read_script(path: Path, seat: str) -> Callable[[View], Reply]:
-    """A script file: YAML or JSON, a list of moves for `seat`; the last is made again if they run out.
+def _agent(name: str) -> Any:
+    """Return an instance of the class, or the function, at ``python:module:name``.
 
-    A move is a line, or ``{text: …}`` with whatever structured move the seat has beside it (ClarQ's
-    provider: ``{give: ["1"], before: …, after: …}``).
+    Raises:
+        InputError: if it cannot be imported or made; the folder in which the command runs is looked in, too.
+    """
+    place = name.removeprefix("python:")
+    if not re.fullmatch(r"[\w.]+:[\w.]+", place):
+        raise InputError(f"{name}: write python:MODULE:CLASS, such as python:my_agents:Asker")
+    sys.path.append(os.getcwd())  # last, so that nothing of ours is hidden by a file of the same name
+    try:
+        return _made(resolve_name(place))
+    except Exception as error:  # a user's own code: whatever is wrong with it
+        raise InputError(f"{name}: cannot be used ({type(error).__name__}: {error})") from error
+    finally:
+        sys.path.remove(os.getcwd())
+
+
+def _plugin(name: str) -> Any:
+    known = catalog.extensions(catalog.SEATS)
+    if (agent := known.get(name.removeprefix("plugin/"))) is None:
+        raise InputError(f"{name}: no such seat is installed; there are: {', '.join(known) or 'none'}.")
+    return _made(agent)
+
+
+def _made(agent: Any) -> Any:
+    return agent() if isinstance(agent, type) else agent
+
+
+def read_script(path: Path, seat: str) -> Callable[[View], Reply]:
+    """Return a script file: YAML or JSON, a list of moves for `seat`; the last is made again if they run out.
+
+    A move is a line, or ``{text: …}`` with whatever structured move the seat has beside it, such as
+    ``{give: ["1"], before: …, after: …}``.
 
     Raises:
         InputError: if the file cannot be read or holds anything else.

@@ -1,45 +1,39 @@
-"""What every `askback run BENCHMARK` does once its command line is read: play a run, show it, stop cleanly.
+"""A run of whatever benchmark, once what was asked for is read: play it, show how it goes, stop cleanly.
 
-A benchmark's own command reads its own options, makes a `Wanted` out of them, calls `play`, and prints its
-own report of the run. The options that all of them have become a `Manner`, which several runs may share.
+A `RunRequest` says which items are played by whom under which options; its `RunSettings`, which several runs
+may share, how.
 """
 
 from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import typer
 from rich.console import Console
 
 from logs import LogReader, LogWriter
-from logs.paths import default_path
 from personas.templates import versions_digest
 from simulator.errors import InputError
-from simulator.home import home
-from simulator.models import Budget, Decoding, LogRecordings, ModelOptions, Needs, ServerDown
-from simulator.models.decoding import read_settings
+from simulator.models import ModelOptions, Needs, ServerDown
 from simulator.models.load import bare_name
-from simulator.models.prices import read_prices
 from simulator.models.redaction import public_url
 from simulator.runner.batch import SOFTWARE_VERSION, run_batch
-from simulator.runner.build import Models, NamedCrew, Plan, build_plan
+from simulator.runner.build import NamedSeatFactory, Plan, build_plan
 from simulator.runner.progress import progress_bar
 from simulator.runner.rooms import Room
 from simulator.runner.share import executor_for, workers_for
 from simulator.seats import Seat
 
-TIMEOUT: Final = ModelOptions().timeout
-"""Seconds that a server may take for one answer, unless a command says otherwise."""
-
 Afterwards = Callable[[str], Awaitable[None]]
-"""What is still to be done with a run, by its name, once it has been played (ClarQ's judge)."""
+"""What is still to be done with a run, by its name, once it has been played (by a judge, say)."""
 
 
 @asynccontextmanager
@@ -51,7 +45,7 @@ async def _nothing(reader: LogReader, log: LogWriter) -> AsyncIterator[Afterward
 
 
 @dataclass(frozen=True, kw_only=True)
-class Manner:
+class RunSettings:
     """How a run is played, or several are, of whatever benchmark.
 
     Attributes:
@@ -77,13 +71,13 @@ class Manner:
         """Episodes at a time: a batch that fewer ask for would never be full."""
         return max(self.concurrency, self.models.together)
 
-    def called(self, name: str | None) -> Manner:
-        """The same for one of several runs, called `name`."""
+    def called(self, name: str | None) -> RunSettings:
+        """Return the same for one of several runs, called `name`."""
         return replace(self, name=name)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class RunRequest:
     """One run of a command line, checked.
 
     Attributes:
@@ -103,9 +97,9 @@ class Wanted:
     """
 
     room: Room
-    seats: Mapping[str, str]
+    seats: Mapping[str, str | Seat]
     items: tuple[Any, ...]
-    manner: Manner
+    manner: RunSettings
     options: Mapping[str, Any] = field(default_factory=dict)
     config: Mapping[str, Any] = field(default_factory=dict)
     needs: Mapping[str, Needs] = field(default_factory=dict)
@@ -115,105 +109,43 @@ class Wanted:
     afterwards: Callable[[LogReader, LogWriter], AbstractAsyncContextManager[Afterwards]] = _nothing
 
     @property
-    def crew(self) -> NamedCrew:
+    def factory(self) -> NamedSeatFactory:
         """Who plays, by name."""
-        return NamedCrew(
+        return NamedSeatFactory(
             benchmark=self.room.name, names=self.seats, options=self.options, models=self.manner.models
         )
 
 
-def read_manner(
-    log: Path | None,
-    *,
-    seed: int,
-    repeat: int,
-    concurrency: int,
-    workers: int | None,
-    budget: float | None,
-    base_url: str | None,
-    cache: bool,
-    prices: Path | None,
-    run: str | None,
-    together: int = 1,
-    decoding: Decoding | None = None,
-    reasoning_effort: str | None = None,
-    settings: Sequence[str] | None = None,
-    timeout: float | None = None,
-) -> Manner:
-    """How runs are played, as the options say that every `run` command has.
+def asked_how(options: ModelOptions) -> dict[str, Any]:
+    """Return what was chosen of how models answer: empty if nothing was, so that older work goes on."""
+    chosen = {
+        "decoding": options.decoding.chosen,
+        "server_options": dict(options.extra),
+        "together": options.together if options.together > 1 else None,
+    }
+    return {name: value for name, value in chosen.items() if value}
+
+
+def service_name(model: str, options: ModelOptions) -> str:
+    """Return which model is asked, where and how: part of the key of each of its answers in a journal."""
+    chosen = asked_how(options)
+    how = [json.dumps(chosen, ensure_ascii=False, sort_keys=True)] if chosen else []
+    return " ".join((model, public_url(options.base_url or ""), *how))
+
+
+def refuse_idle_options(options: ModelOptions, *, asked: bool) -> None:
+    """Refuse decoding options that would be part of a name without changing anything.
 
     Raises:
-        InputError: if the price table is missing or wrong, or an option is out of its range.
+        InputError: if no language model is `asked`.
     """
-    path = log or default_path()
-    return Manner(
-        log=path,
-        models=model_options(
-            path,
-            base_url=base_url,
-            cache=cache,
-            budget=budget,
-            prices=prices,
-            together=together,
-            decoding=replace(decoding or Decoding(), seed=seed),
-            extra=read_settings(settings or (), reasoning_effort),
-            timeout=timeout,
-        ),
-        seed=seed,
-        repeats=repeat,
-        name=run,
-        concurrency=concurrency,
-        workers=workers,
-    )
-
-
-def model_options(
-    log: Path,
-    *,
-    base_url: str | None = None,
-    cache: bool = True,
-    budget: float | None = None,
-    prices: Path | None = None,
-    together: int = 1,
-    decoding: Decoding | None = None,
-    extra: Mapping[str, Any] | None = None,
-    timeout: float | None = None,
-) -> ModelOptions:
-    """How models are reached, as the command line says it; ``replay/<run>`` reads the same log.
-
-    Args:
-        log: the log's file.
-        base_url: an OpenAI-compatible server.
-        cache: whether repeated requests are answered from the cache in the Askback folder.
-        budget: US dollars.
-        prices: a price table.
-        together: answers that a model on this machine writes at a time.
-        decoding: options of all texts.
-        extra: the server's own parameters, sent with every request.
-        timeout: seconds for one answer; None for `TIMEOUT`.
-
-    Raises:
-        InputError: if the price table is missing or wrong, or the time-out is not above 0.
-    """
-    if timeout is not None and not 0 < timeout < float("inf"):
-        raise InputError(f"--timeout {timeout}: must be a number of seconds above 0")
-    if prices is not None:
-        read_prices(prices)  # a mistake in it should not wait for the first model
-    return ModelOptions(
-        base_url=base_url,
-        cache_path=home() / "cache.sqlite" if cache else None,
-        budget=None if budget is None else Budget(budget),
-        prices_path=prices,
-        recordings=LogRecordings(log),
-        together=together,
-        decoding=decoding or Decoding(),
-        extra=dict(extra or {}),
-        timeout=TIMEOUT if timeout is None else timeout,
-    )
+    if (options.decoding.chosen or options.extra) and not asked:
+        chosen = ", ".join((*options.decoding.chosen, *options.extra))
+        raise InputError(f"No language model plays, so nothing is decoded; leave out: {chosen}.")
 
 
 def run_name(name: str | None, pair: tuple[str, str], pairs: Collection[tuple[str, str]]) -> str | None:
-    """What one of several runs is called: the name given, with who and what added where these differ.
+    """Return what one of several runs is called: the name given, with who and what added where these differ.
 
     Args:
         name: as given; None to name each run after its configuration.
@@ -248,7 +180,7 @@ def read_ranges(option: str, text: str, such_as: str) -> list[int]:
     return found
 
 
-def play(wanted: Wanted, console: Console) -> str:
+def play(request: RunRequest, console: Console) -> str:
     """Play a run, or go on with it where the log says that it stopped; its name.
 
     Raises:
@@ -258,15 +190,16 @@ def play(wanted: Wanted, console: Console) -> str:
         LogError: if the log cannot be written.
         typer.Exit: with status 130 after Ctrl-C; everything played so far is in the log.
     """
-    if "person" in wanted.seats.values():
+    if "person" in request.seats.values():
         raise InputError("People play in the browser: start the app with `askback app`.")
-    manner = wanted.manner
-    episodes = len(wanted.items) * manner.repeats
-    workers = workers_for(manner.workers, wanted.seats, episodes, manner.models.budget)
+    manner = request.manner
+    episodes = len(request.items) * manner.repeats
+    names = {seat: who if isinstance(who, str) else who.name for seat, who in request.seats.items()}
+    workers = workers_for(manner.workers, names, episodes, manner.models.budget)
     # What is loaded by now outlives the run; the collector need not look through it again and again.
     gc.freeze()
     try:
-        return asyncio.run(_play(wanted, workers, console))
+        return asyncio.run(_play(request, workers, console))
     except ServerDown as error:
         raise ServerDown(
             f"{error}. Everything played so far is in the log; the same command continues."
@@ -278,66 +211,51 @@ def play(wanted: Wanted, console: Console) -> str:
         gc.unfreeze()
 
 
-async def _play(wanted: Wanted, workers: int, console: Console) -> str:
-    crew, manner = wanted.crew, wanted.manner
+async def _play(request: RunRequest, workers: int, console: Console) -> str:
+    factory, manner = request.factory, request.manner
     async with LogWriter(manner.log, durable=False) as log:
         with LogReader(manner.log) as reader:
             async with (
-                crew.open(log, manner.places) as (seats, models),
-                wanted.afterwards(reader, log) as rest,
+                factory.open(log, manner.places) as (seats, models),
+                request.afterwards(reader, log) as rest,
             ):
-                _refuse_idle_options(manner.models, models)
-                plan = _plan(wanted, seats)
+                refuse_idle_options(manner.models, asked=bool(models.loaded))
+                plan = _plan(request, seats)
                 console.print(f"[dim]run[/dim] {plan.run.id} [dim]in[/dim] {manner.log}")
-                with progress_bar(console, wanted.title, wanted.shown) as show:
+                with progress_bar(console, request.title, request.shown) as show:
                     await run_batch(
                         plan,
                         log,
                         reader,
                         concurrency=manner.places,
-                        executor=executor_for(crew, manner.log, workers, manner.places),
+                        executor=executor_for(factory, manner.log, workers, manner.places),
                         on_progress=show,
-                        preflight=lambda: models.preflight(wanted.needs),
+                        preflight=lambda: models.preflight(request.needs),
                     )
                 await rest(plan.run.id)
     return plan.run.id
 
 
-def _refuse_idle_options(options: ModelOptions, models: Models) -> None:
-    """Refuse decoding options that would be part of a run's name without changing it.
-
-    Raises:
-        InputError: if no language model sits in any seat.
-    """
-    if (options.decoding.chosen or options.extra) and not models.loaded:
-        chosen = ", ".join((*options.decoding.chosen, *options.extra))
-        raise InputError(f"No language model plays, so nothing is decoded; leave out: {chosen}.")
-
-
-def _plan(wanted: Wanted, seats: Mapping[str, Seat]) -> Plan:
-    manner = wanted.manner
+def _plan(request: RunRequest, seats: Mapping[str, Seat]) -> Plan:
+    manner = request.manner
     reached: dict[str, Any] = {
         "base_url": None if manner.models.base_url is None else public_url(manner.models.base_url),
-        "prompts": versions_digest(wanted.room.name),
+        "prompts": versions_digest(request.room.name),
         SOFTWARE_VERSION: version("askback"),
     }
     # Seats are named by their models alone; where a name has an address, the run says so.
-    if servers := {seat: name for seat, name in wanted.seats.items() if bare_name(name) != name}:
+    names = {seat: who for seat, who in request.seats.items() if isinstance(who, str)}
+    if servers := {seat: name for seat, name in names.items() if bare_name(name) != name}:
         reached["servers"] = servers
-    if decoding := manner.models.decoding.chosen:
-        reached["decoding"] = decoding
-    if manner.models.extra:
-        reached["server_options"] = dict(manner.models.extra)
-    if manner.models.together > 1:  # left out otherwise, so that older runs can be continued
-        reached["together"] = manner.models.together
+    reached |= asked_how(manner.models)
     return build_plan(
-        room=wanted.room,
-        items=wanted.items,
+        room=request.room,
+        items=request.items,
         seats=seats,
-        config={**wanted.config, **reached},
+        config={**request.config, **reached},
         seed=manner.seed,
         repeats=manner.repeats,
-        options=wanted.options,
+        options=request.options,
         name=manner.name,
-        label=wanted.label,
+        label=request.label,
     )

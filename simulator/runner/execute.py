@@ -15,7 +15,7 @@ from logs import LogError, LogWriter
 from logs.rows import Ending, Event, Score, Turn
 from simulator.errors import SeatError
 from simulator.models import Malformed, ModelError, Refused, ServerDown
-from simulator.runner.rooms import Live, Room
+from simulator.runner.rooms import ActiveEpisode, Room
 
 
 class Recorder:
@@ -65,7 +65,7 @@ class Outcome:
 
 
 async def execute(
-    room: Room, live: Live, log: LogWriter, recorder: Recorder, turns: Sequence[Turn] = ()
+    room: Room, live: ActiveEpisode, log: LogWriter, recorder: Recorder, turns: Sequence[Turn] = ()
 ) -> Outcome:
     """Play `live` on from `turns` until it ends or a person is due; write the ending and the scores.
 
@@ -82,7 +82,7 @@ async def execute(
         await recorder(turn)
         played.append(turn)
 
-    seated = Live(episode=live.episode, item=live.item, seats=live.seats, record=record)
+    seated = ActiveEpisode(episode=live.episode, item=live.item, seats=live.seats, record=record)
     state = room.rebuild(played)
     try:
         state = await room.advance(seated, state)
@@ -112,7 +112,7 @@ async def execute(
 
 
 async def finish(
-    room: Room, live: Live, log: LogWriter, ending: Ending, turns: Sequence[Turn]
+    room: Room, live: ActiveEpisode, log: LogWriter, ending: Ending, turns: Sequence[Turn]
 ) -> tuple[Ending, tuple[Score, ...]]:
     """Score `turns` if they were played to an end; write scores and ending, ``failed`` if scoring fails.
 
@@ -122,7 +122,7 @@ async def finish(
     scores: tuple[Score, ...] = ()
     if ending.status in ("completed", "truncated"):
         try:
-            scores = room.score(live.item, turns, ())
+            scores = room.score(live.item, turns, (), live.episode.options)
         except Exception as error:
             ending = _ending(live, "failed", "scorer", f"{type(error).__name__}: {error}")
             log.put(traceback_event(live))
@@ -132,12 +132,12 @@ async def finish(
     return ending, scores
 
 
-def _ending(live: Live, status: Any, cause: str, message: str) -> Ending:
+def _ending(live: ActiveEpisode, status: Any, cause: str, message: str) -> Ending:
     return Ending(episode_id=live.episode.id, status=status, cause=cause, message=message)
 
 
-def traceback_event(live: Live) -> Event:
-    """The exception being handled, for whoever has to mend it."""
+def traceback_event(live: ActiveEpisode) -> Event:
+    """Return the exception being handled, for whoever has to mend it."""
     return Event(
         kind="exception",
         run_id=live.episode.run_id,

@@ -42,18 +42,18 @@ from logs import LogError, LogWriter
 from logs.rows import Ending, Score
 from simulator.errors import AskbackError
 from simulator.runner.batch import Job, Tell, play_jobs
-from simulator.runner.rooms import load_room
+from simulator.runner.finding import load_room
 from simulator.seats import Seat
 
 # A worker that has lost its parent writes what it has; after so many seconds it ends in any case.
 _GRACE: Final = 10.0
 
 
-class Crew(Protocol):
+class SeatFactory(Protocol):
     """Makes the seats of a run in whichever process plays; is pickled to get there."""
 
     def __call__(self, log: LogWriter, places: int) -> AbstractAsyncContextManager[Mapping[str, Seat]]:
-        """The seats, for `places` episodes at a time; `log` is the playing process's own."""
+        """Return the seats, for `places` episodes at a time; `log` is the playing process's own."""
         ...
 
 
@@ -107,14 +107,14 @@ class Workers:
 
     Attributes:
         benchmark: the room's name.
-        crew: makes the seats in each worker; must be picklable.
+        factory: makes the seats in each worker; must be picklable.
         path: the log.
         workers: processes; not more than there are places or jobs.
         concurrency: episodes at a time, of all workers together.
     """
 
     benchmark: str
-    crew: Crew
+    factory: SeatFactory
     path: Path
     workers: int
     concurrency: int
@@ -137,12 +137,12 @@ class Workers:
             await _dismiss(team)
 
     async def _start(self, places: int, inbox: asyncio.Queue[tuple[_Worker, _Message]]) -> _Worker:
-        context = _context(self.benchmark, self.crew)
+        context = _context(self.benchmark, self.factory)
         jobs_end, jobs = context.Pipe(duplex=False)
         results, results_end = context.Pipe(duplex=False)
         process = context.Process(
             target=_work,
-            args=(jobs_end, results_end, self.benchmark, self.crew, self.path, places),
+            args=(jobs_end, results_end, self.benchmark, self.factory, self.path, places),
             name=f"{self.benchmark} worker",
             daemon=True,
         )
@@ -159,7 +159,9 @@ class Workers:
             # Only the worker may hold its ends, or nobody would see that it has gone.
             jobs_end.close()
             results_end.close()
-        _in_thread(_hear, results, asyncio.get_running_loop(), lambda said: inbox.put_nowait((worker, said)))
+        _in_thread(
+            _hear, results, asyncio.get_running_loop(), lambda message: inbox.put_nowait((worker, message))
+        )
         return worker
 
 
@@ -173,15 +175,15 @@ async def _deal(
     waiting: Iterator[Job | None] = iter(jobs)
     at_work = len(team)
     while at_work:
-        worker, said = await inbox.get()
-        match said:
+        worker, message = await inbox.get()
+        match message:
             case _Ready():
                 worker.deal([next(waiting, None) for _ in range(worker.places)])
             case _Played(ending, scores):
                 tell(ending, scores)
                 worker.deal([next(waiting, None)])
-            case _Failed(of_log, message):
-                raise (LogError if of_log else WorkerFailed)(message)
+            case _Failed(of_log, sentence):
+                raise (LogError if of_log else WorkerFailed)(sentence)
             case _Gone():
                 await _check_exit(worker)
                 at_work -= 1
@@ -225,11 +227,13 @@ def _hear(results: Connection, loop: asyncio.AbstractEventLoop, take: Callable[[
 # In the worker
 
 
-def _work(jobs: Connection, results: Connection, benchmark: str, crew: Crew, path: Path, places: int) -> None:
+def _work(
+    jobs: Connection, results: Connection, benchmark: str, factory: SeatFactory, path: Path, places: int
+) -> None:
     """Main function of a worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        asyncio.run(_serve(jobs, results, benchmark, crew, path, places))
+        asyncio.run(_serve(jobs, results, benchmark, factory, path, places))
     except asyncio.CancelledError:
         pass  # the parent has closed the pipe
     except (AskbackError, LogError) as error:
@@ -244,19 +248,19 @@ def _say(results: Connection, message: _Message) -> None:
 
 
 async def _serve(
-    jobs: Connection, results: Connection, benchmark: str, crew: Crew, path: Path, places: int
+    jobs: Connection, results: Connection, benchmark: str, factory: SeatFactory, path: Path, places: int
 ) -> None:
     loop, serving = asyncio.get_running_loop(), asyncio.current_task()
     assert serving is not None
-    given: asyncio.Queue[Job | None] = asyncio.Queue()
-    _in_thread(_obey, jobs, loop, given.put_nowait, serving.cancel)
+    waiting: asyncio.Queue[Job | None] = asyncio.Queue()
+    _in_thread(_obey, jobs, loop, waiting.put_nowait, serving.cancel)
 
     def tell(ending: Ending, scores: Sequence[Score]) -> None:
         _say(results, _Played(ending, tuple(scores)))
 
-    async with LogWriter(path, durable=False) as log, crew(log, places) as seats:
+    async with LogWriter(path, durable=False) as log, factory(log, places) as seats:
         _say(results, _Ready())
-        await play_jobs(load_room(benchmark), seats, log, given.get, places=places, tell=tell)
+        await play_jobs(load_room(benchmark), seats, log, waiting.get, places=places, tell=tell)
 
 
 def _obey(
@@ -285,7 +289,7 @@ def _in_thread(function: Callable[..., None], *arguments: Any) -> None:
 
 def _launch(process: Any) -> None:
     """Start `process`. It, and the server it is forked off, inherit that Ctrl-C is not for them."""
-    with _found_where_here():
+    with _same_imports():
         if not hasattr(signal, "pthread_sigmask"):
             process.start()
             return
@@ -297,7 +301,7 @@ def _launch(process: Any) -> None:
 
 
 @contextmanager
-def _found_where_here() -> Iterator[None]:
+def _same_imports() -> Iterator[None]:
     """Have Python processes that are started import from where this one does.
 
     The server that workers are forked off would otherwise look into the working directory first, where a
@@ -319,7 +323,7 @@ def _found_where_here() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _context(benchmark: str, crew: Crew) -> ForkServerContext | SpawnContext:
+def _context(benchmark: str, factory: SeatFactory) -> ForkServerContext | SpawnContext:
     """Workers are forked off a server that has imported everything once, where there is such a thing.
 
     Forking this process itself would copy its threads' locks, and importing takes a worker two seconds.
@@ -328,12 +332,12 @@ def _context(benchmark: str, crew: Crew) -> ForkServerContext | SpawnContext:
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     room = type(load_room(benchmark)).__module__
-    context.set_forkserver_preload([__name__, room, type(crew).__module__, *_start_file_imports()])
+    context.set_forkserver_preload([__name__, room, type(factory).__module__, *_start_file_imports()])
     return context
 
 
 def _start_file_imports() -> Iterator[str]:
-    """What the program's start file imports: every worker runs that file's top level again."""
+    """Yield what the program's start file imports: every worker runs that file's top level again."""
     for value in vars(sys.modules["__main__"]).values():
         name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
         if isinstance(name, str) and name in sys.modules and name != "__main__":

@@ -12,7 +12,7 @@ from langgraph.graph.state import CompiledStateGraph, StateGraph
 
 from logs.rows import Ending, Setup, Turn
 from simulator.errors import SeatError
-from simulator.runner.rooms import Live
+from simulator.runner.rooms import ActiveEpisode
 from simulator.seats import Reply
 
 TableT = TypeVar("TableT")
@@ -24,6 +24,8 @@ Take = Callable[[TableT, StateT, Reply], tuple[Turn, dict[str, Any]]]
 
 class GraphRoom(ABC, Generic[TableT, StateT]):
     """Plays episodes as a LangGraph machine whose context is a table and whose state the log rebuilds.
+
+    What a benchmark's own functions do already, its room names: ``rebuild = staticmethod(graph.rebuild)``.
 
     The graph has no checkpointer. It ends its invocation at the end of the episode and where a person is
     due; `accept` makes the turn of what the person then submits.
@@ -37,11 +39,11 @@ class GraphRoom(ABC, Generic[TableT, StateT]):
 
     @abstractmethod
     def build_graph(self) -> StateGraph[Any, Any, Any, Any]:
-        """The uncompiled graph."""
+        """Return the uncompiled graph."""
 
     @abstractmethod
-    def table(self, live: Live) -> TableT:
-        """The graph's context."""
+    def table(self, live: ActiveEpisode) -> TableT:
+        """Return the graph's context."""
 
     @abstractmethod
     def steps(self, table: TableT) -> int:
@@ -49,30 +51,34 @@ class GraphRoom(ABC, Generic[TableT, StateT]):
 
     @abstractmethod
     def take(self, seat: str) -> Take[TableT, StateT]:
-        """What makes a turn of a reply of `seat`."""
+        """Return what makes a turn of a reply of `seat`."""
 
     @abstractmethod
-    def due(self, live: Live, state: StateT) -> str | None:
-        """The seat that is to move; None at the end."""
+    def seat_due(self, table: TableT, state: StateT) -> str | None:
+        """Return the seat that is to move; None at the end."""
 
     @abstractmethod
-    def status(self, live: Live, state: StateT) -> Literal["completed", "truncated"] | None:
-        """How the episode has ended; None if it has not."""
+    def status(self, table: TableT, state: StateT) -> Literal["completed", "truncated"] | None:
+        """Return how the episode has ended; None if it has not."""
+
+    def due(self, live: ActiveEpisode, state: StateT) -> str | None:
+        """Return the seat that is to move; None at the end."""
+        return self.seat_due(self.table(live), state)
 
     def setup(self, kinds: Mapping[str, str]) -> Setup:
         """First letter the first seat's side, second the other's (L if there is none); H a person, L not."""
         letters = ["H" if kinds[seat] == "person" else "L" for seat in self.seats if seat in kinds]
         return cast(Setup, "2".join([*letters, "L"][:2]))
 
-    async def advance(self, live: Live, state: StateT) -> StateT:
+    async def advance(self, live: ActiveEpisode, state: StateT) -> StateT:
         """Play until the episode ends or a person is due."""
         table = self.table(live)
         config: RunnableConfig = {"recursion_limit": self.steps(table)}
         output = await self._graph.ainvoke(state, config, context=table, version="v2")
         return cast(StateT, output.value)
 
-    def accept(self, live: Live, state: StateT, seat: str, reply: Reply) -> Turn:
-        """A person's reply as a turn.
+    def accept(self, live: ActiveEpisode, state: StateT, seat: str, reply: Reply) -> Turn:
+        """Return a person's reply as a turn.
 
         Raises:
             SeatError: if it is not that seat's turn or the reply breaks the rules.
@@ -82,9 +88,9 @@ class GraphRoom(ABC, Generic[TableT, StateT]):
         turn, _ = self.take(seat)(self.table(live), state, reply)
         return turn
 
-    def ending(self, live: Live, state: StateT) -> Ending | None:
-        """How the episode ended, as a row of the log."""
-        status = self.status(live, state)
+    def ending(self, live: ActiveEpisode, state: StateT) -> Ending | None:
+        """Return how the episode ended, as a row of the log."""
+        status = self.status(self.table(live), state)
         return Ending(episode_id=live.episode.id, status=status) if status else None
 
     @cached_property

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from simulator.errors import InputError
 from simulator.models.load import bare_name
@@ -15,6 +15,7 @@ MODELS: Final[Mapping[str, str]] = {
     "openai/gpt-4o-mini": "OPENAI_API_KEY",
     "anthropic/claude-sonnet-4-5": "ANTHROPIC_API_KEY",
 }
+T = TypeVar("T")
 PERSON: Final = "person"
 
 
@@ -40,7 +41,7 @@ class Opponent:
 def menu(
     offline: Iterable[str], env: Mapping[str, str], models: Iterable[str] | None = None
 ) -> tuple[Opponent, ...]:
-    """The built-in players named `offline`, a second person, and models, in this order.
+    """Return the built-in players named `offline`, a second person, and models, in this order.
 
     Args:
         offline: names of the built-in players for the seat.
@@ -54,13 +55,25 @@ def menu(
     return (*(Opponent(name, True) for name in offline), Opponent(PERSON, True), *offered)
 
 
+def require_choice(field: str, value: T, allowed: Collection[T]) -> T:
+    """Return a choice that came from a browser.
+
+    Raises:
+        InputError: if it is not among those `allowed`.
+    """
+    if value not in allowed:
+        known = ", ".join(map(str, allowed))
+        raise InputError(f"{field} {value!r}: must be one of {known}.", code="no_choice", value=value)
+    return value
+
+
 def require_offered(name: str, seat: str, offered: Iterable[Opponent]) -> None:
     """Refuse who was not offered: names come from a browser, and must not reach files or other servers.
 
     Raises:
         InputError: if `name` is not among those in `offered` who are available.
     """
-    if name not in {one.name for one in offered if one.available}:
+    if name not in {opponent.name for opponent in offered if opponent.available}:
         raise InputError(
             f"{name!r} cannot sit in the {seat}'s seat here; pick somebody from the list.",
             code="not_offered",

@@ -26,6 +26,7 @@ ERASED: Final = "erased"
 
 PERSON: Final = "person"
 _NO_SEAT: Final = ("infrastructure", "scorer")
+_BROKEN_OFF: Final = ("failed", "aborted")
 
 
 class PlayedToEnd(NamedTuple):
@@ -63,7 +64,7 @@ class NotCounting(NamedTuple):
 
 
 def required_run(reader: LogReader, run_id: str, benchmark: str) -> Run:
-    """A run of a benchmark.
+    """Return a run of a benchmark.
 
     Raises:
         InputError: if it is another benchmark's.
@@ -81,7 +82,7 @@ def required_run(reader: LogReader, run_id: str, benchmark: str) -> Run:
 
 
 def took_part(people: frozenset[str], played: Played) -> bool:
-    """Whether any of `people` took part in an episode: it is theirs, or one of its turns says so."""
+    """Return True if any of `people` took part in an episode: it is theirs, or one of its turns says so."""
     episode, turns = played
     return episode.participant_id in people or any(
         turn.payload.get("participant_id") in people for turn in turns
@@ -102,7 +103,7 @@ def seat_failed(episode: Episode, ending: Ending) -> bool:
 def played_to_end(
     reader: LogReader, run_id: str, gone: frozenset[str] = frozenset(), *, aborted: bool = False
 ) -> Iterator[PlayedToEnd]:
-    """The episodes of a run that were played to their end, the latest attempt of each.
+    """Yield the episodes of a run that were played to their end, the latest attempt of each.
 
     Args:
         reader: of the log.
@@ -121,28 +122,34 @@ def played_to_end(
 
 def seat_failures(reader: LogReader, runs: Iterable[str]) -> Mapping[str, int]:
     """Why episodes of runs were aborted by a seat's failure -> how many were, the commonest reason first."""
-    found: Counter[str] = Counter()
-    for run in runs:
-        endings, erased = reader.endings(run), erased_episodes(reader, run)
-        for episode in reader.episodes(run, latest=True):
-            ending = endings.get(episode.id)
-            if ending is not None and episode.id not in erased and seat_failed(episode, ending):
-                found[f"{ending.cause}: {ending.message or 'no reason is logged'}"] += 1
-    return dict(found.most_common())
+    reasons = Counter(
+        f"{ending.cause}: {ending.message or 'no reason is logged'}"
+        for run in runs
+        for episode, ending in _not_erased(reader, run)
+        if ending is not None and seat_failed(episode, ending)
+    )
+    return dict(reasons.most_common())
 
 
 def counting_episodes(reader: LogReader, run_id: str) -> tuple[str, ...]:
-    """Ids of the latest attempts of a run, those of people who have withdrawn left out."""
-    erased = erased_episodes(reader, run_id)
-    return tuple(one.id for one in reader.episodes(run_id, latest=True) if one.id not in erased)
+    """Return ids of the latest attempts of a run, those of people who have withdrawn left out."""
+    return tuple(episode.id for episode, _ in _not_erased(reader, run_id))
 
 
 def erased_episodes(reader: LogReader, run_id: str) -> frozenset[str]:
-    """Ids of the latest attempts of a run in which people took part who have withdrawn."""
+    """Return ids of the latest attempts of a run in which people took part who have withdrawn."""
     gone = reader.erased_participants()
     if not gone:
         return frozenset()
     return frozenset(played.episode.id for played in reader.turns_of_run(run_id) if took_part(gone, played))
+
+
+def _not_erased(reader: LogReader, run_id: str) -> Iterator[tuple[Episode, Ending | None]]:
+    """Yield the latest attempts of a run and how they ended, those of people who have withdrawn left out."""
+    endings, erased = reader.endings(run_id), erased_episodes(reader, run_id)
+    for episode in reader.episodes(run_id, latest=True):
+        if episode.id not in erased:
+            yield episode, endings.get(episode.id)
 
 
 def endings_of(reader: LogReader, run_id: str) -> Endings:
@@ -150,35 +157,27 @@ def endings_of(reader: LogReader, run_id: str) -> Endings:
 
     Those of people who have withdrawn are ``erased``, however they ended.
     """
-    every, erased = reader.endings(run_id), erased_episodes(reader, run_id)
-    latest = (one.id for one in reader.episodes(run_id, latest=True))
-    found = [every[id] for id in latest if id in every and id not in erased]
-    statuses = Counter[str](one.status for one in found)
-    if erased:
+    endings = [ending for _, ending in _not_erased(reader, run_id) if ending is not None]
+    statuses = Counter[str](ending.status for ending in endings)
+    if erased := erased_episodes(reader, run_id):
         statuses[ERASED] = len(erased)
-    return Endings(
-        dict(sorted(statuses.items())),
-        dict(Counter(one.message for one in found if one.status in ("failed", "aborted"))),
-    )
+    failures = Counter(ending.message for ending in endings if ending.status in _BROKEN_OFF)
+    return Endings(dict(sorted(statuses.items())), dict(failures))
 
 
 def failures_of(reader: LogReader, run_id: str) -> Mapping[str, int]:
     """Why episodes failed, or were left by a person -> how many; what a seat's failure aborted left out."""
-    every, erased = reader.endings(run_id), erased_episodes(reader, run_id)
     return dict(
         Counter(
-            every[episode.id].message
-            for episode in reader.episodes(run_id, latest=True)
-            if episode.id in every
-            and episode.id not in erased
-            and every[episode.id].status in ("failed", "aborted")
-            and not seat_failed(episode, every[episode.id])
+            ending.message
+            for episode, ending in _not_erased(reader, run_id)
+            if ending is not None and ending.status in _BROKEN_OFF and not seat_failed(episode, ending)
         )
     )
 
 
 def not_counting(reader: LogReader, run_id: str) -> NotCounting:
-    """How many episodes of a run are in no number."""
+    """Return how many episodes of a run are in no number."""
     statuses = endings_of_runs(reader, [run_id]).statuses
     begun, planned = sum(statuses.values()), reader.progress(run_id).planned or 0
     return NotCounting(
@@ -191,7 +190,7 @@ def not_counting(reader: LogReader, run_id: str) -> NotCounting:
 
 
 def endings_of_runs(reader: LogReader, runs: Iterable[str]) -> Endings:
-    """How all episodes of runs ended, and why some failed, the commonest reason first.
+    """Return how all episodes of runs ended, and why some failed, the commonest reason first.
 
     Those that have not ended are ``open``; those of people who have withdrawn are ``erased``, however they
     ended.
@@ -201,10 +200,10 @@ def endings_of_runs(reader: LogReader, runs: Iterable[str]) -> Endings:
     for run in runs:
         endings, erased = reader.endings(run), erased_episodes(reader, run)
         for episode in reader.episodes(run, latest=True):
+            ending = endings.get(episode.id)
             if episode.id in erased:
                 statuses[ERASED] += 1
                 continue
-            ending = endings.get(episode.id)
             statuses[ending.status if ending else "open"] += 1
             if ending and ending.status == "failed":
                 failures[ending.message or "no reason is logged"] += 1

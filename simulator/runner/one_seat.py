@@ -2,17 +2,16 @@ r"""Episodes with one seat and a list of steps known beforehand: the machine tha
 
 ::
 
-    START -> leave               a person may not go on: the episode is aborted
-          -> all -> END          a seat that can does all steps that are left at once
-          -> answer -> answer…   the others: one step after the other
-          -> END                 a person is due, or nobody
+    START -> all_at_once -> END    a seat that can does all steps that are left at once
+          -> a step -> a step…     the others: one after the other, in the node of its kind
+          -> END                   a person is due, or nobody
 
 Where a person is due, the invocation ends; the runner invokes the graph again with the state rebuilt from
 the turn log (`rebuild`). So no checkpointer is needed: the log is the checkpoint, and where an episode stands
 is how many turns the log holds. Earlier answers are turns of the log, which never change: they are locked.
 
 A benchmark says what only it can in its `OneSeatTable`: the steps, what is shown in one, what is logged of a
-reply, and why a person may have to leave.
+reply, and who may have to leave.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Annotated, Any, ClassVar, Final, Generic, Literal, Protocol, TypedDict, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Final, Generic, Literal, Protocol, TypedDict, TypeVar
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
@@ -31,7 +30,7 @@ from langgraph.types import Command
 from logs.rows import Turn
 from simulator.errors import SeatError
 from simulator.runner.graph_room import GraphRoom, Take
-from simulator.runner.rooms import Live
+from simulator.runner.rooms import ActiveEpisode
 from simulator.runner.turns import due_since, make_turn, state_after
 from simulator.seats import Reply, Seat, View
 from simulator.seeds import derive_seed
@@ -65,7 +64,7 @@ class State(TypedDict):
 
 
 Update = dict[str, Any]
-Place = Literal["leave", "all", "answer", "__end__"]
+AT_ONCE: Final = "all_at_once"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,9 +75,13 @@ class OneSeatTable(ABC, Generic[ItemT, StepT]):
         item: the benchmark's own.
         who: sits in the one seat.
         record: puts a turn into the log; when it returns, the turn counts.
+        NODES: of the graph, by the kind of the steps that are done there.
+        FLOW: where each node may lead, beside the end.
     """
 
     SEAT: ClassVar[str]
+    NODES: ClassVar[Mapping[str, str]]
+    FLOW: ClassVar[Mapping[str, tuple[str, ...]]]
 
     episode_id: str
     item: ItemT
@@ -103,21 +106,21 @@ class OneSeatTable(ABC, Generic[ItemT, StepT]):
     def language(self) -> str:
         """Of the pages."""
 
-    @abstractmethod
     def left(self, state: State) -> SeatError | None:
-        """Why a person may not go on after `state`; None if they may."""
+        """Return why a person may not go on after `state`; None if they may, as who is not tested may."""
+        return None
 
     @abstractmethod
     def knows(self, state: State, steps: tuple[StepT, ...], *, at_once: bool) -> Any:
-        """What the seat is told (`View.task`) of `steps`, which are due next."""
+        """Return what the seat is told (`View.task`) of `steps`, which are due next."""
 
     @abstractmethod
     def at_once(self, step: StepT) -> AllAtOnce | None:
-        """What does all steps from `step` on at once; None for a seat that goes step by step."""
+        """Return what does all steps from `step` on at once; None for a seat that goes step by step."""
 
     @abstractmethod
     def logged(self, step: StepT, reply: Reply) -> tuple[str, dict[str, Any]]:
-        """What counts as said in a step, and the turn's payload.
+        """Return what counts as said in a step, and the turn's payload.
 
         Raises:
             SeatError: if the reply breaks the rules of the step.
@@ -128,21 +131,21 @@ TableT = TypeVar("TableT", bound=OneSeatTable[Any, Any])
 
 
 def rebuild(turns: Iterable[Turn]) -> State:
-    """The state after `turns`, which must be an episode's, in order."""
+    """Return the state after `turns`, which must be an episode's, in order."""
     logged = tuple(turns)
     said = [[turn.payload["kind"], turn.text] for turn in logged]
     return State(said=said, since=due_since(logged))
 
 
 def step_due(table: OneSeatTable[Any, StepT], state: State) -> StepT | None:
-    """What is to be done next; None when the episode is over."""
+    """Return what is to be done next; None when the episode is over."""
     done = len(state["said"])
     over = table.left(state) is not None or done >= len(table.steps)
     return None if over else table.steps[done]
 
 
 def seat_view(table: OneSeatTable[Any, Any], state: State, *, at_once: bool = False) -> View:
-    """All that the seat may see of the step that is due, or `at_once` of all that are left."""
+    """Return all that the seat may see of the step that is due, or `at_once` of all that are left."""
     number = len(state["said"])
     steps = table.steps[number:] if at_once else table.steps[number : number + 1]
     return View(
@@ -160,7 +163,7 @@ def seat_view(table: OneSeatTable[Any, Any], state: State, *, at_once: bool = Fa
 
 
 def seat_turn(table: OneSeatTable[Any, Any], state: State, reply: Reply) -> tuple[Turn, Update]:
-    """A reply as a turn for the log and an update of the state.
+    """Return a reply as a turn for the log and an update of the state.
 
     Raises:
         SeatError: if the episode is over, or the reply breaks the rules of its step.
@@ -181,14 +184,16 @@ def seat_turn(table: OneSeatTable[Any, Any], state: State, reply: Reply) -> tupl
     return turn, {"said": [[step.kind, text]], "since": monotonic()}
 
 
-def build_graph() -> StateGraph[State, OneSeatTable[Any, Any], State, State]:
-    """The uncompiled graph; batch runs compile it without a checkpointer."""
+def build_graph(
+    flow: Mapping[str, tuple[str, ...]],
+) -> StateGraph[State, OneSeatTable[Any, Any], State, State]:
+    """Return the uncompiled graph with such a flow; batch runs compile it without a checkpointer."""
     graph = StateGraph(State, context_schema=OneSeatTable)
-    graph.add_conditional_edges(START, _start, list(get_args(Place)))
-    graph.add_node("leave", _leave)
-    graph.add_node("all", _all)
-    graph.add_node("answer", _answer)
-    graph.add_edge("all", END)
+    graph.add_conditional_edges(START, _start, [AT_ONCE, *flow, END])
+    for node, following in flow.items():
+        graph.add_node(node, _answer, destinations=(*following, END))
+    graph.add_node(AT_ONCE, _all)
+    graph.add_edge(AT_ONCE, END)
     return graph
 
 
@@ -200,31 +205,29 @@ class OneSeatRoom(GraphRoom[TableT, State]):
     _other_steps: Final = 4
 
     def build_graph(self) -> StateGraph[Any, Any, Any, Any]:
-        """The uncompiled graph."""
-        return build_graph()
+        """Return the uncompiled graph."""
+        return build_graph(self.table_type.FLOW)
 
-    def rebuild(self, turns: Sequence[Turn]) -> State:
-        """The episode's state after `turns`."""
-        return rebuild(turns)
+    rebuild = staticmethod(rebuild)
 
     def steps(self, table: TableT) -> int:
         """More graph steps than any episode takes."""
         return len(table.steps) + self._other_steps
 
     def take(self, seat: str) -> Take[TableT, State]:
-        """What makes a turn of a reply."""
+        """Return what makes a turn of a reply."""
         return seat_turn
 
-    def due(self, live: Live, state: State) -> str | None:
-        """The one seat, until the last step."""
-        return None if step_due(self.table(live), state) is None else self.table_type.SEAT
+    def seat_due(self, table: TableT, state: State) -> str | None:
+        """Return the one seat, until the last step."""
+        return None if step_due(table, state) is None else self.table_type.SEAT
 
-    def status(self, live: Live, state: State) -> Literal["completed"] | None:
+    def status(self, table: TableT, state: State) -> Literal["completed"] | None:
         """Completed after the last step; who may not go on before is aborted instead, by the graph."""
-        return "completed" if len(state["said"]) >= len(self.table(live).steps) else None
+        return "completed" if len(state["said"]) >= len(table.steps) else None
 
-    def table(self, live: Live) -> TableT:
-        """The graph's context."""
+    def table(self, live: ActiveEpisode) -> TableT:
+        """Return the graph's context."""
         return self.table_type(
             episode_id=live.episode.id,
             item=live.item,
@@ -236,24 +239,18 @@ class OneSeatRoom(GraphRoom[TableT, State]):
         )
 
 
-def _next(table: OneSeatTable[Any, Any], state: State) -> Place:
-    if table.left(state) is not None:
-        return "leave"
+def _next(table: OneSeatTable[Any, Any], state: State) -> str:
+    if why := table.left(state):
+        raise why
     step = step_due(table, state)
     if step is None or table.person:
-        return "__end__"
-    return "answer" if table.at_once(step) is None else "all"
+        return END
+    return table.NODES[step.kind] if table.at_once(step) is None else AT_ONCE
 
 
-async def _start(state: State, runtime: Runtime[OneSeatTable[Any, Any]]) -> Place:
+async def _start(state: State, runtime: Runtime[OneSeatTable[Any, Any]]) -> str:
     # Asynchronous although it waits for nothing: LangGraph hands a plain function to a thread.
     return _next(runtime.context, state)
-
-
-async def _leave(state: State, runtime: Runtime[OneSeatTable[Any, Any]]) -> Update:
-    why = runtime.context.left(state)
-    assert why is not None
-    raise why
 
 
 async def _all(state: State, runtime: Runtime[OneSeatTable[Any, Any]]) -> Update:
@@ -267,7 +264,7 @@ async def _all(state: State, runtime: Runtime[OneSeatTable[Any, Any]]) -> Update
     return {"said": state["said"][before:], "since": state["since"]}
 
 
-async def _answer(state: State, runtime: Runtime[OneSeatTable[Any, Any]]) -> Command[Place]:
+async def _answer(state: State, runtime: Runtime[OneSeatTable[Any, Any]]) -> Command[Any]:
     table = runtime.context
     due = State(said=state["said"], since=monotonic())
     reply = await table.who.reply(seat_view(table, due))

@@ -1,49 +1,44 @@
-"""What a benchmark package offers the runner, and which packages there are.
-
-The runner plays, stores and scores episodes of any benchmark through this protocol; a new benchmark is a
-package with a `room.py` (its `ROOM`), a `run_command.py` (its `score_command`) and one line in `_ROOMS`.
-"""
+"""What the runner sees of a benchmark: it plays, stores and scores episodes of any through this protocol."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import import_module
-from types import ModuleType
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from logs.rows import Ending, Episode, Item, Judgment, Score, Setup, Turn
-from simulator.errors import InputError
 from simulator.seats import Reply, Seat
 
 if TYPE_CHECKING:
+    from langgraph.graph.state import StateGraph
+
     from simulator.models import ChatModel
 
-_ROOMS: Final[Mapping[str, str]] = {
-    "clarq": "simulator.clarq",
-    "handmethat": "simulator.handmethat",
-    "ambibench": "simulator.ambibench",
-    "ambient": "simulator.ambient",
-    "ambik": "simulator.ambik",
-}
+
+NO_OPTIONS: Final[Mapping[str, Any]] = MappingProxyType({})
+"""The options of an episode of which none are known."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Live:
+class ActiveEpisode:
     """An episode with live objects.
 
     Attributes:
         episode: its row.
-        item: the benchmark's own item (ClarQ: a `trees.Task`).
+        item: the benchmark's own item.
         seats: who sits where.
         record: puts a turn into the log; when it returns, the turn counts.
+        first: the number of the benchmark's first turn; the study's are before it.
+        stage: what the study shows instead of the task; empty while the task goes on.
     """
 
     episode: Episode
     item: Any
     seats: Mapping[str, Seat]
     record: Callable[[Turn], Awaitable[None]] = field(repr=False)
+    first: int = 0
+    stage: str = ""
 
 
 class Room(Protocol):
@@ -53,21 +48,25 @@ class Room(Protocol):
     seats: tuple[str, ...]
 
     def seated(self, options: Mapping[str, Any]) -> tuple[str, ...]:
-        """Which of the seats an episode with these options has."""
+        """Return which of the seats an episode with these options has."""
+        ...
+
+    def build_graph(self) -> StateGraph[Any, Any, Any, Any]:
+        """Return the uncompiled state machine."""
         ...
 
     def item_row(self, item: Any) -> Item:
-        """The item as a row of the log."""
+        """Return the item as a row of the log."""
         ...
 
     def read_item(self, row: Item) -> Any:
-        """The item out of its row."""
+        """Return the item out of its row."""
         ...
 
     def seat_for(
         self, seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]
     ) -> Seat:
-        """Who sits in `seat` under the name ``offline/…`` or ``provider/model``.
+        """Return who sits in `seat` under the name ``offline/…`` or ``provider/model``.
 
         Raises:
             InputError: if the name means nothing in that seat.
@@ -79,59 +78,45 @@ class Room(Protocol):
         ...
 
     def rebuild(self, turns: Sequence[Turn]) -> Any:
-        """The graph's state after `turns`."""
+        """Return the graph's state after `turns`."""
         ...
 
-    async def advance(self, live: Live, state: Any) -> Any:
+    async def advance(self, live: ActiveEpisode, state: Any) -> Any:
         """Play until the episode ends or a person is due; the state then."""
         ...
 
-    def accept(self, live: Live, state: Any, seat: str, reply: Reply) -> Turn:
-        """A person's reply as a turn (not yet recorded).
+    def accept(self, live: ActiveEpisode, state: Any, seat: str, reply: Reply) -> Turn:
+        """Return a person's reply as a turn (not yet recorded).
 
         Raises:
             SeatError: if the reply breaks the rules.
         """
         ...
 
-    def due(self, live: Live, state: Any) -> str | None:
-        """The seat that is to move; None at the end."""
+    def due(self, live: ActiveEpisode, state: Any) -> str | None:
+        """Return the seat that is to move; None at the end."""
         ...
 
-    def ending(self, live: Live, state: Any) -> Ending | None:
-        """How the episode ended; None if it has not."""
+    def ending(self, live: ActiveEpisode, state: Any) -> Ending | None:
+        """Return how the episode ended; None if it has not."""
         ...
 
-    def view(self, live: Live, state: Any, seat: str, ending: Ending | None, warning: str | None) -> Any:
-        """What a person in `seat` may see now."""
+    def view(
+        self, live: ActiveEpisode, state: Any, seat: str, ending: Ending | None, warning: str | None
+    ) -> Any:
+        """Return what a person in `seat` may see now."""
         ...
 
     def replay(self, item: Any, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Any:
-        """An ended episode with everything that was hidden: every turn and why."""
+        """Return an ended episode with everything that was hidden: every turn and why."""
         ...
 
-    def score(self, item: Any, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> tuple[Score, ...]:
-        """The scores of an ended episode."""
+    def score(
+        self,
+        item: Any,
+        turns: Sequence[Turn],
+        judgments: Sequence[Judgment],
+        options: Mapping[str, Any] = NO_OPTIONS,
+    ) -> tuple[Score, ...]:
+        """Return the scores of an ended episode with these options."""
         ...
-
-
-@cache
-def load_room(name: str) -> Room:
-    """The room called `name`.
-
-    Raises:
-        InputError: if there is none.
-    """
-    room: Room = load_part(name, "room").ROOM
-    return room
-
-
-def load_part(name: str, part: str) -> ModuleType:
-    """The module `part` of the benchmark called `name`; nothing else of a benchmark is imported.
-
-    Raises:
-        InputError: if there is no such benchmark.
-    """
-    if name not in _ROOMS:
-        raise InputError(f"There is no benchmark called {name!r}; there are: {', '.join(_ROOMS)}.")
-    return import_module(f"{_ROOMS[name]}.{part}")

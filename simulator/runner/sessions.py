@@ -23,7 +23,7 @@ from simulator.models.load import bare_name
 from simulator.runner.build import Models
 from simulator.runner.execute import Recorder, finish, traceback_event
 from simulator.runner.loading import Loading
-from simulator.runner.rooms import Live, Room
+from simulator.runner.rooms import ActiveEpisode, Room
 from simulator.seats import Reply
 from simulator.seeds import derive_seed
 
@@ -34,7 +34,7 @@ _MOVED_ON = "The dialogue has moved on; here is where it stands now."
 class _Here:
     """An episode as the log holds it now."""
 
-    live: Live
+    live: ActiveEpisode
     turns: tuple[Turn, ...]
     state: Any
     ending: Ending | None
@@ -172,8 +172,8 @@ class Sessions:
         except LogConflict as error:  # another process was first
             raise ConflictError(_MOVED_ON) from error
 
-    def _is_due(self, live: Live, state: Any, seat: str, number: int | None, now: int) -> bool:
-        """Whether a reply of `seat`, written for the turn `number`, can be the turn `now`."""
+    def _is_due(self, live: ActiveEpisode, state: Any, seat: str, number: int | None, now: int) -> bool:
+        """Return True if a reply of `seat`, written for the turn `number`, can be the turn `now`."""
         return number in (None, now) and self._room.due(live, state) == seat
 
     async def judge(self, episode_id: str, seat: str, success: bool, key: str) -> None:
@@ -195,7 +195,7 @@ class Sessions:
         )
 
     async def replay(self, episode_id: str, seat: str) -> Any:
-        """The ended episode with everything that was hidden.
+        """Return the ended episode with everything that was hidden.
 
         Raises:
             ConflictError: if it has not ended.
@@ -213,7 +213,9 @@ class Sessions:
         item = self._room.read_item(self._reader.item(episode.item_hash))
         seats = await self._loading.seats(self._room, episode.seats, episode.options)
         turns = tuple(self._reader.turns(episode_id))
-        live = Live(episode=episode, item=item, seats=seats, record=Recorder(self._log, durable=True))
+        live = ActiveEpisode(
+            episode=episode, item=item, seats=seats, record=Recorder(self._log, durable=True)
+        )
         return _Here(live, turns, self._room.rebuild(turns), self._reader.ending(episode_id))
 
     async def _advance(self, here: _Here) -> _Here:
@@ -262,5 +264,5 @@ def _require_person(here: _Here, seat: str) -> None:
 
 
 def _in_run_id(name: str) -> str:
-    """A seat's name as a part of a run's; the address of a server is made fit for that of a page."""
+    """Return a seat's name as a part of a run's; the address of a server is made fit for that of a page."""
     return name.replace("/", "-") if bare_name(name) == name else re.sub(r"[^\w.:-]+", "-", name)

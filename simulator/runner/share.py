@@ -10,7 +10,7 @@ from typing import Final
 from simulator.errors import InputError
 from simulator.models import Budget
 from simulator.runner.batch import Executor
-from simulator.runner.build import NamedCrew
+from simulator.runner.build import NamedSeatFactory
 from simulator.runner.executors import Workers
 
 # So many dialogues are worth the two seconds that a process takes to start.
@@ -18,7 +18,7 @@ _WORTH_A_WORKER: Final = 200
 
 
 def workers_for(asked: int | None, seats: Mapping[str, str], episodes: int, budget: Budget | None) -> int:
-    """How many processes play: as many as asked for; else one, but more for a long run without models.
+    """Return how many processes play: as many as asked for; else one, but more for a long run without models.
 
     Raises:
         InputError: if several processes would have to share a budget.
@@ -31,11 +31,13 @@ def workers_for(asked: int | None, seats: Mapping[str, str], episodes: int, budg
     return asked
 
 
-def executor_for(crew: NamedCrew, log: Path, workers: int, concurrency: int) -> Executor | None:
+def executor_for(factory: NamedSeatFactory, log: Path, workers: int, concurrency: int) -> Executor | None:
     """Who plays a run: `workers` processes that share `concurrency` places; None for this process alone."""
     if workers == 1:
         return None
-    return Workers(benchmark=crew.benchmark, crew=crew, path=log, workers=workers, concurrency=concurrency)
+    return Workers(
+        benchmark=factory.benchmark, factory=factory, path=log, workers=workers, concurrency=concurrency
+    )
 
 
 def _cores() -> int:

@@ -23,7 +23,7 @@ def make_turn(
     payload: Mapping[str, Any],
     since: float,
 ) -> Turn:
-    """A reply as a turn of the log; its trace, if it has one, becomes part of the payload.
+    """Return a reply as a turn of the log; its trace, if it has one, becomes part of the payload.
 
     Args:
         episode_id: the episode.
@@ -49,7 +49,7 @@ def make_turn(
 
 
 def due_since(turns: Sequence[Turn]) -> float:
-    """When whoever is due became so (seconds, monotonic), of an episode rebuilt from its `turns`.
+    """Return when whoever is due became so (seconds, monotonic), of an episode rebuilt from its `turns`.
 
     A person takes their time between two calls of the program; it runs from the turn before.
     """
@@ -60,7 +60,7 @@ def due_since(turns: Sequence[Turn]) -> float:
 
 
 def state_after(state: StateT, update: Mapping[str, Any]) -> StateT:
-    """The state that LangGraph makes of `state` and `update`, for a node that says where it goes on.
+    """Return the state that LangGraph makes of `state` and `update`, for a node that says where it goes on.
 
     Lists are appended, as the states' reducers do; everything else is replaced.
     """

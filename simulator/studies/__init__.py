@@ -5,17 +5,25 @@ pages call the `StudyDesk`. Everything that happens is an assignment row of the 
 study stands is read from there.
 """
 
-from simulator.registry import CHECKS
 from simulator.studies.admission import Admission, Code, Completion
-from simulator.studies.checking import check_studies, find_studies
+from simulator.studies.checking import check_studies
 from simulator.studies.desk import StudyDesk
-from simulator.studies.files import Study, read_study
+from simulator.studies.files import Study, find_studies, read_study
 from simulator.studies.progress import CellProgress, StudyProgress
-from simulator.studies.quota import Cell, Place, Quota, State, cell_name, choose, parse_cell, quota_of
+from simulator.studies.quota import (
+    Cell,
+    Place,
+    Quota,
+    State,
+    cell_name,
+    choose,
+    parse_cell,
+    quota_of,
+    wanted_cells,
+)
 from simulator.studies.reconcile import Balance, Finding, reconcile
 
 __all__ = [
-    "CHECKS",
     "Admission",
     "Balance",
     "Cell",
@@ -37,4 +45,5 @@ __all__ = [
     "quota_of",
     "read_study",
     "reconcile",
+    "wanted_cells",
 ]

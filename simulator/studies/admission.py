@@ -15,6 +15,7 @@ Code = Literal[
     "already",  # taken part, or left, before
     "excluded",  # taken part in a study that this one excludes
     "full",  # no place free
+    "closed",  # a researcher has closed the study for those who have no place yet
     "expired",  # their time ran out and the place is somebody else's now
     "too_late",  # began too long ago to go on (`Resume.max_age_minutes`)
     "blocked",  # began once, and the study lets nobody come back
@@ -63,7 +64,7 @@ class Completion:
 
 
 def completion_of(study: Study, outcome: Outcome) -> Completion:
-    """The code and the page for somebody who leaves with `outcome`."""
+    """Return the code and the page for somebody who leaves with `outcome`."""
     code: str | None = getattr(study.completion_codes, outcome)
     url = study.completion_url
     if url is not None and "{code}" in url:

@@ -10,6 +10,7 @@ from typing import Final, Literal, get_args
 from simulator.errors import ConflictError
 from simulator.studies.admission import Code, Completion
 from simulator.studies.desk import StudyDesk
+from simulator.studies.questions import Question
 from simulator.studies.quota import counted
 from trees import Language
 
@@ -24,6 +25,7 @@ REFUSALS: Final[Mapping[Code, Refusal]] = {
     "too_late": "taken",
     "expired": "full",
     "full": "full",
+    "closed": "closed",
     "excluded": "excluded",
     "no_identity": "identity",
     "unsigned": "unsigned",
@@ -45,6 +47,7 @@ class StudyCard:
         languages: of its pages.
         titles: what it is called, by every language of the pages.
         texts: the study's own words in place of the pages' (``consent``, ``instructions``), by language.
+        questions: the study's own, before and after the task.
         sets: the most sets that one person may do.
         builtin: whether it comes with Askback: its pay is then a paper's, and nobody's promise here.
     """
@@ -59,6 +62,7 @@ class StudyCard:
     pay: str
     languages: tuple[Language, ...]
     texts: Mapping[Language, Mapping[str, str]]
+    questions: tuple[Question, ...] = ()
     sets: int = 1
     builtin: bool = False
 
@@ -81,7 +85,7 @@ class Entry:
 def card_of(
     desk: StudyDesk, *, task: str, languages: tuple[Language, ...], builtin: bool = False
 ) -> StudyCard:
-    """The card of a desk's study; see `StudyCard` for what the benchmark says."""
+    """Return the card of a desk's study; see `StudyCard` for what the benchmark says."""
     study, left = desk.study, places_left(desk)
     return StudyCard(
         id=study.id,
@@ -94,13 +98,14 @@ def card_of(
         pay=f"{study.pay.amount:.2f} {study.pay.currency}" if study.pay and study.pay.amount else "",
         languages=languages,
         texts={language: study.texts_in(language) for language in get_args(Language)},
+        questions=study.questions,
         sets=study.sets_per_participant,
         builtin=builtin,
     )
 
 
 def left_with(desk: StudyDesk, participant: str | None) -> Completion | None:
-    """How somebody leaves, who has come to an end; None if they have not."""
+    """Return how somebody leaves, who has come to an end; None if they have not."""
     if participant is None:
         return None
     try:
@@ -111,6 +116,8 @@ def left_with(desk: StudyDesk, participant: str | None) -> Completion | None:
 
 def places_left(desk: StudyDesk) -> int:
     """Places that somebody who comes now could get."""
+    if desk.closed_since is not None:
+        return 0
     stale = timedelta(minutes=desk.study.stale_after_minutes)
     taken = dict.fromkeys(desk.quota.wanted, 0)
     for cell, count in counted(desk.ledger(), datetime.now(UTC), stale).items():

@@ -15,15 +15,17 @@ from rich.table import Column, Table
 from logs import LogReader, LogWriter, load_key, pseudonym_of
 from logs.cli import LogOption
 from logs.paths import default_path
+from simulator import catalog
 from simulator.errors import InputError
-from simulator.registry import ROOMS
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study, read_study
+from simulator.studies.ledger import written
+from simulator.studies.material import builtin_studies, material_of, material_type
 from simulator.studies.people import LINK_KEY, link_key
 from simulator.studies.progress import StudyProgress
 from simulator.studies.quota import STATES, cell_name
 from simulator.studies.reconcile import reconcile
-from simulator.studies.withdrawal import erase_due
+from simulator.studies.withdrawal import erase_due, pending
 
 study_app = typer.Typer(no_args_is_help=True, help="Studies with people: how they stand, who took part.")
 # States that are shown even if nobody is in them.
@@ -37,15 +39,14 @@ _StudyArgument = Annotated[str, typer.Argument(help="a study file, or the id of 
 def list_studies(log: LogOption = None) -> None:
     """The built-in studies, and how many people have completed each."""
     # A name is what one types next: it is never cut.
-    table = Table(
-        Column("study", no_wrap=True, min_width=_widest()), "title", "wanted", "completed", "under way"
-    )
-    for room in ROOMS.values():
-        for study in room.builtin():
-            found = _with_desk(study, log, lambda desk, reader: desk.progress())
-            going = found.states["reserved"] + found.states["started"]
-            counts = (found.wanted, found.states["completed"], going)
-            table.add_row(study.id, study.title_in(study.language), *map(str, counts))
+    names = Column("study", no_wrap=True, min_width=max(map(len, _builtin())))
+    table = Table(names, "title", "wanted", "completed", "under way", "state")
+    for study in _builtin().values():
+        progress = _with_desk(study, log, lambda desk, reader: desk.progress())
+        going = progress.states["reserved"] + progress.states["started"]
+        counts = (progress.wanted, progress.states["completed"], going)
+        state = "closed" if progress.closed_since else "open"
+        table.add_row(study.id, study.title_in(study.language), *map(str, counts), state)
     Console().print(table)
 
 
@@ -118,6 +119,39 @@ def erase_withdrawn(study: _StudyArgument, log: LogOption = None) -> None:
         print("Nobody who has withdrawn is left to be erased.")
 
 
+@study_app.command("close")
+def close_study(
+    study: _StudyArgument,
+    yes: Annotated[bool, typer.Option("--yes", help="erase those who have withdrawn without asking")] = False,
+    log: LogOption = None,
+) -> None:
+    """Take nobody new into the study, and erase now those who have withdrawn; who is under way may finish."""
+    chosen, path = find_study(study), log or default_path()
+    leaving = _with_desk(chosen, log, lambda desk, reader: pending(reader, chosen.run_id))
+    if leaving and not yes:
+        names = ", ".join(withdrawal.participant for withdrawal in leaving)
+        typer.confirm(
+            f"Close {chosen.id} and erase {len(leaving)} who have withdrawn ({names})? "
+            "Erasing cannot be undone.",
+            abort=True,
+        )
+    changed, progress = _with_desk(
+        chosen, log, lambda desk, reader: (asyncio.run(desk.close()), desk.progress())
+    )
+    going = progress.states["reserved"] + progress.states["started"]
+    print(f"{chosen.id} is closed{'' if changed else ' already'}; {going} under way may finish.")
+    for erasure in erase_due(path, run_id=chosen.run_id):
+        print(f"{erasure.participant_id} is erased.")
+
+
+@study_app.command("open")
+def open_study(study: _StudyArgument, log: LogOption = None) -> None:
+    """Take the closing of a study back; those who were erased stay so."""
+    chosen = find_study(study)
+    changed = _with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.close(closed=False)))
+    print(f"{chosen.id} is open {'again' if changed else 'already'}.")
+
+
 @study_app.command("restore")
 def restore_withdrawn(study: _StudyArgument, person: _PersonArgument, log: LogOption = None) -> None:
     """Take a withdrawal back: sets that were done count again."""
@@ -144,7 +178,7 @@ def _participant(study: Study, person: str, log: Path | None) -> str:
     """
     path = log or default_path()
     with LogReader(path) as reader:
-        known = {one.id for one in reader.participants()}
+        known = {participant.id for participant in reader.participants()}
     named = pseudonym_of(load_key(path), study.identity[0].lower(), person)
     who = next((name for name in (person, named) if name in known), None)
     if who is None:
@@ -153,54 +187,64 @@ def _participant(study: Study, person: str, log: Path | None) -> str:
 
 
 def find_study(name: str) -> Study:
-    """A built-in study by its id, or a study file.
+    """Return a built-in study by its id, or a study file.
 
     Raises:
         InputError: if there is neither, or the file is wrong.
     """
-    known = {study.id: study for room in ROOMS.values() for study in room.builtin()}
+    known = _builtin()
     if name in known:
         return known[name]
     if not Path(name).is_file():
         raise InputError(f"{name}: no file, and no built-in study; those are {', '.join(known)}.")
     study = read_study(name)
-    if study.benchmark not in ROOMS:
-        raise InputError(f"{name}: {study.benchmark} holds no studies; {', '.join(ROOMS)} does.")
+    if study.benchmark not in (holding := _holding()):
+        raise InputError(f"{name}: {study.benchmark} holds no studies; {', '.join(holding)} do.")
     return study
 
 
-def _widest() -> int:
-    return max(len(study.id) for room in ROOMS.values() for study in room.builtin())
+def _holding() -> tuple[str, ...]:
+    """Return the benchmarks that hold studies."""
+    return tuple(each.name for each in catalog.installed() if material_type(each) is not None)
+
+
+def _builtin() -> Mapping[str, Study]:
+    """Return the studies that come with benchmarks, by id."""
+    return {study.id: study for name in _holding() for study in builtin_studies(name)}
 
 
 def _with_desk(study: Study, log: Path | None, look: Callable[[StudyDesk, LogReader], _Found]) -> _Found:
     path = log or default_path()
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
-        return look(StudyDesk(writer, reader, study, ROOMS[study.benchmark].cells(study)), reader)
+        material = material_of(study)
+        assert material is not None  # `find_study` has looked
+        return look(StudyDesk(writer, reader, study, material.cells), reader)
 
 
-def _print_progress(console: Console, study: Study, found: StudyProgress) -> None:
-    shown = [state for state in STATES if state in _ALWAYS or found.states[state]]
+def _print_progress(console: Console, study: Study, progress: StudyProgress) -> None:
+    shown = [state for state in STATES if state in _ALWAYS or progress.states[state]]
     table = Table(
         "condition", "wanted", *shown, "open", title=study.title_in(study.language), title_justify="left"
     )
-    for one in found.cells:
-        counts = (one.wanted, *(one.states[state] for state in shown), one.open)
-        table.add_row(cell_name(one.cell) or "all", *map(str, counts))
-    if len(found.cells) > 1 or found.states["withdrawn"]:
+    for cell in progress.cells:
+        counts = (cell.wanted, *(cell.states[state] for state in shown), cell.open)
+        table.add_row(cell_name(cell.cell) or "all", *map(str, counts))
+    if len(progress.cells) > 1 or progress.states["withdrawn"]:
         total = (
-            found.wanted,
-            *(found.states[state] for state in shown),
-            sum(one.open for one in found.cells),
+            progress.wanted,
+            *(progress.states[state] for state in shown),
+            sum(one.open for one in progress.cells),
         )
         table.add_section()
         table.add_row("in all", *map(str, total))
     console.print(table)
-    if found.median_minutes is not None and found.hourly_pay is not None:
-        console.print(f"median {found.median_minutes:.1f} minutes, {found.hourly_pay:.2f} per hour")
-    console.print(f"spent {found.spent:.2f}, committed {found.committed:.2f}")
-    if found.refused:
-        console.print(f"refused  {_counts(found.refused)}", highlight=False)
+    if progress.median_minutes is not None and progress.hourly_pay is not None:
+        console.print(f"median {progress.median_minutes:.1f} minutes, {progress.hourly_pay:.2f} per hour")
+    console.print(f"spent {progress.spent:.2f}, committed {progress.committed:.2f}")
+    if progress.closed_since is not None:
+        console.print(f"closed for new participants since {written(progress.closed_since)}", highlight=False)
+    if progress.refused:
+        console.print(f"refused  {_counts(progress.refused)}", highlight=False)
 
 
 def _counts(counts: Mapping[Any, int]) -> str:

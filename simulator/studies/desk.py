@@ -10,12 +10,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from logs import LogConflict, LogReader, LogWriter, erase_participant, load_key
-from logs.rows import RESTORED, Event, Item, Participant, Run
+from logs.rows import RESTORED, Item, Participant, Run
 from simulator.errors import ConflictError, InputError
 from simulator.seeds import derive_seed
 from simulator.studies.admission import Admission, Code, Completion, completion_of
+from simulator.studies.closing import admission_event
 from simulator.studies.files import Study
-from simulator.studies.ledger import place_id, written
+from simulator.studies.ledger import place_id
 from simulator.studies.people import (
     Person,
     bind,
@@ -24,12 +25,11 @@ from simulator.studies.people import (
     release,
     took_part_elsewhere,
 )
-from simulator.studies.places import Places
+from simulator.studies.places import REFUSED, Places
 from simulator.studies.progress import StudyProgress, progress_of
 from simulator.studies.quota import Cell, Place, Quota, State, cell_name, choose, has_room, quota_of
 from simulator.studies.withdrawal import restoring_event, withdrawal_event
 
-REFUSED: Final = "study.refused"
 CAME_BACK: Final = "study.came_back"
 
 
@@ -104,6 +104,21 @@ class StudyDesk(Places):
         await self._log.write(item)
         self._opened = True
 
+    async def close(self, *, closed: bool = True) -> bool:
+        """Give nobody a place from now on, or again; those who have one may finish.
+
+        Returns:
+            False if it was so already.
+
+        Raises:
+            InputError: if the study was changed after it was opened.
+        """
+        await self.open()
+        if (self.closed_since is not None) == closed:
+            return False
+        await self._log.write(admission_event(self.study, closed=closed, now=self._clock()))
+        return True
+
     async def admit(
         self, who: Mapping[str, str] | str, language: str | None = None, *, browser: str = ""
     ) -> Admission:
@@ -143,7 +158,7 @@ class StudyDesk(Places):
             return await self._give(person, language or self.study.language, mine)
 
     async def come_back(self, participant: str) -> Admission:
-        """What somebody who was let in before may do now: after a reload, or a lost connection.
+        """Return what somebody who was let in before may do now: after a reload, or a lost connection.
 
         Raises:
             ConflictError: if the person never had a place here.
@@ -166,7 +181,7 @@ class StudyDesk(Places):
             return await self._give(Person(participant), language or self.study.language, mine)
 
     async def started(self, participant: str) -> Admission:
-        """The person begins their set (consent given, instructions read); again changes nothing.
+        """Return the person begins their set (consent given, instructions read); again changes nothing.
 
         Returns:
             Their place, now started; or why they may not begin.
@@ -189,7 +204,7 @@ class StudyDesk(Places):
             return Admission(code="resumed", participant=participant, place=place)
 
     async def completed(self, participant: str) -> Completion:
-        """The person has done their set, late or in time; again changes nothing.
+        """Return the person has done their set, late or in time; again changes nothing.
 
         Raises:
             ConflictError: if the person has left, or never had a place here.
@@ -197,7 +212,7 @@ class StudyDesk(Places):
         return await self._end(participant, "completed")
 
     async def screened_out(self, participant: str, reason: str = "") -> Completion:
-        """The person does not qualify (a comprehension check failed, …); the place is free again.
+        """Return the person does not qualify (a comprehension check failed, …); the place is free again.
 
         Raises:
             ConflictError: if the person is done already, or never had a place here.
@@ -205,7 +220,7 @@ class StudyDesk(Places):
         return await self._end(participant, "screened_out", reason)
 
     async def returned(self, participant: str, reason: str = "") -> Completion:
-        """The person stops before the end; what they did stays, the place is free again.
+        """Return the person stops before the end; what they did stays, the place is free again.
 
         Raises:
             ConflictError: if the person is done already, or never had a place here.
@@ -213,7 +228,7 @@ class StudyDesk(Places):
         return await self._end(participant, "returned", reason)
 
     async def withdrawn(self, participant: str) -> Completion:
-        """The person takes their consent back: everything of theirs in the log is erased for good.
+        """Return the person takes their consent back: everything of theirs in the log is erased for good.
 
         That is what they said and who they are, in all studies on this log. A receipt is left, and the
         place is free again.
@@ -272,7 +287,7 @@ class StudyDesk(Places):
         await self._log.write(release(self._reader, self.study, participant))
 
     def completion(self, participant: str) -> Completion:
-        """The code that the person leaves with, as things stand, and where they go with it.
+        """Return the code that the person leaves with, as things stand, and where they go with it.
 
         Raises:
             ConflictError: if the person has not come to an end, or never had a place here.
@@ -285,19 +300,18 @@ class StudyDesk(Places):
         screened_out = mine[-1].state == "screened_out"
         return completion_of(self.study, "screened_out" if screened_out else "returned")
 
-    def sets_done(self, participant: str) -> int:
-        """Sets that the person has done."""
-        return sum(place.state == "completed" for place in self._mine(participant))
-
     def progress(self) -> StudyProgress:
         """Counts by cell and state, times and pay."""
         refused = self._reader.events(run_id=self.study.run_id, kind=REFUSED)
-        return progress_of(self.study, self.quota, self.ledger(), [one.details["code"] for one in refused])
+        codes = [event.details["code"] for event in refused]
+        return progress_of(self.study, self.quota, self.ledger(), codes, closed_since=self.closed_since)
 
     # Giving places
 
     async def _give(self, person: Person, language: str, mine: Sequence[Place]) -> Admission:
         participant = person.participant
+        if self.closed_since is not None:
+            return await self._refuse("closed", participant)
         while True:
             now = self._clock()
             places, number = await self._fresh(now)
@@ -366,7 +380,7 @@ class StudyDesk(Places):
         return told("resumed", place)
 
     async def _revive(self, old: Place) -> Place | None:
-        """A new place that goes on from one whose time ran out; None if its cell has no room left."""
+        """Return a new place that goes on from one whose time ran out; None if its cell has no room left."""
         while True:
             now = self._clock()
             places, number = await self._fresh(now)
@@ -401,12 +415,6 @@ class StudyDesk(Places):
                     f"their place is {place.state}."
                 )
         return self.completion(participant)
-
-    async def _refuse(self, code: Code, participant: str | None = None) -> Admission:
-        # Of somebody who gets no place nothing is kept but that they came.
-        event = Event(kind=REFUSED, run_id=self.study.run_id, details={"code": code})
-        await self._log.write(replace(event, created_at=written(self._clock())))
-        return Admission(code=code, participant=participant)
 
     def _may_have_another(self, mine: Sequence[Place]) -> bool:
         return mine[-1].state == "completed" and len(mine) < self.study.sets_per_participant

@@ -2,9 +2,9 @@
 
 ::
 
-    id: ambibench-examples
+    id: number-of-examples
     title: Finding the pattern
-    benchmark: ambibench
+    benchmark: NAME
     language: en
     seat: participant
     settings: {setting: multiple}           # whatever the benchmark's room reads
@@ -18,6 +18,13 @@ A title or a text of the study's own is one text, or one for each language of th
 
     title: {en: Finding the pattern, zh: 找出规律}
 
+So are its own questions (`simulator.studies.questions`), four lines each::
+
+    questions:
+      - id: age
+        text: {en: "How old are you?", zh: 您的年龄是？}
+        kind: number
+
 Scalars are taken as written, so a code such as 0123 need not be quoted; within ``settings`` they have the
 types of YAML. What the other keys mean stands with `Study`.
 """
@@ -27,12 +34,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Final, Literal, Self
 
 import yaml
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     JsonValue,
@@ -47,26 +53,16 @@ from pydantic import (
 
 from logs.rows import Json, Setup, content_hash
 from simulator.errors import InputError
+from simulator.studies.questions import Question, Text, Words
 from trees import Language, bounded
 from trees.faults import Fault
 
-_Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 _Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$", max_length=60)]
 _Code = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_length=60)]
+_SUFFIXES: Final = (".yaml", ".yml")
+_QUOTES: Final = "a text with ? : , # or a brace in it stands in quotes"
 # A page quotes them, the log names cells by them; the slash divides a condition from a finer one.
 _Condition = Annotated[str, StringConstraints(pattern=r"^[^/\s]+(/[^/\s]+)*$")]
-
-
-def _by_language(words: Any) -> Any:
-    """The words as they are, if what they go by are languages."""
-    if isinstance(words, Mapping) and (unknown := [name for name in words if name not in get_args(Language)]):
-        raise ValueError(
-            f"{unknown[0]!r} is no language of the pages; they have {', '.join(get_args(Language))}"
-        )
-    return words
-
-
-_Words = Annotated[_Text | dict[Language, _Text], BeforeValidator(_by_language)]
 
 
 class _Part(BaseModel):
@@ -137,14 +133,15 @@ class Study(_Part):
         erase_after_days: so long after somebody withdrew a researcher can take that back; then they are
             erased. 0: at once.
         texts: the study's own texts (consent, instructions, …) in place of the room's.
+        questions: that people are asked before and after the task.
         seed: every random choice of the study descends from it.
     """
 
     id: _Name
-    title: _Words
-    benchmark: _Text
+    title: Words
+    benchmark: Text
     language: Language = "en"
-    seat: _Text
+    seat: Text
     setup: Setup = "H2L"
     settings: dict[str, JsonValue] = Field(default_factory=dict)
     conditions: tuple[_Condition, ...] = ()
@@ -157,11 +154,12 @@ class Study(_Part):
     resume: Resume = Resume()
     stale_after_minutes: PositiveFloat = 60.0
     exclude: tuple[_Name, ...] | None = None
-    identity: tuple[_Text, ...] = Field(("PROLIFIC_PID", "STUDY_ID", "SESSION_ID"), min_length=1)
+    identity: tuple[Text, ...] = Field(("PROLIFIC_PID", "STUDY_ID", "SESSION_ID"), min_length=1)
     require_identity: bool = False
     signed_links: bool = False
     erase_after_days: NonNegativeFloat = 7.0
-    texts: dict[str, _Words] = Field(default_factory=dict)
+    texts: dict[str, Words] = Field(default_factory=dict)
+    questions: tuple[Question, ...] = ()
     seed: int = 0
 
     @field_validator("participants", mode="before")
@@ -195,20 +193,28 @@ class Study(_Part):
             unknown = [name for name in self.participants if not _has_prefix(self.conditions, name)]
             if unknown:
                 raise ValueError(f"participants: {', '.join(unknown)} is not among the conditions")
-        for name, words in {"title": self.title, **self.texts}.items():
+        ids = [question.id for question in self.questions]
+        if twice := [name for name in dict.fromkeys(ids) if ids.count(name) > 1]:
+            raise ValueError(f"questions: {', '.join(twice)} stands there twice")
+        asked = {
+            f"questions: {question.id}: {part}": words
+            for question in self.questions
+            for part, words in question.all_words().items()
+        }
+        for name, words in {"title": self.title, **self.texts, **asked}.items():
             if not isinstance(words, str) and self.language not in words:
                 raise ValueError(f"{name}: must be there in the study's language, {self.language}")
         return self
 
     def title_in(self, language: Language) -> str:
-        """The title in a language, or in the study's own if it has none there."""
+        """Return the title in a language, or in the study's own if it has none there."""
         return self._in(language, self.title)
 
     def texts_in(self, language: Language) -> dict[str, str]:
-        """The study's own texts, as `title_in`."""
+        """Return the study's own texts, as `title_in`."""
         return {name: self._in(language, words) for name, words in self.texts.items()}
 
-    def _in(self, language: Language, words: str | Mapping[Language, str]) -> str:
+    def _in(self, language: Language, words: Words) -> str:
         return words if isinstance(words, str) else words.get(language, words[self.language])
 
     @property
@@ -222,12 +228,12 @@ class Study(_Part):
         return content_hash(self.to_json())
 
     def to_json(self) -> Json:
-        """What the file says: the keys given, without those that were left out."""
+        """Return what the file says: the keys given, without those that were left out."""
         return self.model_dump(mode="json", exclude_unset=True)
 
 
 def run_id(study_id: str) -> str:
-    """The run of the study called `study_id`."""
+    """Return the run of the study called `study_id`."""
     return f"study-{study_id}"
 
 
@@ -244,12 +250,20 @@ def read_study(path: str | Path) -> Study:
     return study
 
 
+def find_studies(path: Path) -> tuple[Path, ...]:
+    """Return the study files in a folder and the folders below; a file itself if it is one."""
+    if path.is_file():
+        return (path,) if _is_study(path) else ()
+    files = path.rglob("*") if path.is_dir() else ()
+    return tuple(sorted(file for file in files if file.is_file() and _is_study(file)))
+
+
 def _has_prefix(conditions: Sequence[str], name: str) -> bool:
     return any(f"{condition}/".startswith(f"{name}/") for condition in conditions)
 
 
 def scan_study(path: Path) -> tuple[Study | None, tuple[Fault, ...]]:
-    """The study in a file, or what is wrong with it."""
+    """Return the study in a file, or what is wrong with it."""
 
     def fault(line: int, message: str, name: str = "") -> Fault:
         return Fault(str(path), name, line, "format", message)
@@ -260,7 +274,7 @@ def scan_study(path: Path) -> tuple[Study | None, tuple[Fault, ...]]:
         return None, (fault(0, str(error)),)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        return None, (fault(mark.line + 1 if mark else 0, f"not YAML: {error.problem}"),)
+        return None, (fault(mark.line + 1 if mark else 0, f"not YAML: {error.problem}; {_QUOTES}"),)
     except yaml.YAMLError as error:
         return None, (fault(0, f"not YAML: {error}"),)
     if not isinstance(node, yaml.MappingNode):
@@ -291,7 +305,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def _plain(node: yaml.Node, place: str, lines: dict[str, int], twice: list[tuple[int, str]]) -> Any:
-    """The node's value; notes the line of every place, and doubled keys."""
+    """Return the node's value; notes the line of every place, and doubled keys."""
     lines.setdefault(place, node.start_mark.line + 1)
     if isinstance(node, yaml.SequenceNode):
         return [
@@ -330,9 +344,14 @@ def _messages(error: ValidationError, lines: Mapping[str, int]) -> Iterator[tupl
 
 def _message(kind: str, place: str, where: str, message: str) -> str:
     if kind == "extra_forbidden":
-        known: dict[str, Any] = {"": Study, "pay": Pay, "completion_codes": Codes, "resume": Resume}
+        known: dict[str, Any] = {
+            "pay": Pay,
+            "completion_codes": Codes,
+            "resume": Resume,
+            "questions": Question,
+        }
         parent, _, key = place.rpartition(".")
-        names = list(known[parent].model_fields)
+        names = list(known.get(parent.partition(".")[0], Study).model_fields)
         near = difflib.get_close_matches(key, names, n=1)
         return f"unknown key {place!r}; " + (
             f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}"
@@ -342,3 +361,11 @@ def _message(kind: str, place: str, where: str, message: str) -> str:
     message = message.removeprefix("Value error, ").replace("tuple", "list")
     message = message[:1].lower() + message[1:]
     return f"{where}: {message}" if where else message
+
+
+def _is_study(file: Path) -> bool:
+    if file.suffix.lower() not in _SUFFIXES:
+        return False
+    # Looked for in the text, so that a file whose YAML is broken is known for what it is, too.
+    with file.open("rb") as opened:
+        return any(line.startswith(b"benchmark:") for line in opened)

@@ -37,7 +37,7 @@ _NEXT: Final[Mapping[State, tuple[State, ...]]] = {
 
 
 def moment(written: str) -> datetime:
-    """A time as the log writes it."""
+    """Return a time as the log writes it."""
     return datetime.fromisoformat(written)
 
 
@@ -47,14 +47,14 @@ def written(time: datetime) -> str:
 
 
 def place_id(run_id: str, number: int) -> str:
-    """The assignment's name; of two who want the same number the log lets one have it."""
+    """Return the assignment's name; of two who want the same number the log lets one have it."""
     return f"{run_id}/{number:05d}"
 
 
 def assignment_row(
     place: Place, *, run_id: str, item_hash: str, now: datetime, reason: str = ""
 ) -> Assignment:
-    """The row that says how `place` stands now."""
+    """Return the row that says how `place` stands now."""
     return Assignment(
         id=place.id,
         participant_id=place.participant,
@@ -86,7 +86,7 @@ class Ledger:
         self._erasure = 0
 
     def read(self) -> tuple[Place, ...]:
-        """Every place in the order given, moved when it last changed its state.
+        """Return every place in the order given, moved when it last changed its state.
 
         Of a place whose time had run out and the one that goes on from it only one is there: the new one,
         or the old one if the person came to an end in it at the same moment (in a second tab).
@@ -101,13 +101,13 @@ class Ledger:
             return _merged(self._places), last + 1
 
     def place(self, id: str) -> Place:
-        """One place, also one that another goes on from."""
+        """Return one place, also one that another goes on from."""
         with self._lock:
             self._read_on()
             return self._places[id]
 
     def moved(self, place: Place) -> Place:
-        """A live `place`, moved when its holder's newest turn or event (a reload) was written."""
+        """Return a live `place`, moved when its holder's newest turn or event (a reload) was written."""
         if not place.live:
             return place
         with self._reader.connection() as connection:
@@ -141,7 +141,7 @@ class Ledger:
 
 
 def after(place: Place, row: Assignment) -> Place:
-    """How `place` stands after a further row of its assignment."""
+    """Return how `place` stands after a further row of its assignment."""
     if row.details.get("erased"):
         return replace(place, state="withdrawn", cell=None, seed=None, erased=True)
     time = moment(row.created_at)

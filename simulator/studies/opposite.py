@@ -10,14 +10,15 @@ from simulator.errors import AskbackError, InputError
 from simulator.models import ModelOptions, Needs, run_preflight
 from simulator.models.load import PROVIDERS
 from simulator.models.preflight import REMOTE
-from simulator.registry import OPPOSITE
 from simulator.runner.build import Models
 from simulator.studies.files import Study
+from simulator.studies.material import material_of
 
 
 def needs_opposite(study: Study) -> Mapping[str, Needs]:
     """Return the servers' models that sit opposite a study's participants, with what is asked of them."""
-    return OPPOSITE[study.benchmark](study) if study.benchmark in OPPOSITE else {}
+    material = material_of(study)
+    return {} if material is None else material.needs
 
 
 def missing_models(needs: Mapping[str, Needs], options: ModelOptions) -> Mapping[str, AskbackError]:

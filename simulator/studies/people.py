@@ -34,7 +34,7 @@ class Person(NamedTuple):
 
 
 def recognise(study: Study, key: bytes, who: Mapping[str, str] | str) -> Person | None:
-    """Who comes; None if nothing says so.
+    """Return who comes; None if nothing says so.
 
     Args:
         study: says which parameters name a person.
@@ -112,7 +112,7 @@ def release(reader: LogReader, study: Study, participant: str) -> Identity:
 
 
 def took_part_elsewhere(reader: LogReader, study: Study, participant: str) -> bool:
-    """Whether the person was in a study that `study` excludes, before they were in this one.
+    """Return True if the person was in a study that `study` excludes, before they were in this one.
 
     Having been given a place is enough, and so is an episode in a study that gives no places.
     """
@@ -135,5 +135,5 @@ def _excluded_runs(reader: LogReader, study: Study) -> frozenset[str]:
 
 
 def _usable(value: str) -> bool:
-    """Whether a parameter names somebody; ``{{%PROLIFIC_PID%}}`` is a link that was not filled in."""
+    """Return True if a parameter names somebody; ``{{%PROLIFIC_PID%}}`` is a link that was not filled in."""
     return bool(value.strip()) and len(value) <= _LONGEST and "{{" not in value

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Final
 
 from logs import LogConflict, LogReader, LogWriter
 from logs.rows import Event
 from simulator.errors import ConflictError
+from simulator.studies.admission import Admission, Code
+from simulator.studies.closing import closed_since
 from simulator.studies.files import Study
 from simulator.studies.ledger import Ledger, assignment_row, written
 from simulator.studies.quota import Place, State
+
+REFUSED: Final = "study.refused"
 
 
 class Places:
@@ -33,8 +38,17 @@ class Places:
         self._stale_after = timedelta(minutes=study.stale_after_minutes)
 
     def ledger(self) -> tuple[Place, ...]:
-        """Every place given so far, in the order given."""
+        """Return every place given so far, in the order given."""
         return tuple(map(self._ledger.moved, self._ledger.read()))
+
+    @property
+    def closed_since(self) -> datetime | None:
+        """Return when the study was closed for new participants; None if it is open."""
+        return closed_since(self._reader, self.study)
+
+    def sets_done(self, participant: str) -> int:
+        """Return how many sets the person has done."""
+        return sum(place.state == "completed" for place in self._mine(participant))
 
     def _mine(self, participant: str) -> tuple[Place, ...]:
         return tuple(place for place in self._ledger.read() if place.participant == participant)
@@ -46,7 +60,7 @@ class Places:
         return mine
 
     async def _fresh(self, now: datetime) -> tuple[tuple[Place, ...], int]:
-        """All places, after those that have gone stale were taken back, and the number due next."""
+        """Return all places, after those that have gone stale were taken back, and the number due next."""
         places, number = self._looked_up(now)
         stale = [place for place in places if place.stale(now, self._stale_after)]
         for place in stale:
@@ -56,7 +70,9 @@ class Places:
     def _looked_up(self, now: datetime) -> tuple[tuple[Place, ...], int]:
         """All places and the number due next; of places that look stale, when their holders last moved."""
         places, number = self._ledger.read_numbered()
-        moved = (self._ledger.moved(one) if one.stale(now, self._stale_after) else one for one in places)
+        moved = (
+            self._ledger.moved(place) if place.stale(now, self._stale_after) else place for place in places
+        )
         return tuple(moved), number
 
     async def _expire(self, place: Place, reason: str) -> Place:
@@ -90,3 +106,9 @@ class Places:
             created_at=written(self._clock()),
         )
         await self._log.write(event)
+
+    async def _refuse(self, code: Code, participant: str | None = None) -> Admission:
+        # Of somebody who gets no place nothing is kept but that they came.
+        event = Event(kind=REFUSED, run_id=self.study.run_id, details={"code": code})
+        await self._log.write(replace(event, created_at=written(self._clock())))
+        return Admission(code=code, participant=participant)

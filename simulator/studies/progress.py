@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from statistics import median
 
 from simulator.studies.files import Study
@@ -45,6 +46,7 @@ class StudyProgress:
         hourly_pay: what the median comes to per hour, in the study's currency.
         spent: pay of the completed places.
         committed: pay of the completed and the live ones.
+        closed_since: when it was closed for new participants; None if it is open.
     """
 
     wanted: int
@@ -56,12 +58,18 @@ class StudyProgress:
     hourly_pay: float | None
     spent: float
     committed: float
+    closed_since: datetime | None = None
 
 
 def progress_of(
-    study: Study, quota: Quota, places: Sequence[Place], refused: Iterable[str] = ()
+    study: Study,
+    quota: Quota,
+    places: Sequence[Place],
+    refused: Iterable[str] = (),
+    *,
+    closed_since: datetime | None = None,
 ) -> StudyProgress:
-    """How `study` stands after `places`."""
+    """Return how `study` stands after `places`."""
     amount = study.pay.amount if study.pay else 0.0
     states = _states(places)
     minutes = _median_minutes(places)
@@ -76,6 +84,7 @@ def progress_of(
         hourly_pay=amount / minutes * 60 if minutes and study.pay else None,
         spent=amount * done,
         committed=amount * (done + live),
+        closed_since=closed_since,
     )
 
 

@@ -20,11 +20,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 from random import Random
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 from simulator.errors import InputError
 from simulator.seeds import derive_seed
 from simulator.studies.files import Study
+
+T = TypeVar("T")
 
 Cell = tuple[str, ...]
 """A condition, from coarse to fine: ``("subject",)``, ``("subject", "arrow", "x")``."""
@@ -75,7 +77,7 @@ class Place:
         return self.state in LIVE
 
     def stale(self, now: datetime, after: timedelta) -> bool:
-        """Whether it is live and nothing has happened in it for longer than `after`."""
+        """Return True if it is live and nothing has happened in it for longer than `after`."""
         return self.live and now - self.moved_at > after
 
 
@@ -120,17 +122,36 @@ class Quota:
 
 
 def cell_name(cell: Cell) -> str:
-    """A cell as files and tables write it."""
+    """Return a cell as files and tables write it."""
     return "/".join(cell)
 
 
 def parse_cell(name: str) -> Cell:
-    """The cell of that name."""
+    """Return the cell of that name."""
     return tuple(name.split("/"))
 
 
+def wanted_cells(study: Study, items: Mapping[Cell, T]) -> dict[Cell, T]:
+    """Return the items that a study's conditions name; all if it has none.
+
+    Args:
+        study: whose conditions are ids of items.
+        items: that there are, by their cells.
+
+    Raises:
+        InputError: if there is no such item.
+    """
+    for cell in (cells := tuple(map(parse_cell, study.conditions)) or tuple(items)):
+        if cell not in items:
+            known = ", ".join(map(cell_name, list(items)[:3]))
+            raise InputError(
+                f"there is no condition {cell_name(cell)!r}; conditions are ids of items, such as {known}"
+            )
+    return {cell: items[cell] for cell in cells}
+
+
 def quota_of(study: Study, cells: Sequence[Cell] | None = None) -> Quota:
-    """How many people a study wants where.
+    """Return how many people a study wants where.
 
     Args:
         study: says the numbers; a total is spread evenly over the first parts of the cells, what does not
@@ -177,7 +198,7 @@ def choose(
     seed: int,
     had: Collection[Cell] = (),
 ) -> Cell | None:
-    """The cell that the next person is put in; None if there is no place for them.
+    """Return the cell that the next person is put in; None if there is no place for them.
 
     Of the cells under their wanted number the one that counts least, within it the finest cell that counts
     least. Where several do, the one whose cells between (subject/arrow) count least, then the one whose
@@ -217,7 +238,7 @@ def choose(
 def has_room(
     quota: Quota, places: Iterable[Place], cell: Cell, *, now: datetime, stale_after: timedelta
 ) -> bool:
-    """Whether `cell` counts less than its wanted number."""
+    """Return True if `cell` counts less than its wanted number."""
     fine = counted(places, now, stale_after)
     coarse = quota.coarse[cell]
     return sum(count for other, count in fine.items() if quota.coarse[other] == coarse) < quota.wanted[coarse]

@@ -111,13 +111,13 @@ def reconcile(desk: StudyDesk, reader: LogReader, export: Path | None = None) ->
     return Balance(
         places=Counter(place.state for place in places),
         episodes=Counter(status.values()),
-        submissions=None if submissions is None else Counter(one.status for one in submissions),
+        submissions=None if submissions is None else Counter(submission.status for submission in submissions),
         findings=tuple(sorted(findings, key=lambda finding: finding.explained)),
     )
 
 
 def read_export(desk: StudyDesk, reader: LogReader, path: Path) -> tuple[Submission, ...]:
-    """The submissions in an export of Prolific, people as pseudonyms.
+    """Return the submissions in an export of Prolific, people as pseudonyms.
 
     Raises:
         InputError: if the file cannot be read or lacks a column.
@@ -202,14 +202,17 @@ def _paid(
         if place.participant not in standing or standing[place.participant].state != "completed":
             standing[place.participant] = place
     there: dict[str, list[Submission]] = {person: [] for person in standing}
-    for one in submissions:
-        if one.participant is None:
-            yield Finding("nobody", "", f"Line {one.line} of the export names nobody.")
-        elif one.participant in there:
-            there[one.participant].append(one)
+    for submission in submissions:
+        if submission.participant is None:
+            yield Finding("nobody", "", f"Line {submission.line} of the export names nobody.")
+        elif submission.participant in there:
+            there[submission.participant].append(submission)
         else:
-            said = f"Line {one.line} of the export ({one.status}): the person was never given a place here."
-            yield Finding("not_here", one.participant, said, explained=one.status not in _DONE)
+            said = (
+                f"Line {submission.line} of the export ({submission.status}): the person was never given a "
+                "place here."
+            )
+            yield Finding("not_here", submission.participant, said, explained=submission.status not in _DONE)
     for person, place in standing.items():
         if there[person]:
             yield from _one(desk, place, there[person])
@@ -220,9 +223,9 @@ def _paid(
 
 
 def _one(desk: StudyDesk, place: Place, submissions: Sequence[Submission]) -> Iterator[Finding]:
-    """What one person's submissions and place say of each other."""
+    """Yield what one person's submissions and place say of each other."""
     person, state = place.participant, place.state
-    done = [one for one in submissions if one.status in _DONE]
+    done = [submission for submission in submissions if submission.status in _DONE]
     if len(done) > 1:
         lines = ", ".join(str(one.line) for one in done)
         yield Finding("twice", person, f"{person} handed in {len(done)} times (lines {lines} of the export).")
@@ -237,6 +240,6 @@ def _one(desk: StudyDesk, place: Place, submissions: Sequence[Submission]) -> It
                 expected = f"the code {due}" if due else "no code"
                 said = f"{person} handed in {entered} (line {one.line}); for {state} it is {expected}."
                 yield Finding("code", person, said)
-    elif state == "completed" and any(one.status in _LEFT for one in submissions):
+    elif state == "completed" and any(submission.status in _LEFT for submission in submissions):
         said = f"{person} completed here, but is {submissions[-1].status} there, and so not paid."
         yield Finding("not_paid", person, said)

@@ -1,41 +1,40 @@
 """Episodes that participants of studies play, whatever the benchmark: what the web app calls.
 
-A benchmark's sessions are a `StudySessions` that says what only the benchmark can (the ``study_…`` methods);
-who gets a place, what became of it and how somebody leaves is the same for all of them.
+A benchmark's sessions are a `StudySessions` with its `StudyMaterial`; who gets a place, what became of it and
+how somebody leaves is the same for all of them.
 """
 
 from __future__ import annotations
 
 import logging
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final
 
 from logs import LogReader, LogWriter
-from logs.rows import Ending, Episode, Turn
-from simulator.errors import ConflictError, InputError
+from logs.rows import Ending, Episode
+from simulator.errors import ConflictError, InputError, SeatError
 from simulator.forms import YES
-from simulator.models import ChatModel, Needs
-from simulator.models.preflight import REMOTE
-from simulator.runner.rooms import Room
+from simulator.models import ChatModel
+from simulator.runner.execute import Recorder
+from simulator.runner.rooms import ActiveEpisode, Room
 from simulator.runner.sessions import Sessions
 from simulator.seats import Reply
 from simulator.studies.admission import Admission, Completion
 from simulator.studies.cards import REFUSALS, Entry, StudyCard, card_of, left_with
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
-from simulator.studies.quota import Cell, Place
+from simulator.studies.graph import WAYS_OUT, Step, declined
+from simulator.studies.material import StudyMaterial, builtin_studies
+from simulator.studies.quota import Place
+from simulator.studies.room import StudyRoom
 from trees import Language
 
-Left = Literal["declined", "screened_out"]
-
-_WITHDREW: Final = "The participant withdrew."
 _ANEW: Final = "The set was begun anew."
 _GIVEN_AWAY: Final = "The place had been given to somebody else."
 _log = logging.getLogger(__name__)
 
 
-class StudySessions(Sessions, ABC):
+class StudySessions(Sessions):
     """Episodes with people in them, in free play and in studies.
 
     A study's episode has the options ``study`` (true), ``language``, ``set`` (the seed of its place),
@@ -43,12 +42,17 @@ class StudySessions(Sessions, ABC):
     then not asked for again.
 
     Args:
-        studies: those that can be entered.
-        builtin: whether they are the ones that come with Askback.
+        studies: those that can be entered; default: the ones that come with the benchmark.
 
     Raises:
         InputError: if a study's settings, conditions or numbers do not fit the benchmark.
     """
+
+    around: ClassVar[tuple[Step, ...]] = ()
+    """What people are asked beside the benchmark's task, in free play or in studies."""
+    material: ClassVar[type[StudyMaterial[Any]]]
+    """What the benchmark gives a study."""
+    _room: StudyRoom
 
     def __init__(
         self,
@@ -57,84 +61,29 @@ class StudySessions(Sessions, ABC):
         reader: LogReader,
         models: Callable[[str], ChatModel],
         *,
-        studies: Sequence[Study],
-        builtin: bool = False,
+        studies: Sequence[Study] | None = None,
     ) -> None:
-        super().__init__(room, log, reader, models)
-        self._builtin = builtin
+        self._builtin = studies is None
+        studies = builtin_studies(self.material.benchmark) if studies is None else tuple(studies)
+        asked = {study.run_id: study.questions for study in studies}
+        super().__init__(StudyRoom(room, self.around, lambda run: asked.get(run, ())), log, reader, models)
+        self._materials = {study.id: self.material(study, reader) for study in studies}
+        for material in self._materials.values():
+            material.check()
         self._desks = {
-            one.id: StudyDesk(log, reader, one, self.study_cells(one), seats=self.study_seats(one))
-            for one in studies
+            id: StudyDesk(log, reader, material.study, material.cells, seats=material.seating)
+            for id, material in self._materials.items()
         }
-
-    # What a benchmark says
-
-    @abstractmethod
-    def study_cells(self, study: Study) -> Sequence[Cell]:
-        """The cells of a study's design.
-
-        Raises:
-            InputError: if the benchmark cannot hold it.
-        """
-
-    @abstractmethod
-    def study_item(self, study: Study, cell: Cell, seed: int, language: Language) -> Any:
-        """What somebody plays: the benchmark's item of a place, the same whenever it is asked for.
-
-        Args:
-            study: the study.
-            cell: of the place.
-            seed: of the place.
-            language: of the pages.
-        """
-
-    @abstractmethod
-    def study_task(self, study: Study) -> str:
-        """See `StudyCard.task`."""
-
-    def study_seats(self, study: Study) -> Mapping[str, str]:
-        """Who sits where: the participant, and opposite whoever the benchmark's settings name."""
-        return {study.seat: "person"}
-
-    def study_needs(self, study: Study) -> Mapping[str, Needs]:
-        """What is asked of the servers' models that sit opposite, by their names."""
-        return {name: Needs() for name in self.study_seats(study).values() if name.startswith(REMOTE)}
-
-    def study_options(self, study: Study, place: Place, *, begun: bool) -> Mapping[str, object]:
-        """Further options of a place's episode.
-
-        Args:
-            study: the study.
-            place: with cell and seed.
-            begun: whether the person has done a set of this study before.
-        """
-        return {}
-
-    def study_languages(self, study: Study) -> tuple[Language, ...]:
-        """Languages of the pages; who wants another one gets the study's own if it is among them."""
-        return (study.language,)
-
-    def shows_result(self, study: Study) -> bool:
-        """Whether participants see in the end how they did."""
-        return False
-
-    def left(self, turns: Sequence[Turn]) -> Left:
-        """Why a participant's episode was broken off by what they said: no consent, or they do not qualify.
-
-        Args:
-            turns: of the episode, in order.
-        """
-        return "declined"
 
     # What the pages call
 
     def studies(self) -> tuple[StudyCard, ...]:
-        """The studies that there are, in the order given."""
+        """Return the studies that there are, in the order given."""
         return tuple(
             card_of(
                 desk,
-                task=self.study_task(desk.study),
-                languages=self.study_languages(desk.study),
+                task=self._materials[desk.study.id].task,
+                languages=self._materials[desk.study.id].languages,
                 builtin=self._builtin,
             )
             for desk in self._desks.values()
@@ -186,7 +135,7 @@ class StudySessions(Sessions, ABC):
         return await self._entry(desk, admission, pages)
 
     def sets_done(self, episode_id: str) -> tuple[int, int]:
-        """How many sets the participant of an episode has done, and how many they may do at most.
+        """Return how many sets the participant of an episode has done, and how many they may do at most.
 
         Raises:
             NotInLog: if there is no such episode.
@@ -207,15 +156,21 @@ class StudySessions(Sessions, ABC):
         _, desk, person = self._taking_part(episode_id)
         # Erasing reaches whatever they have done on this log, so nothing of it may go on afterwards.
         for episode in self._reader.episodes(participant_id=person):
+            live = ActiveEpisode(
+                episode=episode, item=None, seats={}, record=Recorder(self._log, durable=True)
+            )
             async with self._lock(episode.id):
-                await self._abort(episode.id, _WITHDREW, desk.study.seat)
+                try:
+                    await self._room.withdraw(live, desk.study.seat)
+                except SeatError as error:
+                    await self._abort(episode.id, str(error), error.cause)
         await desk.withdrawn_later(person)
         for other in self._desks.values():
             if any(place.participant == person for place in other.ledger()):
                 await other.withdrawn_later(person)
 
     def completion(self, episode_id: str) -> Completion | None:
-        """How a participant leaves once their episode has ended; None before, and in free play."""
+        """Return how a participant leaves once their episode has ended; None before, and in free play."""
         episode = self._reader.episode(episode_id)
         desk = self._study_desk(episode)
         if desk is None or self._reader.ending(episode_id) is None:
@@ -251,7 +206,7 @@ class StudySessions(Sessions, ABC):
             ConflictError: if the episode has not ended, or is not shown.
         """
         desk, ending = self._study_desk(self._reader.episode(episode_id)), self._reader.ending(episode_id)
-        if desk is not None and not self.shows_result(desk.study):
+        if desk is not None and not self._materials[desk.study.id].shows_result:
             raise ConflictError("This study does not show its participants how they did.")
         if desk is not None and ending is not None and ending.status == "aborted":
             raise ConflictError("The set was not done to its end; there is nothing to be shown.")
@@ -260,7 +215,7 @@ class StudySessions(Sessions, ABC):
     # Places and their episodes
 
     async def _entry(self, desk: StudyDesk, admission: Admission, language: Language) -> Entry:
-        """The episode of somebody who has been admitted, or why there is none."""
+        """Return the episode of somebody who has been admitted, or why there is none."""
         for _ in range(2):
             if not admission.placed or admission.place is None:
                 break
@@ -282,7 +237,7 @@ class StudySessions(Sessions, ABC):
         return Entry(refusal="done" if done >= most > 1 else REFUSALS[admission.code], completion=left)
 
     async def _episode_of(self, desk: StudyDesk, place: Place, language: Language) -> str:
-        """The episode of a place, begun if it has not been yet."""
+        """Return the episode of a place, begun if it has not been yet."""
         assert place.cell is not None
         assert place.seed is not None
         study, person = desk.study, place.participant
@@ -293,14 +248,15 @@ class StudySessions(Sessions, ABC):
             elif not self._given_away(episode.id):
                 return episode.id
         begun = desk.sets_done(person) > 0
-        needs = {self._addressed(name): need for name, need in self.study_needs(study).items()}
+        material = self._materials[study.id]
+        needs = {self._addressed(name): need for name, need in material.needs.items()}
         if why := await self._loading.absent(needs):
             raise _AbsentError(str(why))
         return await self.start_item(
-            self.study_item(study, place.cell, place.seed, language),
-            self.study_seats(study),
+            material.item(place.cell, place.seed, language),
+            material.seating,
             {
-                **self.study_options(study, place, begun=begun),
+                **material.options(place, begun=begun),
                 "study": True,
                 "language": language,
                 "set": place.seed,
@@ -332,7 +288,7 @@ class StudySessions(Sessions, ABC):
         if ending.status != "aborted" and place.state in ("reserved", "started", "expired"):
             # Also where scoring failed: the person has done their part.
             await desk.completed(person)
-        elif ending.message == _WITHDREW and place.live:
+        elif ending.message == WAYS_OUT["withdrawn"] and place.live:
             # The server was killed before it could say so.
             await desk.withdrawn_later(person)
         elif ending.status == "aborted" and place.live:
@@ -342,7 +298,7 @@ class StudySessions(Sessions, ABC):
         """Free the place of somebody whose episode was broken off."""
         if ending.cause != desk.study.seat:
             await desk.returned(person, ending.message)
-        elif self.left(self._reader.turns(ending.episode_id)) == "screened_out":
+        elif not declined(self._reader.turns(ending.episode_id)):
             await desk.screened_out(person, ending.message)
         elif self._is_new(desk, person):
             # Somebody who did not consent and did nothing else here: nothing is kept.
@@ -351,7 +307,7 @@ class StudySessions(Sessions, ABC):
             await desk.returned(person, "no consent")
 
     def _is_new(self, desk: StudyDesk, person: str) -> bool:
-        """Whether a person has been in no other study on this log, and has done no set of this one."""
+        """Return True if a person has been in no other study on this log, and has done no set of this one."""
         runs = {row.run_id for row in self._reader.assignments(participant_id=person)} | {
             episode.run_id for episode in self._reader.episodes(participant_id=person)
         }
@@ -366,8 +322,8 @@ class StudySessions(Sessions, ABC):
         return ending is not None and ending.message == _GIVEN_AWAY
 
     def _spoken(self, study: Study, wish: str) -> Language:
-        """The language of a participant's pages."""
-        known = self.study_languages(study)
+        """Return the language of a participant's pages."""
+        known = self._materials[study.id].languages
         return next((one for want in (wish, study.language) for one in known if one == want), known[0])
 
     def _desk(self, study_id: str) -> StudyDesk:
@@ -380,11 +336,11 @@ class StudySessions(Sessions, ABC):
         return self._desks[study_id]
 
     def _study_desk(self, episode: Episode) -> StudyDesk | None:
-        """The desk of the study that an episode belongs to; None in free play."""
+        """Return the desk of the study that an episode belongs to; None in free play."""
         return next((desk for desk in self._desks.values() if desk.study.run_id == episode.run_id), None)
 
     def _taking_part(self, episode_id: str) -> tuple[Episode, StudyDesk, str]:
-        """A study's episode, its desk and who plays it."""
+        """Return a study's episode, its desk and who plays it."""
         episode = self._reader.episode(episode_id)
         desk = self._study_desk(episode)
         if desk is None or episode.participant_id is None:

@@ -2,7 +2,8 @@
 
 The days are there for people whose link somebody else had, and for those who chose the wrong button: until
 they are over a researcher can take the withdrawal back (`askback study restore`). Whoever wants it earlier
-has it done (`askback study erase`). What is pending is in the log's events, so a restart forgets nothing.
+has it done (`askback study erase`); closing the study does it too (`askback study close`). What is pending is
+in the log's events, so a restart forgets nothing.
 """
 
 from __future__ import annotations
@@ -64,6 +65,14 @@ def withdrawals(reader: LogReader) -> Mapping[str, Withdrawal]:
     }
 
 
+def pending(reader: LogReader, run_id: str) -> tuple[Withdrawal, ...]:
+    """Return the withdrawals of those who were in a study's run that are not erased yet."""
+    took_part = {row.participant_id for row in reader.assignments(run_id=run_id)}
+    return tuple(
+        withdrawal for withdrawal in withdrawals(reader).values() if withdrawal.participant in took_part
+    )
+
+
 def erase_due(path: Path, *, now: datetime | None = None, run_id: str | None = None) -> tuple[Erasure, ...]:
     """Erase those who have withdrawn and whose days are over.
 
@@ -76,14 +85,11 @@ def erase_due(path: Path, *, now: datetime | None = None, run_id: str | None = N
         LogError: if the log cannot be written.
     """
     with LogReader(path) as reader:
-        took_part = {row.participant_id for row in reader.assignments(run_id=run_id)} if run_id else set()
-        due = [
-            one
-            for one in withdrawals(reader).values()
-            if (now is None or one.erase_at <= now) and (run_id is None or one.participant in took_part)
-        ]
+        waiting = pending(reader, run_id) if run_id else tuple(withdrawals(reader).values())
     return tuple(
-        erase_participant(path, one.participant, reason=f"consent withdrawn in {one.run_id}") for one in due
+        erase_participant(path, withdrawal.participant, reason=f"consent withdrawn in {withdrawal.run_id}")
+        for withdrawal in waiting
+        if now is None or withdrawal.erase_at <= now
     )
 
 

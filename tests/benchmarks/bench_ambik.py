@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from logs import LogReader
-from simulator.ambik.experiment import Experiment, play_all
+from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.intents import parse_intent
 from simulator.ambik.items import DraftItem, PairItem
 from simulator.ambik.measuring.epsilon import GRID, epsilon_curve
@@ -33,15 +33,18 @@ from simulator.ambik.measuring.metrics import chr_, icr, ssc
 from simulator.ambik.naming import is_filler
 from simulator.ambik.pairs import Pair
 from simulator.ambik.parsing import read_action, read_options
-from simulator.ambik.parts import Wish, calibrating_items, items_of
+from simulator.ambik.playing import Options
 from simulator.ambik.prompts import Case, case_of, prompt
 from simulator.ambik.records import Decision, Outcome
+from simulator.ambik.runs import RUNS
+from simulator.ambik.selection import KitchenSelection
 from simulator.ambik.sets.predicting import calibrate, outcome
 from simulator.ambik.settings import DEFAULT
 from simulator.ambik.terms import AMBIGUITIES, CONFORMAL, MEMBERS, METHODS, Role
 from simulator.ambik.trial_log import decisions
 from simulator.models import Completion, ModelOptions, Request, TokenLogprob
-from simulator.runner.command import Manner
+from simulator.orders import RunOrder, play_order
+from simulator.runner.command import RunSettings
 from simulator.stats import RESAMPLES
 
 LATENCY = 0.04
@@ -94,34 +97,29 @@ class Played(NamedTuple):
     decisions: int
 
 
-def wish(pairs: int) -> Wish:
+def selection(pairs: int) -> KitchenSelection:
     """Which items are played."""
-    return Wish(limit=2 * pairs, calibrating=CALIBRATING)
+    return KitchenSelection(method=",".join(METHODS), limit=2 * pairs, calibration_limit=CALIBRATING)
 
 
 def play(log: Path, pairs: int = PAIRS) -> Played:
     """Five methods with their calibrations, through the runner."""
-    experiment = Experiment(
-        pairs=tuple(("offline/script", method) for method in METHODS),
-        manner=Manner(
+    order = RunOrder(
+        benchmark=BENCHMARK,
+        players={"robot": ("offline/script",), "user": ("offline/item",)},
+        selection=selection(pairs),
+        rules=Options(samples=SAMPLES),
+        settings=RunSettings(
             log=log,
             models=ModelOptions(script=answer, latency=LATENCY),
             workers=1,
             concurrency=CONCURRENCY,
             name="bench",
         ),
-        wish=wish(pairs),
-        samples=SAMPLES,
-        common={
-            "task": "decide",
-            "context": "full_plan",
-            "dialogue": "before",
-            "questions": 0,
-            "settings": {},
-        },
+        console=Console(quiet=True),
     )
     wall, cpu = time.perf_counter(), time.process_time()
-    play_all(experiment, Console(quiet=True))
+    play_order(RUNS, order)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     with LogReader(log) as reader:
         runs = [run.id for run in reader.runs()]
@@ -131,7 +129,7 @@ def play(log: Path, pairs: int = PAIRS) -> Played:
 
 def one_by_one(pairs: int = PAIRS) -> Played:
     """The same prompts one after the other, method by method; nothing is shared, logged or scored."""
-    tests, calibration = items_of(wish(pairs)), calibrating_items(wish(pairs))
+    tests, calibration = selection(pairs).items(), selection(pairs).calibrating()
     prompts = decided = 0
 
     def ask(role: Role, case: Case, **more: object) -> str:

@@ -91,7 +91,7 @@ async def _play(
         with LogReader(path) as reader:
             plan = _plan(seats, dialogues, turns)
             shared = Workers(
-                benchmark=ROOM.name, crew=cast, path=path, workers=workers, concurrency=concurrency
+                benchmark=ROOM.name, factory=cast, path=path, workers=workers, concurrency=concurrency
             )
             cpu, wall = time.process_time(), time.perf_counter()
             await run_batch(

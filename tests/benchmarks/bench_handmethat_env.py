@@ -19,11 +19,11 @@ import gymnasium
 from rich.console import Console
 from rich.table import Table
 
-from simulator.handmethat.env.demos import expert_demo
 from simulator.handmethat.env.game import Game
 from simulator.handmethat.env.gym_env import HandMeThat
+from simulator.handmethat.env.scripts import expert_demo
 from simulator.handmethat.meanings.model import Meaning, describe, matching
-from simulator.handmethat.robots.uniform import next_command
+from simulator.handmethat.players.robot_offline import random_command
 from simulator.handmethat.scene import sample_scene
 from simulator.handmethat.task import Task
 from simulator.handmethat.world import entities
@@ -88,7 +88,7 @@ def make_script(task: Task) -> list[str]:
     game, commands = Game(task, text=False), []
     state = game.start()
     while not state.done:
-        commands.append(next_command(game.valid(state), task.seed, state.moves))
+        commands.append(random_command(game.valid(state), task.seed, state.moves))
         state = game.act(state, commands[-1]).game
     return commands
 

@@ -19,16 +19,15 @@ from rich.table import Table
 
 from simulator.handmethat.actions import Action
 from simulator.handmethat.goals.model import Goal
-from simulator.handmethat.goals.sample import instantiate
+from simulator.handmethat.goals.templates import instantiate
 from simulator.handmethat.meanings.model import QUESTS
 from simulator.handmethat.planner.cost import CostToGo
 from simulator.handmethat.planner.exact import SearchLimitError, best_first, shortest_plan
 from simulator.handmethat.planner.grounding import ground
-from simulator.handmethat.planner.landing import groundings, landed
 from simulator.handmethat.planner.plan import plan_goal, plan_subgoal, states_along
 from simulator.handmethat.planner.relaxed import RelaxedGraph, wanted
 from simulator.handmethat.planner.relevance import Targets, find_targets
-from simulator.handmethat.planner.rewards import rewards
+from simulator.handmethat.planner.rewards import groundings, landed, rewards
 from simulator.handmethat.profiles import load_profiles
 from simulator.handmethat.scene import SceneRules, sample_scene, sample_stock
 from simulator.handmethat.world import State, World

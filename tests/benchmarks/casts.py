@@ -65,7 +65,7 @@ CASTS: dict[str, Callable[[LogWriter, float], dict[str, Seat]]] = {
 
 @dataclass(frozen=True)
 class Cast:
-    """A crew (see `simulator.runner.executors.Crew`).
+    """A crew (see `simulator.runner.executors.SeatFactory`).
 
     Attributes:
         name: ``scripts``, a scripted line in both seats: graph, rules, log; ``models``, a scripted *model*

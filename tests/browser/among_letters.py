@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from participating import begin
+from participating import begin, moved_on
 from playing import episode, number
 
 from logs import LogReader
@@ -38,12 +38,6 @@ def answer(page: Any, text: str) -> None:
     page.keyboard.type(text)
     page.keyboard.press("Enter")
     moved_on(page, before)
-
-
-def moved_on(page: Any, before: int) -> None:
-    page.wait_for_function(
-        "n => Number(document.querySelector('.ab-page').dataset.number) > n && !askback.page.busy", arg=before
-    )
 
 
 def prompt_of(server: Any, page: Any) -> Prompt:

@@ -128,7 +128,8 @@ def do(page: Any, command: str) -> None:
 def moved_on(page: Any, before: int) -> None:
     """Wait until turn number `before` is on the page."""
     page.wait_for_function(
-        "n => Number(document.querySelector('.ab-page').dataset.number) > n && !askback.page.busy", arg=before
+        "n => window.askback?.page?.busy === false && askback.page.root && askback.page.number > n",
+        arg=before,
     )
 
 

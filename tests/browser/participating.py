@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import uuid
 from html import escape
 from typing import Any
 
 from playing import episode, number, rows
 
-READY = "!askback.page.busy && (askback.page.ended || askback.page.stTurn?.number === askback.page.number)"
+READY = """window.askback?.page?.busy === false && askback.page.root
+           && (askback.page.ended || askback.page.stTurn?.number === askback.page.number)"""
+
+
+def newcomer() -> str:
+    """A participant who has never been here."""
+    return f"p{uuid.uuid4().hex}"
 
 
 def link(server: Any, study: str, who: str) -> str:
@@ -68,11 +75,11 @@ def press(page: Any, key: str = "Enter") -> None:
     """Press a key, and wait for the page of the next turn."""
     before = number(page)
     page.keyboard.press(key)
-    went_on(page, before)
+    moved_on(page, before)
 
 
-def went_on(page: Any, before: int) -> None:
-    page.wait_for_function(f"n => askback.page.number > n && {READY}", arg=before)
+def moved_on(page: Any, before: int) -> None:
+    page.wait_for_function(f"n => {READY} && askback.page.number > n", arg=before)
 
 
 def stage(page: Any) -> str:

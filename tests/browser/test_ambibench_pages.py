@@ -3,127 +3,96 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from among_letters import ONE, TWENTY, answer, begin_trials, play, prompt_of
-from participating import foreign_words, link, open_study
+from among_letters import TWENTY, answer, begin_trials, play, prompt_of
+from looking import broken_rules, looking
+from participating import foreign_words, link, newcomer, open_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def test_the_pages_speak_chinese_around_the_english_text(server: Any, open_page: Any) -> None:
-    page = open_page(locale="zh-CN").page
+WIDTHS = (360, 390, 768, 1280)
+# Where one types is in sight, however long the history has grown.
+IN_SIGHT = """() => { const box = (s) => document.querySelector(s).getBoundingClientRect();
+              const [field, foot] = [box('#am-answer'), box('.am-foot')];
+              return field.top >= 0 && field.bottom < foot.top + 1 && foot.bottom < innerHeight + 1; }"""
 
-    def strange() -> list[str]:
-        """English words outside of what is marked as English."""
-        return [one for one in foreign_words(page) if not re.fullmatch("USD|Ctrl|[XY]+", one)]
 
+def through(page: Any, server: Any, look: Any, widths: Sequence[int], wrong: str) -> None:
+    """Every page that there is, each looked at; trials on screens of all `widths` in turn."""
+    who = newcomer()
     page.goto(f"{server.url}/ambibench")
     page.wait_for_selector(".am-entry")
-    assert page.evaluate("document.documentElement.lang") == "zh"
-    page.goto(link(server, ONE, "chinese"))
+    look()
+    page.goto(link(server, TWENTY, who))
     page.wait_for_selector(".st-welcome")
-    assert strange() == []
+    look()
     page.click("[data-act=st-enter]")
     page.wait_for_selector(".st-consent")
-    assert strange() == []
-    page.click("[data-say=yes]")
-    page.wait_for_selector(".st-instructions")
-    assert strange() == []
-    begin_trials(page)
-    assert page.get_attribute("[data-text]", "lang") == "en"
-    assert strange() == []
-    answer(page, "X")
-    page.wait_for_selector(".st-comment")
-    assert strange() == []
-    play(page, server, setting="instruction")
-    answer(page, "X")
-    page.wait_for_selector(".st-done")
-    assert strange() == []
-
-
-@pytest.mark.parametrize(("scheme", "locale"), [("light", "en"), ("dark", "zh-CN")])
-def test_the_pages_keep_the_accessibility_rules(
-    server: Any, open_page: Any, check_rules: Any, scheme: str, locale: str
-) -> None:
-    page = open_page(scheme=scheme, locale=locale).page
-    page.goto(f"{server.url}/ambibench")
-    page.wait_for_selector(".am-entry")
-    check_rules(page)
-    page.goto(link(server, TWENTY, f"axe-{scheme}"))
-    page.wait_for_selector(".st-welcome")
-    check_rules(page)
-    page.click("[data-act=st-enter]")
-    page.wait_for_selector(".st-consent")
-    check_rules(page)
+    look()
     page.click("[data-act=st-withdraw]")
-    check_rules(page)
+    look()
     page.keyboard.press("Escape")
     page.click("[data-say=yes]")
     page.wait_for_selector(".st-instructions")
-    check_rules(page)
+    look()
     begin_trials(page)
-    check_rules(page)
+    assert page.get_attribute("[data-text]", "lang") == "en"
+    look()
+    height = page.viewport_size["height"]
     for k, example in enumerate(prompt_of(server, page).examples, start=1):
-        answer(page, "wrong" if k in (1, 19) else example.label)
+        page.set_viewport_size({"width": widths[k % len(widths)], "height": height})
+        answer(page, example.label if k in (2, 20) else wrong)
+        if k < 20:
+            assert page.evaluate(IN_SIGHT), f"trial {k}"
         if k in (1, 2, 19):  # corrected, right, and a history that has to be scrolled
-            check_rules(page)
+            look()
     page.wait_for_selector(".st-comment")
-    check_rules(page)
+    look()
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(".st-done")
-    check_rules(page)
-    open_study(page, server, TWENTY, f"axe-{scheme}")
+    look()
+    open_study(page, server, TWENTY, who)
     page.wait_for_selector(".ab-page[data-code=taken]")
-    check_rules(page)
+    look()
+    play(page, server, setting="instruction")
+    answer(page, "X")
+    page.wait_for_selector(".st-done")
+    look()
+
+
+def whole_result(page: Any, server: Any, look: Any) -> None:
+    """Free play of all trials."""
     play(page, server)
     for label in "XY" * 10:
         answer(page, label)
     page.wait_for_selector(".st-done")
     page.click(".am-whole summary")
-    check_rules(page)
+    look()
 
 
-@pytest.mark.parametrize("width", [360, 390, 768, 1280])
-def test_every_page_fits_its_screen(server: Any, open_page: Any, fits: Any, width: int) -> None:
-    page = open_page(width=width, height=740).page
+def test_every_page_keeps_the_accessibility_rules_and_fits_its_screen(server: Any, open_page: Any) -> None:
+    page = open_page(width=WIDTHS[0], height=740).page
+    with looking(page, broken_rules, widths=WIDTHS) as look:
+        through(page, server, look, WIDTHS, "no idea what this could be")
+        whole_result(page, server, look)
 
-    page.goto(f"{server.url}/ambibench")
-    page.wait_for_selector(".am-entry")
-    fits(page)
-    page.goto(link(server, TWENTY, f"wide-{width}"))
-    page.wait_for_selector(".st-welcome")
-    fits(page)
-    page.click("[data-act=st-enter]")
-    page.wait_for_selector(".st-consent")
-    fits(page)
-    page.click("[data-act=st-withdraw]")
-    fits(page)
-    page.keyboard.press("Escape")
-    page.click("[data-say=yes]")
-    page.wait_for_selector(".st-instructions")
-    fits(page)
-    begin_trials(page)
-    fits(page)
-    for _ in range(19):
-        answer(page, "no idea what this could be")
-        # Where one types is in sight, however long the history has grown.
-        seen = """() => { const box = (s) => document.querySelector(s).getBoundingClientRect();
-                  const [field, foot] = [box('#am-answer'), box('.am-foot')];
-                  return field.top >= 0 && field.bottom < foot.top + 1 && foot.bottom < innerHeight + 1; }"""
-        assert page.evaluate(seen)
-    fits(page)
-    answer(page, "X")
-    page.wait_for_selector(".st-comment")
-    fits(page)
-    page.click("[type=submit]")
-    page.wait_for_selector(".st-done")
-    fits(page)
-    play(page, server, setting="instruction")
-    answer(page, "X")
-    page.wait_for_selector(".st-done")
-    fits(page)
+
+def english_words(page: Any) -> list[str]:
+    """English words outside of what is marked as English, and a page that is not marked as Chinese."""
+    assert page.evaluate("document.documentElement.lang") == "zh"
+    return [one for one in foreign_words(page) if not re.fullmatch("USD|Ctrl|[XY]+", one)]
+
+
+def test_every_page_in_chinese_and_in_the_dark(server: Any, open_page: Any) -> None:
+    page = open_page(scheme="dark", locale="zh-CN").page
+    with looking(page, broken_rules, english_words) as look:
+        through(page, server, look, [1280], "XYXY")
+    with looking(page, broken_rules) as look:
+        whole_result(page, server, look)
 
 
 def test_what_is_new_is_read_aloud(server: Any, open_page: Any) -> None:

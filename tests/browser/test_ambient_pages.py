@@ -6,18 +6,19 @@ import re
 from typing import Any
 
 import pytest
-from participating import foreign_words, link, open_study, press, stage
+from looking import broken_rules, looking
+from participating import foreign_words, link, newcomer, open_study, press, stage
 from reading import CROWD, LINGUISTS, begin, crowd_item, pair_of, play, press_all, qualify
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def through(page: Any, server: Any, who: str, look: Any) -> None:
+def through(page: Any, server: Any, look: Any) -> None:
     """Every page that there is, each looked at."""
     page.goto(f"{server.url}/ambient")
     page.wait_for_selector(".ae-entry")
     look()
-    page.goto(link(server, CROWD, who))
+    page.goto(link(server, CROWD, newcomer()))
     page.wait_for_selector(".st-welcome")
     look()
     page.click("[data-act=st-enter]")
@@ -88,36 +89,28 @@ def linguist(page: Any, server: Any, look: Any) -> None:
     look()
 
 
-@pytest.mark.parametrize(("scheme", "locale"), [("light", "en"), ("dark", "zh-CN")])
-def test_the_pages_keep_the_accessibility_rules(
-    server: Any, open_page: Any, check_rules: Any, scheme: str, locale: str
-) -> None:
-    page = open_page(scheme=scheme, locale=locale).page
-    through(page, server, f"axe-{scheme}", lambda: check_rules(page))
+def test_every_page_keeps_the_accessibility_rules_and_fits_its_screen(server: Any, open_page: Any) -> None:
+    page = open_page(width=360, height=740).page
+    with looking(page, broken_rules, widths=(360, 768, 1280)) as look:
+        through(page, server, look)
 
 
-@pytest.mark.parametrize("width", [360, 768, 1280])
-def test_every_page_fits_its_screen(server: Any, open_page: Any, fits: Any, width: int) -> None:
-    page = open_page(width=width, height=740).page
-    through(page, server, f"wide-{width}", lambda: fits(page))
+def english_words(page: Any) -> list[str]:
+    """English words outside of what is marked as English, but the guidelines' examples."""
+    assert page.evaluate("document.documentElement.lang") == "zh"
+    shown = foreign_words(page, "[lang=en], h1[dir], h3[dir], .ae-example, textarea, [hidden]")
+    return [one for one in shown if not re.fullmatch("USD|Ctrl|AmbiEnt|Enter", one)]
 
 
-def test_the_pages_speak_chinese_around_the_english_text(server: Any, open_page: Any) -> None:
-    page = open_page(locale="zh-CN").page
-    known = re.compile("USD|Ctrl|AmbiEnt|Enter")
-
-    def look() -> None:
-        """No English words stand outside of what is marked as English, but the guidelines' examples."""
-        shown = foreign_words(page, "[lang=en], h1[dir], h3[dir], .ae-example, textarea, [hidden]")
-        assert [one for one in shown if not known.fullmatch(one)] == []
-        assert page.evaluate("document.documentElement.lang") == "zh"
-
-    through(page, server, "chinese", look)
+def test_every_page_in_chinese_and_in_the_dark(server: Any, open_page: Any) -> None:
+    page = open_page(scheme="dark", locale="zh-CN").page
+    with looking(page, broken_rules, english_words) as look:
+        through(page, server, look)
 
 
 def test_what_is_new_is_read_aloud(server: Any, open_page: Any) -> None:
     page = open_page().page
-    open_study(page, server, CROWD, "listener")
+    open_study(page, server, CROWD, newcomer())
     begin(page)
     heard = """words => [...document.querySelectorAll('[role=status]')].some(
                  (one) => one.textContent.includes(words))"""
@@ -139,7 +132,7 @@ def test_what_is_new_is_read_aloud(server: Any, open_page: Any) -> None:
 
 def test_the_next_form_begins_at_its_top(server: Any, open_page: Any) -> None:
     page = open_page(width=390, height=640).page
-    open_study(page, server, LINGUISTS, "small-screen")
+    open_study(page, server, LINGUISTS, newcomer())
     begin(page)
     press_all(page, "12")
     page.evaluate("scrollTo(0, document.body.scrollHeight)")

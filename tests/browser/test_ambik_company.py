@@ -10,7 +10,8 @@ from playing import episode, rows
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-READY = "!askback.page.busy && (askback.page.ended || askback.page.stTurn?.number === askback.page.number)"
+READY = """window.askback?.page?.busy === false && askback.page.root
+           && (askback.page.ended || askback.page.stTurn?.number === askback.page.number)"""
 IN_SIGHT = """() => { const at = document.querySelector('#ak-answer-missing').getBoundingClientRect();
                       return at.height > 0 && at.top >= 0 && at.bottom <= innerHeight; }"""
 SLOWER = """() => { const call = askback.page.call.bind(askback.page);

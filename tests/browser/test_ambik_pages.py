@@ -7,19 +7,20 @@ from typing import Any
 
 import pytest
 from in_the_kitchen import ROBOTS, begin, draft_of, fill_pair, play
-from participating import foreign_words, link, press, settled
+from looking import broken_rules, looking
+from participating import foreign_words, link, newcomer, press, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def through(page: Any, server: Any, who: str, look: Any) -> None:
+def through(page: Any, server: Any, look: Any) -> None:
     """Every page that there is, each looked at."""
     page.goto(f"{server.url}/ambik")
     page.wait_for_selector(".ak-entry")
     look()
     page.check("input[name=seat][value=user]", force=True)
     look()
-    page.goto(link(server, ROBOTS, who))
+    page.goto(link(server, ROBOTS, newcomer()))
     page.wait_for_selector(".st-welcome")
     look()
     page.click("[data-act=st-enter]")
@@ -96,32 +97,25 @@ def annotator(page: Any, server: Any, look: Any) -> None:
     look()
 
 
-@pytest.mark.parametrize(("scheme", "locale"), [("light", "en"), ("dark", "zh-CN")])
-def test_the_pages_keep_the_accessibility_rules(
-    server: Any, open_page: Any, check_rules: Any, scheme: str, locale: str
-) -> None:
-    page = open_page(scheme=scheme, locale=locale).page
-    through(page, server, f"axe-{scheme}", lambda: check_rules(page))
+def test_every_page_keeps_the_accessibility_rules_and_fits_its_screen(server: Any, open_page: Any) -> None:
+    page = open_page(width=360, height=740).page
+    with looking(page, broken_rules, widths=(360, 768, 1280)) as look:
+        through(page, server, look)
 
 
-@pytest.mark.parametrize("width", [360, 768, 1280])
-def test_every_page_fits_its_screen(server: Any, open_page: Any, fits: Any, width: int) -> None:
-    page = open_page(width=width, height=740).page
-    through(page, server, f"wide-{width}", lambda: fits(page))
+def english_words(page: Any) -> list[str]:
+    """English words outside of what is marked as English, but examples of the guidelines."""
+    assert page.evaluate("document.documentElement.lang") == "zh"
+    marked = "[lang=en], h1[dir], h3[dir], textarea, [hidden], .ak-example, .ae-rules, .ae-problems"
+    known = "Ctrl|AmbiK|Enter|Shift|gpt|mini|claude|sonnet|OPENAI|ANTHROPIC|API|KEY"
+    shown = foreign_words(page, f"{marked}, .ak-written dd")
+    return [one for one in shown if not re.fullmatch(known, one)]
 
 
-def test_the_pages_speak_chinese_around_the_english_text(server: Any, open_page: Any) -> None:
-    page = open_page(locale="zh-CN").page
-    known = re.compile("Ctrl|AmbiK|Enter|Shift|gpt|mini|claude|sonnet|OPENAI|ANTHROPIC|API|KEY")
-
-    def look() -> None:
-        """No English words stand outside of what is marked as English, but examples of the guidelines."""
-        marked = "[lang=en], h1[dir], h3[dir], textarea, [hidden], .ak-example, .ae-rules, .ae-problems"
-        shown = foreign_words(page, f"{marked}, .ak-written dd")
-        assert [one for one in shown if not known.fullmatch(one)] == []
-        assert page.evaluate("document.documentElement.lang") == "zh"
-
-    through(page, server, "chinese", look)
+def test_every_page_in_chinese_and_in_the_dark(server: Any, open_page: Any) -> None:
+    page = open_page(scheme="dark", locale="zh-CN").page
+    with looking(page, broken_rules, english_words) as look:
+        through(page, server, look)
 
 
 def test_shortcuts_can_be_switched_off(server: Any, open_page: Any) -> None:

@@ -13,17 +13,17 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.mark.parametrize(("mode", "level"), [("partial", 1), ("partial", 2), ("full", 4)])
-def test_an_episode_by_click(house: Any, open_page: Any, mode: str, level: int) -> None:
+def test_an_episode_by_click(server: Any, open_page: Any, mode: str, level: int) -> None:
     page = open_page().page
-    begin(page, house, mode=mode, level=level)
-    task = task_of(house, page)
+    begin(page, server, mode=mode, level=level)
+    task = task_of(server, page)
     way = expert(task)
     for command in way:
         do(page, command)
     page.wait_for_selector(".hm-result")
     assert page.inner_text("h1") == "That was it"
-    assert commands(house, page) == way
-    scores = dict(rows(house, "SELECT metric, value FROM scores WHERE episode_id = ?", episode(page)))
+    assert commands(server, page) == way
+    scores = dict(rows(server, "SELECT metric, value FROM scores WHERE episode_id = ?", episode(page)))
     assert scores["success"] == 1
     assert page.inner_text(".hm-figures dd >> nth=0") == str(round(scores["score"]))
     shown = [re.sub(r" (\d+)$", r"#\1", one) for one in page.locator(".hm-demo li").all_inner_texts()]
@@ -33,60 +33,18 @@ def test_an_episode_by_click(house: Any, open_page: Any, mode: str, level: int) 
     page.wait_for_selector(".hm-entry")
 
 
-def test_an_episode_by_keyboard_alone(house: Any, open_page: Any) -> None:
+def test_any_level_is_some_episode(server: Any, open_page: Any) -> None:
     page = open_page().page
-    page.goto(f"{house.url}/handmethat")
-    page.wait_for_selector(".hm-entry")
-    tab_to(page, "[name=level]")
-    for _ in range(3):  # from any to the third level
-        page.keyboard.press("ArrowRight")
-    tab_to(page, "[data-form=household] [type=submit]")
-    page.keyboard.press("Enter")
-    page.wait_for_selector(".ab-play.hm-robot")
-    task = task_of(house, page)
-    assert task.level == 3
-    way = expert(task)
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")  # the second skip link leads to the line for typing
-    assert page.evaluate("document.activeElement.id") == "ab-reply"
-    for place, command in enumerate(way):
-        before = number(page)
-        page.keyboard.type(command)
-        if place == 0:  # the first out of the list, the others as typed
-            assert page.get_attribute("#ab-reply", "aria-expanded") == "true"
-            page.keyboard.press("ArrowDown")
-            chosen = page.get_attribute("#ab-reply", "aria-activedescendant")
-            assert page.get_attribute(f"#{chosen}", "data-text") == command
-        page.keyboard.press("Enter")
-        moved_on(page, before)
-        if place < len(way) - 1:
-            assert page.evaluate("document.activeElement.id") == "ab-reply"
-    page.wait_for_selector(".hm-result")
-    assert commands(house, page) == way
-
-
-def tab_to(page: Any, selector: str) -> None:
-    """Press Tab until the focus is on such a thing."""
-    for _ in range(60):
-        page.keyboard.press("Tab")
-        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
-            return
-    pytest.fail(f"Tab does not lead to {selector}")
-
-
-def test_any_level_is_some_episode(house: Any, open_page: Any) -> None:
-    page = open_page().page
-    begin(page, house, level="")
-    task = task_of(house, page)
+    begin(page, server, level="")
+    task = task_of(server, page)
     do(page, "move to sofa")
-    assert commands(house, page) == ["move to sofa"]
+    assert commands(server, page) == ["move to sofa"]
     assert task.level in episodes()
 
 
-def test_a_menu_opens_and_closes_by_keyboard(house: Any, open_page: Any) -> None:
+def test_a_menu_opens_and_closes_by_keyboard(server: Any, open_page: Any) -> None:
     page = open_page().page
-    begin(page, house, mode="full", level=1)
+    begin(page, server, mode="full", level=1)
     chip = page.locator("[data-panels] button.hm-chip:visible").first
     chip.focus()
     page.keyboard.press("Enter")
@@ -98,39 +56,19 @@ def test_a_menu_opens_and_closes_by_keyboard(house: Any, open_page: Any) -> None
     assert page.evaluate("document.activeElement.matches('button.hm-chip')")
 
 
-def test_a_refresh_in_the_middle_loses_nothing(house: Any, open_page: Any) -> None:
+def test_a_double_click_is_one_move(server: Any, open_page: Any) -> None:
     page = open_page().page
-    begin(page, house, level=2)
-    do(page, "move to table")
-    page.fill("#ab-reply", "pick up the")
-    page.reload()
-    page.wait_for_selector(".hm-tile-table.hm-here")
-    assert page.input_value("#ab-reply") == "pick up the"
-    assert "Move 1 of 40" in page.inner_text(".ab-turns-text")
-    house.kill()
-    house.start()
-    page.reload()
-    page.wait_for_selector(".hm-tile-table.hm-here")
-    assert commands(house, page) == ["move to table"]
-    page.goto(f"{house.url}/")
-    page.wait_for_selector("[data-continue] a")
-    page.click("[data-continue] a >> nth=0")
-    page.wait_for_selector(".hm-tile-table.hm-here")
-
-
-def test_a_double_click_is_one_move(house: Any, open_page: Any) -> None:
-    page = open_page().page
-    begin(page, house, level=2)
+    begin(page, server, level=2)
     page.dblclick("[data-plan] [data-command='move to sofa']")
-    page.wait_for_selector(".hm-tile-sofa.hm-here")
-    page.wait_for_timeout(500)
-    assert commands(house, page) == ["move to sofa"]
+    moved_on(page, 1)
+    do(page, "move to table")  # comes after all that was sent before
+    assert commands(server, page) == ["move to sofa", "move to table"]
 
 
-def test_a_question_and_its_price(house: Any, open_page: Any) -> None:
+def test_a_question_and_its_price(server: Any, open_page: Any) -> None:
     page = open_page().page
-    begin(page, house, level=4)
-    task = task_of(house, page)
+    begin(page, server, level=4)
+    task = task_of(server, page)
     page.click(".hm-ask summary")
     question = page.locator(".hm-question", has_text="type").first
     assert question.locator(".hm-price").inner_text() == "10 points"
@@ -151,11 +89,11 @@ def test_a_question_and_its_price(house: Any, open_page: Any) -> None:
     assert page.locator(".hm-readings tbody tr").count() >= 1
 
 
-def test_the_story_lights_its_places(house: Any, open_page: Any) -> None:
+def test_the_story_lights_its_places(server: Any, open_page: Any) -> None:
     page = open_page().page
-    begin(page, house, mode="full", level=3)
+    begin(page, server, mode="full", level=3)
     steps = page.locator("[data-story] [data-step]")
-    assert steps.count() == len(task_of(house, page).actions)
+    assert steps.count() == len(task_of(server, page).actions)
     for place in range(1, min(steps.count(), 4)):
         page.click("[data-act=story][data-by='1']")
         where = steps.nth(place).get_attribute("data-where")
@@ -165,9 +103,9 @@ def test_the_story_lights_its_places(house: Any, open_page: Any) -> None:
     assert steps.nth(min(steps.count(), 4) - 2).is_visible()
 
 
-def test_looking_elsewhere_in_full_view_costs_nothing(house: Any, open_page: Any) -> None:
+def test_looking_elsewhere_in_full_view_costs_nothing(server: Any, open_page: Any) -> None:
     page = open_page().page
-    begin(page, house, mode="full", level=2)
+    begin(page, server, mode="full", level=2)
     page.click("[data-act=peek][data-place=countertop]")
     assert page.is_visible("[data-panel=countertop]")
     assert not page.is_visible("[data-panel=floor]")

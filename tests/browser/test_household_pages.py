@@ -6,39 +6,19 @@ import re
 from typing import Any
 
 import pytest
-from household import begin, do, type_in
+from household import begin, do
+from looking import beyond_the_edge, broken_rules, looking
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-@pytest.mark.parametrize("width", [360, 390, 768, 1280])
-def test_every_page_fits_its_screen(house: Any, open_page: Any, fits: Any, width: int) -> None:
-    page = open_page(width=width, height=800).page
-
-    page.goto(f"{house.url}/handmethat")
-    page.wait_for_selector(".hm-entry")
-    fits(page)
-    begin(page, house, mode="full", level=3)
-    fits(page)
-    page.click("[data-act=peek][data-place=countertop]")
-    fits(page)
-    do(page, "move to countertop")
-    page.locator("[data-panels] button.hm-chip:visible").last.click()
-    fits(page)
-    type_in(page, "stop")
-    page.wait_for_selector(".hm-result")
-    fits(page)
-    begin(page, house, seat="human", opposite="offline/asker:1", level=4)
-    fits(page)
-
-
-@pytest.fixture(scope="module")
-def run(house: Any) -> Any:
+@pytest.fixture(scope="session")
+def run(desk: Any) -> Any:
     """A run to be watched."""
-    house.askback(
-        "run", "handmethat", "--robot", "offline/asker:1", "--data", house.household, "--run", "house"
+    desk.askback(
+        "run", "handmethat", "--robot", "offline/asker:1", "--data", desk.household, "--run", "house"
     )
-    return house
+    return desk
 
 
 def test_an_episode_is_watched_turn_by_turn(run: Any, open_page: Any) -> None:
@@ -66,9 +46,9 @@ def test_an_episode_is_watched_turn_by_turn(run: Any, open_page: Any) -> None:
     page.wait_for_selector(".hm-see [aria-current]:has-text('What the robot sees')")
 
 
-def test_episodes_are_browsed_and_their_tables_drawn(house: Any, open_page: Any) -> None:
+def test_episodes_are_browsed_and_their_tables_drawn(desk: Any, open_page: Any) -> None:
     page = open_page().page
-    page.goto(f"{house.url}/research/episodes")
+    page.goto(f"{desk.url}/research/episodes")
     page.wait_for_selector(".rs-list a")
     page.select_option("[name=level]", "4")
     page.wait_for_url(re.compile("level=4"))
@@ -81,41 +61,78 @@ def test_episodes_are_browsed_and_their_tables_drawn(house: Any, open_page: Any)
     page.wait_for_selector(".rs-empty:has-text('/no/such/folder')")
 
 
-@pytest.mark.parametrize(("scheme", "locale"), [("light", "en"), ("dark", "en"), ("light", "zh-CN")])
-def test_the_pages_keep_the_accessibility_rules(
-    run: Any, open_page: Any, check_rules: Any, scheme: str, locale: str
-) -> None:
-    page = open_page(scheme=scheme, locale=locale).page
-    page.goto(f"{run.url}/handmethat")
+WIDTHS = (360, 390, 768, 1280)
+
+
+def through(page: Any, server: Any, look: Any, language: str) -> None:
+    """Every page of those who play, each looked at."""
+    page.goto(f"{server.url}/handmethat")
     page.wait_for_selector(".hm-entry")
-    check_rules(page)
+    look()
     page.check("input[name=protocol][value=paper]", force=True)
-    check_rules(page)
-    begin(page, run, mode="full", language=locale[:2], level=3)
+    look()
+    begin(page, server, mode="full", language=language, level=3)
     page.click("[data-act=story][data-by='1']")
-    check_rules(page)
-    page.locator("[data-panels] button.hm-chip:visible").first.click()
+    look()
+    page.click("[data-act=peek][data-place=countertop]")
+    look()
+    do(page, "move to countertop")
+    chip = page.locator("[data-panels] button.hm-chip:visible").last
+    for width in (each for each in WIDTHS if page.viewport_size["width"] == WIDTHS[0]):
+        # What is laid out as it opens, opens on each screen.
+        page.set_viewport_size({"width": width, "height": 800})
+        chip.click()
+        assert beyond_the_edge(page) == []
+        chip.click()
+    page.set_viewport_size({"width": page.viewport_size["width"], "height": 800})
+    chip.click()
+    look()
     page.click(".hm-ask summary")
     page.fill("#ab-reply", "move")
-    check_rules(page)
+    look()
     page.click("[data-act=stop]")
-    check_rules(page)
+    look()
     page.click("[data-stop] [data-act=do]")
     page.wait_for_selector(".hm-result")
-    check_rules(page)
-    begin(page, run, mode="partial", level=2)
-    check_rules(page)
-    begin(page, run, seat="human", opposite="offline/asker:1", level=4)
+    look()
+    begin(page, server, mode="partial", level=2)
+    look()
+    begin(page, server, seat="human", opposite="offline/asker:1", level=4)
     page.wait_for_selector(".hm-pending-on")
-    check_rules(page)
+    look()
+
+
+def watching(page: Any, server: Any, look: Any) -> None:
+    """Every page of the researchers, each looked at."""
     for place in ("/research/episodes", "/research?run=house", "/research?run=house&tab=dialogues"):
-        page.goto(f"{run.url}{place}")
+        page.goto(f"{server.url}{place}")
         page.wait_for_selector("#ab-content h1")
-        check_rules(page)
+        look()
     page.click(".rs-list a >> nth=0")
     page.wait_for_selector("[data-watch]")
-    check_rules(page)
-    page.goto(f"{run.url}/research/episodes?level=4")
+    look()
+    page.goto(f"{server.url}/research/episodes?level=4")
     page.click(".rs-list a >> nth=0")
     page.wait_for_selector("[data-figure=speaker] svg.main-svg")
-    check_rules(page)
+    look()
+
+
+def test_every_page_keeps_the_accessibility_rules_and_fits_its_screen(server: Any, open_page: Any) -> None:
+    page = open_page(width=WIDTHS[0], height=800).page
+    with looking(page, broken_rules, widths=WIDTHS) as look:
+        through(page, server, look, "en")
+
+
+def test_every_page_in_chinese_and_in_the_dark(server: Any, open_page: Any) -> None:
+    page = open_page(scheme="dark", locale="zh-CN").page
+    with looking(page, broken_rules) as look:
+        through(page, server, look, "zh")
+
+
+@pytest.mark.parametrize(("scheme", "locale"), [("light", "en"), ("dark", "zh-CN")])
+def test_the_researchers_pages_keep_the_accessibility_rules(
+    run: Any, open_page: Any, scheme: str, locale: str
+) -> None:
+    page = open_page(scheme=scheme, locale=locale).page
+    with looking(page, broken_rules) as look:
+        watching(page, run, look)

@@ -9,13 +9,13 @@ import pytest
 from household import begin, do, expert, task_of, type_in
 from playing import at_number, episode, number
 
-from simulator.handmethat.env.sight import visible
-from simulator.handmethat.meanings.naming import label
+from simulator.handmethat.env.observe import visible
+from simulator.handmethat.meanings.render import label
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def test_nothing_hidden_reaches_the_browser_in_partial_view(house: Any, open_page: Any) -> None:
+def test_nothing_hidden_reaches_the_browser_in_partial_view(server: Any, open_page: Any) -> None:
     watched = open_page()
     page = watched.page
     received: list[str] = []
@@ -25,8 +25,8 @@ def test_nothing_hidden_reaches_the_browser_in_partial_view(house: Any, open_pag
             received.append(response.text())
 
     page.on("response", keep)
-    begin(page, house, mode="partial", level=4)
-    task = task_of(house, page)
+    begin(page, server, mode="partial", level=4)
+    task = task_of(server, page)
     world, state = task.world, task.current
     received.append(page.content())
     for command in ("move to sofa", "move to cabinet"):
@@ -47,13 +47,13 @@ def test_nothing_hidden_reaches_the_browser_in_partial_view(house: Any, open_pag
     assert "hm-readings" not in everything
 
 
-def test_a_person_gives_the_instruction_and_answers(house: Any, open_page: Any) -> None:
+def test_a_person_gives_the_instruction_and_answers(server: Any, open_page: Any) -> None:
     page, other = open_page().page, open_page().page
-    begin(page, house, opposite="person", level=3)
+    begin(page, server, opposite="person", level=3)
     link = page.input_value("[data-link]")
     other.goto(link)
     other.wait_for_selector(".ab-play.hm-human")
-    task = task_of(house, page)
+    task = task_of(server, page)
     assert other.locator(".hm-secret .ab-chips li").count() >= 1
     before = number(page)
     page.fill("#ab-reply", "which one?")
@@ -71,9 +71,9 @@ def test_a_person_gives_the_instruction_and_answers(house: Any, open_page: Any) 
     other.wait_for_selector(".hm-result")
 
 
-def test_a_person_is_asked_by_a_robot(house: Any, open_page: Any) -> None:
+def test_a_person_is_asked_by_a_robot(server: Any, open_page: Any) -> None:
     page = open_page().page
-    begin(page, house, seat="human", opposite="offline/asker:1", level=4)
+    begin(page, server, seat="human", opposite="offline/asker:1", level=4)
     page.wait_for_selector(".hm-pending-on")
     meaning = page.inner_text(".hm-meaning")
     page.fill("#ab-reply", meaning)
@@ -82,9 +82,9 @@ def test_a_person_is_asked_by_a_robot(house: Any, open_page: Any) -> None:
     assert page.inner_text(".hm-thought p >> nth=1") == meaning
 
 
-def test_the_study_goes_on_to_the_next_episode(house: Any, open_page: Any) -> None:
+def test_the_study_goes_on_to_the_next_episode(server: Any, open_page: Any) -> None:
     page = open_page().page
-    page.goto(f"{house.url}/handmethat")
+    page.goto(f"{server.url}/handmethat")
     page.wait_for_selector(".hm-entry")
     page.check("input[name=protocol][value=paper]", force=True)
     page.wait_for_selector("[data-progress]:visible")
@@ -101,15 +101,15 @@ def test_the_study_goes_on_to_the_next_episode(house: Any, open_page: Any) -> No
     page.click("[data-act=next-episode]")
     page.wait_for_selector(".ab-play.hm-robot")
     assert episode(page) != first
-    page.goto(f"{house.url}/handmethat")
+    page.goto(f"{server.url}/handmethat")
     page.wait_for_selector(".hm-entry")
     page.check("input[name=protocol][value=paper]", force=True)
     page.wait_for_selector("[data-progress-text]:has-text('Episode 2 of')")
 
 
-def test_the_pages_speak_chinese(house: Any, open_page: Any) -> None:
+def test_the_pages_speak_chinese(server: Any, open_page: Any) -> None:
     page = open_page(locale="zh-CN").page
-    begin(page, house, mode="full", language="zh", level=3)
+    begin(page, server, mode="full", language="zh", level=3)
     assert page.evaluate("document.documentElement.lang") == "zh"
     shown = page.inner_text("#ab-content")
     assert re.search("[一-鿿]", page.inner_text(".hm-speech"))

@@ -2,51 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
-from playing import ask, at_number, begin, episode, moved_on, number, rows, say_goodbye, task_of, turns
+from playing import at_number, begin, episode, moved_on, number, rows, say_goodbye, task_of, turns
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
-
-def test_a_seeker_plays_to_the_end_and_looks_back(server: Any, open_page: Any) -> None:
-    page = open_page().page
-    begin(page, server)
-    task = task_of(server, page)
-    assert task.background.task in page.text_content(".ab-background")
-    ask(page, f"How do I do this: {task.background.task}?")
-    assert task.tree.opening in page.inner_text(".ab-log")
-    for node in task.tree.nodes:
-        ask(page, f"I would like to know more about this: {node.explanation}")
-    assert page.inner_text(".ab-turns-text") == f"Turn {1 + len(task.tree.nodes)} of 14"
-    say_goodbye(page)
-
-    assert rows(server, "SELECT status FROM endings WHERE episode_id = ?", episode(page)) == [("completed",)]
-    logged = turns(server, page)
-    assert logged[-1] == ("seeker", "Thank you, that is all I need. Goodbye!")
-    assert [text for _, text in logged] == page.locator(".ab-transcript .ab-bubble").all_inner_texts()
-    scores = dict(rows(server, "SELECT metric, value FROM scores WHERE episode_id = ?", episode(page)))
-    assert page.inner_text(".ab-figures > div:nth-child(3) dd >> nth=0") == f"{scores['aql']:.1f}"
-    missed = page.locator(".ab-missed").count()
-    assert (missed == 0) == (page.inner_text("h1") == "Everything found out") == (scores["success"] == 1)
-    assert page.locator("[data-tree] .ab-node").count() == 1 + len(task.tree.nodes)
-
-    page.click("[data-act=goto] >> nth=2")  # the opening
-    assert page.locator("[data-node='0'].ab-node-now").count() == 1
-    assert page.inner_text("[data-why='2'] strong") == "Gave the opening"
-    page.keyboard.press("ArrowLeft")
-    assert page.inner_text("[data-step-text]") == f"Turn 2 of {len(logged)}"
-    assert page.locator(".ab-node-given, .ab-node-now").count() == 0
-    page.focus("[data-slider]")
-    page.keyboard.press("End")
-    gave = sum(len(json.loads(payload).get("give", [])) for (payload,) in payloads(server, page))
-    assert page.locator(".ab-node-given").count() == gave
-
-
-def payloads(server: Any, page: Any) -> list[tuple[Any, ...]]:
-    return rows(server, "SELECT payload FROM turns WHERE episode_id = ?", episode(page))
 
 
 def test_a_provider_gives_words_and_nodes_and_judges(server: Any, open_page: Any) -> None:

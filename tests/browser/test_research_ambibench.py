@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from looking import broken_rules, looking
 
 from simulator.ambibench.reporting.sorting import set_key
 
@@ -19,18 +19,15 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 MODEL = "davinci-nine"
 NAMING = f"naming-secret-{MODEL}"
 SECOND = f"second-{NAMING}"
-LETTERS = Path(__file__).parents[1] / "ui" / "research" / "letters.py"
+SCRIPT = Path(__file__).parents[1] / "ui" / "research" / "letters.py"
 STUDY = "study-ambibench-multiple"
 
 
-@pytest.fixture(scope="module")
-def filled(server: Any) -> Any:
+@pytest.fixture(scope="session")
+def filled(desk: Any) -> Any:
     """The server's log with built-in learners, a model, outputs to sort, and people in a study."""
-    # In a process of its own: while Playwright runs, no other event loop can.
-    command = [sys.executable, str(LETTERS), str(server.log)]
-    environment = server.environment | {"PYTHONPATH": str(LETTERS.parents[3])}
-    subprocess.run(command, env=environment, cwd=LETTERS.parents[3], check=True)
-    return server
+    desk.fill(SCRIPT)
+    return desk
 
 
 def saved(page: Any) -> None:
@@ -211,36 +208,33 @@ PLACES = (
 )
 
 
-@pytest.mark.parametrize(("scheme", "locale"), [("light", "en"), ("dark", "en"), ("light", "zh-CN")])
-def test_the_pages_keep_the_accessibility_rules(
-    filled: Any, open_page: Any, check_rules: Any, scheme: str, locale: str
-) -> None:
-    page = open_page(scheme=scheme, locale=locale).page
+def every_place(page: Any, server: Any) -> Iterator[str]:
+    """Each page in turn, with an episode and with figures of several runs."""
     for place in PLACES:
-        page.goto(f"{filled.url}{place}")
+        page.goto(f"{server.url}{place}")
         page.wait_for_selector("#ab-content h1")
-        check_rules(page)
-    page.goto(f"{filled.url}/research?run=tables&tab=dialogues")
+        yield place
+    page.goto(f"{server.url}/research?run=tables&tab=dialogues")
     page.click(".rs-list a >> nth=0")
     page.wait_for_selector("[data-figure=posterior] svg.main-svg")
     page.click(".rl-trial:visible summary >> nth=0")
-    check_rules(page)
-    page.goto(f"{filled.url}/research/figures?runs=random&runs=tables&runs=told&runs=buckets")
+    yield "an episode"
+    page.goto(f"{server.url}/research/figures?runs=random&runs=tables&runs=told&runs=buckets")
     page.wait_for_selector(".rl-table-list")
     page.wait_for_selector("[data-figure=figure-6] svg.main-svg")
-    check_rules(page)
+    yield "figures"
 
 
-@pytest.mark.parametrize("width", [360, 768, 1280])
-def test_every_page_fits_its_screen(filled: Any, open_page: Any, width: int) -> None:
-    page = open_page(width=width, height=800).page
-    wide = """w => [...document.querySelectorAll('.ab-page *')].filter(e => e.checkVisibility()
-              && !e.closest('.ab-hidden, .ab-skip, svg, .rs-scroll, .rs-table-card, pre')
-              && e.getBoundingClientRect().right > w + 1).map(e => e.className)"""
-    for place in (*PLACES, "/research/figures?runs=random&runs=told"):
-        page.goto(f"{filled.url}{place}")
-        page.wait_for_selector("#ab-content h1")
-        if "runs=" in place:
-            page.wait_for_selector(".rl-table-list")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, place
-        assert page.evaluate(wide, width) == [], place
+def test_every_page_keeps_the_accessibility_rules_and_fits_its_screen(filled: Any, open_page: Any) -> None:
+    page = open_page(width=360, height=800).page
+    aside = ", .rs-scroll, .rs-table-card, pre"
+    with looking(page, broken_rules, widths=(360, 768, 1280), aside=aside) as look:
+        for _ in every_place(page, filled):
+            look()
+
+
+def test_every_page_in_chinese_and_in_the_dark(filled: Any, open_page: Any) -> None:
+    page = open_page(scheme="dark", locale="zh-CN").page
+    with looking(page, broken_rules) as look:
+        for _ in every_place(page, filled):
+            look()

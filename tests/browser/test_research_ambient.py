@@ -4,31 +4,27 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from looking import broken_rules, looking
 
 from simulator.ambient.data import load_examples
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-PAIRS = Path(__file__).parents[1] / "ui" / "research" / "pairs.py"
+SCRIPT = Path(__file__).parents[1] / "ui" / "research" / "pairs.py"
 LINGUISTS = "study-linguists-test"
 CROWD = "study-crowd-test"
 WORD = "unmistakably"
 
 
-@pytest.fixture(scope="module")
-def filled(server: Any) -> Any:
+@pytest.fixture(scope="session")
+def filled(desk: Any) -> Any:
     """The server's log with linguists, crowdworkers and models in it."""
-    # In a process of its own: while Playwright runs, no other event loop can.
-    command = [sys.executable, str(PAIRS), str(server.log)]
-    environment = server.environment | {"PYTHONPATH": str(PAIRS.parents[3])}
-    subprocess.run(command, env=environment, cwd=PAIRS.parents[3], check=True)
-    return server
+    desk.fill(SCRIPT)
+    return desk
 
 
 def desk(page: Any, server: Any, validator: str, raters: int = 1) -> None:
@@ -73,7 +69,7 @@ def consolidate_all(page: Any) -> None:
         saved(page, before)
 
 
-def test_two_annotations_become_one_row_of_the_dataset(filled: Any, open_page: Any, tmp_path: Path) -> None:
+def two_annotations_become_one_row_of_the_dataset(filled: Any, open_page: Any, tmp_path: Path) -> None:
     page = open_page().page
     desk(page, filled, "val")
     left, right = page.locator("[data-voice=left]"), page.locator("[data-voice=right]")
@@ -130,7 +126,7 @@ def test_two_annotations_become_one_row_of_the_dataset(filled: Any, open_page: A
     assert sum(WORD in each.sentence(changed) for one in examples for each in one.disambiguations) == 1
 
 
-def test_a_second_validator_is_blind_and_a_third_decides(filled: Any, open_page: Any) -> None:
+def a_second_validator_is_blind_and_a_third_decides(filled: Any, open_page: Any) -> None:
     page = open_page().page
     heard: list[str] = []
     page.on(
@@ -162,7 +158,7 @@ def test_a_second_validator_is_blind_and_a_third_decides(filled: Any, open_page:
     assert [form["decides"] for form in forms(filled, "xi", "ambient.consolidation")] == [True]
 
 
-def test_a_pair_is_discarded_and_the_last_form_changed(filled: Any, open_page: Any) -> None:
+def a_pair_is_discarded_and_the_last_form_changed(filled: Any, open_page: Any) -> None:
     page = open_page().page
     desk(page, filled, "yo", raters=4)
     first = item(page)
@@ -184,7 +180,7 @@ def test_a_pair_is_discarded_and_the_last_form_changed(filled: Any, open_page: A
     assert forms(filled, "yo", "ambient.consolidation")[-1]["labels"] == ["neutral"]
 
 
-def test_kinds_are_sorted_by_two_and_exported(filled: Any, open_page: Any, tmp_path: Path) -> None:
+def kinds_are_sorted_by_two_and_exported(filled: Any, open_page: Any) -> None:
     page = open_page().page
     data = f"run:{LINGUISTS}"
     sorted_by_first = 0
@@ -215,6 +211,14 @@ def test_kinds_are_sorted_by_two_and_exported(filled: Any, open_page: Any, tmp_p
         page.click("text=Settled examples")
     rows = [json.loads(line) for line in download.value.path().read_text("utf-8").splitlines()]
     assert [row["category"] for row in rows] == ["lexical"]
+
+
+def test_from_two_annotations_to_sorted_examples(filled: Any, open_page: Any, tmp_path: Path) -> None:
+    """Each step builds on what the one before has put into the log."""
+    two_annotations_become_one_row_of_the_dataset(filled, open_page, tmp_path)
+    a_second_validator_is_blind_and_a_third_decides(filled, open_page)
+    a_pair_is_discarded_and_the_last_form_changed(filled, open_page)
+    kinds_are_sorted_by_two_and_exported(filled, open_page)
 
 
 def test_claims_are_marked_and_flags_measured(filled: Any, open_page: Any) -> None:
@@ -299,21 +303,16 @@ def every_place(page: Any, server: Any) -> Any:
         yield run
 
 
-@pytest.mark.parametrize(("scheme", "locale"), [("light", "en"), ("dark", "zh-CN")])
-def test_the_pages_keep_the_accessibility_rules(
-    filled: Any, open_page: Any, check_rules: Any, scheme: str, locale: str
-) -> None:
-    page = open_page(scheme=scheme, locale=locale).page
-    for _ in every_place(page, filled):
-        check_rules(page)
+def test_every_page_keeps_the_accessibility_rules_and_fits_its_screen(filled: Any, open_page: Any) -> None:
+    page = open_page(width=360, height=800).page
+    aside = ", .rs-scroll, .rs-table-card, pre"
+    with looking(page, broken_rules, widths=(360, 768, 1280), aside=aside) as look:
+        for _ in every_place(page, filled):
+            look()
 
 
-@pytest.mark.parametrize("width", [360, 768])
-def test_every_page_fits_its_screen(filled: Any, open_page: Any, width: int) -> None:
-    page = open_page(width=width, height=800).page
-    wide = """w => [...document.querySelectorAll('.ab-page *')].filter(e => e.checkVisibility()
-              && !e.closest('.ab-hidden, .ab-skip, svg, .rs-scroll, .rs-table-card, pre')
-              && e.getBoundingClientRect().right > w + 1).map(e => e.className)"""
-    for place in every_place(page, filled):
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, place
-        assert page.evaluate(wide, width) == [], place
+def test_every_page_in_chinese_and_in_the_dark(filled: Any, open_page: Any) -> None:
+    page = open_page(scheme="dark", locale="zh-CN").page
+    with looking(page, broken_rules) as look:
+        for _ in every_place(page, filled):
+            look()

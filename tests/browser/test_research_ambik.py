@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from looking import broken_rules, looking
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-POTS = Path(__file__).parents[1] / "ui" / "research" / "pots.py"
+SCRIPT = Path(__file__).parents[1] / "ui" / "research" / "pots.py"
 ANNOTATED = "study-annotators-test"
 WORDS = "Which of them, please?"
 
 
-@pytest.fixture(scope="module")
-def filled(server: Any) -> Any:
+@pytest.fixture(scope="session")
+def filled(desk: Any) -> Any:
     """The server's log with methods, people and annotators in it."""
-    # In a process of its own: while Playwright runs, no other event loop can.
-    command = [sys.executable, str(POTS), str(server.log)]
-    environment = server.environment | {"PYTHONPATH": str(POTS.parents[3])}
-    subprocess.run(command, env=environment, cwd=POTS.parents[3], check=True)
-    return server
+    desk.fill(SCRIPT)
+    return desk
 
 
 def test_the_slider_lays_another_target_on_the_run(filled: Any, open_page: Any) -> None:
@@ -130,21 +126,16 @@ def every_place(page: Any, server: Any) -> Any:
         yield run
 
 
-@pytest.mark.parametrize(("scheme", "locale"), [("light", "en"), ("dark", "zh-CN")])
-def test_the_pages_keep_the_accessibility_rules(
-    filled: Any, open_page: Any, check_rules: Any, scheme: str, locale: str
-) -> None:
-    page = open_page(scheme=scheme, locale=locale).page
-    for _ in every_place(page, filled):
-        check_rules(page)
+def test_every_page_keeps_the_accessibility_rules_and_fits_its_screen(filled: Any, open_page: Any) -> None:
+    page = open_page(width=360, height=800).page
+    aside = ", .rs-scroll, .rs-table-card, pre"
+    with looking(page, broken_rules, widths=(360, 768, 1280), aside=aside) as look:
+        for _ in every_place(page, filled):
+            look()
 
 
-@pytest.mark.parametrize("width", [360, 768])
-def test_every_page_fits_its_screen(filled: Any, open_page: Any, width: int) -> None:
-    page = open_page(width=width, height=800).page
-    wide = """w => [...document.querySelectorAll('.ab-page *')].filter(e => e.checkVisibility()
-              && !e.closest('.ab-hidden, .ab-skip, svg, .rs-scroll, .rs-table-card, pre')
-              && e.getBoundingClientRect().right > w + 1).map(e => e.className)"""
-    for place in every_place(page, filled):
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, place
-        assert page.evaluate(wide, width) == [], place
+def test_every_page_in_chinese_and_in_the_dark(filled: Any, open_page: Any) -> None:
+    page = open_page(scheme="dark", locale="zh-CN").page
+    with looking(page, broken_rules) as look:
+        for _ in every_place(page, filled):
+            look()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Server, free_port
-from participating import link, open_study, said, tab_to
+from looking import beyond_the_edge, broken_rules, looking
+from participating import link, newcomer, open_study, said, tab_to
 from playing import episode, rows
+from serving import Server, free_port
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -25,14 +27,38 @@ pay: {amount: 0.42, currency: USD, minutes: 2}
 completion_codes: {complete: THREE-DONE, returned: THREE-BACK}
 """
 
+ASKED = f"""{STUDY.replace("ambibench-three", "ambibench-asked")}
+questions:
+  - id: age
+    text: {{en: "How old are you?", zh: 您的年龄是？}}
+    kind: number
+    when: before
+  - id: reads
+    text: What do you read?
+    kind: choices
+    choices: [news, novels]
+    when: before
+  - id: hard
+    text: How hard was it?
+    kind: scale
+    points: 11
+    ends: [not at all, extremely hard]
+  - id: why
+    text: Why?
+    kind: text
+    optional: true
+"""
 
-@pytest.fixture(scope="module")
+
+@pytest.fixture(scope="session")
 def sets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server with one study, of three sets."""
+    """A server with two studies of three sets; the second asks questions of its own."""
     home: Path = tmp_path_factory.mktemp("home")
     file = home / "three.yaml"
     file.write_text(STUDY, encoding="utf-8")
-    made = Server(home, free_port(), studies=(file,))
+    asked = home / "asked.yaml"
+    asked.write_text(ASKED, encoding="utf-8")
+    made = Server(home, free_port(), studies=(file, asked))
     made.start()
     yield made
     made.kill()
@@ -54,9 +80,10 @@ def do_set(page: Any) -> str:
     return episode(page)
 
 
-def test_three_sets_by_keyboard(sets: Any, open_page: Any, check_rules: Any) -> None:
+def test_three_sets_by_keyboard(sets: Any, open_page: Any) -> None:
     page = open_page().page
-    page.goto(link(sets, "ambibench-three", "keyboard"))
+    who = newcomer()
+    page.goto(link(sets, "ambibench-three", who))
     page.wait_for_selector(".st-welcome")
     assert "up to 3" in page.inner_text(".st-facts")
     press(page, "[data-act=st-enter]")
@@ -73,7 +100,7 @@ def test_three_sets_by_keyboard(sets: Any, open_page: Any, check_rules: Any) -> 
         assert page.evaluate("document.activeElement.tagName") == "H1"
         assert f"Set {number - 1} of 3" in page.inner_text("h1")
         assert page.input_value("#st-code") == "THREE-DONE"
-        check_rules(page)
+        assert broken_rules(page) == []
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.dataset.act") == "st-next"
         page.keyboard.press("Enter")
@@ -85,7 +112,7 @@ def test_three_sets_by_keyboard(sets: Any, open_page: Any, check_rules: Any) -> 
     assert page.locator("[data-act=st-next]").count() == 0
     assert page.input_value("#st-code") == "THREE-DONE"
     assert said(sets, page) == ["X", ""]
-    page.goto(link(sets, "ambibench-three", "keyboard"))
+    page.goto(link(sets, "ambibench-three", who))
     page.wait_for_selector(".st-welcome")
     page.click("[data-act=st-enter]")
     page.wait_for_selector(".ab-page[data-code=done]")
@@ -94,7 +121,8 @@ def test_three_sets_by_keyboard(sets: Any, open_page: Any, check_rules: Any) -> 
 
 def test_who_stops_after_a_set_can_go_on_or_take_everything_back(sets: Any, open_page: Any) -> None:
     page = open_page().page
-    open_study(page, sets, "ambibench-three", "leaver")
+    who = newcomer()
+    open_study(page, sets, "ambibench-three", who)
     page.click("[data-say=yes]")
     page.click("[data-say=ready]")
     first = do_set(page)
@@ -119,22 +147,60 @@ def test_who_stops_after_a_set_can_go_on_or_take_everything_back(sets: Any, open
     left = rows(sets, "SELECT episode_id, text FROM turns WHERE episode_id IN (?, ?)", first, second)
     assert {id for id, _ in left} == {first, second}
     assert {text for _, text in left} <= {"[erased]", ""}
-    assert rows(sets, "SELECT COUNT(*) FROM identities WHERE value = 'leaver'") == [(0,)]
+    assert rows(sets, "SELECT COUNT(*) FROM identities WHERE value = ?", who) == [(0,)]
     page.goto(address)
     page.wait_for_selector(".ab-page[data-code=declined]")
 
 
 @pytest.mark.parametrize("locale", ["en", "zh-CN"])
-def test_a_narrow_screen(sets: Any, open_page: Any, fits: Any, locale: str) -> None:
+def test_a_narrow_screen(sets: Any, open_page: Any, locale: str) -> None:
     page = open_page(width=320, height=640, locale=locale).page
-    page.goto(link(sets, "ambibench-three", f"narrow-{locale}"))
+    page.goto(link(sets, "ambibench-three", newcomer()))
     page.wait_for_selector(".st-welcome")
-    fits(page)
+    assert beyond_the_edge(page) == []
     page.click("[data-act=st-enter]")
     page.wait_for_selector(".st-consent")
-    fits(page)
+    assert beyond_the_edge(page) == []
     page.click("[data-say=yes]")
     page.wait_for_selector(".st-instructions")
     page.click("[data-say=ready]")
     do_set(page)
-    fits(page)
+    assert beyond_the_edge(page) == []
+
+
+def test_questions_of_its_own_by_keyboard(sets: Any, open_page: Any) -> None:
+    page = open_page(width=320, height=740).page
+    with looking(page, broken_rules, widths=(320, 1280)) as look:
+        open_study(page, sets, "ambibench-asked", newcomer())
+        press(page, "[data-say=yes]")
+        page.wait_for_selector("[data-say=ready]")
+        press(page, "[data-say=ready]")
+        page.wait_for_selector("[name=age]")
+        look()
+        press(page, "[data-questions] [type=submit]")
+        assert page.evaluate("document.activeElement.name") == "age", "the first that is empty"
+        page.keyboard.type("31")
+        page.reload()
+        page.wait_for_function("document.querySelector('[name=age]')?.value === '31'")
+        tab_to(page, "[value=novels]")
+        page.keyboard.press("Space")
+        press(page, "[data-questions] [type=submit]")
+        page.wait_for_selector(".st-trial")
+        page.keyboard.type("X")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("[name=hard]")
+        look()
+        tab_to(page, "[name=hard]")
+        page.keyboard.press("ArrowRight")
+        press(page, "[data-questions] [type=submit]")
+        page.wait_for_selector(".st-comment")
+    answers = rows(
+        sets,
+        "SELECT json_extract(payload, '$.answers') FROM turns"
+        " WHERE episode_id = ? AND text LIKE 'questions_%' ORDER BY number",
+        episode(page),
+    )
+    assert [json.loads(answer) for (answer,) in answers] == [
+        {"age": 31, "reads": ["novels"]},
+        {"hard": 2, "why": None},
+    ]

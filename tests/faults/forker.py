@@ -27,7 +27,7 @@ CONCURRENCY = 6
 async def play(path: Path, run: str, seed: int, workers: int) -> None:
     """Play the run called `run` on; in this process if `workers` is 1."""
     crew = TellingCrew()
-    shared = Workers(benchmark="clarq", crew=crew, path=path, workers=workers, concurrency=CONCURRENCY)
+    shared = Workers(benchmark="clarq", factory=crew, path=path, workers=workers, concurrency=CONCURRENCY)
     async with LogWriter(path, durable=False) as log, crew(log, CONCURRENCY) as seats:
         with LogReader(path) as reader:
             plan = build_plan(room=ROOM, items=TASKS, seats=seats, config={}, seed=seed, repeats=2, name=run)

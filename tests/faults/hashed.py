@@ -15,10 +15,10 @@ from typing import Any
 from logs import LogWriter
 from logs.rows import Turn
 from simulator.models import ModelOptions, Request
-from simulator.runner.build import NamedCrew
+from simulator.runner.build import NamedSeatFactory
 
 LATENCY = 0.002
-CREW = NamedCrew(benchmark="clarq", names={"seeker": "offline/script", "provider": "offline/script"})
+CREW = NamedSeatFactory(benchmark="clarq", names={"seeker": "offline/script", "provider": "offline/script"})
 
 
 def digest(text: str) -> bytes:
@@ -64,7 +64,7 @@ class TellingCrew:
 
         log.put = telling_put  # type: ignore[method-assign]
         models = ModelOptions(script=answer, latency=LATENCY)
-        crew = NamedCrew(benchmark=CREW.benchmark, names=CREW.names, models=models)
+        crew = NamedSeatFactory(benchmark=CREW.benchmark, names=CREW.names, models=models)
         async with crew(log, places) as seats:
             say(f"crew {os.getpid()}")
             yield seats

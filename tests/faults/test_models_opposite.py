@@ -64,6 +64,7 @@ def models(log, **options):
     return Models(options=ModelOptions(recorder=log[0].put, max_attempts=1, **options))
 
 
+@pytest.mark.slow
 async def test_the_address_stays_with_the_seat(server, log):
     """Whoever starts the app again without --base-url finds the model where it was."""
     there = models(log, base_url=server.url.replace("http://", "http://user:passphrase@"))

@@ -20,14 +20,11 @@ import pytest
 from logs import LogReader
 
 HERE, ROOT = Path(__file__).parent, Path(__file__).parents[2]
-KILLS = 100
+KILLS, FEW_KILLS = 100, 10
 # Of a run in two processes; these are dear, since the processes must be started anew after each.
 KILLS_OF_WORKERS = 5
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a Unix, which can fork and kill"),
-]
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a Unix, which can fork and kill")
 
 
 @dataclass
@@ -148,17 +145,18 @@ def helpers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(HERE)
 
 
-def test_killed_at_random_moments(forker: Forker, tmp_path: Path) -> None:
+def test_killed_at_random_moments(forker: Forker, tmp_path: Path, thorough: bool) -> None:
+    least = KILLS if thorough else FEW_KILLS
     chance = random.Random(seed := secrets.randbits(32))
     print(f"seed {seed}")
     killed, whole = tmp_path / "killed.sqlite", tmp_path / "whole.sqlite"
     kills = runs = acknowledgments = 0
-    while kills < KILLS:
+    while kills < least:
         run, acknowledged = f"run-{runs}", dict[tuple[str, int], str]()
         status = -signal.SIGKILL
         while status == -signal.SIGKILL:
             moment = chance.choice([0, chance.uniform(0, 2), chance.uniform(0, 40)])
-            sitting = forker.sit(killed, run, runs, kill=moment if kills < KILLS else None)
+            sitting = forker.sit(killed, run, runs, kill=moment if kills < least else None)
             status = sitting.status
             kills += status == -signal.SIGKILL
             acknowledged |= sitting.acknowledged
@@ -169,10 +167,11 @@ def test_killed_at_random_moments(forker: Forker, tmp_path: Path) -> None:
         assert contents(killed, run) == contents(whole, run)
         runs += 1
         acknowledgments += len(acknowledged)
-    assert acknowledgments > 3 * KILLS
+    assert acknowledgments > 3 * least
     check_file(killed)
 
 
+@pytest.mark.slow
 def test_killed_while_two_processes_play(forker: Forker, tmp_path: Path) -> None:
     chance = random.Random(seed := secrets.randbits(32))
     print(f"seed {seed}")

@@ -21,7 +21,7 @@ from simulator.ambibench.generation import generate_instruction
 from simulator.ambient.files import kinds as ambient
 from simulator.ambik.files import kinds as ambik
 from simulator.clarq.results import read_results
-from simulator.commands import check_files
+from simulator.commands.files import check_files
 from simulator.errors import AskbackError
 from simulator.handmethat.files.episode import read_file as read_episode
 from simulator.handmethat.files.split import read_split
@@ -60,17 +60,17 @@ def script(path: Path) -> object:
 
 
 def of_ambient(path: Path) -> object:
-    return [kind.read(path) for kind in [ambient.kind_of(path)] if kind is not None]
+    return [kind.read(path) for kind in [ambient.TABLES.kind_of(path)] if kind is not None]
 
 
 def of_ambik(path: Path) -> object:
-    return [kind.read(path) for kind in [ambik.kind_of(path)] if kind is not None]
+    return [kind.read(path) for kind in [ambik.TABLES.kind_of(path)] if kind is not None]
 
 
 EVERYBODY: tuple[Reader, ...] = (
     *(check, script, read_prices, read_study, read_yaml, read_published, read_results, read_ambibench),
     *(of_ambient, of_ambik, read_episode, read_split),
-    *(kind.read for kind in (*ambient.KINDS, *ambik.KINDS)),
+    *(kind.read for kind in (*ambient.TABLES.specs, *ambik.TABLES.specs)),
 )
 
 
@@ -136,23 +136,23 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
 
 
-def test_spoilt_files_of_ours_are_named_faults(tmp_path):
-    found, cases = [], 0
+def test_spoilt_files_of_ours_are_named_faults(tmp_path, thorough):
+    found, cases, copies = [], 0, 150 if thorough else 20
     for number, sample in enumerate(own_samples(tmp_path)):
-        for place, spoilt in enumerate(mutations(number, sample.content, 150)):
+        for place, spoilt in enumerate(mutations(number, sample.content, copies)):
             found += tracebacks(tmp_path / sample.name, spoilt, sample.readers, (sample.name, place))
             cases += 1
     assert found == []
-    assert cases >= 1000
+    assert cases >= 7 * copies
 
 
-def test_spoilt_published_files_are_named_faults(tmp_path):
+def test_spoilt_published_files_are_named_faults(tmp_path, thorough):
     samples = list(published_samples())
     if not samples:
         pytest.skip(f"no published data in {SHARED}; ASKBACK_SHARED names the folder that holds data")
     found = []
     for number, sample in enumerate(samples):
-        for place, spoilt in enumerate(mutations(number, sample.content, 25)):
+        for place, spoilt in enumerate(mutations(number, sample.content, 25 if thorough else 5)):
             found += tracebacks(tmp_path / sample.name, spoilt, sample.readers, (sample.name, place))
     assert found == []
 

@@ -19,13 +19,14 @@ from simulator.ambik.items import DraftItem
 from simulator.ambik.pairs import Draft
 from simulator.ambik.prepare import pair_items
 from simulator.ambik.room import ROOM as AMBIK
-from simulator.asking import BENCHMARKS, Asked, Asking, askings, load_asking, may_ask_back, rows
-from simulator.asking_command import asking_figure, printed_table, report_asking
+from simulator.asking import Asked, Asking, askable, askings, load_asking, may_ask_back
 from simulator.clarq.asking import asked as clarq_asked
 from simulator.clarq.asking import is_question
 from simulator.clarq.asking import need_of as clarq_need
 from simulator.clarq.data import load_items
 from simulator.clarq.room import ROOM as CLARQ
+from simulator.commands import asking as asking_command
+from simulator.commands.asking import asking_figure, notes, printed_table, report_asking, rows
 from simulator.errors import InputError
 from simulator.handmethat.asking import asked as handmethat_asked
 from simulator.handmethat.asking import exchange
@@ -33,7 +34,8 @@ from simulator.handmethat.asking import useful as handmethat_useful
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.room import ROOM as HANDMETHAT
 from simulator.handmethat.room import Posed
-from simulator.runner.command import Manner, Wanted, model_options, play
+from simulator.runner.command import RunRequest, RunSettings, play
+from simulator.runner.model_options import model_options
 
 cli = typer.Typer()
 cli.command()(report_asking)
@@ -92,7 +94,7 @@ def test_in_clarq_nothing_was_asked_where_the_task_was_never_told(lamp):
     assert (told.questions, told.useful) == (0, 0)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "language", "asks"),
     [
         ("Which of the two?", "en", True),
@@ -134,11 +136,11 @@ def log(tmp_path_factory):
         ("n", AMBIK, {"robot": "offline/never-asks", "user": "offline/item"}, pairs, {"questions": 1}),
     ]
     for name, room, seats, items, options in played:
-        wanted = Wanted(
+        wanted = RunRequest(
             room=room,
             seats=seats,
             items=items,
-            manner=Manner(log=path, models=model_options(path), name=name, workers=1),
+            manner=RunSettings(log=path, models=model_options(path), name=name, workers=1),
             options=options,
         )
         play(wanted, _Silent())
@@ -160,7 +162,7 @@ def reader(log):
         yield reader
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("benchmark", "seats", "may"),
     [
         ("clarq", {"seeker", "provider"}, True),
@@ -176,7 +178,7 @@ def test_nobody_asks_back_where_the_seat_is_not_there(benchmark: str, seats: set
 
 
 def test_every_room_says_who_asks_and_who_answers():
-    for name in BENCHMARKS:
+    for name in askable():
         part = load_asking(name)
         assert part.ROBOT != part.USER
 
@@ -197,7 +199,7 @@ def test_a_run_of_another_benchmark_is_refused_by_its_name(tmp_path):
 def test_records_of_three_rooms_are_read_from_logged_turns(reader):
     found = askings(reader, ["c", "h", "k", "k"])
     assert found.left_out == {}
-    by_room = {name: [one for one in found.askings if one.benchmark == name] for name in BENCHMARKS}
+    by_room = {name: [one for one in found.askings if one.benchmark == name] for name in askable()}
     assert [len(some) for some in by_room.values()] == [2, 4, 20]
     assert all(one.asked and one.told.need == "person" for one in by_room["clarq"])
     assert {one.told.kind for one in by_room["handmethat"]} == {"level 1", "level 4"}
@@ -619,3 +621,17 @@ def test_the_report_has_what_plain_counting_gives(log, reader, run):
         questions = sum(one.questions for one in asked)
         assert row["useful"]["value"] == pytest.approx(sum(one.useful for one in asked) / questions)
         assert row["useful"]["n"] == questions
+
+
+def test_notes_are_those_of_all_benchmarks_in_which_somebody_may_ask(monkeypatch):
+    need, useful, right = (notes()[place] for place in (1, 3, 4))
+    assert need.startswith(
+        "ClarQ-LLM: person until every node has been given, then nothing. HandMeThat: nothing"
+    )
+    assert "told (ClarQ-LLM: a node; HandMeThat: fewer things fit; AmbiK: what the intent wants)." in useful
+    assert useful.endswith("Price: points of HandMeThat's score per question.")
+    assert right.startswith(
+        "Right: ClarQ-LLM, success; HandMeThat, the human has what was meant; AmbiK, the "
+    )
+    monkeypatch.setattr(asking_command, "askable", lambda: ("clarq",))
+    assert "HandMeThat" not in " ".join(notes()) and "Price" not in notes()[3]

@@ -7,11 +7,12 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from simulator import commands
+from simulator import catalog
+from simulator.benchmark import Checker
 from simulator.clarq import data_command
-from simulator.commands import check_files
+from simulator.commands import files as commands
+from simulator.commands.files import check_files
 from simulator.errors import InputError
-from simulator.registry import Checker
 from trees import Background, Node, Task, Tree
 from trees.checks import RULES, SET_RULES
 from trees.faults import Fault
@@ -36,8 +37,7 @@ TASK = Task(
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty Askback folder, and ClarQ as the only benchmark with files."""
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(commands, "CHECKERS", [data_command.checker])
-    monkeypatch.setattr(commands, "REGISTER", {data_command.BENCHMARK: data_command.add_clarq})
+    monkeypatch.setattr(catalog, "installed", lambda: (catalog.find(data_command.BENCHMARK),))
 
 
 @pytest.fixture
@@ -118,9 +118,8 @@ def test_each_file_goes_to_one_checker(tmp_path: Path, monkeypatch: pytest.Monke
         seen.extend(files)
         return ()
 
-    monkeypatch.setattr(
-        commands, "CHECKERS", [data_command.checker, lambda: Checker("all files", find, check)]
-    )
+    checkers = [data_command.checker(), Checker("all files", find, check)]
+    monkeypatch.setattr(commands, "all_checkers", lambda: checkers)
     assert check_files([tmp_path]) == ()
     assert seen == [tmp_path / "study.toml"]
 

@@ -17,7 +17,9 @@ from simulator.ambibench.files import read_file
 from simulator.ambibench.generation import generate_instruction
 from simulator.ambibench.prompt import whole_text
 from simulator.ambibench.trial_log import read_trial_file
-from simulator.ambient.files.kinds import KINDS
+from simulator.ambient.files.kinds import TABLES
+from simulator.ambik.files.kinds import LOGPROBS
+from simulator.clarq.results import read_results
 from simulator.duplicates import CODE, left_out, told_once
 from simulator.jsonlines import Read
 
@@ -49,7 +51,7 @@ def test_the_first_of_two_holds_or_both_are_kept(tmp_path: Path) -> None:
 
 
 def kind(name: str) -> Any:
-    return next(one for one in KINDS if one.name == name)
+    return next(one for one in TABLES.specs if one.name == name)
 
 
 def test_every_reader_of_results_finds_rows_that_are_there_twice(tmp_path: Path) -> None:
@@ -60,8 +62,8 @@ def test_every_reader_of_results_finds_rows_that_are_there_twice(tmp_path: Path)
         lines = path.read_text(encoding="utf-8").splitlines()
         twice = tmp_path / f"{name}.jsonl"
         twice.write_text("\n".join([*lines, *lines[:10]]) + "\n", encoding="utf-8")
-        whole, refused = kind(name).rows(path), kind(name).rows(twice)
-        kept = kind(name).rows(twice, "keep")
+        whole, refused = kind(name).read(path), kind(name).read(twice)
+        kept = kind(name).read(twice, "keep")
         if refused.rows != whole.rows or left_out(refused.faults) - left_out(whole.faults) != 10:
             wrong.append(f"{name} refused: {len(refused.rows)}")
         if len(kept.rows) != len(whole.rows) + 10 or len(kept.faults) - len(whole.faults) != 10:
@@ -79,6 +81,7 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     return invoke
 
 
+@pytest.mark.slow
 def test_the_command_counts_them_and_takes_a_switch(tmp_path: Path, ask: Callable[..., Any]) -> None:
     if not SHARED.is_dir():
         pytest.skip(f"published AmbiEnt data not found at {SHARED}; set ASKBACK_SHARED")
@@ -156,3 +159,66 @@ def test_prompts_without_an_id_that_stand_twice_are_told_and_played_once_or_as_o
     assert "2 items told twice, played as often" in kept.output
     added = ask("data", "add", "ambibench", twice)
     assert "items 4" in added.output and "told twice 2" in added.output
+
+
+def clarq_file(path: Path) -> Path:
+    """Write two dialogues, and the first once more."""
+    said = ["Jax: what can help you?", "How do I bake bread?", "Jax: Bake the bread.", "Goodbye!"]
+    row = {
+        "all_response": "Jax: Bake the bread.\nJax: Use rye flour.",
+        "gold_structure": ["1"],
+        "all_response_exaplain": ["Which flour."],
+        "background_splitted": ["baker", "bake bread", "Rye flour\nWheat flour", "", "Mill\nMarket"],
+        "background": "You are a baker.",
+        "l2l": [said],
+    }
+    other = {**row, "l2l": [[*said[:1], "How is bread made?", *said[2:]]]}
+    path.write_text(json.dumps([[row, other, row], []]), encoding="utf-8")
+    return path
+
+
+def test_clarq_dialogues_that_are_there_twice_count_once(tmp_path: Path, ask: Callable[..., Any]) -> None:
+    path = clarq_file(tmp_path / "results.json")
+    refused, kept = read_results(path), read_results(path, "keep")
+    assert (len(refused.dialogues), len(kept.dialogues)) == (2, 3)
+    assert [(one.task, one.code, one.message) for one in refused.faults if one.code == CODE] == [
+        ("1.2", CODE, "told twice: type 1, task 0")
+    ]
+    assert [one.message for one in kept.faults if one.code == CODE] == [
+        "told twice: type 1, task 0; counted again"
+    ]
+    log = tmp_path / "log.sqlite"
+    imported = ask("import", "clarq-results", path, "--log", log, "--run", "a")
+    assert "told twice: type 1, task 0" in imported.output and "2 completed" in imported.output
+    more = ("--log", log, "--run", "b", "--duplicates", "keep")
+    imported = ask("import", "clarq-results", path, *more)
+    assert "counted again" in imported.output and "3 completed" in imported.output
+    audited = ask("audit", "provider", path, "--json")
+    assert "told twice" in audited.output
+    assert '"turns": 3' not in audited.stdout
+
+
+def test_ambik_records_that_are_there_twice_are_left_out_or_counted(
+    tmp_path: Path, ask: Callable[..., Any]
+) -> None:
+    record = {
+        "options": {"A": "take the mug", "B": "take the cup"},
+        "true_options": ["A"],
+        "top_tokens": ["A", "B"],
+        "top_logprobs": [-0.2, -1.7],
+    }
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps([{**record, "item": item} for item in (0, 1, 0)]), encoding="utf-8")
+    refused, kept = LOGPROBS.read(path), LOGPROBS.read(path, "keep")
+    assert (len(refused.rows), len(kept.rows)) == (2, 3)
+    assert [(one.code, one.severity, one.message) for one in refused.faults] == [
+        (CODE, "error", "told twice: line 1")
+    ]
+    assert (kept.faults[0].severity, kept.faults[0].message) == (
+        "warning",
+        "told twice: line 1; counted again",
+    )
+    assert "told twice: line 1" in ask("check", path).output
+    once, twice = ask("score", "ambik", path), ask("score", "ambik", path, "--duplicates", "keep")
+    assert "1 rows tell what an earlier one told: left out (--duplicates keep counts them)" in once.output
+    assert "1 rows tell what an earlier one told: counted again" in twice.output

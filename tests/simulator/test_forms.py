@@ -1,18 +1,14 @@
 from __future__ import annotations
 
-import random
 from typing import NamedTuple
 
 import pytest
 
-from simulator.errors import InputError, SeatError
+from simulator.errors import SeatError
 from simulator.forms import (
     LONGEST,
-    DeskFormError,
     SeatFormError,
     checked_length,
-    desk_row,
-    in_own_order,
     measured,
     read_consent,
 )
@@ -30,12 +26,10 @@ BROKEN = (Broken("empty", "scene"), Broken("long", "answer"))
 
 
 def test_a_form_that_breaks_rules_names_each_at_its_field() -> None:
-    at_seat, at_desk = SeatFormError(BROKEN, "annotator", code="form"), DeskFormError(BROKEN)
-    assert isinstance(at_seat, SeatError) and (at_seat.cause, at_seat.code) == ("annotator", "form")
-    assert isinstance(at_desk, InputError)
-    for error in (at_seat, at_desk):
-        assert str(error) == "scene is empty. answer is long."
-        assert error.problems == BROKEN
+    error = SeatFormError(BROKEN, "annotator", code="form")
+    assert isinstance(error, SeatError) and (error.cause, error.code) == ("annotator", "form")
+    assert str(error) == "scene is empty. answer is long."
+    assert error.problems == BROKEN
     assert str(SeatFormError(BROKEN, "annotator", code="form", said="Two rules.")) == "Two rules."
 
 
@@ -61,18 +55,3 @@ def test_what_a_page_measures_is_a_time_and_a_flag() -> None:
         with pytest.raises(SeatError) as refused:
             measured(wrong, "user")
         assert refused.value.code == "malformed"
-
-
-def test_a_form_at_a_desk_as_a_row() -> None:
-    row = desk_row("ambient.claim", "run", "hash", "ann", {"note": ""}, submission="s1")
-    assert row.id == "run/hash/claim/ann/s1"
-    assert (row.item_hash, row.annotator, row.kind, row.key) == ("hash", "ann", "ambient.claim", "s1")
-    assert (row.episode_id, row.value) == (None, {"note": ""})
-
-
-def test_everybody_has_an_order_of_their_own_that_does_not_change() -> None:
-    due = [f"item{number}" for number in range(20)]
-    ann, bob = (in_own_order(due, "desk", who, str) for who in ("ann", "bob"))
-    assert sorted(ann) == sorted(due) and ann != bob
-    left = random.Random(1).sample(due, 12)
-    assert in_own_order(left, "desk", "ann", str) == tuple(one for one in ann if one in left)

@@ -22,7 +22,7 @@ def read(path: Path, content: bytes) -> tuple[list[str], list[str]]:
     return list(found.rows), [f"{fault.line} {fault.task} {fault.message}" for fault in found.faults]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("data", "read_field", "value"),
     [
         ({"x": "a"}, lambda row: row.text("x"), "a"),
@@ -53,7 +53,7 @@ def test_fields_that_are_what_they_should_be(
     assert type(found) is type(value)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("data", "read_field", "message"),
     [
         ({}, lambda row: row.text("x"), "x is missing"),

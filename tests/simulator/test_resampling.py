@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy
 
-from simulator.agreement import (
+from simulator.judging.agreement import (
     alpha_measure,
     cluster_kappa,
     intervals,
@@ -88,6 +88,8 @@ def test_where_nothing_varies_a_share_has_wilsons_interval():
 def test_where_nothing_varies_bounds_decide():
     assert bootstrap_mean([3.0] * 5) == (3, 3, 3, 5)  # a count: nothing is known of how high it could be
     assert bootstrap_mean([1.0] * 5, bounds=None) == (1, 1, 1, 5)
+    assert bootstrap_mean([3.0, 5.0], ["a", "a"]) == (4, None, None, 1), "one item played twice"
+    assert paired_bootstrap([1.0], [4.0]) == (3, None, None, 1)
     per_100 = cluster_bootstrap([0.0] * 5, range(5), bounds=(0, 100))
     assert per_100.high == pytest.approx(100 * wilson(0, 5).high)
     same = paired_bootstrap([True] * 5, [True] * 5)

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from simulator.ambibench.data import Draw
-from simulator.ambibench.parts import part_items as ambibench_items
-from simulator.ambibench.parts import parts as ambibench_parts
-from simulator.ambient.parts import Wish
-from simulator.ambient.parts import part_items as ambient_items
-from simulator.ambik.parts import Wish as AmbikWish
-from simulator.ambik.parts import test_items as ambik_items
+from simulator.ambibench.runs import TrialSelection
+from simulator.ambient.runs import ExampleSelection
+from simulator.ambik.selection import KitchenSelection
 from simulator.ambik.terms import AMBIGUITIES
-from simulator.clarq.data import load_items as clarq_items
-from simulator.clarq.run_command import limited
+from simulator.clarq.runs import DialogueSelection
 from simulator.sampling import balanced, equal_shares, stratified
 
 # 3 levels; in each 70 % of one kind, 25 % of another, 5 % of a third; of each kind ten templates.
@@ -79,28 +74,29 @@ def test_what_a_small_group_lacks_goes_to_the_others() -> None:
 def test_a_limit_is_a_number_of_items_balanced_in_every_room() -> None:
     """Over languages and types, formats and tasks (AmbiBench), sides and labels (AmbiEnt), types (AmbiK)."""
     wrong = []
-    tasks = [task for language in ("en", "zh") for task in clarq_items("builtin", language)]
-    some = limited(tasks, 10, 3)
+    some = DialogueSelection(lang="both", limit=10).items(seed=3)
     if Counter(task.language for task in some) != {"en": 5, "zh": 5} or len({t.type for t in some}) < 8:
         wrong.append(f"clarq: {[(task.language, task.type) for task in some]}")
-    for part in ambibench_parts(("instruction", "multiple")):
-        prompts = ambibench_items("builtin", part, Draw(), limit=12)
+    trials = TrialSelection(setting="instruction,multiple", limit=12)
+    for part in trials.parts():
+        prompts = trials.items(part)
         formats, features = (Counter(getattr(one, name) for one in prompts) for name in ("format", "salient"))
         if set(formats.values()) != {6} or set(features.values()) != {2}:
             wrong.append(f"{part.name}: {formats} {features}")
     for task in ("generate", "true_false", "nli"):
-        items = ambient_items(task, "m", Wish(limit=9))
-        if len(items) != 9 or ambient_items(task, "m", Wish(limit=9, seed=1)) == items:
+        examples = ExampleSelection(limit=9)
+        items = examples.items(task, "m")
+        if len(items) != 9 or examples.items(task, "m", seed=1) == items:
             wrong.append(task)
-    decided = ambik_items(AmbikWish(limit=12))
+    decided = KitchenSelection(limit=12).tests()
     if Counter(one.type for one in decided) != dict.fromkeys(AMBIGUITIES, 2) | {"unambiguous_direct": 6}:
         wrong.append(f"ambik: {[one.id for one in decided]}")
-    if [len(ambik_items(AmbikWish(limit=limit))) for limit in (1, 5, 6)] != [1, 5, 6]:
+    if [len(KitchenSelection(limit=limit).tests()) for limit in (1, 5, 6)] != [1, 5, 6]:
         wrong.append("ambik: numbers")
-    alone = ambik_items(AmbikWish(limit=9, members=("ambiguous",), seed=1))
+    alone = KitchenSelection(limit=9, member="ambiguous").tests(seed=1)
     if set(Counter(one.type for one in alone).values()) != {3}:
         wrong.append(f"ambik, one member: {[one.id for one in alone]}")
-    scenarios = Counter(one.type for one in ambik_items(AmbikWish(limit=6, dataset="knowno")))
+    scenarios = Counter(one.type for one in KitchenSelection(limit=6, dataset="knowno").tests())
     if sum(scenarios.values()) != 6 or max(scenarios.values()) - min(scenarios.values()) > 1:
         wrong.append(f"knowno: {scenarios}")
     assert wrong == []

@@ -14,7 +14,7 @@ SENTENCES = st.lists(
 ).map("".join)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("original", "rewrite", "pieces"),
     [
         (

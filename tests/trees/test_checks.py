@@ -78,7 +78,7 @@ def test_codes_are_unique_and_rules_documented() -> None:
     assert all(rule.find.__doc__ for rule in rules)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("old", "new", "code", "line"),
     [
         ("type: 25", "type: 32", "unknown-type", 2),
@@ -113,7 +113,7 @@ def test_each_fault_is_found_in_its_line(old: str, new: str, code: str, line: in
     assert all(fault.file == "t.yaml" and fault.task == "bread-1" for fault in faults)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("old", "new", "expected"),
     [
         ("一个小时就熟了。", "把面包送到磨坊去吧。", ["answer-in-opening"]),

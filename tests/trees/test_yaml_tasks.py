@@ -77,7 +77,7 @@ def test_writes_readable_yaml() -> None:
     assert "prompt" not in text
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("old", "new", "line", "message"),
     [
         ("opening:", "openning:", 11, "unknown key 'openning'; did you mean 'opening'?"),
@@ -111,9 +111,7 @@ def test_all_faults_of_a_file_are_found_and_good_documents_read() -> None:
         scan.tasks()
 
 
-@pytest.mark.parametrize(
-    "text", ["", "- a\n- b", "just words", "&a [*a]", "id: &a {id: *a}", "\x00", "{", "? a"]
-)
+@pytest.mark.each("text", ["", "- a\n- b", "just words", "&a [*a]", "id: &a {id: *a}", "\x00", "{", "? a"])
 def test_other_texts_are_refused(text: str) -> None:
     assert faults(text)
 

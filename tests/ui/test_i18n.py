@@ -16,7 +16,7 @@ def test_both_languages_have_the_same_names() -> None:
     assert set(EN.texts) == set(ZH.texts)
 
 
-@pytest.mark.parametrize("name", sorted(EN.texts))
+@pytest.mark.each("name", sorted(EN.texts))
 def test_both_languages_have_the_same_fields(name: str) -> None:
     assert fields(EN.texts[name]) == fields(ZH.texts[name])
     assert EN.texts[name].strip()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -85,12 +86,16 @@ def test_gradio_keeps_few_of_the_sessions_that_browsers_make_up(client: TestClie
 def test_one_address_begins_no_more_than_people_do(client: TestClient) -> None:
     browser = Browser(client)
     wanted = {"seat": "seeker", "dialogue_language": "en", "opposite": "offline/experts"}
+    began = time.monotonic()
     answers = [browser.call("start", **wanted) for _ in range(70)]
+    # A place comes back each second, and a busy machine takes several for these calls.
+    regained = int(time.monotonic() - began) + 1
     begun = ["go" in answer for answer in answers]
     assert begun[:60] == [True] * 60
-    assert begun[65:] == [False] * 5
-    assert "Please try again in" in answers[-1]["problem"]
-    assert "请在" in browser.call("start", **wanted, language="zh")["problem"]
+    assert sum(begun) <= 60 + regained
+    chinese = [browser.call("start", **wanted, language="zh") for _ in range(5)]
+    for language, told in (("Please try again in", answers), ("请在", chinese)):
+        assert any(language in answer.get("problem", "") for answer in told), language
     assert "html" in browser.call("page", path="/")
 
 

@@ -12,8 +12,8 @@ from fake_sessions import BACKGROUND, SECRET, TREE, FakeSessions
 from simulator.clarq import graph, provider
 from simulator.clarq.reasons import REASONS
 from simulator.handmethat import graph as household
+from simulator.runner.finding import load_room
 from simulator.runner.lobby import Opponent
-from simulator.runner.rooms import load_room
 from simulator.seats import Reply
 from ui.i18n import LANGUAGES, Strings, strings
 from ui.render import environment

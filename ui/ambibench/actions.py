@@ -12,7 +12,7 @@ from simulator.ambibench.sessions import setting_with
 from simulator.ambibench.views import Replay
 from simulator.studies.cards import StudyCard
 from ui.ambibench.entry import entry_page
-from ui.ambibench.play import trial_page
+from ui.ambibench.play import STEPS, trial_page
 from ui.ambibench.ports import LINK, ROOM, SEAT, Sessions
 from ui.ambibench.result import end_page
 from ui.calls import Call
@@ -44,7 +44,7 @@ class AmbiBenchActions(StudyActions):
         super().__init__(sessions)
 
     async def home(self, frame: Frame) -> str:
-        """The entry."""
+        """Return the entry."""
         return entry_page(frame, self.studies())
 
     async def start(self, call: Mapping[str, Any]) -> Pass:
@@ -60,8 +60,12 @@ class AmbiBenchActions(StudyActions):
         return Pass(episode_id, SEAT, room=ROOM)
 
     def welcome_page(self, frame: Frame, card: StudyCard) -> str:
-        """A study's welcome page."""
+        """Return a study's welcome page."""
         return welcome_page("ambibench/welcome", frame, LINK, card)
+
+    def steps(self, view: Any) -> Mapping[Any, str]:
+        """Return the step of a study that each stage belongs to."""
+        return STEPS
 
     def session_page(self, frame: Frame, here: Here) -> str:
         """Consent, instructions, a trial or the comment."""

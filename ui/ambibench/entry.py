@@ -20,7 +20,7 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def entry_page(frame: Frame, studies: Sequence[StudyCard]) -> str:
-    """The entry: free play, and the studies that are open."""
+    """Return the entry: free play, and the studies that are open."""
     return render(
         "ambibench/entry",
         frame.texts,
@@ -34,7 +34,7 @@ def entry_page(frame: Frame, studies: Sequence[StudyCard]) -> str:
 
 
 def picture() -> str:
-    """A task as it is seen, with its third label due: human or indoors?"""
+    """Return a task as it is seen, with its third label due: human or indoors?"""
     said = (("The hiker is in the museum.", "X"), ("The duck is in the meadow.", "Y"))
     lines = [line for sentence, label in said for line in (sentence, f">{label}")]
     told = instruction("uninformative", Hypothesis("subject", True))

@@ -48,7 +48,7 @@ class Layout:
 
 
 def lay_out(text: str, right: Label | None, form: Format | None) -> Layout:
-    """A trial's text in parts.
+    """Return a trial's text in parts.
 
     Args:
         text: as a model gets it.
@@ -65,7 +65,7 @@ def lay_out(text: str, right: Label | None, form: Format | None) -> Layout:
 
 
 def trial_page(frame: Frame, here: Here) -> str:
-    """The page of the stage that an episode is at; it is not done yet."""
+    """Return the page of the stage that an episode is at; it is not done yet."""
     view: ParticipantView = here.view
     told = view.feedback
     form = view.format if view.stage == "trial" and view.answer == "label" else None

@@ -85,7 +85,7 @@ class Story:
 
 
 def end_page(frame: Frame, here: Here, replay: Replay | None) -> str:
-    """The last page: in a study thanks and the code, in free play the result, or both.
+    """Return the last page: in a study thanks and the code, in free play the result, or both.
 
     Args:
         frame: its frame.
@@ -97,7 +97,7 @@ def end_page(frame: Frame, here: Here, replay: Replay | None) -> str:
 
 
 def story(texts: Strings, replay: Replay) -> Story:
-    """A replay in words and bars."""
+    """Return a replay in words and bars."""
     return Story(
         replay,
         _rule(texts, replay.hypothesis),
@@ -110,15 +110,15 @@ def story(texts: Strings, replay: Replay) -> Story:
 
 
 def rows(texts: Strings, replay: Replay) -> tuple[Row, ...]:
-    """The four rules with their probabilities, trial by trial."""
+    """Return the four rules with their probabilities, trial by trial."""
     names = [hypothesis for hypothesis, _ in replay.trials[0].posterior]
     return tuple(
         Row(
-            texts("ambibench.result.hypothesis", value=_value(texts, one.feature, one.x_is)),
-            one == replay.hypothesis,
-            tuple(_cell(trial.k, dict(trial.posterior)[one]) for trial in replay.trials),
+            texts("ambibench.result.hypothesis", value=_value(texts, name.feature, name.x_is)),
+            name == replay.hypothesis,
+            tuple(_cell(trial.k, dict(trial.posterior)[name]) for trial in replay.trials),
         )
-        for one in names
+        for name in names
     )
 
 

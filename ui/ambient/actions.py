@@ -12,7 +12,7 @@ from ui.ambient.calls import FormCall, StartCall
 from ui.ambient.entry import entry_page
 from ui.ambient.ports import HOME, ROOM, SEAT, Sessions
 from ui.ambient.result import end_page
-from ui.ambient.stages import FormNotice, stage_page
+from ui.ambient.stages import FormNotice, stage_page, steps
 from ui.render.frame import Frame, RoomLink
 from ui.render.play import Notice
 from ui.study.actions import StudyActions
@@ -33,7 +33,7 @@ class AmbientActions(StudyActions):
         self._play = sessions
 
     async def home(self, frame: Frame) -> str:
-        """The entry."""
+        """Return the entry."""
         return entry_page(frame, self.link, self.studies())
 
     async def start(self, call: Mapping[str, Any]) -> Pass:
@@ -48,18 +48,22 @@ class AmbientActions(StudyActions):
         return Pass(episode, self.seat, room=self.room)
 
     def refused(self, frame: Frame, error: SeatError | InputError) -> Notice:
-        """Why a turn does not count; of a linguist's form, with what is wrong at which field."""
+        """Return why a turn does not count; of a linguist's form, with what is wrong at which field."""
         said = super().refused(frame, error)
         return FormNotice(said.text, said.kind, error.problems) if isinstance(error, FormError) else said
 
     def welcome_page(self, frame: Frame, card: StudyCard) -> str:
-        """A study's welcome page."""
+        """Return a study's welcome page."""
         return welcome_page("ambient/welcome", frame, self.link, card)
 
+    def steps(self, view: Any) -> Mapping[Any, str]:
+        """Return the step of a study that each stage belongs to."""
+        return steps(view)
+
     def session_page(self, frame: Frame, here: Here) -> str:
-        """The page of an episode that is going on."""
+        """Return the page of an episode that is going on."""
         return stage_page(frame, self.link, here)
 
     def end_page(self, frame: Frame, here: Here, replay: Any) -> str:
-        """The page of an episode that is through."""
+        """Return the page of an episode that is through."""
         return end_page(frame, self.link, here, replay)

@@ -59,5 +59,5 @@ class FormCall(MoveCall):
     filled: Form = Form()
 
     def form(self) -> dict[str, Any]:
-        """The fields that were sent, as plain values."""
+        """Return the fields that were sent, as plain values."""
         return self.filled.model_dump(mode="json", exclude_unset=True)

@@ -41,7 +41,7 @@ PICTURE: Final = Picture(
 
 
 def entry_page(frame: Frame, link: RoomLink, studies: Sequence[StudyCard]) -> str:
-    """The entry: free play, and the studies that are open."""
+    """Return the entry: free play, and the studies that are open."""
     return render(
         "ambient/entry",
         frame.texts,

@@ -70,14 +70,14 @@ class Story:
 
 
 def end_page(frame: Frame, link: RoomLink, here: Here, replay: Replay | None) -> str:
-    """The last page: in a study thanks, the next set or the code; in free play the result; or both."""
+    """Return the last page: in a study thanks, the next set or the code; in free play the result; or both."""
     view = cast(ParticipantView, here.view)
     told = story(frame.texts, replay) if replay is not None else None
     return session_page("ambient/done", frame, link, here, steps(view), story=told)
 
 
 def story(texts: Strings, replay: Replay) -> Story:
-    """A replay in words and pieces."""
+    """Return a replay in words and pieces."""
     form = replay.annotation
     given = form.labels if form is not None else [replay.label] if replay.label else []
     sentence = _sentence(replay)
@@ -88,7 +88,9 @@ def story(texts: Strings, replay: Replay) -> Story:
         tuple(label for label in SHOWN if label in replay.gold),
         tuple(label for label in SHOWN if label in given),
         sentence,
-        tuple(Candidate(one, word_diff(sentence, one.sentence)) for one in replay.candidates),
+        tuple(
+            Candidate(candidate, word_diff(sentence, candidate.sentence)) for candidate in replay.candidates
+        ),
         tuple(_rewrites(replay, form.rewrites if form is not None else ())),
         tuple(_rewrites(replay, replay.disambiguations)),
     )
@@ -114,15 +116,16 @@ def _lead(texts: Strings, replay: Replay) -> str:
     if replay.annotation is not None or replay.task == "true_false" or replay.side is None:
         name = "true_false" if replay.task == "true_false" else "annotate"
         return texts(f"ambient.result.{name}_lead")
-    count = sum(one.label is not None for one in replay.candidates)
+    count = sum(candidate.label is not None for candidate in replay.candidates)
     side = texts(f"ambient.side.{replay.side}").lower()
     return texts("ambient.result.crowd_lead", side=side, count=count)
 
 
 def _rewrites(replay: Replay, readings: Iterable[Disambiguation]) -> Iterable[Rewrite]:
     originals: dict[Side, str] = {"premise": replay.premise, "hypothesis": replay.hypothesis}
-    for one in readings:
-        changed = [side for side in SIDES if one.sentence(side) != originals[side]]
+    for reading in readings:
+        changed = [side for side in SIDES if reading.sentence(side) != originals[side]]
         yield Rewrite(
-            one.label, tuple((side, word_diff(originals[side], one.sentence(side))) for side in changed)
+            reading.label,
+            tuple((side, word_diff(originals[side], reading.sentence(side))) for side in changed),
         )

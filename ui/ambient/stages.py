@@ -53,7 +53,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class LockedAnswer:
     """An earlier answer, locked.
 
     Attributes:
@@ -70,7 +70,7 @@ class Said:
 
 
 def progress(view: ParticipantView) -> Progress | None:
-    """Which question, step or statement of how many is due; None where there is one alone."""
+    """Return which question, step or statement of how many is due; None where there is one alone."""
     own = _OWN_STEPS.get(view.task)
     if view.stage == "qualification":
         return Progress("question", view.done + 1, view.total - (own or 0))
@@ -80,7 +80,7 @@ def progress(view: ParticipantView) -> Progress | None:
 
 
 def tested(view: ParticipantView) -> bool:
-    """Whether questions stand in front of the task, which show who qualifies."""
+    """Return True if questions stand in front of the task, which show who qualifies."""
     own = _OWN_STEPS.get(view.task)
     return own is not None and view.total > own
 
@@ -91,17 +91,17 @@ def steps(view: ParticipantView) -> Mapping[str, str]:
 
 
 def points(view: ParticipantView) -> tuple[str, ...]:
-    """What the instructions say."""
+    """Return what the instructions say."""
     return (*(("qualification",) if tested(view) else ()), *_POINTS[view.task])
 
 
-def earlier(texts: Strings, view: ParticipantView) -> tuple[Said, ...]:
-    """The locked answers, one by one: the label of the pair, then yes or no to each candidate."""
+def earlier(texts: Strings, view: ParticipantView) -> tuple[LockedAnswer, ...]:
+    """Return the locked answers, one by one: the label of the pair, then yes or no to each candidate."""
     label = [said for step, said in view.earlier if step == "label"]
     flags = [said for step, said in view.earlier if step != "label"]
     return (
-        *(Said("label", 0, texts(f"ambient.labels.{one}"), one) for one in label),
-        *(Said("candidate", k, texts(f"ambient.{one}"), one) for k, one in enumerate(flags, start=1)),
+        *(LockedAnswer("label", 0, texts(f"ambient.labels.{one}"), one) for one in label),
+        *(LockedAnswer("candidate", k, texts(f"ambient.{one}"), one) for k, one in enumerate(flags, start=1)),
     )
 
 
@@ -114,7 +114,7 @@ class Statement:
 
 
 def in_two(view: ParticipantView) -> Statement:
-    """The statement, parted after its sentence; the parts, one after the other, are its text."""
+    """Return the statement, parted after its sentence; the parts, one after the other, are its text."""
     whole, sentence = view.statement, view.sentence
     if sentence and whole.startswith(sentence):
         return Statement(sentence, whole[len(sentence) :])
@@ -122,13 +122,13 @@ def in_two(view: ParticipantView) -> Statement:
 
 
 def complaints(texts: Strings, problems: Sequence[Problem]) -> dict[str, list[str]]:
-    """What is wrong with a form, in words, by the place on the page where it is said."""
+    """Return what is wrong with a form, in words, by the place on the page where it is said."""
     said: dict[str, list[str]] = {}
-    for one in problems:
-        label = texts(f"ambient.labels.{one.label}") if one.label else ""
-        side = texts(f"ambient.side.{one.side}").lower() if one.side else ""
-        text = texts(f"ambient.problem.{one.code}", number=one.number, side=side, label=label)
-        said.setdefault(_place(one), []).append(text)
+    for problem in problems:
+        label = texts(f"ambient.labels.{problem.label}") if problem.label else ""
+        side = texts(f"ambient.side.{problem.side}").lower() if problem.side else ""
+        text = texts(f"ambient.problem.{problem.code}", number=problem.number, side=side, label=label)
+        said.setdefault(_place(problem), []).append(text)
     return said
 
 
@@ -151,7 +151,7 @@ class FormNotice(Notice):
 
 
 def stage_page(frame: Frame, link: RoomLink, here: Here) -> str:
-    """The page of the stage that an episode is at; it is not done yet."""
+    """Return the page of the stage that an episode is at; it is not done yet."""
     view = cast(ParticipantView, here.view)
     notice = here.notice
     stage = view.stage

@@ -14,7 +14,7 @@ from ui.ambik.entry import SEATS, entry_page
 from ui.ambik.form import check_answer
 from ui.ambik.ports import HOME, OPPOSITE, ROOM, Sessions
 from ui.ambik.result import end_page
-from ui.ambik.stages import stage_page
+from ui.ambik.stages import STEPS, stage_page
 from ui.calls import Answer, address
 from ui.i18n import strings
 from ui.ports import PERSON
@@ -53,7 +53,7 @@ class AmbikActions(StudyActions):
         return {"check_pair": self.check_pair}
 
     async def home(self, frame: Frame) -> str:
-        """The entry."""
+        """Return the entry."""
         opponents = {seat: self._play.opponents(seat) for seat in OPPOSITE}
         return entry_page(frame, self.link, self.studies(), opponents)
 
@@ -72,7 +72,7 @@ class AmbikActions(StudyActions):
         return Pass(episode, asked.seat, person_opposite=company, host=company, room=self.room)
 
     async def state(self, seat: Pass) -> Answer:
-        """Where an episode stands, for a page that waits for the seat opposite."""
+        """Return where an episode stands, for a page that waits for the seat opposite."""
         view = await self.sessions.view(seat.episode_id, seat.seat)
         return {
             "number": view.number,
@@ -98,11 +98,11 @@ class AmbikActions(StudyActions):
             return {"refused": self.refused(Frame(strings(asked.language)), error).text}
 
     def seat_of(self, card: StudyCard) -> SeatName:
-        """The seat of a study's participants: it is what the study calls their task."""
+        """Return the seat of a study's participants: it is what the study calls their task."""
         return next((seat for seat in SEATS if seat == card.task), "annotator")
 
     def welcome_page(self, frame: Frame, card: StudyCard) -> str:
-        """A study's welcome page."""
+        """Return a study's welcome page."""
         return render(
             "ambik/welcome",
             frame.texts,
@@ -112,8 +112,12 @@ class AmbikActions(StudyActions):
             seat=self.seat_of(card),
         )
 
+    def steps(self, view: Any) -> Mapping[Any, str]:
+        """Return the step of a study that each stage belongs to."""
+        return STEPS
+
     def session_page(self, frame: Frame, here: Here) -> str:
-        """The page of an episode that is going on."""
+        """Return the page of an episode that is going on."""
         return stage_page(frame, self.link, here, self._company(here))
 
     def _company(self, here: Here) -> Company:
@@ -127,5 +131,5 @@ class AmbikActions(StudyActions):
         return Company(True, Invitation(address(self._signer.sign(guest)), fresh=here.view.number == 0))
 
     def end_page(self, frame: Frame, here: Here, replay: Any) -> str:
-        """The page of an episode that is through."""
+        """Return the page of an episode that is through."""
         return end_page(frame, self.link, here, replay)

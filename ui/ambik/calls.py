@@ -72,7 +72,7 @@ class SeatCall(MoveCall):
     filled: PairFields | None = None
 
     def form(self) -> dict[str, Any]:
-        """The fields that were sent, as plain values."""
+        """Return the fields that were sent, as plain values."""
         given = self.choice or self.filled
         if given is None:
             return {}

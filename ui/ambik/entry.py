@@ -55,7 +55,7 @@ def entry_page(
     studies: Sequence[StudyCard],
     opponents: Mapping[SeatName, Sequence[Opponent]],
 ) -> str:
-    """The entry: free play, and the studies that are open.
+    """Return the entry: free play, and the studies that are open.
 
     Args:
         frame: its frame.
@@ -77,7 +77,7 @@ def entry_page(
 
 
 def choice(texts: Strings, opponent: Opponent) -> Choice:
-    """An opponent in words."""
+    """Return an opponent in words."""
     provider = opponent.name.partition("/")[0]
     kind = provider if provider in ("offline", PERSON) else "model"
     slug = f"ambik.entry.opponent.{opponent.name.replace('/', '_')}"

@@ -12,28 +12,28 @@ from ui.ambik.calls import PairFields
 from ui.i18n import Strings
 
 
-class Said(NamedTuple):
+class FormProblem(NamedTuple):
     """A problem in words; with an ``error`` the form cannot be sent, with a ``warning`` it can."""
 
     text: str
     level: str
 
 
-def problems_in_words(texts: Strings, draft: Draft, form: PairFields) -> dict[str, tuple[Said, ...]]:
-    """What is, or may be, wrong with the form, by field, in the order of the work.
+def problems_in_words(texts: Strings, draft: Draft, form: PairFields) -> dict[str, tuple[FormProblem, ...]]:
+    """Return what is, or may be, wrong with the form, by field, in the order of the work.
 
     Raises:
         SeatError: if a text is longer than is kept, or a list has too many entries.
     """
-    found: dict[str, dict[Said, None]] = {}
-    for one in check_fields(draft, form.model_dump(mode="json")):
-        said = Said(sentence_of(texts, one), one.level)
-        found.setdefault(one.field, {})[said] = None
+    found: dict[str, dict[FormProblem, None]] = {}
+    for check_field in check_fields(draft, form.model_dump(mode="json")):
+        said = FormProblem(sentence_of(texts, check_field), check_field.level)
+        found.setdefault(check_field.field, {})[said] = None
     return {field: tuple(some) for field, some in found.items()}
 
 
 def accepted(draft: Draft, form: PairFields) -> tuple[Accepted, ...]:
-    """What intent and variants accept of the plans' lines."""
+    """Return what intent and variants accept of the plans' lines."""
     # What is accepted depends on neither, and neither need be chosen yet.
     move = form.model_dump(mode="json") | {"type": AMBIGUITIES[0], "step": None, "delete": ""}
     pair = read_pair_form(draft, move).pair
@@ -41,17 +41,17 @@ def accepted(draft: Draft, form: PairFields) -> tuple[Accepted, ...]:
 
 
 def check_answer(texts: Strings, draft: Draft, form: PairFields) -> dict[str, Any]:
-    """What the browser is answered: ``problems``, ``errors`` (how many of them are), ``accepts``."""
+    """Return what the browser is answered: ``problems``, ``errors`` (how many of them are), ``accepts``."""
     problems = problems_in_words(texts, draft, form)
     return {
         "problems": {field: [one._asdict() for one in some] for field, some in problems.items()},
-        "errors": sum(one.level == "error" for some in problems.values() for one in some),
+        "errors": sum(one.level == "error" for problem in problems.values() for one in problem),
         "accepts": [one._asdict() for one in accepted(draft, form)],
     }
 
 
 def sentence_of(texts: Strings, problem: Problem) -> str:
-    """A problem in the page's language; types are called by their names."""
+    """Return a problem in the page's language; types are called by their names."""
     if problem.code == "passed_over":
         problem = problem._replace(details=tuple(texts(f"ambik.type.{kind}") for kind in problem.details))
     return problem.sentence(texts.language)

@@ -22,7 +22,7 @@ class Sessions(StudySessions, Protocol):
     """Episodes with people in them; see `simulator.ambik.sessions`."""
 
     def opponents(self, seat: SeatName) -> Sequence[Opponent]:
-        """Who can sit opposite a person in `seat`; nobody opposite an annotator."""
+        """Return who can sit opposite a person in `seat`; nobody opposite an annotator."""
         ...
 
     async def start(self, *, seat: SeatName, type: Kind, language: str, opposite: str | None = None) -> str:

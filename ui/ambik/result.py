@@ -52,7 +52,7 @@ class Story:
 
 
 def end_page(frame: Frame, link: RoomLink, here: Here, replay: Replay | None) -> str:
-    """The last page: in a study thanks, the next set or the code; in free play the result; or both."""
+    """Return the last page: in a study thanks, the next set or the code; in free play the result; or both."""
     view = cast(ParticipantView, here.view)
     through = view.ending is None or view.ending.status not in ("aborted", "failed")
     told = story(frame.texts, view.seat, replay, study=view.study) if replay and through else None
@@ -63,7 +63,7 @@ def end_page(frame: Frame, link: RoomLink, here: Here, replay: Replay | None) ->
 
 
 def story(texts: Strings, seat: SeatName, replay: Replay, *, study: bool = False) -> Story:
-    """A replay in words, for whoever sat there; in a study or in free play."""
+    """Return a replay in words, for whoever sat there; in a study or in free play."""
     verdict = _verdict(seat, replay)
     told = verdict if study or seat != "annotator" else f"played_{verdict}"
     type_known = seat != "annotator" and (replay.type is not None or replay.member == "clear")
@@ -72,7 +72,7 @@ def story(texts: Strings, seat: SeatName, replay: Replay, *, study: bool = False
         texts(f"ambik.result.heading.{verdict}"),
         texts(f"ambik.result.lead.{told}"),
         task_type(replay.member, replay.type or "preferences") if type_known else None,
-        tuple(_mention(one) for one in parse_intent(replay.intent).concepts) if replay.intent else (),
+        tuple(_mention(concept) for concept in parse_intent(replay.intent).concepts) if replay.intent else (),
         filled_in(texts, dict(replay.form)),
     )
 
@@ -100,5 +100,8 @@ def _verdict(seat: SeatName, replay: Replay) -> str:
 
 
 def _mention(concept: Concept) -> Mention:
-    words = tuple(f"\N{MINUS SIGN}{one.text}" if one.absent else one.text for one in concept.alternatives)
+    words = tuple(
+        f"\N{MINUS SIGN}{alternative.text}" if alternative.absent else alternative.text
+        for alternative in concept.alternatives
+    )
     return Mention(words, concept.negative)

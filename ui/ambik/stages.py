@@ -31,7 +31,7 @@ STEPS: Final[Mapping[str, str]] = {
 
 
 def stage_page(frame: Frame, link: RoomLink, here: Here, company: Company) -> str:
-    """The page of the stage that an episode is at; it is not done yet."""
+    """Return the page of the stage that an episode is at; it is not done yet."""
     view = cast(ParticipantView, here.view)
     guide = load_guidelines(frame.texts.language)
     return session_page(
@@ -54,7 +54,7 @@ def stage_page(frame: Frame, link: RoomLink, here: Here, company: Company) -> st
 
 
 def points(guide: Guidelines, seat: SeatName) -> tuple[str, ...]:
-    """What the instructions say to whoever sits there, point by point."""
+    """Return what the instructions say to whoever sits there, point by point."""
     if seat == "annotator":
         return tuple(step.text for step in guide.steps)
     return guide.robot if seat == "robot" else guide.user
@@ -68,7 +68,7 @@ def in_words(texts: Strings, view: ParticipantView) -> ParticipantView:
 
 
 def with_question(view: ParticipantView) -> ParticipantView:
-    """The view with the question that is due among what has been said."""
+    """Return the view with the question that is due among what has been said."""
     last = view.exchanges[-1] if view.exchanges else None
     if not view.question or (last is not None and last.answer is None):
         return view

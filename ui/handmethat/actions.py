@@ -87,10 +87,10 @@ class HouseholdActions:
             entries = self.sessions.catalog("en")
         except AskbackError:  # no data: the page says so
             return ()
-        return tuple(sorted({one.level for one in entries if one.level is not None}))
+        return tuple(sorted({entry.level for entry in entries if entry.level is not None}))
 
     async def home(self, frame: Frame) -> str:
-        """The entry."""
+        """Return the entry."""
         # Reading the episodes for the first time takes seconds; meanwhile others are served.
         levels = await asyncio.to_thread(lambda: self._levels)
         return entry_page(frame, levels, {seat: self.sessions.opponents(seat) for seat in SEATS})
@@ -125,7 +125,7 @@ class HouseholdActions:
         return Pass(episode_id, ROBOT, room=ROOM)
 
     async def progress(self, call: Mapping[str, Any]) -> dict[str, Any]:
-        """Where a participant stands: ``place`` and ``total``, or ``done``."""
+        """Return where a participant stands: ``place`` and ``total``, or ``done``."""
         asked = ProgressCall.model_validate(call)
         step = await asyncio.to_thread(self.sessions.next_task, asked.participant, mode=asked.mode)
         if step is None:
@@ -133,7 +133,7 @@ class HouseholdActions:
         return {"done": False, "place": step.place, "total": step.total}
 
     async def page(self, frame: Frame, seat: Pass, asked: PageCall) -> str:
-        """The page of a seat: the house or the result."""
+        """Return the page of a seat: the house or the result."""
         try:
             view = await self.sessions.view(seat.episode_id, seat.seat)
         except LookupError:
@@ -148,7 +148,7 @@ class HouseholdActions:
         return {"accepted": notice is None, "html": html}
 
     async def state(self, seat: Pass) -> Answer:
-        """Where an episode stands, for a page that waits."""
+        """Return where an episode stands, for a page that waits."""
         return state_of(await self.sessions.view(seat.episode_id, seat.seat))
 
     async def _shown(

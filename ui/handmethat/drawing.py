@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from simulator.handmethat.env.observe import wording
+from simulator.handmethat.env.naming import wording
 from simulator.handmethat.hierarchy import STATES, hierarchy
 from simulator.handmethat.views import CommandView, PlaceView, ThingView
 from simulator.handmethat.words import state_word, word
@@ -149,7 +149,7 @@ class Drawing:
 
 
 def draw(places: Sequence[PlaceView], commands: Sequence[CommandView], language: Language) -> Drawing:
-    """The house with what can be done in it.
+    """Return the house with what can be done in it.
 
     Args:
         places: the locations as the robot sees them.
@@ -157,7 +157,7 @@ def draw(places: Sequence[PlaceView], commands: Sequence[CommandView], language:
         language: of the episode.
     """
     about = _by_name(commands)
-    bare = [one for one in commands if not one.things]
+    bare = [command for command in commands if not command.things]
     return Drawing(
         tuple(_tile(place, about, language) for place in sorted(places, key=_rank)),
         next((one for one in bare if one.verb == "move"), None),
@@ -166,12 +166,12 @@ def draw(places: Sequence[PlaceView], commands: Sequence[CommandView], language:
 
 
 def chip(thing: ThingView, commands: Sequence[CommandView], language: Language) -> Chip:
-    """A thing on its own, as in a hand."""
+    """Return a thing on its own, as in a hand."""
     return _chip(thing, _by_name(commands), language)
 
 
 def glyph_of(kind: str) -> str:
-    """The picture of a type: that of its subclass."""
+    """Return the picture of a type: that of its subclass."""
     known = hierarchy().kinds.get(kind)
     return known.subclass if known is not None and known.movable else "thing"
 
@@ -195,11 +195,11 @@ def _rank(place: PlaceView) -> int:
 
 
 def _by_name(commands: Iterable[CommandView]) -> dict[str, list[CommandView]]:
-    found: dict[str, list[CommandView]] = {}
+    views: dict[str, list[CommandView]] = {}
     for command in commands:
         for name in dict.fromkeys(command.things):
-            found.setdefault(name, []).append(command)
-    return found
+            views.setdefault(name, []).append(command)
+    return views
 
 
 def _all(things: Iterable[ThingView]) -> list[ThingView]:
@@ -262,11 +262,11 @@ def _chip(thing: ThingView, about: Mapping[str, Sequence[CommandView]], language
 def _tags(states: Sequence[str], lid: str | None, language: Language) -> tuple[Tag, ...]:
     """States as labels; of what has a lid that it is open or closed is drawn otherwise."""
     keys = tag_keys(language)
-    tags = (Tag(_label(one, keys.get(one, ""), language), keys.get(one, "")) for one in states)
+    tags = (Tag(_label(state, keys.get(state, ""), language), keys.get(state, "")) for state in states)
     return tuple(tag for tag in tags if lid is None or tag.key not in ("open", "not-open"))
 
 
 def _label(said: str, key: str, language: Language) -> str:
-    """A state in words for people: ``switched on`` where an observation says ``toggled-on``."""
+    """Return a state in words for people: ``switched on`` where an observation says ``toggled-on``."""
     name = key.removeprefix("not-")
     return state_word(name, name == key, language) if name in STATES else said

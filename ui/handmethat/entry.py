@@ -30,7 +30,7 @@ class Choice:
 
 
 def entry_page(frame: Frame, levels: Sequence[int], opponents: Mapping[str, Sequence[Opponent]]) -> str:
-    """The entry.
+    """Return the entry.
 
     Args:
         frame: its frame.
@@ -50,7 +50,7 @@ def entry_page(frame: Frame, levels: Sequence[int], opponents: Mapping[str, Sequ
 
 
 def choice(texts: Strings, opponent: Opponent) -> Choice:
-    """An opponent in words."""
+    """Return an opponent in words."""
     provider = opponent.name.partition("/")[0]
     kind = PERSON if opponent.name == PERSON else "offline" if provider == "offline" else "model"
     slug = opponent.name.replace("/", "_").replace(":", "_")

@@ -35,14 +35,14 @@ def play_page(
     render_id: str,
     notice: Notice | None = None,
 ) -> str:
-    """The page of the seat that `view` belongs to."""
+    """Return the page of the seat that `view` belongs to."""
     if isinstance(view, RobotView):
         return robot_page(frame, view, company, render_id, notice)
     return human_page(frame, view, company, render_id, notice)
 
 
 def robot_page(frame: Frame, view: RobotView, company: Company, render_id: str, notice: Notice | None) -> str:
-    """What the person in the robot's seat sees: the house, the story, what can be done."""
+    """Return what the person in the robot's seat sees: the house, the story, what can be done."""
     commands = view.commands if view.my_turn else ()
     language: Language = "zh" if view.language == "zh" else "en"
     drawing = draw(view.places, commands, language)
@@ -66,7 +66,7 @@ def robot_page(frame: Frame, view: RobotView, company: Company, render_id: str, 
 
 
 def human_page(frame: Frame, view: HumanView, company: Company, render_id: str, notice: Notice | None) -> str:
-    """What the person in the human's seat sees: what is meant, and what the robot does and asks."""
+    """Return what the person in the human's seat sees: what is meant, and what the robot does and asks."""
     return render(
         "handmethat/play_human",
         frame.texts,
@@ -82,18 +82,18 @@ def human_page(frame: Frame, view: HumanView, company: Company, render_id: str, 
 
 
 def spoken(line: LineView) -> str:
-    """A turn as people read it: a question without the word that marks it as one."""
+    """Return a turn as people read it: a question without the word that marks it as one."""
     return asked(line.text) if line.kind == "question" else line.text
 
 
 def asked(text: str) -> str:
-    """A question without the word that marks it as one."""
+    """Return a question without the word that marks it as one."""
     return _QUESTION.sub("", text)
 
 
 def suggestions(commands: tuple[CommandView, ...], questions: tuple[QuestionView, ...]) -> list[Suggestion]:
-    """What the line for typing offers."""
+    """Return what the line for typing offers."""
     return [
-        *(Suggestion(one.text, one.label) for one in commands),
-        *(Suggestion(one.text, one.label, one.cost) for one in questions),
+        *(Suggestion(command.text, command.label) for command in commands),
+        *(Suggestion(question.text, question.label, question.cost) for question in questions),
     ]

@@ -21,7 +21,7 @@ SeatView = RobotView | HumanView
 
 
 def opposite(seat: str) -> str:
-    """The other seat of the two."""
+    """Return the other seat of the two."""
     return HUMAN if seat == ROBOT else ROBOT
 
 
@@ -29,11 +29,11 @@ class Sessions(Protocol):
     """Episodes with people in them; see `simulator.handmethat.sessions`."""
 
     def catalog(self, language: Language) -> Sequence[CatalogEntry]:
-        """The tasks that can be played."""
+        """Return the tasks that can be played."""
         ...
 
     def opponents(self, seat: str) -> Sequence[Opponent]:
-        """Who can sit opposite a person in `seat`."""
+        """Return who can sit opposite a person in `seat`."""
         ...
 
     async def start(
@@ -49,7 +49,7 @@ class Sessions(Protocol):
         ...
 
     def next_task(self, participant_key: str, *, mode: Mode = "partial") -> StudyStep | None:
-        """What a participant of the paper's study plays next; None if everything has been played."""
+        """Return what a participant of the paper's study plays next; None if everything has been played."""
         ...
 
     async def start_study(
@@ -59,7 +59,7 @@ class Sessions(Protocol):
         ...
 
     async def view(self, episode_id: str, seat: str) -> SeatView:
-        """What a person in `seat` may see now."""
+        """Return what a person in `seat` may see now."""
         ...
 
     async def submit(
@@ -69,5 +69,5 @@ class Sessions(Protocol):
         ...
 
     async def replay(self, episode_id: str, seat: str) -> Replay:
-        """An ended episode with everything that was hidden."""
+        """Return an ended episode with everything that was hidden."""
         ...

@@ -52,7 +52,7 @@ class Study:
 def result_page(
     frame: Frame, view: SeatView, replay: Replay, *, render_id: str, study: Study | None = None
 ) -> str:
-    """The result as the person in the seat of `view` sees it."""
+    """Return the result as the person in the seat of `view` sees it."""
     return render(
         "handmethat/result",
         frame.texts,
@@ -70,19 +70,19 @@ def result_page(
 
 
 def whole(value: float) -> str:
-    """A score with a true minus sign."""
+    """Return a score with a true minus sign."""
     return f"{value:.0f}".replace("-", "\N{MINUS SIGN}")
 
 
 def bars(readings: tuple[Reading, ...]) -> list[Bar]:
-    """The readings whose probability is known."""
-    known = [(one, one.probability) for one in readings if one.probability is not None]
+    """Return the readings whose probability is known."""
+    known = [(reading, reading.probability) for reading in readings if reading.probability is not None]
     top = max((chance for _, chance in known), default=1.0) or 1.0
     return [Bar(one, round(100 * chance / top, 2), percent(chance)) for one, chance in known]
 
 
 def percent(chance: float) -> str:
-    """A probability for people: whole percent, tenths below one percent."""
+    """Return a probability for people: whole percent, tenths below one percent."""
     share = 100 * chance
     if share == 0 or share >= 0.995:
         return f"{share:.0f} %"
@@ -90,7 +90,7 @@ def percent(chance: float) -> str:
 
 
 def narrowings(counts: Mapping[str, int]) -> list[Narrowing]:
-    """A(G), A(u), A(r), A(m) as bars on one scale."""
+    """Return a(G), A(u), A(r), A(m) as bars on one scale."""
     known = {key: counts[name] for name, key in COUNTS.items() if name in counts}
     most = max(known.values(), default=1) or 1
     return [Narrowing(key, count, max(1.5, round(100 * count / most, 2))) for key, count in known.items()]

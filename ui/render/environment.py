@@ -32,12 +32,12 @@ def environment() -> Environment:
 
 
 def browser_texts(texts: Strings) -> str:
-    """The texts that our script shows by itself, as JSON."""
+    """Return the texts that our script shows by itself, as JSON."""
     wanted = {name: texts(f"app.{name}") for name in ("offline", "failed", "copied", "copy_failed")}
     wanted["empty"] = texts("play.empty")
     return json.dumps(wanted, ensure_ascii=False)
 
 
 def render(template: str, texts: Strings, **context: object) -> str:
-    """The HTML of ``templates/{template}.html.jinja`` with the texts as ``t``."""
+    """Return the HTML of ``templates/{template}.html.jinja`` with the texts as ``t``."""
     return environment().get_template(f"{template}.html.jinja").render(t=texts, **context)

@@ -59,10 +59,10 @@ class Frame:
 
 
 def top_bar(frame: Frame) -> str:
-    """The bar on top alone, for pages whose body is made of Gradio components."""
+    """Return the bar on top alone, for pages whose body is made of Gradio components."""
     return render("topbar", frame.texts, frame=frame)
 
 
 def message_page(frame: Frame, name: str) -> str:
-    """A page that says in a friendly way that something is not possible (``message.{name}_title``)."""
+    """Return a page that says in a friendly way that something is not possible (``message.{name}_title``)."""
     return render("message", frame.texts, frame=frame, name=name)

@@ -55,7 +55,7 @@ def home_page(
     catalogs: Mapping[Language, Sequence[CatalogEntry]],
     opponents: Mapping[str, Sequence[Opponent]],
 ) -> str:
-    """The home page.
+    """Return the home page.
 
     Args:
         frame: its frame.
@@ -73,13 +73,15 @@ def home_page(
 
 
 def task_groups(entries: Sequence[CatalogEntry], language: str) -> list[TaskGroup]:
-    """The tasks by type, in the order of the types' numbers."""
+    """Return the tasks by type, in the order of the types' numbers."""
     ordered = sorted(entries, key=lambda entry: entry.type)
     return [_group(tuple(same), language) for _, same in groupby(ordered, key=lambda entry: entry.type)]
 
 
 def _group(entries: Sequence[CatalogEntry], language: str) -> TaskGroup:
-    options = (TaskOption(one.task_id, _cut(one.title, language), one.uncertainties) for one in entries)
+    options = (
+        TaskOption(entry.task_id, _cut(entry.title, language), entry.uncertainties) for entry in entries
+    )
     return TaskGroup(f"{entries[0].type}. {entries[0].type_name}", tuple(options))
 
 

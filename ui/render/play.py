@@ -52,7 +52,7 @@ class Company:
 def play_page(
     frame: Frame, view: SeatView, company: Company, *, render_id: str, notice: Notice | None = None
 ) -> str:
-    """The page of the seat that `view` belongs to."""
+    """Return the page of the seat that `view` belongs to."""
     return render(
         f"play_{view.seat}",
         frame.texts,

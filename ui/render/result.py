@@ -42,7 +42,7 @@ class Finding:
 
 
 def result_page(frame: Frame, view: SeatView, replay: Replay, *, render_id: str) -> str:
-    """The result as the person in the seat of `view` sees it."""
+    """Return the result as the person in the seat of `view` sees it."""
     missing = set(replay.scores.missing)
     tree = branches(replay.opening, _opened(replay), replay.nodes)
     return render(

@@ -18,7 +18,7 @@ class Branch:
 
 
 def branches(opening: str, opened: bool, nodes: Sequence[ProviderNode]) -> Branch:
-    """The whole tree, the opening as its root; the root is given once the dialogue has been opened."""
+    """Return the whole tree, the opening as its root; the root is given once the dialogue has been opened."""
     root = ProviderNode(OPENING, opening, None, "given" if opened else "available")
     return Branch(root, _under(None, nodes))
 

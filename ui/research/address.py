@@ -100,7 +100,7 @@ class Address:
 
     @classmethod
     def read(cls, path: str, query: str) -> Address:
-        """The address in a browser's bar; what is not known there is left out."""
+        """Return the address in a browser's bar; what is not known there is left out."""
         known = {field.name for field in fields(cls)} - {"path", "runs", "labels"}
         pairs = parse_qsl(query)
         given = {name: value for name, value in pairs if name in known}
@@ -111,7 +111,7 @@ class Address:
         return cls(path=where, runs=tuple(runs), labels=tuple(labels.items()), **given)
 
     def to(self, **changes: Any) -> str:
-        """The address of a neighbouring view, as a link."""
+        """Return the address of a neighbouring view, as a link."""
         return str(replace(self, **changes))
 
     @property

@@ -18,15 +18,14 @@ from logs import LogReader
 from simulator.ambibench.labels import MODES, TIES, Mode, Tie
 from simulator.ambibench.reporting.figures import FIGURES
 from simulator.ambibench.reporting.panels import Drawn
-from simulator.ambibench.reporting.report import Report, report
-from simulator.ambibench.reporting.tables import tables
-from simulator.ambibench.reporting.terminal import Form, one_table
+from simulator.ambibench.reporting.report import Results, read_results
+from simulator.ambibench.reporting.tables import named_tables
 from simulator.errors import InputError
 from simulator.figures import Figure, save
 from ui.research.address import Address
 
 SUFFIXES: Final = ("png", "svg", "csv")
-FORMS: Final[tuple[Form, ...]] = ("csv", "latex")
+FORMS: Final = ("csv", "latex")
 # A report holds every trial; what is made of it is small.
 _KEPT: Final = {"report": 4, "tables": 4, "drawn": 64, "printed": 64}
 _GROWING: Final = ("turns", "endings", "judgments")
@@ -34,7 +33,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ReportRequest:
     """What is to be reported.
 
     Attributes:
@@ -50,8 +49,8 @@ class Wish:
     labels: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def read(cls, at: Address) -> Wish:
-        """What an address asks for.
+    def read(cls, at: Address) -> ReportRequest:
+        """Return what an address asks for.
 
         Raises:
             InputError: if a rule is none of those that there are.
@@ -70,8 +69,8 @@ class Reports:
         self._busy: dict[Hashable, threading.Lock] = {}
         self._kept: dict[str, OrderedDict[Hashable, Any]] = {kind: OrderedDict() for kind in _KEPT}
 
-    def report(self, wish: Wish) -> Report:
-        """The report of some runs.
+    def report(self, wish: ReportRequest) -> Results:
+        """Return the report of some runs.
 
         Raises:
             InputError: if one is of another benchmark.
@@ -79,13 +78,13 @@ class Reports:
         """
         reader = self.reader
 
-        def make() -> Report:
-            return report(reader, wish.runs, mode=wish.mode, tie=wish.tie, labels=dict(wish.labels))
+        def make() -> Results:
+            return read_results(reader, wish.runs, mode=wish.mode, tie=wish.tie, labels=dict(wish.labels))
 
         return self._once("report", (wish, self._state(wish)), make)
 
-    def drawn(self, wish: Wish, number: str) -> Drawn:
-        """A figure of the paper, or what it lacks.
+    def drawn(self, wish: ReportRequest, number: str) -> Drawn:
+        """Return a figure of the paper, or what it lacks.
 
         Raises:
             InputError: if there is no such figure, and as `report`.
@@ -97,10 +96,10 @@ class Reports:
                 value=number,
             )
         key = (wish, number, self._state(wish))
-        return self._once("drawn", key, lambda: FIGURES[number](self.report(wish).results))
+        return self._once("drawn", key, lambda: FIGURES[number](self.report(wish).frame))
 
     def printed(self, figure: Figure, suffix: str) -> bytes:
-        """A figure as a file: ``png``, ``svg`` or ``csv``."""
+        """Return a figure as a file: ``png``, ``svg`` or ``csv``."""
         if suffix not in SUFFIXES:
             raise InputError(f"Figures are written as {', '.join(SUFFIXES)}.")
 
@@ -110,21 +109,22 @@ class Reports:
 
         return self._once("printed", (figure, suffix), make)
 
-    def table(self, wish: Wish, name: str, form: Form) -> str:
-        """A table of results as CSV or LaTeX.
+    def table(self, wish: ReportRequest, name: str, form: str) -> str:
+        """Return a table of results as CSV or LaTeX.
 
         Raises:
             InputError: if there is no such table, and as `report`.
         """
         found = self.report(wish)
         key = (wish, self._state(wish))
-        there = self._once("tables", key, lambda: tables(found.results, found.agreements))
+        there = self._once("tables", key, lambda: named_tables(found.frame, found.agreements))
         if name not in there or form not in FORMS:
             raise InputError(f"There is no table {name!r} of these runs; there are {', '.join(there)}.")
-        return one_table(there[name], form)
+        table = there[name]
+        return table.to_csv() if form == "csv" else table.to_latex()
 
     def _once(self, kind: str, key: Hashable, make: Callable[[], T]) -> T:
-        """What `make` makes; asked for twice at once, the second waits for the first."""
+        """Return what `make` makes; asked for twice at once, the second waits for the first."""
         kept = self._kept[kind]
         with self._lock:
             if key in kept:
@@ -143,7 +143,7 @@ class Reports:
                     kept.popitem(last=False)
             return made
 
-    def _state(self, wish: Wish) -> tuple[tuple[int, ...], ...]:
+    def _state(self, wish: ReportRequest) -> tuple[tuple[int, ...], ...]:
         of_run = "episode_id IN (SELECT id FROM episodes WHERE run_id = :run)"
         counts = ", ".join(f"(SELECT count(*) FROM {name} WHERE {of_run})" for name in _GROWING)
         query = f"SELECT (SELECT count(*) FROM episodes WHERE run_id = :run), {counts}"

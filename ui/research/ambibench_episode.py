@@ -52,7 +52,7 @@ class Shown:
 def watched(
     visit: Visit, reader: LogReader, every: Mapping[str, Played], listed: Sequence[Played]
 ) -> tuple[Sequence[Figure], dict[str, Any]]:
-    """An episode and its plots.
+    """Return an episode and its plots.
 
     Args:
         visit: its address names the episode.
@@ -85,44 +85,44 @@ def watched(
     if not isinstance(item, Prompt) or item.setting == "verbalise":
         return (), {**about, "texts": texts(item, turns, reader.judgments(episode_id=id))}
     trials = watch(item, turns)
-    answered = [one for one in trials if one.score is not None]
+    answered = [trial for trial in trials if trial.score is not None]
     figures = (titled(t, posterior_figure(trials, actor), "posterior"),)
     return figures, {
         **about,
-        "trials": [_shown(t, item, one) for one in trials],
+        "trials": [_shown(t, item, trial) for trial in trials],
         "asked": len(answered),
         "correct": sum(one.score.correct for one in answered if one.score),
         "oracle": sum(one.belief.bayes for one in answered),
-        "known": next((one.k for one in trials if one.belief.identified), None),
+        "known": next((trial.k for trial in trials if trial.belief.identified), None),
         "rule": rule(t, item.hypothesis),
         "pair": PAIRS[item.pair],
-        "steps": json.dumps([one.k for one in trials]),
+        "steps": json.dumps([trial.k for trial in trials]),
         "first": answered[0].k - 1 if answered else len(trials) - 1,
     }
 
 
 def rule(t: Strings, task: Hypothesis) -> str:
-    """What the labels follow, in words."""
+    """Return what the labels follow, in words."""
     x_is, y_is = (_value(t, task.feature, value) for value in (task.x_is, not task.x_is))
     return t("ambibench.result.rule", rule=t(f"ambibench.rule.{task.feature}"), x_is=x_is, y_is=y_is)
 
 
-def _shown(t: Strings, item: Prompt, one: Watched) -> Shown:
+def _shown(t: Strings, item: Prompt, watched: Watched) -> Shown:
     guesses = tuple(
         Guess(
             t("ambibench.result.hypothesis", value=_value(t, each.feature, each.x_is)),
             share,
             each == item.hypothesis,
         )
-        for each, share in one.belief.posterior.items()
+        for each, share in watched.belief.posterior.items()
     )
-    return Shown(one, _mark(one), guesses, best_guess(one.belief.p_x))
+    return Shown(watched, _mark(watched), guesses, best_guess(watched.belief.p_x))
 
 
-def _mark(one: Watched) -> str:
-    if one.score is None:
-        return "open" if one.shown else "given"
-    return {1.0: "right", 0.0: "wrong"}.get(one.score.correct, "half")
+def _mark(watched: Watched) -> str:
+    if watched.score is None:
+        return "open" if watched.shown else "given"
+    return {1.0: "right", 0.0: "wrong"}.get(watched.score.correct, "half")
 
 
 def _value(t: Strings, feature: Feature, value: bool) -> str:

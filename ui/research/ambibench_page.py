@@ -9,6 +9,7 @@ from typing import Any, Final
 from logs import LogReader, LogWriter
 from simulator.ambibench.features import FEATURES, FORMATS
 from simulator.ambibench.reporting.figures import figure_5, figure_6
+from simulator.ambibench.reporting.frame import where
 from simulator.ambibench.reporting.pages import (
     Section,
     curve_figures,
@@ -18,13 +19,14 @@ from simulator.ambibench.reporting.pages import (
     study_progress,
 )
 from simulator.ambibench.reporting.people import Session, sessions, without_flagged
-from simulator.ambibench.reporting.report import Report
+from simulator.ambibench.reporting.report import Results
 from simulator.ambibench.reporting.sorting import set_key
-from simulator.ambibench.reporting.tables import tables
+from simulator.ambibench.reporting.tables import named_tables
+from simulator.runner.logged import Endings, endings_of_runs
 from simulator.stats import Interval
 from simulator.studies.quota import STATES
 from ui.i18n import Strings
-from ui.research.ambibench_desk import Reports, Wish
+from ui.research.ambibench_desk import ReportRequest, Reports
 from ui.research.ambibench_episode import watched
 from ui.research.ambibench_plots import titled
 from ui.research.desk import RunCard
@@ -68,31 +70,31 @@ class Part:
 
 
 def ambibench_page(visit: Visit, card: RunCard, reports: Reports, writer: LogWriter) -> Page:
-    """The tab that the address names."""
+    """Return the tab that the address names."""
     tab = visit.at.tab
     if tab == "study" and study_of(card.run) is not None:
         return _study(visit, card, reports.reader, writer)
-    found = reports.report(Wish((card.run.id,)))
+    found = reports.report(ReportRequest((card.run.id,)))
     if tab == "dialogues":
         return _episodes(visit, card, reports.reader, found)
-    return _scores(visit, card, found)
+    return _scores(visit, card, found, endings_of_runs(reports.reader, [card.run.id]))
 
 
 def share(interval: Interval) -> Cell:
-    """A share from 0 to 1 as tables show it."""
+    """Return a share from 0 to 1 as tables show it."""
     return cell(interval, _SHARE, 3)
 
 
-def _scores(visit: Visit, card: RunCard, found: Report) -> Page:
-    results, t = found.results, visit.t
+def _scores(visit: Visit, card: RunCard, found: Results, endings: Endings) -> Page:
+    results, t = found.frame, visit.t
     told = sessions(results)
-    clean = {one.key: one for one in sections(without_flagged(results, told))}
+    clean = {section.key: section for section in sections(without_flagged(results, told))}
     curves = curve_figures(results)
-    parts = tuple(_part(t, one, told, clean.get(one.key), curves) for one in sections(results))
+    parts = tuple(_part(t, section, told, clean.get(section.key), curves) for section in sections(results))
     plots = [titled(t, figure, key.partition("-")[0]) for key, figure in curves.items()]
     texts = {}
     for setting, builder in (("verbalise", figure_5), ("aws", figure_6)):
-        if len(some := results.where(setting=setting)):
+        if len(some := where(results, setting=setting)):
             figure = builder(some).figure
             texts[setting] = _counts(found, setting)
             plots += [titled(t, figure, setting)] if figure else []
@@ -107,22 +109,22 @@ def _scores(visit: Visit, card: RunCard, found: Report) -> Page:
         measures=MEASURES,
         flagged=[one for one in told if one.flags],
         people=len(told),
-        statuses=found.statuses,
-        failures=found.failures,
-        table_names=list(tables(results, found.agreements)),
+        statuses=endings.statuses,
+        failures=endings.failures,
+        table_names=list(named_tables(results, found.agreements)),
         outputs=set_key(card.run.id),
     )
 
 
 def _part(
-    t: Strings, one: Section, told: Sequence[Session], clean: Section | None, curves: dict[str, Any]
+    t: Strings, section: Section, sessions: Sequence[Session], clean: Section | None, curves: dict[str, Any]
 ) -> Part:
-    key = one.key.removesuffix(f"-{one.actor}")
+    key = section.key.removesuffix(f"-{section.actor}")
     there = tuple(f"{name}-{key}" for name in _CURVES if f"{name}-{key}" in curves)
-    here = [each for each in told if (each.setting, each.kind) == (one.setting, one.kind)]
+    here = [each for each in sessions if (each.setting, each.kind) == (section.setting, section.kind)]
     flagged = sum(bool(each.flags) for each in here)
     kept = share(clean.rows[0].correct) if clean is not None and flagged else None
-    return Part(one, tuple(_line(t, row) for row in one.rows), there, len(here), flagged, kept)
+    return Part(section, tuple(_line(t, row) for row in section.rows), there, len(here), flagged, kept)
 
 
 def _line(t: Strings, row: Any) -> Line:
@@ -130,18 +132,18 @@ def _line(t: Strings, row: Any) -> Line:
     return Line(row.group, label, row.n, {name: share(getattr(row, name)) for name in MEASURES})
 
 
-def _counts(found: Report, setting: str) -> dict[str, int]:
+def _counts(results: Results, setting: str) -> dict[str, int]:
     """Outputs by category; those without one under ``open``."""
     counts: dict[str, int] = {}
-    for trial in found.trials:
+    for trial in results.trials:
         if trial.setting == setting:
             name = trial.category or "open"
             counts[name] = counts.get(name, 0) + 1
     return counts
 
 
-def _episodes(visit: Visit, card: RunCard, reader: LogReader, found: Report) -> Page:
-    every = played(reader, card.run.id, found)
+def _episodes(visit: Visit, card: RunCard, reader: LogReader, results: Results) -> Page:
+    every = played(reader, card.run.id, results)
     entries = [one for one in every if _fits(visit, one)]
     figures: Sequence[Figure] = ()
     shown = None

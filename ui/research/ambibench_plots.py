@@ -33,7 +33,7 @@ def _width(figure: figures.Figure) -> int:
 
 
 def _bars(panel: figures.Panel) -> int:
-    """How many bars stand side by side."""
+    """Return how many bars stand side by side."""
     beside = sum(len(mark.categories) for mark in panel.marks if isinstance(mark, Bars))
     stacked = max((len(mark.categories) for mark in panel.marks if isinstance(mark, Stacked)), default=0)
     lines = 24 if any(isinstance(mark, Line) for mark in panel.marks) else 0

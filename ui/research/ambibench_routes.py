@@ -13,7 +13,7 @@ from logs import LogError
 from simulator.ambibench.records import record_json
 from simulator.errors import AskbackError, InputError
 from ui.research.address import FIGURES, RESEARCH, Address
-from ui.research.ambibench_desk import Reports, Wish
+from ui.research.ambibench_desk import ReportRequest, Reports
 
 _TYPES: Final = {
     "png": "image/png",
@@ -32,7 +32,7 @@ def add_ambibench_routes(app: FastAPI, reports: Reports) -> None:
 
     @app.get(f"{RESEARCH}/download/ambibench/figure-{{number}}.{{suffix}}")
     def figure(number: str, suffix: Literal["png", "svg", "csv"], request: Request) -> Response:
-        def content(wish: Wish) -> tuple[str, bytes]:
+        def content(wish: ReportRequest) -> tuple[str, bytes]:
             made = reports.drawn(wish, number)
             if made.figure is None:
                 raise InputError(f"Figure {number} cannot be drawn: {'; '.join(made.missing)}")
@@ -42,7 +42,7 @@ def add_ambibench_routes(app: FastAPI, reports: Reports) -> None:
 
     @app.get(f"{RESEARCH}/download/ambibench/table-{{name}}.{{suffix}}")
     def table(name: str, suffix: Literal["csv", "tex"], request: Request) -> Response:
-        def content(wish: Wish) -> tuple[str, bytes]:
+        def content(wish: ReportRequest) -> tuple[str, bytes]:
             text = reports.table(wish, name, "latex" if suffix == "tex" else "csv")
             return f"{name}.{suffix}", text.encode()
 
@@ -50,21 +50,21 @@ def add_ambibench_routes(app: FastAPI, reports: Reports) -> None:
 
     @app.get(f"{RESEARCH}/download/ambibench/trials.jsonl")
     def trials(request: Request) -> Response:
-        def content(wish: Wish) -> tuple[str, bytes]:
-            lines = (record_json(one) + "\n" for one in reports.report(wish).trials)
+        def content(wish: ReportRequest) -> tuple[str, bytes]:
+            lines = (record_json(trial) + "\n" for trial in reports.report(wish).trials)
             return "trials.jsonl", "".join(lines).encode()
 
         return _file(request, "jsonl", content)
 
 
 def attachment(name: str) -> dict[str, str]:
-    """The header that makes a browser save an answer as a file."""
+    """Return the header that makes a browser save an answer as a file."""
     return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
 
 
-def _file(request: Request, suffix: str, content: Callable[[Wish], tuple[str, bytes]]) -> Response:
+def _file(request: Request, suffix: str, content: Callable[[ReportRequest], tuple[str, bytes]]) -> Response:
     try:
-        wish = Wish.read(Address.read(FIGURES, str(request.url.query)))
+        wish = ReportRequest.read(Address.read(FIGURES, str(request.url.query)))
         if not wish.runs:
             raise InputError("Name runs: ?runs=NAME&runs=NAME")
         name, body = content(wish)

@@ -34,7 +34,7 @@ from ui.research.view import Page, Visit
 
 log = logging.getLogger(__name__)
 
-Said = dict[str, Any]
+Statement = dict[str, Any]
 
 
 class JudgeCall(BaseModel):
@@ -58,7 +58,7 @@ class JudgeCall(BaseModel):
 
 
 def ambient_place(visit: Visit, desk: Desk) -> Page:
-    """The page at one of AmbiEnt's own addresses."""
+    """Return the page at one of AmbiEnt's own addresses."""
     if visit.at.reviewer:
         checked_name(visit.at.reviewer)
     if visit.at.path == CONSOLIDATE:
@@ -72,7 +72,7 @@ def ambient_place(visit: Visit, desk: Desk) -> Page:
 
 def judged(
     visit: Visit, reader: LogReader, writer: LogWriter, call: Mapping[str, Any]
-) -> tuple[Said, Page | None]:
+) -> tuple[Statement, Page | None]:
     """Save a form; what to answer, and the page that comes next where it was saved."""
     try:
         asked = JudgeCall.model_validate(call)

@@ -41,7 +41,7 @@ class Differing:
 
 
 def chosen(at: Address, reader: LogReader) -> tuple[str, tuple[Example, ...]]:
-    """The name of the data that are sorted, and their examples.
+    """Return the name of the data that are sorted, and their examples.
 
     Raises:
         InputError: if there are no such data.
@@ -54,7 +54,7 @@ def chosen(at: Address, reader: LogReader) -> tuple[str, tuple[Example, ...]]:
 
 
 def categories_page(visit: Visit, reader: LogReader) -> Page:
-    """The start, the next example, one that is looked at again or decided, or the agreement."""
+    """Return the start, the next example, one that is looked at again or decided, or the agreement."""
     at = visit.at
     try:
         data, examples = chosen(at, reader)

@@ -44,7 +44,7 @@ class Shown:
 
 
 def claims_page(visit: Visit, reader: LogReader) -> Page:
-    """The start, or a run's claims with one of them open."""
+    """Return the start, or a run's claims with one of them open."""
     at = visit.at
     if not at.run or not at.reviewer:
         return visit.page("ambient_claims_start", runs=runs_of(reader, "claim"))
@@ -73,19 +73,19 @@ def claims_page(visit: Visit, reader: LogReader) -> Page:
     )
 
 
-def _fits(visit: Visit, one: MarkedClaim) -> bool:
+def _fits(visit: Visit, claim: MarkedClaim) -> bool:
     at = visit.at
     kinds = {
-        "flagged": one.flagged,
-        "not_flagged": not one.flagged,
-        "marked": at.reviewer in one.marks,
-        "not_marked": at.reviewer not in one.marks,
+        "flagged": claim.flagged,
+        "not_flagged": not claim.flagged,
+        "marked": at.reviewer in claim.marks,
+        "not_marked": at.reviewer not in claim.marks,
     }
-    return kinds.get(at.outcome, True) and at.text.lower().strip() in one.record.claim.lower()
+    return kinds.get(at.outcome, True) and at.text.lower().strip() in claim.record.claim.lower()
 
 
 def _following(listed: Sequence[MarkedClaim], shown: MarkedClaim | None, annotator: str) -> str:
-    """The next claim that is not marked yet, after the one that is shown."""
+    """Return the next claim that is not marked yet, after the one that is shown."""
     keys = [one.key for one in listed]
     place = keys.index(shown.key) if shown and shown.key in keys else -1
     order = [*listed[place + 1 :], *listed[: max(place, 0)]]
@@ -103,11 +103,12 @@ def _measured(every: Sequence[MarkedClaim], annotator: str) -> dict[str, Any]:
 def _paraphrases(record: ClaimRecord) -> tuple[Shown, ...]:
     why = explanation(record)
     return tuple(
-        _paraphrase(one, one is why) for one in sorted(record.paraphrases, key=lambda one: -one.score)
+        _paraphrase(paraphrase, paraphrase is why)
+        for paraphrase in sorted(record.paraphrases, key=lambda paraphrase: -paraphrase.score)
     )
 
 
-def _paraphrase(one: Paraphrase, why: bool) -> Shown:
-    given = one.probabilities or {}
+def _paraphrase(paraphrase: Paraphrase, why: bool) -> Shown:
+    given = paraphrase.probabilities or {}
     bars = tuple(Bar(label, given[label], given[label] > THRESHOLD) for label in SHOWN if label in given)
-    return Shown(one, ordered(predicted_set(one) or ()), bars, why)
+    return Shown(paraphrase, ordered(predicted_set(paraphrase) or ()), bars, why)

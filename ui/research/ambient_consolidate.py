@@ -10,16 +10,19 @@ from typing import Any, Literal
 from logs import LogReader
 from simulator.ambient.annotation.annotated import worker_forms
 from simulator.ambient.annotation.consolidation import (
+    CONSOLIDATION,
     Case,
+    Consolidated,
+    Result,
     agreement,
     case,
     flow,
+    results,
     to_consolidate,
     to_discuss,
 )
 from simulator.ambient.annotation.linguists import ValidatorMeasures, linguist_measures, worker_statistics
 from simulator.ambient.annotation.rules import MAX_REWRITES, annotation_payload
-from simulator.ambient.annotation.validated import KIND, Consolidated, Result, results
 from simulator.ambient.data import load_guidelines
 from simulator.ambient.labels import LABELS
 from simulator.ambient.reporting.paper import paper
@@ -43,7 +46,7 @@ Mode = Literal["alone", "again", "decide"]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Statement:
     """What somebody said of an example.
 
     Attributes:
@@ -67,11 +70,11 @@ class Disagreement:
     """An example on which validators differ."""
 
     result: Result
-    said: tuple[Said, ...]
+    said: tuple[Statement, ...]
 
 
 def consolidate_page(visit: Visit, reader: LogReader) -> Page:
-    """The start, the next example, the agreement, or how far examples are."""
+    """Return the start, the next example, the agreement, or how far examples are."""
     at = visit.at
     if not at.run:
         return _start(visit, reader)
@@ -83,7 +86,7 @@ def consolidate_page(visit: Visit, reader: LogReader) -> Page:
 
 
 def case_page(visit: Visit, reader: LogReader) -> Page:
-    """The next example for a validator, the one that they look at again, or one to be decided."""
+    """Return the next example for a validator, the one that they look at again, or one to be decided."""
     at = visit.at
     validators = whole_number(at.raters)
     every = results(reader, at.run)
@@ -129,44 +132,34 @@ def _shown(visit: Visit, reader: LogReader, due: Sequence[Case], discuss: Sequen
     return due[0] if due else None
 
 
-def _voices(shown: Case) -> tuple[Said, ...]:
-    return tuple(
-        _said(
-            shown,
-            Annotation(
-                labels=one.labels,
-                rewrites=tuple(each.rewrite for each in one.rewrites),
-                comment=one.comment,
-            ),
-        )
-        for one in shown.voices
-    )
+def _voices(shown: Case) -> tuple[Statement, ...]:
+    return tuple(_said(shown, annotation) for annotation in shown.voices)
 
 
-def _merged(shown: Case) -> Said | None:
+def _merged(shown: Case) -> Statement | None:
     """Rewrites by one or both linguists, with the labels that they are of."""
     if not shown.merged:
         return None
-    rewrites = tuple(one.rewrite for one in shown.merged)
-    return _said(shown, Annotation(labels=frozenset(one.label for one in rewrites), rewrites=rewrites))
+    labels = frozenset(rewrite.label for rewrite in shown.merged)
+    return _said(shown, Annotation(labels=labels, rewrites=shown.merged))
 
 
-def _others(shown: Case, discuss: Sequence[Result]) -> tuple[Said, ...]:
+def _others(shown: Case, discuss: Sequence[Result]) -> tuple[Statement, ...]:
     forms = next((one.forms for one in discuss if one.key == shown.key), {})
     return tuple(_said(shown, form.annotation, name) for name, form in forms.items())
 
 
-def _said(shown: Case, annotation: Annotation, name: str = "") -> Said:
-    return Said(
+def _said(shown: Case, annotation: Annotation, name: str = "") -> Statement:
+    return Statement(
         name,
         annotation,
-        tuple(reading(shown.premise, shown.hypothesis, one) for one in annotation.rewrites),
+        tuple(reading(shown.premise, shown.hypothesis, rewrite) for rewrite in annotation.rewrites),
         json.dumps(annotation_payload(annotation)),
     )
 
 
 def _filled(shown: Case | None, mode: Mode) -> str:
-    """What the form begins with: the validator's own newest form where they look at it again."""
+    """Return what the form begins with: the validator's own newest form where they look at it again."""
     form = shown.mine if shown is not None and mode == "again" else None
     return "" if form is None else json.dumps(_form(form))
 
@@ -176,13 +169,13 @@ def _form(form: Consolidated) -> dict[str, Any]:
 
 
 def _last(reader: LogReader, run: str, validator: str) -> str:
-    mine = reader.judgments(kind=KIND, annotator=validator)
+    mine = reader.judgments(kind=CONSOLIDATION.kind, annotator=validator)
     there = [one.item_hash for one in mine if one.value.get("run") == run and not one.value["decides"]]
     return there[-1] or "" if there else ""
 
 
 def _later(due: Sequence[Case], shown: Case | None) -> str:
-    """The example after the one that is shown, for those who put it off."""
+    """Return the example after the one that is shown, for those who put it off."""
     keys = [one.key for one in due]
     if shown is None or shown.key not in keys or len(keys) < 2:
         return ""
@@ -227,27 +220,27 @@ def _agreement(visit: Visit, reader: LogReader) -> Page:
             share_line("ambiguous", linguists.ambiguous),
         ],
         differing=[_disagreement(one) for one in differing],
-        hidden=sum(one.state == "discuss" for one in results(reader, at.run)) - len(differing),
+        hidden=sum(result.state == "discuss" for result in results(reader, at.run)) - len(differing),
     )
 
 
-def _lines(found: ValidatorMeasures) -> list[Line]:
-    sets, printed = found.agreement, paper()["validators"]
+def _lines(measures: ValidatorMeasures) -> list[Line]:
+    sets, printed = measures.agreement, paper()["validators"]
     return [
         *(kappa_line(label, sets.label[label], f"{printed[label]:.2f}") for label in LABELS),
         kappa_line("whole", sets.whole),
-        kappa_line("alpha", found.alpha),
+        kappa_line("alpha", measures.alpha),
         share_line("identical", sets.identical),
         share_line("contains_all", sets.contains_all),
     ]
 
 
-def _disagreement(one: Result) -> Disagreement:
-    example = one.example
-    shown = Case(
-        key=one.key, id=example.id, premise=example.premise, hypothesis=example.hypothesis, voices=()
+def _disagreement(result: Result) -> Disagreement:
+    example = result.example
+    shown = Case(key=result.key, id=example.id, premise=example.premise, hypothesis=example.hypothesis)
+    return Disagreement(
+        result, tuple(_said(shown, form.annotation, name) for name, form in result.forms.items())
     )
-    return Disagreement(one, tuple(_said(shown, form.annotation, name) for name, form in one.forms.items()))
 
 
 def _flow(visit: Visit, reader: LogReader) -> Page:

@@ -14,7 +14,7 @@ from simulator.ambient.published import SHARES
 from simulator.ambient.rules import findings
 from simulator.ambient.statistics import label_sets, share
 from simulator.errors import AskbackError
-from simulator.figures import Venn, venn_svg
+from simulator.figures import Venn
 from ui.i18n import Strings
 from ui.problems import problem_text
 from ui.research.address import Address
@@ -26,7 +26,7 @@ SPLITS: Final = ("dev", "test")
 
 
 def data_page(visit: Visit) -> Page:
-    """The diagram, the list, and the example that the address names."""
+    """Return the diagram, the list, and the example that the address names."""
     at = visit.at
     data = at.data or BUILTIN
     problem, faults = "", 0
@@ -55,14 +55,14 @@ def data_page(visit: Visit) -> Page:
     )
 
 
-def fits(one: Example, at: Address) -> bool:
-    """Whether an example fits the filters."""
+def fits(example: Example, at: Address) -> bool:
+    """Return True if an example fits the filters."""
     text = at.text.lower().strip()
     return (
-        at.set in ("", letters(one.labels))
-        and (not at.kind or at.kind in one.categories)
-        and at.split in ("", one.split)
-        and (not text or text in f"{one.premise} {one.hypothesis} {one.id}".lower())
+        at.set in ("", letters(example.labels))
+        and (not at.kind or at.kind in example.categories)
+        and at.split in ("", example.split)
+        and (not text or text in f"{example.premise} {example.hypothesis} {example.id}".lower())
     )
 
 
@@ -80,7 +80,7 @@ def _overview(t: Strings, every: Sequence[Example]) -> dict[str, Any]:
     return {
         "lines": lines,
         # The diagrams escape what they name themselves.
-        "venns": {"light": Markup(venn_svg(venn)), "dark": Markup(venn_svg(venn, dark=True))},
+        "venns": {"light": Markup(venn.svg()), "dark": Markup(venn.svg(dark=True))},
     }
 
 
@@ -97,7 +97,7 @@ def _example(shown: Example) -> dict[str, Any]:
         "shown": shown,
         "labels": ordered(shown.labels),
         "readings": readings(shown),
-        "warnings": [one.message for one in findings(shown)],
+        "warnings": [finding.message for finding in findings(shown)],
         "lines": [],
         "venns": {},
     }

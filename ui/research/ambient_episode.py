@@ -61,7 +61,7 @@ class Rewritten:
 
 
 def episode_shown(visit: Visit, reader: LogReader, run: str) -> tuple[Sequence[Figure], Shown]:
-    """An episode for the page, and its plots.
+    """Return an episode for the page, and its plots.
 
     Raises:
         InputError: if it is none of the run's.
@@ -83,7 +83,7 @@ def episode_shown(visit: Visit, reader: LogReader, run: str) -> tuple[Sequence[F
         "actor": episode.participant_id or episode.seats[ANNOTATOR],
         "status": ending.status if ending else "open",
         "scores": {name: value for name, value in scores.items() if value is not None},
-        "turns": [_turn(one) for one in turns],
+        "turns": [_turn(turn) for turn in turns],
         "calls": reader.model_calls(episode_id=episode.id),
         "example": getattr(item, "example", None),
         **about,
@@ -154,7 +154,7 @@ def _continued(
 ) -> tuple[Sequence[Figure], Shown]:
     record = continuation_record(item, turns, seed)
     sampled = sampled_options(item, turns)
-    estimates = {one.name: one.kl for one in record.options}
+    estimates = {option.name: option.kl for option in record.options}
     options = [
         {
             "name": one.name,
@@ -219,7 +219,10 @@ def _histogram(t: Strings, sampled: Sequence[Any]) -> Figure:
 def _inferred(item: NliItem, turns: Sequence[Turn]) -> Shown:
     said = {payload["pair"]: payload for payload in payloads(turns, "nli")}
     example = item.example
-    gold = [example.labels, *(frozenset({one.label}) for one in example.disambiguations)]
+    gold = [
+        example.labels,
+        *(frozenset({disambiguation.label}) for disambiguation in example.disambiguations),
+    ]
     made = [None, *readings(example)]
     return {
         "pairs": [
@@ -260,16 +263,18 @@ def _voted(item: CrowdItem, turns: Sequence[Turn]) -> Shown:
 def _annotated(item: AnnotateItem, turns: Sequence[Turn]) -> Shown:
     said = payloads(turns, "annotate")
     example = item.example
-    found: Shown = {"gold": ordered(example.labels), "gold_readings": readings(example), "form": None}
+    shown: Shown = {"gold": ordered(example.labels), "gold_readings": readings(example), "form": None}
     if said:
         form = read_annotation(said[-1])
-        found |= {
+        shown |= {
             "form": form,
             "merged": bool(said[-1].get("merged")),
             "form_labels": ordered(form.labels),
-            "form_readings": [reading(example.premise, example.hypothesis, one) for one in form.rewrites],
+            "form_readings": [
+                reading(example.premise, example.hypothesis, rewrite) for rewrite in form.rewrites
+            ],
         }
-    return found
+    return shown
 
 
 def _turn(turn: Turn) -> Shown:

@@ -56,7 +56,7 @@ class Drawing:
 
 
 def drawing(t: Strings, counts: Flow) -> Drawing:
-    """The diagram of a run."""
+    """Return the diagram of a run."""
     kept = counts.annotated - counts.dropped
     columns: tuple[tuple[tuple[str, int], ...], ...] = (
         (("generated", counts.generated),),
@@ -92,13 +92,13 @@ def _column(t: Strings, some: Sequence[tuple[str, int]], x: float, unit: float) 
     return made
 
 
-def _bands(source: Node, some: Sequence[Node], unit: float) -> list[Band | None]:
+def _bands(source: Node, nodes: Sequence[Node], unit: float) -> list[Band | None]:
     """From a bar to those of the next column, one below the other."""
     made: list[Band | None] = []
-    left, right = source.x + _BAR, some[0].x
+    left, right = source.x + _BAR, nodes[0].x
     bend = (left + right) / 2
     top = source.y
-    for node in some:
+    for node in nodes:
         height = node.count * unit
         if not node.count:
             continue

@@ -54,7 +54,7 @@ class Part:
 
 
 def parts(reader: LogReader, run: str, tasks: Sequence[Task], actor: str) -> tuple[Part, ...]:
-    """What a run comes to so far; a task in which nothing has ended is left out.
+    """Return what a run comes to so far; a task in which nothing has ended is left out.
 
     Args:
         reader: of the log.
@@ -69,7 +69,7 @@ def parts(reader: LogReader, run: str, tasks: Sequence[Task], actor: str) -> tup
 def printed(key: str, actor: str, place: int | None = None) -> str:
     """What the paper prints of a model: of this one if it is there, else from the least to the most."""
     models = [one for one in paper()["models"] if key in one]
-    values = {one["file"]: one[key] if place is None else one[key][place] for one in models}
+    values = {model["file"]: model[key] if place is None else model[key][place] for model in models}
     return _own_or_range(values, actor)
 
 
@@ -154,7 +154,7 @@ def _nli(reader: LogReader, run: str, actor: str) -> Part | None:
 
 
 def _crowd(reader: LogReader, run: str, actor: str) -> Part | None:
-    records = [one for one in crowd_records(reader, [run]) if not one.origin]
+    records = [crowd_record for crowd_record in crowd_records(reader, [run]) if not crowd_record.origin]
     if not records:
         return None
     found = crowd_measures(records)
@@ -166,7 +166,7 @@ def _crowd(reader: LogReader, run: str, actor: str) -> Part | None:
 
 
 def _evaluate(reader: LogReader, run: str, actor: str) -> Part | None:
-    records = [one for one in crowd_records(reader, [run]) if one.origin]
+    records = [crowd_record for crowd_record in crowd_records(reader, [run]) if crowd_record.origin]
     if not records:
         return None
     found = evaluation_measures(records)

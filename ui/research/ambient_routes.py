@@ -13,8 +13,8 @@ from fastapi.responses import JSONResponse, Response
 from logs import LogError, LogReader
 from simulator.ambient.annotation.categorising import export_categories, sorted_examples
 from simulator.ambient.annotation.consolidation import export_dataset
-from simulator.ambient.files.crowd import write_crowd
-from simulator.ambient.files.linguists import write_linguists
+from simulator.ambient.files.crowd import CROWD
+from simulator.ambient.files.linguists import LINGUISTS
 from simulator.ambient.trial_log import crowd_records, linguist_records
 from simulator.errors import AskbackError, InputError
 from ui.research.address import CATEGORIES, RESEARCH, Address
@@ -47,14 +47,14 @@ def _linguists(reader: LogReader, run: str, path: Path) -> None:
     records = linguist_records(reader, [run])
     if not records:
         raise InputError(f"{run}: no example has been annotated yet.")
-    write_linguists(path, records)
+    LINGUISTS.write(path, records)
 
 
 def _votes(reader: LogReader, run: str, path: Path) -> None:
     records = crowd_records(reader, [run])
     if not records:
         raise InputError(f"{run}: nobody has voted yet.")
-    write_crowd(path, records)
+    CROWD.write(path, records)
 
 
 def _categories(reader: LogReader, data: str, path: Path) -> None:

@@ -18,7 +18,7 @@ from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.rows import item_from_row
 from simulator.ambient.score import values
 from simulator.ambient.trial_log import crowd_records
-from simulator.runner.logged import ERASED, endings_of
+from simulator.runner.logged import ERASED, endings_of, erased_episodes
 from ui.ambient.stages import SHOWN
 from ui.research.ambient_episode import episode_shown
 from ui.research.ambient_measures import parts
@@ -82,7 +82,7 @@ class Votes:
     origin: str
 
 
-class Kept:
+class CachedReports:
     """What was made of runs, made again only when they have changed; may be used from any thread."""
 
     def __init__(self, reader: LogReader) -> None:
@@ -91,7 +91,7 @@ class Kept:
         self._made: OrderedDict[Hashable, Any] = OrderedDict()
 
     def once(self, name: str, run: str, make: Callable[[], T]) -> T:
-        """What `make` makes of a run as it now is."""
+        """Return what `make` makes of a run as it now is."""
         key = (name, run, self._state(run))
         with self._lock:
             if key in self._made:
@@ -116,8 +116,8 @@ class Kept:
         return *map(int, counts), hash(self.reader.erased_participants())
 
 
-def ambient_run_page(visit: Visit, card: RunCard, kept: Kept) -> Page:
-    """The tab that the address names."""
+def ambient_run_page(visit: Visit, card: RunCard, kept: CachedReports) -> Page:
+    """Return the tab that the address names."""
     tasks = tasks_of(kept.reader, card.run)
     people = any(task in PEOPLE for task in tasks)
     if visit.at.tab == "dialogues":
@@ -139,7 +139,7 @@ def ambient_run_page(visit: Visit, card: RunCard, kept: Kept) -> Page:
     )
 
 
-def _episodes(visit: Visit, card: RunCard, kept: Kept, people: bool) -> Page:
+def _episodes(visit: Visit, card: RunCard, kept: CachedReports, people: bool) -> Page:
     every = kept.once("entries", card.run.id, lambda: entries(kept.reader, card.run.id))
     listed = [one for one in every if _fits(visit, one)]
     figures, shown = episode_shown(visit, kept.reader, card.run.id) if visit.at.episode else ((), None)
@@ -164,7 +164,11 @@ def _episodes(visit: Visit, card: RunCard, kept: Kept, people: bool) -> Page:
 
 
 def entries(reader: LogReader, run: str) -> tuple[Entry, ...]:
-    """The episodes of a run, in the order in which they began, the latest of each place."""
+    """Return the episodes of a run, in the order in which they began, the latest of each place.
+
+    Those of people who have withdrawn and were erased are left out.
+    """
+    erased = erased_episodes(reader, run)
     items = {row.hash: item_from_row(row) for row in reader.items(run)}
     endings = reader.endings(run)
     turns = {episode.id: some for episode, some in reader.turns_of_run(run)}
@@ -176,6 +180,7 @@ def entries(reader: LogReader, run: str) -> tuple[Entry, ...]:
             values(items[one.item_hash], turns.get(one.id, ())) if one.id in endings else {},
         )
         for one in reader.episodes(run, latest=True)
+        if one.id not in erased
     )
 
 
@@ -187,7 +192,7 @@ def _entry(id: str, item: Item, status: str, scores: Mapping[str, float | None])
 
 
 def _about(item: Item) -> tuple[str, LabelSet]:
-    """What the list shows of an item: its first sentence and the dataset's labels."""
+    """Return what the list shows of an item: its first sentence and the dataset's labels."""
     example = getattr(item, "example", None)
     if example is not None:
         return example.premise, example.labels
@@ -195,22 +200,26 @@ def _about(item: Item) -> tuple[str, LabelSet]:
     return text, getattr(item, "gold", frozenset())
 
 
-def _fits(visit: Visit, one: Entry) -> bool:
+def _fits(visit: Visit, entry: Entry) -> bool:
     at = visit.at
     text = at.text.lower().strip()
     return (
-        at.outcome in ("", one.outcome)
-        and at.set in ("", one.set)
-        and (not text or text in f"{one.text} {one.name}".lower())
+        at.outcome in ("", entry.outcome)
+        and at.set in ("", entry.set)
+        and (not text or text in f"{entry.text} {entry.name}".lower())
     )
 
 
-def _people(visit: Visit, card: RunCard, kept: Kept, tasks: Sequence[Task]) -> Page:
+def _people(visit: Visit, card: RunCard, kept: CachedReports, tasks: Sequence[Task]) -> Page:
     run = card.run.id
     reader = kept.reader
     judged = any(task in ("crowd", "evaluate") for task in tasks)
     votes = kept.once("votes", run, lambda: _votes(card, reader)) if judged else ()
-    crowd = [one for one in crowd_records(reader, [run]) if not one.origin] if judged else []
+    crowd = (
+        [crowd_record for crowd_record in crowd_records(reader, [run]) if not crowd_record.origin]
+        if judged
+        else []
+    )
     return visit.page(
         "ambient_people",
         live=card.live,
@@ -230,11 +239,11 @@ def _votes(card: RunCard, reader: LogReader) -> tuple[Votes, ...]:
     wanted = study.get("judgments_per_item") if isinstance(study, dict) else None
     return tuple(
         Votes(
-            vote_table(one),
-            len(one.plausible[0]) if one.plausible else 0,
+            vote_table(crowd_record),
+            len(crowd_record.plausible[0]) if crowd_record.plausible else 0,
             wanted if isinstance(wanted, int) else None,
-            agrees(one),
-            one.origin,
+            agrees(crowd_record),
+            crowd_record.origin,
         )
-        for one in crowd_records(reader, [card.run.id])
+        for crowd_record in crowd_records(reader, [card.run.id])
     )

@@ -58,18 +58,21 @@ def ordered(labels: Iterable[Label]) -> list[Label]:
 
 
 def readings(example: Example) -> tuple[Reading, ...]:
-    """The readings of an example, with what each changes on the ambiguous sides."""
+    """Return the readings of an example, with what each changes on the ambiguous sides."""
     return tuple(
         Reading(
-            one,
-            {side: word_diff(example.sentence(side), one.sentence(side)) for side in example.sides},
+            disambiguation,
+            {
+                side: word_diff(example.sentence(side), disambiguation.sentence(side))
+                for side in example.sides
+            },
         )
-        for one in example.disambiguations
+        for disambiguation in example.disambiguations
     )
 
 
 def reading(premise: str, hypothesis: str, rewrite: Disambiguation) -> Reading:
-    """A rewrite of a pair with what it changes."""
+    """Return a rewrite of a pair with what it changes."""
     originals: dict[Side, str] = {"premise": premise, "hypothesis": hypothesis}
     changed = {
         side: word_diff(originals[side], rewrite.sentence(side))
@@ -80,30 +83,27 @@ def reading(premise: str, hypothesis: str, rewrite: Disambiguation) -> Reading:
 
 
 def share_cell(interval: Interval | None) -> Cell | None:
-    """A share of 1 as tables show it: in per cent."""
-    if interval is None:
-        return None
-    value, low, high, n = interval
-    return cell(Interval(100 * value, 100 * low, 100 * high, n), _PERCENT, 1)
+    """Return a share of 1 as tables show it: in per cent."""
+    return None if interval is None else cell(interval.times(100), _PERCENT, 1)
 
 
 def kappa_cell(interval: Interval | None) -> Cell | None:
-    """An agreement beyond chance as tables show it; what lies below the scale is drawn at its end."""
+    """Return an agreement beyond chance as tables show it; what lies below the scale is drawn at its end."""
     return None if interval is None else cell(interval, _KAPPA, 2)
 
 
 def kappa_line(name: str, value: Interval | None, paper: str = "") -> Line:
-    """An agreement beyond chance in a table."""
+    """Return an agreement beyond chance in a table."""
     return Line(name, kappa_cell(value), value.n if value else None, paper)
 
 
 def share_line(name: str, value: Interval | None, paper: str = "") -> Line:
-    """A share in a table."""
+    """Return a share in a table."""
     return Line(name, share_cell(value), value.n if value else None, paper)
 
 
 def tasks_of(reader: LogReader, run: Run) -> tuple[Task, ...]:
-    """The tasks of the items that a run has begun so far; none if it is another benchmark's."""
+    """Return the tasks of the items that a run has begun so far; none if it is another benchmark's."""
     if run.benchmark != BENCHMARK:
         return ()
     with reader.connection() as connection:
@@ -117,12 +117,12 @@ def tasks_of(reader: LogReader, run: Run) -> tuple[Task, ...]:
 
 
 def runs_of(reader: LogReader, task: Task) -> tuple[str, ...]:
-    """The runs in which somebody does a task, newest first."""
+    """Return the runs in which somebody does a task, newest first."""
     return tuple(run.id for run in reversed(reader.runs()) if task in tasks_of(reader, run))
 
 
 def checked_name(name: str) -> str:
-    """A pseudonym that may be logged.
+    """Return a pseudonym that may be logged.
 
     Raises:
         InputError: if it is none.
@@ -137,5 +137,5 @@ def checked_name(name: str) -> str:
 
 
 def whole_number(text: str, least: int = 1, most: int = 20) -> int:
-    """The number in an address; the least there may be if it is none."""
+    """Return the number in an address; the least there may be if it is none."""
     return min(max(int(text), least), most) if text.isdecimal() else least

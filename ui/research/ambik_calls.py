@@ -10,14 +10,14 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from logs import LogError, LogReader, LogWriter
-from simulator.ambik.annotation.desk import DeskError, PairProblems, case, consolidate
+from simulator.ambik.annotation.desk import PairProblems, case, consolidate
 from simulator.ambik.annotation.form import check_fields, errors_of
 from simulator.ambik.annotation.rules import Problem
 from simulator.errors import AskbackError, SeatError
 from ui.i18n import Strings
-from ui.problems import Said, problem_text
+from ui.problems import problem_text
 from ui.research.address import SETS
-from ui.research.ambient_run import Kept
+from ui.research.ambient_run import CachedReports
 from ui.research.ambient_words import checked_name
 from ui.research.ambik_pairs import desk_page, in_words, move_of, pairs_page
 from ui.research.ambik_sets import sets_page
@@ -45,18 +45,15 @@ class PairCall(BaseModel):
     form: dict[str, Any]
 
 
-def kitchen_place(visit: Visit, kept: Kept) -> Page:
-    """The page at one of AmbiK's own addresses.
+def kitchen_place(visit: Visit, kept: CachedReports) -> Page:
+    """Return the page at one of AmbiK's own addresses.
 
     Raises:
-        InputError: if there is none, in words of the page's language.
+        InputError: if there is none.
     """
     if visit.at.reviewer:
         checked_name(visit.at.reviewer)
-    try:
-        return sets_page(visit, kept) if visit.at.path == SETS else pairs_page(visit, kept.reader)
-    except DeskError as error:
-        raise Said(refusal(visit.t, error)) from error
+    return sets_page(visit, kept) if visit.at.path == SETS else pairs_page(visit, kept.reader)
 
 
 def decided(
@@ -85,15 +82,13 @@ def decided(
 
 
 def refusal(t: Strings, error: Exception) -> str:
-    """Why a form is not taken, in the page's language where the reason has a name."""
-    if isinstance(error, DeskError):
-        return t(f"research.ambik.pairs.refused.{error.code}", **error.named)
+    """Return why a form is not taken, in the page's language where the reason has a name."""
     if isinstance(error, SeatError):
         return t.get(f"ambik.refused.{error.code}", problem_text(t, error))
     return problem_text(t, error)
 
 
 def _mend(visit: Visit, errors: Sequence[Problem]) -> dict[str, Any]:
-    """What is wrong, in words for the places of the page."""
+    """Return what is wrong, in words for the places of the page."""
     places = in_words(visit.t, errors)
     return {"saved": False, "problem": visit.t("research.ambient.mend"), "places": places}

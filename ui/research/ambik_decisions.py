@@ -72,7 +72,7 @@ class Entry:
             "wrong": self.judged is False,
             "covered": of is not None and of.covered is True,
             "missed": of is not None and of.covered is False,
-            "empty": of is not None and not of.predicted,
+            "empty": of is not None and of.decision.was_made and not of.predicted,
         }
         return tuple(name for name, holds in told.items() if holds)
 
@@ -128,7 +128,7 @@ class Column:
 
 
 def decisions_page(visit: Visit, card: RunCard, reader: LogReader, read: RunRead, under: Laid) -> Page:
-    """The list, and the pair that the address names."""
+    """Return the list, and the pair that the address names."""
     every = entries(read, under)
     listed = [one for one in every if _fits(visit, one)]
     shown = next((one for one in every if one.decision.episode_id == visit.at.episode), None)
@@ -161,7 +161,7 @@ def decisions_page(visit: Visit, card: RunCard, reader: LogReader, read: RunRead
 
 
 def entries(read: RunRead, under: Laid) -> tuple[Entry, ...]:
-    """The decisions of a run under a target, in the order in which they were made."""
+    """Return the decisions of a run under a target, in the order in which they were made."""
     outcomes: Sequence[Outcome | None] = under.outcomes or [None] * len(read.ready)
     return tuple(_entry(ready, one, under) for ready, one in zip(read.ready, outcomes, strict=True))
 
@@ -191,32 +191,32 @@ def _other(every: Sequence[Entry], shown: Entry) -> Entry | None:
     return next(iter(same or there), None)
 
 
-def _fits(visit: Visit, one: Entry) -> bool:
+def _fits(visit: Visit, entry: Entry) -> bool:
     at = visit.at
     text = at.text.lower().strip()
-    asks = one.outcome is not None and one.outcome.help
+    asks = entry.outcome is not None and entry.outcome.help
     return (
-        at.type in ("", one.item.type)
-        and (not at.asked or (one.outcome is not None and asks == (at.asked == "yes")))
-        and (not at.outcome or at.outcome in one.kinds)
-        and (not text or text in f"{task_of(one.item)} {one.item.id}".lower())
+        at.type in ("", entry.item.type)
+        and (not at.asked or (entry.outcome is not None and asks == (at.asked == "yes")))
+        and (not at.outcome or at.outcome in entry.kinds)
+        and (not text or text in f"{task_of(entry.item)} {entry.item.id}".lower())
     )
 
 
-def _column(reader: LogReader, one: Entry, under: Laid, task: Sequence[Piece]) -> Column:
-    id = one.decision.episode_id
-    made = _decided(reader, id, one.item)
-    first, last = (made[0], made[-1]) if made else (one.decision, one.decision)
+def _column(reader: LogReader, entry: Entry, under: Laid, task: Sequence[Piece]) -> Column:
+    id = entry.decision.episode_id
+    made = _decided(reader, id, entry.item)
+    first, last = (made[0], made[-1]) if made else (entry.decision, entry.decision)
     asked = tuple((each.question, each.answer) for each in made if each.asked)
     return Column(
-        entry=one,
+        entry=entry,
         task=task,
-        previous=previous_of(one.item),
-        step=step_of(one.item),
-        needed=needs_question(one.item, one.decision.dialogue),
-        rows=option_rows(one),
-        threshold=_threshold(one, under),
-        exchanges=(*exchange_of(one.item, one.decision.dialogue), *asked),
+        previous=previous_of(entry.item),
+        step=step_of(entry.item),
+        needed=needs_question(entry.item, entry.decision.dialogue),
+        rows=option_rows(entry),
+        threshold=_threshold(entry, under),
+        exchanges=(*exchange_of(entry.item, entry.decision.dialogue), *asked),
         final="" if len(made) < 2 else last.action,
         prompts=first.prompts,
         raw=first.raw,
@@ -231,13 +231,13 @@ def _decided(reader: LogReader, id: str, item: DecideItem) -> tuple[Decision, ..
     return decisions_of(Played(reader.episode(id), item, tuple(reader.turns(id)), ending))
 
 
-def option_rows(one: Entry) -> tuple[OptionRow, ...]:
-    """What could be chosen, with its scores; of people and built-in robots what they were offered."""
-    decision, predicted = one.decision, one.outcome.predicted if one.outcome else ()
-    scored = {each.letter or each.text: each for each in one.ready.scored}
+def option_rows(entry: Entry) -> tuple[OptionRow, ...]:
+    """Return what could be chosen, with its scores; of people and built-in robots what they were offered."""
+    decision, predicted = entry.decision, entry.outcome.predicted if entry.outcome else ()
+    scored = {each.letter or each.text: each for each in entry.ready.scored}
     if decision.method not in CONFORMAL:
         right = {key: each.acceptable for key, each in scored.items()}
-        offered = dict.fromkeys([*one.item.options, *scored]) if decision.chosen is not None else scored
+        offered = dict.fromkeys([*entry.item.options, *scored]) if decision.chosen is not None else scored
         return tuple(OptionRow("", text, None, None, text in predicted, right.get(text)) for text in offered)
     return tuple(
         OptionRow(
@@ -251,13 +251,13 @@ def option_rows(one: Entry) -> tuple[OptionRow, ...]:
             decision.samples.get(each.text),
             decision.affordance.get(each.letter),
         )
-        for each in sorted(one.ready.scored, key=lambda each: each.nonconformity)
+        for each in sorted(entry.ready.scored, key=lambda each: each.nonconformity)
     )
 
 
-def _threshold(one: Entry, under: Laid) -> float | None:
-    """The published code's rule has its threshold on another scale."""
-    if one.outcome is None or under.calibrated is None or under.settings.cp_rule != "split":
+def _threshold(entry: Entry, under: Laid) -> float | None:
+    """Return the published code's rule has its threshold on another scale."""
+    if entry.outcome is None or under.calibrated is None or under.settings.cp_rule != "split":
         return None
     place = 1 - under.calibrated.q_hat
     return _percent(place) if math.isfinite(place) else None

@@ -40,7 +40,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class VoiceField:
     """A field of a voice.
 
     Attributes:
@@ -58,7 +58,7 @@ class Row:
 
     name: str
     differs: bool
-    said: tuple[Said | None, ...]
+    said: tuple[VoiceField | None, ...]
 
 
 def pairs_page(visit: Visit, reader: LogReader) -> Page:
@@ -72,7 +72,7 @@ def pairs_page(visit: Visit, reader: LogReader) -> Page:
 
 
 def desk_page(visit: Visit, reader: LogReader) -> Page:
-    """The draft that the address names, or the next one for this person."""
+    """Return the draft that the address names, or the next one for this person."""
     at = visit.at
     due = to_consolidate(reader, at.run, at.reviewer)
     shown = case(reader, at.run, at.item) if at.item else next(iter(due), None)
@@ -81,9 +81,11 @@ def desk_page(visit: Visit, reader: LogReader) -> Page:
         "ambik_pairs_desk",
         case=shown,
         rows=rows(shown) if shown else (),
-        problems_of=[in_words(visit.t, one.problems) for one in shown.voices] if shown else [],
+        problems_of=[in_words(visit.t, voice.problems) for voice in shown.voices] if shown else [],
         filled=json.dumps(filled_form(shown), ensure_ascii=False) if shown else "",
-        voices=[json.dumps(_state(one.form), ensure_ascii=False) for one in shown.voices] if shown else [],
+        voices=[json.dumps(_state(voice.form), ensure_ascii=False) for voice in shown.voices]
+        if shown
+        else [],
         written=TEXTS,
         lines=LINES,
         types=ORDER,
@@ -93,15 +95,16 @@ def desk_page(visit: Visit, reader: LogReader) -> Page:
 
 
 def rows(shown: Case) -> tuple[Row, ...]:
-    """What everybody left, field by field; what differs first."""
+    """Return what everybody left, field by field; what differs first."""
     found = [
-        Row(name, name in shown.differs, tuple(_said(one, name) for one in shown.voices)) for name in FIELDS
+        Row(name, name in shown.differs, tuple(_said(voice, name) for voice in shown.voices))
+        for name in FIELDS
     ]
     return tuple(sorted(found, key=lambda one: not one.differs))
 
 
 def move_of(form: dict[str, Any]) -> dict[str, Any]:
-    """A form of the page as `forms.read_pair_form` takes it: steps are counted from 1 on the page."""
+    """Return a form of the page as `forms.read_pair_form` takes it: steps are counted from 1 on the page."""
     told = {name: str(form.get(name) or "") for name in (*TEXTS, "delete", "comment", "passed_over")}
     step = told.pop("step").strip()
     return {
@@ -113,10 +116,10 @@ def move_of(form: dict[str, Any]) -> dict[str, Any]:
 
 
 def in_words(t: Strings, problems: Iterable[Problem]) -> dict[str, list[str]]:
-    """What is said of a form, by field, each sentence once."""
+    """Return what is said of a form, by field, each sentence once."""
     found: dict[str, dict[str, None]] = {}
-    for one in problems:
-        found.setdefault(one.field, {})[sentence_of(t, one)] = None
+    for problem in problems:
+        found.setdefault(problem.field, {})[sentence_of(t, problem)] = None
     return {field: list(sentences) for field, sentences in found.items()}
 
 
@@ -144,26 +147,26 @@ def _overview(visit: Visit, reader: LogReader) -> Page:
     )
 
 
-def _lines(t: Strings, found: PairAgreement) -> list[tuple[str, Line]]:
+def _lines(t: Strings, agreement: PairAgreement) -> list[tuple[str, Line]]:
     said = "research.ambik.pairs.agree."
     return [
-        (t(f"{said}kept"), share_line("kept", found.kept)),
-        (t(f"{said}kept_kappa"), kappa_line("kept_kappa", found.kept_kappa)),
-        (t(f"{said}type_{found.kappa}"), kappa_line("type_kappa", found.type_kappa)),
-        (t(f"{said}shortlist_alpha"), kappa_line("shortlist_alpha", found.shortlist_alpha)),
-        (t(f"{said}whole"), share_line("whole", found.whole)),
+        (t(f"{said}kept"), share_line("kept", agreement.kept)),
+        (t(f"{said}kept_kappa"), kappa_line("kept_kappa", agreement.kept_kappa)),
+        (t(f"{said}type_{agreement.kappa}"), kappa_line("type_kappa", agreement.type_kappa)),
+        (t(f"{said}shortlist_alpha"), kappa_line("shortlist_alpha", agreement.shortlist_alpha)),
+        (t(f"{said}whole"), share_line("whole", agreement.whole)),
         *(
             (t(f"{said}field", field=t(f"ambik.form.field.{name}")), share_line(name, value))
-            for name, value in found.fields.items()
+            for name, value in agreement.fields.items()
         ),
     ]
 
 
-def _said(voice: Voice, name: str) -> Said | None:
+def _said(voice: Voice, name: str) -> VoiceField | None:
     if voice.form.pair is None:
         return None
     text = _text(voice.form.pair, name)
-    return Said(voice.differences.get(name, (Piece(text, "same"),)), text)
+    return VoiceField(voice.differences.get(name, (Piece(text, "same"),)), text)
 
 
 def _text(pair: Pair, name: str) -> str:
@@ -171,15 +174,15 @@ def _text(pair: Pair, name: str) -> str:
 
 
 def filled_form(shown: Case) -> dict[str, Any]:
-    """What the form begins with: the decision there is, or the first voice that kept the row."""
+    """Return what the form begins with: the decision there is, or the first voice that kept the row."""
     if shown.decided is not None:
         return _state(shown.decided)
-    kept = next((one.form for one in shown.voices if one.form.pair is not None), None)
+    kept = next((voice.form for voice in shown.voices if voice.form.pair is not None), None)
     return {} if kept is None else _state(kept) | {"comment": "", "one_ambiguity": []}
 
 
 def _state(form: PairForm) -> dict[str, Any]:
-    """A form as the page's script keeps it."""
+    """Return a form as the page's script keeps it."""
     record = form_record(form)
     state: dict[str, Any] = {name: record.get(name, "") for name in ("delete", "comment", "passed_over")}
     if form.pair is None:

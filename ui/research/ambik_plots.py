@@ -10,7 +10,7 @@ from typing import Any
 
 from simulator.ambik.conformal import Histogram
 from simulator.ambik.measuring.epsilon import EpsilonPoint
-from simulator.asking import Row
+from simulator.commands.asking_measures import Row
 from simulator.stats import Interval
 from ui.i18n import Strings
 from ui.research.asking_words import robot_name
@@ -25,18 +25,18 @@ _LABEL_LINE, _SHARES = 18, 36  # px: a line of a name, and what the two shares b
 _MINT, _CLAY, _GOLD = "--ab-accent", "--ab-clay", "--ab-gold"
 
 
-def nonconformities(t: Strings, of: Histogram, q_hat: float) -> Figure | None:
-    """How strange the right answers of the calibration items were, and where the threshold lies."""
-    if not of.counts:
+def nonconformities(t: Strings, histogram: Histogram, q_hat: float) -> Figure | None:
+    """Return how strange the right answers of the calibration items were, and where the threshold lies."""
+    if not histogram.counts:
         return None
-    width = (of.edges[-1] - of.edges[0]) / len(of.counts) or 0.02
-    middles = [low + width / 2 if len(of.counts) > 1 else low for low in of.edges[:-1]]
-    inside = [_MINT if low <= q_hat else "--ab-line-strong" for low in of.edges[:-1]]
+    width = (histogram.edges[-1] - histogram.edges[0]) / len(histogram.counts) or 0.02
+    middles = [low + width / 2 if len(histogram.counts) > 1 else low for low in histogram.edges[:-1]]
+    inside = [_MINT if low <= q_hat else "--ab-line-strong" for low in histogram.edges[:-1]]
     data = [
         {
             "type": "bar",
             "x": middles,
-            "y": list(of.counts),
+            "y": list(histogram.counts),
             "width": [width * 0.94] * len(middles),
             "marker": {"color": inside},
             "hovertemplate": "%{x:.3f}: %{y}<extra></extra>",
@@ -44,7 +44,7 @@ def nonconformities(t: Strings, of: Histogram, q_hat: float) -> Figure | None:
     ]
     layout = _layout(t(f"{SAID}.nonconformity_x"), t(f"{SAID}.items"))
     # The scale of scores, so that the same place means the same in every run.
-    ends = [of.edges[0] - width, of.edges[-1] + width, 0.0, 1.0]
+    ends = [histogram.edges[0] - width, histogram.edges[-1] + width, 0.0, 1.0]
     if math.isfinite(q_hat):
         ends.append(q_hat)
         layout["shapes"] = [_level(q_hat)]
@@ -54,7 +54,7 @@ def nonconformities(t: Strings, of: Histogram, q_hat: float) -> Figure | None:
 
 
 def sizes(t: Strings, of: Mapping[int, int]) -> Figure | None:
-    """How many sets have how many actions."""
+    """Return how many sets have how many actions."""
     if not of:
         return None
     places = list(range(max(of) + 1))
@@ -85,7 +85,9 @@ def targets(t: Strings, points: Sequence[EpsilonPoint], now: float) -> Figure | 
         ("coverage", _GOLD, "dot"),
     )
     for name, colour, dash in lines:
-        known = [(1 - one.epsilon, value) for one in points if (value := getattr(one, name)) is not None]
+        known = [
+            (1 - point.epsilon, value) for point in points if (value := getattr(point, name)) is not None
+        ]
         data += _line(t(f"{SAID}.{name}"), known, colour, dash) if known else []
     layout = _layout(t(f"{SAID}.target"), t(f"{SAID}.share"))
     layout["xaxis"]["range"] = [0, 1]
@@ -105,9 +107,9 @@ def targets(t: Strings, points: Sequence[EpsilonPoint], now: float) -> Figure | 
     return _figure(t, "targets", data, layout)
 
 
-def who_asks(t: Strings, benchmark: str, some: Sequence[Row]) -> Figure | None:
+def who_asks(t: Strings, benchmark: str, rows: Sequence[Row]) -> Figure | None:
     """Asked where it was needed, and where it was not, by robot."""
-    known = [one for one in some if one.when_needed is not None or one.when_not is not None]
+    known = [one for one in rows if one.when_needed is not None or one.when_not is not None]
     if not known:
         return None
     labels = [_robot(t, one) for one in known]
@@ -161,7 +163,7 @@ def _robot(t: Strings, row: Row) -> str:
 
 
 def _name(label: str, told: Sequence[str]) -> Plotly:
-    """A name at the left end of the scale, above the shares that it is of."""
+    """Return a name at the left end of the scale, above the shares that it is of."""
     return {
         "text": "<br>".join(map(escape, told)),
         "align": "left",
@@ -184,7 +186,7 @@ def _line(name: str, known: Sequence[tuple[float, Interval]], colour: str, dash:
             "name": name,
             "x": [x for x, _ in ordered],
             "y": [one.value for _, one in ordered],
-            "customdata": [[one.low, one.high] for _, one in ordered],
+            "customdata": [one.reach for _, one in ordered],
             "line": {"color": colour, "width": 2.5, "dash": dash},
             "hovertemplate": "%{x:.2f}: %{y:.2f} [%{customdata[0]:.2f}, %{customdata[1]:.2f}]"
             "<extra>%{fullData.name}</extra>",
@@ -222,8 +224,8 @@ def _whiskers(intervals: Sequence[Interval], colour: str) -> Plotly:
     return {
         "type": "data",
         "symmetric": False,
-        "array": [one.high - one.value for one in intervals],
-        "arrayminus": [one.value - one.low for one in intervals],
+        "array": [interval.reach[1] - interval.value for interval in intervals],
+        "arrayminus": [interval.value - interval.reach[0] for interval in intervals],
         "color": colour,
         "thickness": 1.6,
         "width": 4,

@@ -22,7 +22,7 @@ from simulator.ambik.sets.predicting import (
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import CONFORMAL
 from simulator.ambik.trial_log import calibration_of, decisions, options_of
-from ui.research.ambient_run import Kept
+from ui.research.ambient_run import CachedReports
 
 LEAST: Final = 0.05
 MOST: Final = 0.99
@@ -75,7 +75,7 @@ def read_run(reader: LogReader, run: str) -> RunRead:
     """
     options = options_of(reader, run)
     calibrating = options.method in CONFORMAL and options.calibration is None
-    of = [_light(one) for one in decisions(reader, [run], aborted=not calibrating)]
+    of = [_light(decision) for decision in decisions(reader, [run], aborted=not calibrating)]
     ready = tuple(prepared(one, options.settings) for one in of)
     calibrated = calibration_of(reader, run)
     if calibrating and ready:
@@ -90,7 +90,7 @@ def read_run(reader: LogReader, run: str) -> RunRead:
 
 
 def laid(read: RunRead, target: str = "") -> Laid:
-    """The run under a target; its own if `target` is none or cannot be laid on it."""
+    """Return the run under a target; its own if `target` is none or cannot be laid on it."""
     own = read.options.settings.target_success
     wanted = _share(target) if read.movable else None
     settings = replace(read.options.settings, target_success=own if wanted is None else wanted)
@@ -108,7 +108,7 @@ def laid(read: RunRead, target: str = "") -> Laid:
     )
 
 
-def kept_run(kept: Kept, run: str) -> RunRead:
+def kept_run(kept: CachedReports, run: str) -> RunRead:
     """`read_run`, once for each state of the run."""
     return kept.once("ambik", run, lambda: read_run(kept.reader, run))
 
@@ -123,7 +123,7 @@ def runs_of(reader: LogReader, tasks: Sequence[str] = ("decide", "annotate")) ->
 
 
 def task_of_run(reader: LogReader, run: Run) -> str:
-    """What is done in a run: ``decide`` or ``annotate``; empty if nothing tells yet."""
+    """Return what is done in a run: ``decide`` or ``annotate``; empty if nothing tells yet."""
     for told in (run.config.get("options"), (run.config.get("study") or {}).get("settings")):
         if isinstance(told, dict) and "task" in told:
             return str(told["task"])

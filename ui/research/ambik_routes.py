@@ -16,7 +16,7 @@ from simulator.ambik.annotation.desk import cases
 from simulator.ambik.annotation.export import export_cases
 from simulator.ambik.log_lines import form_lines
 from simulator.asking import askings
-from simulator.asking_command import plain, report, whole_table
+from simulator.commands.asking import build_report, plain, whole_table
 from simulator.errors import AskbackError
 from ui.research.address import RESEARCH
 from ui.research.ambibench_routes import attachment
@@ -33,7 +33,7 @@ def add_ambik_routes(app: FastAPI, reader: LogReader) -> None:
     @app.get(f"{RESEARCH}/download/ambik/decisions.jsonl")
     def lines(run: str) -> Response:
         def make() -> bytes:
-            told = (json.dumps(one, ensure_ascii=False) for one in form_lines(reader, run))
+            told = (json.dumps(form_line, ensure_ascii=False) for form_line in form_lines(reader, run))
             return "".join(f"{line}\n" for line in told).encode()
 
         return _answer(make, _LINES, f"{run}.decisions.jsonl")
@@ -58,7 +58,7 @@ def _asking(reader: LogReader, name: str, kind: str, make: Make) -> Callable[...
 
 def _table(name: str, *, by_kind: bool = False) -> Make:
     def make(reader: LogReader, runs: Sequence[str], users: bool) -> str:
-        made = report(askings(reader, runs), users=users)
+        made = build_report(askings(reader, runs), users=users)
         table = whole_table("Asking back", made.by_kind if by_kind else made.rows)
         return table.to_csv() if name == "csv" else table.to_latex()
 
@@ -66,7 +66,7 @@ def _table(name: str, *, by_kind: bool = False) -> Make:
 
 
 def _json(reader: LogReader, runs: Sequence[str], users: bool) -> str:
-    return json.dumps(plain(report(askings(reader, runs), users=users)), ensure_ascii=False, indent=1)
+    return json.dumps(plain(build_report(askings(reader, runs), users=users)), ensure_ascii=False, indent=1)
 
 
 _ASKING: Final[dict[str, tuple[str, Make]]] = {

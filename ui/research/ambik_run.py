@@ -10,18 +10,17 @@ from logs import LogReader
 from simulator.ambik.cautions import Caution
 from simulator.ambik.conformal import Range
 from simulator.ambik.measuring.epsilon import epsilon_curve
+from simulator.ambik.measuring.exchange import exchange_measures
 from simulator.ambik.measuring.measures import Measure, Measures, TypeMeasures, measures
-from simulator.ambik.playing import settings_option
-from simulator.ambik.sets.coverage import CoverageReport
-from simulator.ambik.sets.coverage_report import report_of
-from simulator.ambik.summary import exchange_measures
+from simulator.ambik.sets.coverage import CoverageReport, report_of
+from simulator.ambik.settings import settings_option
 from simulator.ambik.terms import NAMES, TASK_TYPES
 from simulator.ambik.trial_log import decisions, exchanges
 from simulator.runner.logged import endings_of
 from simulator.stats import Interval
 from ui.i18n import Strings
 from ui.research import ambik_plots as plots
-from ui.research.ambient_run import Kept
+from ui.research.ambient_run import CachedReports
 from ui.research.ambik_decisions import decisions_page
 from ui.research.ambik_read import LEAST, MOST, Laid, RunRead, kept_run, laid, task_of_run
 from ui.research.desk import RunCard
@@ -56,8 +55,8 @@ class Entry:
     left_out: Mapping[str, int]
 
 
-def ambik_run_page(visit: Visit, card: RunCard, kept: Kept) -> Page:
-    """The tab that the address names."""
+def ambik_run_page(visit: Visit, card: RunCard, kept: CachedReports) -> Page:
+    """Return the tab that the address names."""
     if task_of_run(kept.reader, card.run) == "annotate":
         return visit.page("ambik_annotated", live=card.live, card=card, tab="scores", annotated=True)
     read = kept_run(kept, card.run.id)
@@ -67,7 +66,7 @@ def ambik_run_page(visit: Visit, card: RunCard, kept: Kept) -> Page:
     return _scores(visit, card, kept, read, under)
 
 
-def _scores(visit: Visit, card: RunCard, kept: Kept, read: RunRead, under: Laid) -> Page:
+def _scores(visit: Visit, card: RunCard, kept: CachedReports, read: RunRead, under: Laid) -> Page:
     t, run = visit.t, card.run.id
     found = measures(under.outcomes, under.settings) if under.outcomes else None
     report = report_of(under.calibrated, under.outcomes, under.settings) if under.calibrated else None
@@ -91,7 +90,7 @@ def _scores(visit: Visit, card: RunCard, kept: Kept, read: RunRead, under: Laid)
         report=report,
         coverage=_told(report.coverage, _SHARE) if report else None,
         span=span,
-        warnings=[in_words(t, one) for one in report.warnings] if report else (),
+        warnings=[in_words(t, warning) for warning in report.warnings] if report else (),
         statement=in_words(t, report.statement) if report else "",
         exchange=_exchange(kept.reader, run, read),
         statuses=endings_of(kept.reader, run).statuses,
@@ -99,7 +98,7 @@ def _scores(visit: Visit, card: RunCard, kept: Kept, read: RunRead, under: Laid)
 
 
 def facts(t: Strings, card: RunCard, read: RunRead) -> dict[str, str]:
-    """What the run was, by name of the fact."""
+    """Return what the run was, by name of the fact."""
     options, seats, changed = read.options, card.seats, settings_option(read.options.settings)
     told = {
         "method": NAMES[options.method] if options.method else "",
@@ -117,17 +116,17 @@ def facts(t: Strings, card: RunCard, read: RunRead) -> dict[str, str]:
     return {name: value for name, value in told.items() if value}
 
 
-def in_words(t: Strings, told: Caution) -> str:
-    """A caution in the page's language."""
+def in_words(t: Strings, caution: Caution) -> str:
+    """Return a caution in the page's language."""
     numbers = {
         name: number(value, _DIGITS) if isinstance(value, float) else count(value)
-        for name, value in told.numbers
+        for name, value in caution.numbers
     }
-    return t(f"{SAID}.run.caution.{told.code}", **numbers)
+    return t(f"{SAID}.run.caution.{caution.code}", **numbers)
 
 
 def span(ends: Range, digits: int = _DIGITS) -> str:
-    """A range as text."""
+    """Return a range as text."""
     return f"{number(ends.low, digits)}–{number(ends.high, digits)}"
 
 
@@ -140,39 +139,39 @@ def _curve(reader: LogReader, read: RunRead) -> Any:
 
 
 def _figures(
-    t: Strings, report: CoverageReport | None, found: Measures | None, curve: Any, under: Laid
+    t: Strings, report: CoverageReport | None, measures: Measures | None, curve: Any, under: Laid
 ) -> tuple[Figure, ...]:
     made = (
         plots.nonconformities(t, report.nonconformities, report.q_hat) if report else None,
-        plots.sizes(t, found.sizes) if found else None,
+        plots.sizes(t, measures.sizes) if measures else None,
         plots.targets(t, curve, under.target) if curve else None,
     )
     return tuple(one for one in made if one is not None)
 
 
-def _columns(found: Measures) -> tuple[TypeMeasures, ...]:
-    return (found.overall, *found.types)
+def _columns(measures: Measures) -> tuple[TypeMeasures, ...]:
+    return (measures.overall, *measures.types)
 
 
-def _rows(found: Measures) -> dict[str, list[Entry]]:
-    most = max([4, *found.sizes])
+def _rows(measures: Measures) -> dict[str, list[Entry]]:
+    most = max([4, *measures.sizes])
     scales: Mapping[str, Scale] = {"set_size": scale((), fixed=(0.0, float(most)))}
     return {
         name: [
             Entry(_told(one.interval, scales.get(name, _SHARE)), one.n, one.left_out)
-            for one in map(of, _columns(found))
+            for one in map(of, _columns(measures))
         ]
         for name, of in MEASURES.items()
     }
 
 
-def _tiles(found: Measures) -> dict[str, tuple[Cell, int]]:
-    told: Mapping[str, Interval | None] = {
-        "accuracy": found.accuracy.interval,
-        "ambdif": found.ambdif.interval,
-        "macro_chr": found.macro_chr if len(found.types) == len(TASK_TYPES) else None,
+def _tiles(measures: Measures) -> dict[str, tuple[Cell, int]]:
+    intervals: Mapping[str, Interval | None] = {
+        "accuracy": measures.accuracy.interval,
+        "ambdif": measures.ambdif.interval,
+        "macro_chr": measures.macro_chr if len(measures.types) == len(TASK_TYPES) else None,
     }
-    return {name: (cell(one, _SHARE, _DIGITS), one.n) for name, one in told.items() if one is not None}
+    return {name: (cell(one, _SHARE, _DIGITS), one.n) for name, one in intervals.items() if one is not None}
 
 
 def _told(interval: Interval | None, on: Scale) -> Cell | None:
@@ -184,7 +183,7 @@ def _exchange(reader: LogReader, run: str, read: RunRead) -> dict[str, tuple[Cel
     if not read.options.questions:
         return {}
     found = exchange_measures(exchanges(reader, [run], aborted=True))
-    most = max(1.0, *(one.high for one in found.values() if one is not None)) if found else 1.0
+    most = max(1.0, *(one.reach[1] for one in found.values() if one is not None)) if found else 1.0
     return {
         name.replace(" ", "_"): (
             _told(one, scale((), fixed=(0.0, most)) if name == "questions" else _SHARE),

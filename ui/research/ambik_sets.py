@@ -9,13 +9,13 @@ from typing import Final
 
 from logs import LogReader
 from simulator.ambik.items import DecideItem
+from simulator.ambik.measuring.exchange import RELEVANT, exchange_measures
 from simulator.ambik.measuring.people_sets import Compared, PeopleSets, SetPair, compare_sets
 from simulator.ambik.naming import bare
 from simulator.ambik.playing import task_of
-from simulator.ambik.summary import RELEVANT, exchange_measures
 from simulator.ambik.terms import CONFORMAL, NAMES
 from simulator.ambik.trial_log import decisions, exchanges
-from ui.research.ambient_run import Kept
+from ui.research.ambient_run import CachedReports
 from ui.research.ambik_read import kept_run, laid, runs_of
 from ui.research.format import Cell, cell, scale
 from ui.research.view import Page, Visit
@@ -65,8 +65,8 @@ class Task:
     actions: tuple[Action, ...]
 
 
-def sets_page(visit: Visit, kept: Kept) -> Page:
-    """Which runs, the comparison, tasks one by one, and the exchanges of all of them."""
+def sets_page(visit: Visit, kept: CachedReports) -> Page:
+    """Return which runs, the comparison, tasks one by one, and the exchanges of all of them."""
     reader, at = kept.reader, visit.at
     people, models = _choices(reader)
     run = at.run if at.run in people else (people[0] if people else "")
@@ -89,17 +89,17 @@ def sets_page(visit: Visit, kept: Kept) -> Page:
 
 
 def tasks(pairs: Sequence[SetPair]) -> tuple[Task, ...]:
-    """The tasks of a comparison, in its order, with the actions of all sides."""
+    """Return the tasks of a comparison, in its order, with the actions of all sides."""
     found: dict[str, list[SetPair]] = {}
-    for one in pairs:
-        found.setdefault(one.item.id, []).append(one)
+    for pair in pairs:
+        found.setdefault(pair.item.id, []).append(pair)
     return tuple(_task(some) for some in found.values())
 
 
-def _task(some: Sequence[SetPair]) -> Task:
-    item = some[0].item
-    marked = {one.person: one.people for one in some}
-    sets = {one.run: one.model for one in some}
+def _task(pairs: Sequence[SetPair]) -> Task:
+    item = pairs[0].item
+    marked = {pair.person: pair.people for pair in pairs}
+    sets = {pair.run: pair.model for pair in pairs}
     people = Counter(bare(text) for texts in marked.values() for text in texts)
     held = {run: {bare(text) for text in texts} for run, texts in sets.items()}
     words: dict[str, str] = {}
@@ -110,18 +110,18 @@ def _task(some: Sequence[SetPair]) -> Task:
         Action(text, people[key], tuple(run for run, keys in held.items() if key in keys))
         for key, text in words.items()
     ]
-    ordered = sorted(actions, key=lambda one: (-one.people, -len(one.runs)))
+    ordered = sorted(actions, key=lambda action: (-action.people, -len(action.runs)))
     return Task(item, task_of(item), len(marked), tuple(ordered))
 
 
-def _compared(kept: Kept, run: str, chosen: Sequence[str]) -> Compared:
-    outcomes = [one for model in chosen for one in laid(kept_run(kept, model)).outcomes]
+def _compared(kept: CachedReports, run: str, chosen: Sequence[str]) -> Compared:
+    outcomes = [outcome for model in chosen for outcome in laid(kept_run(kept, model)).outcomes]
     return compare_sets(decisions(kept.reader, [run]), outcomes)
 
 
-def _lines(found: Compared) -> tuple[Line, ...]:
-    sizes = [row.measures[name] for row in found.rows for name in ("people_size", "model_size")]
-    most = scale((), fixed=(0.0, max([4.0, *(one.high for one in sizes if one is not None)])))
+def _lines(compared: Compared) -> tuple[Line, ...]:
+    sizes = [row.measures[name] for row in compared.rows for name in ("people_size", "model_size")]
+    most = scale((), fixed=(0.0, max([4.0, *(size.reach[1] for size in sizes if size is not None)])))
     names = {str(method): name for method, name in NAMES.items()}
     return tuple(
         Line(
@@ -133,7 +133,7 @@ def _lines(found: Compared) -> tuple[Line, ...]:
                 for one in (row.measures[name],)
             },
         )
-        for row in found.rows
+        for row in compared.rows
     )
 
 
@@ -142,7 +142,7 @@ def _exchanges(reader: LogReader, runs: Sequence[str]) -> dict[str, dict[str, Ce
     found = {run: exchange_measures(exchanges(reader, [run], aborted=True)) for run in dict.fromkeys(runs)}
     return {
         run: {
-            name: None if one is None else cell(one, scale((), fixed=(0.0, max(1.0, one.high))), 2)
+            name: None if one is None else cell(one, scale((), fixed=(0.0, max(1.0, one.reach[1]))), 2)
             for name in EXCHANGED
             for one in (measured.get(name),)
         }

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from simulator.asking import BENCHMARKS, Row, askings, may_ask_back, rows
+from simulator.asking import askable, askings, may_ask_back
+from simulator.commands.asking_measures import Row, rows
 from simulator.stats import Interval
 from ui.i18n import Strings
 from ui.research.ambik_plots import who_asks
@@ -54,16 +55,16 @@ class Line:
 
 
 def asking_page(visit: Visit, desk: Desk) -> Page:
-    """Which runs, the table, and a plot for each room."""
+    """Return which runs, the table, and a plot for each room."""
     at, reader = visit.at, desk.reader
     cards = [card for card in desk.cards() if may_ask_back(card.run.benchmark, card.seats)]
     choices = sorted((Choice(card, card.run.id in at.runs) for card in cards), key=lambda one: not one.chosen)
-    chosen = [one.card.run.id for one in choices if one.chosen]
+    chosen = [choice.card.run.id for choice in choices if choice.chosen]
     found = askings(reader, chosen)
     by = at.by if at.by in BY else BY[0]
     table = rows(found.askings, by_kind=by in ("kind", "both"), by_user=by in ("user", "both"))
     over_all = rows(found.askings, by_user=by in ("user", "both"))
-    rooms = [name for name in BENCHMARKS if any(one.benchmark == name for one in table)]
+    rooms = [name for name in askable() if any(one.benchmark == name for one in table)]
     drawn = (who_asks(visit.t, name, [one for one in over_all if one.benchmark == name]) for name in rooms)
     figures = tuple(one for one in drawn if one is not None)
     return visit.page(
@@ -81,10 +82,10 @@ def asking_page(visit: Visit, desk: Desk) -> Page:
     )
 
 
-def _lines(t: Strings, some: Sequence[Row]) -> list[Line]:
-    known = [one.questions for one in some if one.questions is not None]
-    most = max([1.0, *(one.high for one in known)])
-    dearest = max([1.0, *(one.price.high for one in some if one.price is not None)])
+def _lines(t: Strings, rows: Sequence[Row]) -> list[Line]:
+    known = [row.questions for row in rows if row.questions is not None]
+    most = max([1.0, *(one.reach[1] for one in known)])
+    dearest = max([1.0, *(row.price.reach[1] for row in rows if row.price is not None)])
     scales: dict[str, Scale] = {
         "questions": scale((), fixed=(0.0, most)),
         "price": scale((), fixed=(0.0, dearest)),
@@ -93,15 +94,15 @@ def _lines(t: Strings, some: Sequence[Row]) -> list[Line]:
     }
     return [
         Line(
-            one,
-            robot_name(t, one),
-            kind_name(t, one),
+            row,
+            robot_name(t, row),
+            kind_name(t, row),
             {
-                name: _cell(getattr(one, name), scales.get(name, _SHARE), name in ("gain", "youden"))
+                name: _cell(getattr(row, name), scales.get(name, _SHARE), name in ("gain", "youden"))
                 for name in MEASURES
             },
         )
-        for one in some
+        for row in rows
     ]
 
 

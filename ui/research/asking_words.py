@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simulator.asking import Row
+from simulator.commands.asking_measures import Row
 from trees.types import TASK_TYPES
 from ui.i18n import Strings
 
@@ -20,7 +20,7 @@ def robot_name(t: Strings, row: Row) -> str:
 
 
 def kind_name(t: Strings, row: Row) -> str:
-    """The kind of tasks that a row is of: of all of them together, if it names none."""
+    """Return the kind of tasks that a row is of: of all of them together, if it names none."""
     if not row.kind:
         return t(f"{_SAID}.kind_all")
     if row.benchmark == "clarq":

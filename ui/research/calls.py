@@ -44,7 +44,7 @@ from ui.research.address import AMBIENT, ASKING, CODING, EPISODES, FIGURES, KITC
 from ui.research.ambibench_desk import Reports
 from ui.research.ambibench_page import ambibench_page
 from ui.research.ambient_calls import ambient_place, judged
-from ui.research.ambient_run import Kept, ambient_run_page
+from ui.research.ambient_run import CachedReports, ambient_run_page
 from ui.research.ambient_words import checked_name
 from ui.research.ambik_calls import PAIR, decided, kitchen_place
 from ui.research.ambik_run import ambik_run_page
@@ -126,14 +126,14 @@ class Calls:
     desk: Desk
     writer: LogWriter
     reports: Reports = field(init=False)
-    kept: Kept = field(init=False)
+    kept: CachedReports = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reports", Reports(self.desk.reader))
-        object.__setattr__(self, "kept", Kept(self.desk.reader))
+        object.__setattr__(self, "kept", CachedReports(self.desk.reader))
 
     def page(self, call: Mapping[str, Any]) -> Answer:
-        """The page at the browser's address."""
+        """Return the page at the browser's address."""
         visit = self._visit(_Call.model_validate(call))
         try:
             return _answer(self._page(visit))
@@ -183,7 +183,7 @@ class Calls:
         return {**said, **(_answer(page) if page else {})}
 
     def figure(self, call: Mapping[str, Any]) -> Answer:
-        """One figure of the address's runs, or their tables."""
+        """Return one figure of the address's runs, or their tables."""
         asked = FigureCall.model_validate(call)
         visit = self._visit(asked)
         try:
@@ -194,7 +194,7 @@ class Calls:
             return {"problem": problem_text(visit.t, error), "html": "", "figures": {}, "live": False}
 
     def progress(self) -> Answer:
-        """Where the runs stand, for a page that waits."""
+        """Return where the runs stand, for a page that waits."""
         return {
             card.run.id: {
                 "done": card.progress.done,
@@ -278,7 +278,11 @@ class Calls:
     def _reviewable(self, run_id: str) -> list[str]:
         endings = self.desk.reader.endings(run_id)
         episodes = self.desk.reader.episodes(run_id, latest=True)
-        return [one.id for one in episodes if one.id in endings and endings[one.id].status in ENDED]
+        return [
+            episode.id
+            for episode in episodes
+            if episode.id in endings and endings[episode.id].status in ENDED
+        ]
 
     def _row(self, asked: MarkCall, visit: Visit, dialogue: Dialogue) -> Judgment:
         reviewer = checked_name(visit.at.reviewer)

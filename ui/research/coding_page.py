@@ -26,7 +26,7 @@ class Agreed:
 
 
 def coding_page(visit: Visit, reader: LogReader) -> Page:
-    """The start, the next output, or the agreement."""
+    """Return the start, the next output, or the agreement."""
     runs = chosen_runs(reader, visit.at.outputs)
     if not runs:
         return visit.page("coding_start", outputs=0, raters=(), open=0)
@@ -39,7 +39,7 @@ def coding_page(visit: Visit, reader: LogReader) -> Page:
 
 
 def sorting_page(visit: Visit, reader: LogReader, runs: tuple[str, ...]) -> Page:
-    """The next output that the rater is to sort, or the one that they look at again.
+    """Return the next output that the rater is to sort, or the one that they look at again.
 
     Nothing of the page tells run, model or format: what the rater reads is all that there is.
     """
@@ -61,7 +61,7 @@ def sorting_page(visit: Visit, reader: LogReader, runs: tuple[str, ...]) -> Page
 
 
 def _due(reader: LogReader, runs: tuple[str, ...], rater: str) -> tuple[tuple[Output, ...], bool]:
-    """What is left for a rater: first what nobody or one has sorted, then what two differ on."""
+    """Return what is left for a rater: first what nobody or one has sorted, then what two differ on."""
     due = to_code(reader, runs, rater)
     return (due, False) if due else (to_decide(reader, runs, rater), True)
 

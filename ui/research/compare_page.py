@@ -26,7 +26,7 @@ class Contrast:
 
 
 def compare_page(visit: Visit, card: RunCard, others: Sequence[str], desk: Desk) -> Page:
-    """The third tab of a run."""
+    """Return the third tab of a run."""
     at = visit.at
     if not at.against:
         return visit.page("compare", card=card, tab="compare", others=others, comparison=None, languages=())
@@ -41,9 +41,9 @@ def compare_page(visit: Visit, card: RunCard, others: Sequence[str], desk: Desk)
         card=card,
         tab="compare",
         others=others,
-        languages=[one.language for one in comparisons],
+        languages=[comparison.language for comparison in comparisons],
         comparison=chosen,
-        contrasts=[contrast(one) for one in chosen.differences] if chosen else [],
+        contrasts=[contrast(difference) for difference in chosen.differences] if chosen else [],
         labels={pair.first.episode.id: label(visit, pair) for pair in chosen.pairs} if chosen else {},
         pair=pair,
         both=_both(desk, pair),
@@ -52,11 +52,11 @@ def compare_page(visit: Visit, card: RunCard, others: Sequence[str], desk: Desk)
 
 
 def contrast(difference: Difference) -> Contrast:
-    """A difference as a table shows it."""
+    """Return a difference as a table shows it."""
     metric = difference.metric
     pair = (difference.first, difference.second)
     common = scale(pair, fixed=(0.0, 1.0) if metric == "success" else None)
-    reach = 1.1 * max(abs(difference.difference.low), abs(difference.difference.high), 0.01)
+    reach = 1.1 * max(*map(abs, difference.difference.reach), 0.01)
     around_zero = scale((), fixed=(-reach, reach))
     return Contrast(
         metric=metric,
@@ -69,15 +69,15 @@ def contrast(difference: Difference) -> Contrast:
 
 
 def label(visit: Visit, pair: Pair) -> str:
-    """How a shared item is called."""
+    """Return how a shared item is called."""
     task = pair.first.task
     return f"{task.id} · {type_label(visit.t, task.type)}"
 
 
 def _chosen(comparisons: Sequence[Comparison], language: str, episode: str) -> Comparison | None:
-    for one in comparisons:
-        if one.language == language or _pair(one, episode):
-            return one
+    for comparison in comparisons:
+        if comparison.language == language or _pair(comparison, episode):
+            return comparison
     return comparisons[0] if comparisons else None
 
 
@@ -93,7 +93,7 @@ def _both(desk: Desk, pair: Pair | None) -> tuple[Dialogue, ...]:
 
 
 def other_runs(cards: Sequence[RunCard], run: RunData) -> list[str]:
-    """The runs that `run` could be compared with, newest first."""
+    """Return the runs that `run` could be compared with, newest first."""
     return [
         card.run.id for card in cards if card.run.benchmark == run.run.benchmark and card.run.id != run.run.id
     ]

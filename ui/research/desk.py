@@ -105,11 +105,11 @@ class Desk:
         self._kept: OrderedDict[str, tuple[_State, RunData]] = OrderedDict()
 
     def cards(self) -> list[RunCard]:
-        """All runs, newest first."""
+        """Return all runs, newest first."""
         return [self.card(run) for run in reversed(self.reader.runs())]
 
     def card(self, run: Run) -> RunCard:
-        """One run for the list."""
+        """Return one run for the list."""
         usage = self.reader.usage(run.id)
         seats = run.config.get("seats")
         return RunCard(
@@ -121,7 +121,7 @@ class Desk:
         )
 
     def run_data(self, run_id: str) -> RunData:
-        """A run, scored.
+        """Return a run, scored.
 
         Raises:
             NotInLog: there is no such run.
@@ -148,7 +148,7 @@ class Desk:
         return kept[1]
 
     def dialogue(self, episode_id: str, *, reviewing: bool = False) -> Dialogue:
-        """One ended dialogue; for those who are `reviewing` it without what any reviewer has settled.
+        """Return one ended dialogue; for those who are `reviewing` it without what any reviewer has settled.
 
         Raises:
             NotInLog: there is no such episode.

@@ -76,7 +76,7 @@ class Shown:
 
 
 def dialogues_page(visit: Visit, card: RunCard, data: RunData, dialogue: Dialogue | None) -> Page:
-    """The second tab of a run."""
+    """Return the second tab of a run."""
     everything = entries(visit.t, data)
     found = [entry for entry in everything if fits(entry, visit.at, data)]
     ids = [entry.id for entry in found]
@@ -98,7 +98,7 @@ def dialogues_page(visit: Visit, card: RunCard, data: RunData, dialogue: Dialogu
 
 
 def entries(t: Strings, data: RunData) -> list[Entry]:
-    """All dialogues of a run: the scored ones in the report's order, then the others."""
+    """Return all dialogues of a run: the scored ones in the report's order, then the others."""
     return [_entry(t, data, id) for id in dict.fromkeys((*data.by_id, *data.played))]
 
 
@@ -116,7 +116,7 @@ def _entry(t: Strings, data: RunData, id: str) -> Entry:
 
 
 def fits(entry: Entry, at: Address, data: RunData) -> bool:
-    """Whether a dialogue fits the filters."""
+    """Return True if a dialogue fits the filters."""
     # A dialogue that needs a judge counts as failed until there is one.
     outcomes = {entry.outcome} | ({"failure"} if entry.outcome == "needs_judge" else set())
     if at.outcome and at.outcome not in outcomes:
@@ -130,7 +130,7 @@ def fits(entry: Entry, at: Address, data: RunData) -> bool:
 
 
 def shown(data: RunData, dialogue: Dialogue) -> Shown:
-    """A dialogue with its trace."""
+    """Return a dialogue with its trace."""
     replay = dialogue.replay
     played = data.played.get(dialogue.episode_id)
     logged = {turn.number: turn for turn in played.turns} if played else {}
@@ -147,7 +147,7 @@ def shown(data: RunData, dialogue: Dialogue) -> Shown:
 
 
 def tree_of(dialogue: Dialogue) -> Branch:
-    """The tree as it stands at the end."""
+    """Return the tree as it stands at the end."""
     replay = dialogue.replay
     opened = any(OPENING in step.gave for step in replay.steps)
     return branches(replay.opening, opened, replay.nodes)

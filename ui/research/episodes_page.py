@@ -10,10 +10,10 @@ from simulator.errors import AskbackError
 from simulator.handmethat import show
 from simulator.handmethat.browse import Listed, list_episodes, load_episode
 from simulator.handmethat.data import BUILTIN
-from simulator.handmethat.goals.describe import activity_title
+from simulator.handmethat.goals.templates import activity_title
 from simulator.handmethat.meanings.model import Meaning
 from simulator.handmethat.meanings.render import render_utterance
-from simulator.handmethat.meanings.rsa_view import RsaView, rsa_view
+from simulator.handmethat.meanings.rsa import RsaView, rsa_view
 from simulator.handmethat.reporting.watching import before
 from simulator.handmethat.room import Posed
 from simulator.handmethat.task import Task
@@ -46,7 +46,7 @@ class Row:
 
 
 def episodes_page(visit: Visit) -> Page:
-    """The list, and the episode that the address names."""
+    """Return the list, and the episode that the address names."""
     at = visit.at
     data = at.data or BUILTIN
     try:
@@ -75,14 +75,14 @@ def episodes_page(visit: Visit) -> Page:
     )
 
 
-def fits(one: Listed, at: Address) -> bool:
-    """Whether an episode fits the filters."""
-    wanted = ((at.level, str(one.level)), (at.quest, one.quest), (at.goal, str(one.goal)))
+def fits(listed: Listed, at: Address) -> bool:
+    """Return True if an episode fits the filters."""
+    wanted = ((at.level, str(listed.level)), (at.quest, listed.quest), (at.goal, str(listed.goal)))
     return all(wish in ("", value) for wish, value in wanted)
 
 
 def language_of(visit: Visit) -> Language:
-    """The language in which an episode is put into words: that of the page."""
+    """Return the language in which an episode is put into words: that of the page."""
     return "zh" if visit.t.language == "zh" else "en"
 
 
@@ -114,8 +114,8 @@ def _rsa(
         tables = rsa_view(task)
     except AskbackError as error:
         return [], [], (), problem_text(visit.t, error)
-    meanings = [show.meaning_text(task, one, language) for one in tables.meanings]
-    said = [_said(task, one, language) for one in tables.utterances]
+    meanings = [show.meaning_text(task, meaning, language) for meaning in tables.meanings]
+    said = [_said(task, utterance, language) for utterance in tables.utterances]
     figures = (
         heat_map("listener", visit.t, tables.listener, meanings, said),
         heat_map("speaker", visit.t, tables.speaker, meanings, said),

@@ -106,7 +106,7 @@ def success_by_type(t: Strings, tables: Mapping[str, Sequence[Row]]) -> Figure:
 
 
 def extra_replies(t: Strings, scored: Mapping[str, Sequence[Scored]]) -> Figure:
-    """How D is distributed."""
+    """Return how D is distributed."""
     data = []
     for place, (language, some) in enumerate(scored.items()):
         counts = Counter(one.scores.aqd for one in some)
@@ -123,7 +123,7 @@ def extra_replies(t: Strings, scored: Mapping[str, Sequence[Scored]]) -> Figure:
 
 
 def question_length(t: Strings, scored: Mapping[str, Sequence[Scored]]) -> Figure:
-    """How L is distributed; languages have scales of their own, since their units differ."""
+    """Return how L is distributed; languages have scales of their own, since their units differ."""
     data = [
         {
             "type": "histogram",
@@ -154,7 +154,7 @@ def differences(t: Strings, comparison: Comparison) -> Figure:
     for place, one in enumerate(comparison.differences):
         tail = "" if place == 0 else str(place + 1)
         interval = one.difference
-        reach = 1.25 * max(abs(interval.low), abs(interval.high), 0.02)
+        reach = 1.25 * max(*map(abs, interval.reach), 0.02)
         domain = [place / 3 + 0.02, (place + 1) / 3 - 0.02]
         layout[f"xaxis{tail}"] = _axis() | {
             "domain": domain,
@@ -228,8 +228,8 @@ def _whiskers(intervals: Sequence[Interval], colour: str) -> Plotly:
     return {
         "type": "data",
         "symmetric": False,
-        "array": [one.high - one.value for one in intervals],
-        "arrayminus": [one.value - one.low for one in intervals],
+        "array": [interval.reach[1] - interval.value for interval in intervals],
+        "arrayminus": [interval.value - interval.reach[0] for interval in intervals],
         "color": colour,
         "thickness": 1.6,
         "width": 4,

@@ -12,10 +12,10 @@ from simulator.ambibench.labels import MODES, TIES
 from simulator.ambibench.reporting.figures import FIGURES
 from simulator.ambibench.reporting.pages import settings_of
 from simulator.ambibench.reporting.panels import Drawn
-from simulator.ambibench.reporting.tables import tables
+from simulator.ambibench.reporting.tables import named_tables
 from simulator.ambibench.rows import BENCHMARK
 from ui.render.environment import render
-from ui.research.ambibench_desk import FORMS, SUFFIXES, Reports, Wish
+from ui.research.ambibench_desk import FORMS, SUFFIXES, ReportRequest, Reports
 from ui.research.ambibench_plots import titled
 from ui.research.desk import Desk, RunCard
 from ui.research.view import Page, Visit
@@ -67,9 +67,9 @@ class Lack:
 
 
 def figures_page(visit: Visit, desk: Desk) -> Page:
-    """Which runs, and a place for each figure."""
+    """Return which runs, and a place for each figure."""
     choices = _choices(visit, desk)
-    chosen = [one for one in choices if one.chosen]
+    chosen = [choice for choice in choices if choice.chosen]
     return visit.page(
         "figures",
         choices=choices,
@@ -84,8 +84,8 @@ def figures_page(visit: Visit, desk: Desk) -> Page:
 
 
 def figure_part(visit: Visit, reports: Reports, number: str) -> Page:
-    """One figure, or what it lacks."""
-    made = reports.drawn(Wish.read(visit.at), number)
+    """Return one figure, or what it lacks."""
+    made = reports.drawn(ReportRequest.read(visit.at), number)
     plots = () if made.figure is None else (titled(visit.t, made.figure, f"figure_{_key(number)}"),)
     html = render(
         "research/figure",
@@ -102,9 +102,9 @@ def figure_part(visit: Visit, reports: Reports, number: str) -> Page:
 
 
 def tables_part(visit: Visit, reports: Reports) -> Page:
-    """The tables of the chosen runs, to be taken home."""
-    found = reports.report(Wish.read(visit.at))
-    there = {name: table.title for name, table in tables(found.results, found.agreements).items()}
+    """Return the tables of the chosen runs, to be taken home."""
+    found = reports.report(ReportRequest.read(visit.at))
+    there = {name: table.title for name, table in named_tables(found.frame, found.agreements).items()}
     html = render(
         "research/figure_tables",
         visit.t,
@@ -117,7 +117,7 @@ def tables_part(visit: Visit, reports: Reports) -> Page:
 
 
 def lacks(made: Drawn) -> list[Lack]:
-    """What a figure lacks, the command apart."""
+    """Return what a figure lacks, the command apart."""
     return [_lack(one) for one in made.missing]
 
 
@@ -135,7 +135,7 @@ def _key(number: str) -> str:
 
 def _choices(visit: Visit, desk: Desk) -> list[Choice]:
     wanted = visit.at.runs
-    found = [
+    choices = [
         Choice(
             card,
             tuple(dict.fromkeys(card.seats.values())) or (PERSON,),
@@ -146,7 +146,7 @@ def _choices(visit: Visit, desk: Desk) -> list[Choice]:
         if card.run.benchmark == BENCHMARK
     ]
     # What is chosen stands on top, to be seen without scrolling.
-    return sorted(found, key=lambda one: not one.chosen)
+    return sorted(choices, key=lambda choice: not choice.chosen)
 
 
 def _actors(chosen: Sequence[Choice]) -> list[str]:

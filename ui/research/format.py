@@ -13,7 +13,7 @@ _MINUS = "\N{MINUS SIGN}"
 
 
 def number(value: float, digits: int = 2, *, signed: bool = False) -> str:
-    """A number with a true minus sign; never a negative zero."""
+    """Return a number with a true minus sign; never a negative zero."""
     rounded = round(value, digits) + 0.0
     text = f"{abs(rounded):.{digits}f}"
     if rounded < 0:
@@ -22,7 +22,7 @@ def number(value: float, digits: int = 2, *, signed: bool = False) -> str:
 
 
 def count(value: int) -> str:
-    """A whole number with thin spaces between the thousands."""
+    """Return a whole number with thin spaces between the thousands."""
     return f"{value:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
@@ -32,7 +32,7 @@ def dollars(value: float) -> str:
 
 
 def p_value(p: float) -> str:
-    """A p-value as journals write it."""
+    """Return a p-value as journals write it."""
     return "< .001" if p < 0.001 else f"= {p:.3f}".replace("0.", ".", 1)
 
 
@@ -44,7 +44,7 @@ class Scale:
     high: float
 
     def place(self, value: float) -> float:
-        """Where `value` lies, in percent of the width."""
+        """Return where `value` lies, in percent of the width."""
         width = self.high - self.low
         share = (value - self.low) / width if width else 0.5
         return round(100 * min(1.0, max(0.0, share)), 2)
@@ -70,32 +70,32 @@ class Cell:
 
 
 def scale(intervals: Iterable[Interval], *, fixed: tuple[float, float] | None = None) -> Scale:
-    """The scale that holds all of `intervals`, or the fixed one."""
+    """Return the scale that holds all of `intervals`, or the fixed one."""
     if fixed:
         return Scale(*fixed)
     some = list(intervals)
     if not some:
         return Scale(0.0, 1.0)
-    low, high = min(one.low for one in some), max(one.high for one in some)
+    low, high = min(one.reach[0] for one in some), max(one.reach[1] for one in some)
     margin = (high - low) * 0.08 or 0.5
     return Scale(low - margin, high + margin)
 
 
 def cell(interval: Interval, on: Scale, digits: int, *, signed: bool = False) -> Cell:
-    """An interval as a table shows it."""
-    ends = ", ".join(number(end, digits, signed=False) for end in (interval.low, interval.high))
+    """Return an interval as a table shows it."""
+    low, high = map(on.place, interval.reach)
     return Cell(
         value=number(interval.value, digits, signed=signed),
-        interval=f"[{ends}]",
-        low=on.place(interval.low),
-        high=on.place(interval.high),
+        interval=interval.in_brackets(lambda end: number(end, digits)),
+        low=low,
+        high=high,
         at=on.place(interval.value),
         zero=on.place(0.0) if on.low < 0 < on.high else None,
     )
 
 
 def metric_cell(metric: str, interval: Interval | None, on: Scale) -> Cell:
-    """An interval of S, D or L; a dash without one."""
+    """Return an interval of S, D or L; a dash without one."""
     if interval is None:
         return Cell(value="–", interval="", low=0.0, high=0.0, at=0.0, zero=None)
     return cell(interval, on, DIGITS[metric], signed=metric in SIGNED)

@@ -39,7 +39,7 @@ _KEPT_ADDRESSES = 10_000
 
 
 def password_from_environment() -> str | None:
-    """The password that was set, None if there is none."""
+    """Return the password that was set, None if there is none."""
     return os.environ.get(PASSWORD_VARIABLE) or None
 
 

@@ -10,8 +10,8 @@ from logs import LogReader
 from logs.rows import Turn
 from simulator.errors import InputError
 from simulator.handmethat import show
-from simulator.handmethat.reporting.scored import Scored, score_run
-from simulator.handmethat.reporting.tables import table_rows
+from simulator.handmethat.reporting.scored import Scored, score_run, scored_frame
+from simulator.handmethat.reporting.sections import ALL, level_results
 from simulator.handmethat.reporting.watching import details, watch
 from simulator.handmethat.room import ROOM, Posed
 from simulator.handmethat.score import options_of
@@ -53,12 +53,12 @@ class Entry:
 
 
 def household_page(visit: Visit, card: RunCard, reader: LogReader) -> Page:
-    """A run's scores, or its episodes."""
+    """Return a run's scores, or its episodes."""
     scored = score_run(reader, card.run.id)
     if visit.at.tab != "dialogues":
         lines = score_lines(scored)
         return visit.page("household_scores", live=card.live, card=card, tab="scores", lines=lines)
-    entries = [one for one in _entries(reader, card.run.id, scored) if _fits(visit, one)]
+    entries = [entry for entry in _entries(reader, card.run.id, scored) if _fits(visit, entry)]
     shown = _watched(visit, reader) if visit.at.episode else None
     return visit.page(
         "household_watch",
@@ -73,12 +73,7 @@ def household_page(visit: Visit, card: RunCard, reader: LogReader) -> Page:
 
 
 def score_lines(scored: tuple[Scored, ...]) -> list[Line]:
-    """The score table's rows: each robot at each level, then at all."""
-    rows = [
-        (row.who, level, part)
-        for row in table_rows(scored)
-        for level, part in (*row.levels.items(), (None, row.all))
-    ]
+    """Return the score table's rows: each robot at each level, then at all."""
     scales = {
         "success": scale((), fixed=(0.0, 1.0)),
         "score": scale((), fixed=(-100.0, 100.0)),
@@ -90,12 +85,12 @@ def score_lines(scored: tuple[Scored, ...]) -> list[Line]:
 
     return [
         Line(
-            f"{who.robot} · {who.mode}",
-            level,
-            part.success.n,
-            {name: shown(name, getattr(part, name)) for name in _DIGITS},
+            f"{row['robot']} · {row['mode']}",
+            None if row["level"] == ALL else int(row["level"]),
+            row["n"],
+            {name: shown(name, row[name]) for name in _DIGITS},
         )
-        for who, level, part in rows
+        for row in level_results(scored_frame(scored)).to_dict("records")
     ]
 
 
@@ -105,12 +100,12 @@ def _entries(reader: LogReader, run_id: str, scored: tuple[Scored, ...]) -> list
     names = {item.hash: item.name for item in reader.items(run_id)}
     return [
         Entry(
-            one.id,
-            names[one.item_hash],
-            endings[one.id].status if one.id in endings else "open",
-            by_id.get(one.id),
+            episode.id,
+            names[episode.item_hash],
+            endings[episode.id].status if episode.id in endings else "open",
+            by_id.get(episode.id),
         )
-        for one in reader.episodes(run_id, latest=True)
+        for episode in reader.episodes(run_id, latest=True)
     ]
 
 

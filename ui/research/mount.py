@@ -45,7 +45,7 @@ def research_mount(
     password: str | None = None,
     announce: Callable[[str], None] = lambda token: None,
 ) -> Mount:
-    """The researchers' pages on one log.
+    """Return the researchers' pages on one log.
 
     Args:
         writer: a durable writer of the log.
@@ -93,7 +93,7 @@ def create_research(calls: Calls) -> gr.Blocks:
 
 
 def access_page(scope: Scope, name: str, *, by_token: bool) -> str:
-    """The page that asks for the password, or for the token where there is none."""
+    """Return the page that asks for the password, or for the token where there is none."""
     language = page_language(scope)
     return render(
         "research/access",

@@ -83,7 +83,7 @@ def start_page(visit: Visit, cards: Sequence[RunCard]) -> Page:
 
 
 def marking_page(visit: Visit, dialogue: Dialogue, own: Sequence[Judgment], done: int, total: int) -> Page:
-    """One dialogue, with the marks of this reviewer alone.
+    """Return one dialogue, with the marks of this reviewer alone.
 
     Args:
         visit: the request; its address names the reviewer.
@@ -111,7 +111,7 @@ def marking_page(visit: Visit, dialogue: Dialogue, own: Sequence[Judgment], done
 
 
 def all_done_page(visit: Visit, total: int) -> Page:
-    """Nothing is left to review."""
+    """Return nothing is left to review."""
     return visit.page("review_done", total=total)
 
 
@@ -142,16 +142,16 @@ def agreement_page(visit: Visit, data: RunData) -> Page:
     )
 
 
-def agreed(one: Agreement, unseen: set[str]) -> Agreed:
-    """An agreement as the table shows it; disagreements on `unseen` dialogues are only counted."""
-    shown = tuple(each for each in one.disagreements if each.episode_id not in unseen)
+def agreed(agreement: Agreement, unseen: set[str]) -> Agreed:
+    """Return an agreement as the table shows it; disagreements on `unseen` dialogues are only counted."""
+    shown = tuple(each for each in agreement.disagreements if each.episode_id not in unseen)
     return Agreed(
-        question=one.question,
-        n=one.observed.n,
-        observed=cell(one.observed, scale((), fixed=(0.0, 1.0)), 3),
-        kappa=None if one.kappa is None else cell(one.kappa, scale((), fixed=(-0.2, 1.0)), 3),
+        question=agreement.question,
+        n=agreement.observed.n,
+        observed=cell(agreement.observed, scale((), fixed=(0.0, 1.0)), 3),
+        kappa=None if agreement.kappa is None else cell(agreement.kappa, scale((), fixed=(-0.2, 1.0)), 3),
         shown=shown,
-        hidden=len(one.disagreements) - len(shown),
+        hidden=len(agreement.disagreements) - len(shown),
     )
 
 
@@ -162,9 +162,9 @@ def _finished(review: Review | None) -> bool:
 def _rate_cells(rates: ErrorRates) -> list[tuple[str, int, Cell]]:
     if not rates.rates:
         return []
-    top = max(5.0, *(one.per_100.high for one in rates.rates))
+    top = max(5.0, *(rate.per_100.reach[1] for rate in rates.rates))
     on = scale((), fixed=(0.0, top))
-    return [(one.error, one.count, cell(one.per_100, on, 1)) for one in rates.rates]
+    return [(rate.error, rate.count, cell(rate.per_100, on, 1)) for rate in rates.rates]
 
 
 def _turn(dialogue: Dialogue, review: Review, step: ReplayStep) -> MarkedTurn:

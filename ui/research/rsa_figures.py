@@ -13,7 +13,7 @@ from ui.research.figures import Figure, Plotly
 def heat_map(
     id: str, t: Strings, values: Floats, meanings: Sequence[str], utterances: Sequence[str]
 ) -> Figure:
-    """A table of probabilities, meanings down, utterances across.
+    """Return a table of probabilities, meanings down, utterances across.
 
     Args:
         id: ``listener`` or ``speaker``.

@@ -30,7 +30,7 @@ class Line:
 
 
 def scores_page(visit: Visit, card: RunCard, data: RunData) -> Page:
-    """The first tab of a run."""
+    """Return the first tab of a run."""
     languages = by_language(data.scored)
     tables = {language: type_rows(visit.t, some) for language, some in languages.items()}
     plots = _plots(visit.t, data, languages, tables) if languages else ()
@@ -58,19 +58,19 @@ def by_language(scored: Sequence[Scored]) -> dict[str, list[Scored]]:
 
 
 def type_rows(t: Strings, scored: Sequence[Scored]) -> tuple[Row, ...]:
-    """One row per task type, named in the interface's language."""
+    """Return one row per task type, named in the interface's language."""
     return rows(scored, lambda one: type_label(t, one.task.type), lambda one: ("", one.task.type))
 
 
 def type_label(t: Strings, number: int) -> str:
-    """A task type with its number, in the interface's language."""
+    """Return a task type with its number, in the interface's language."""
     return f"{number}. {task_type(number).name('zh' if t.language == 'zh' else 'en')}"
 
 
-def lines(some: Sequence[Row]) -> list[Line]:
+def lines(rows: Sequence[Row]) -> list[Line]:
     """Rows for a table; the bars of a column share a scale."""
     columns: dict[str, list[Interval | None]] = {
-        metric: [getattr(row, metric) for row in some] for metric in METRICS
+        metric: [getattr(row, metric) for row in rows] for metric in METRICS
     }
     scales = {
         metric: scale(filter(None, intervals), fixed=(0.0, 1.0) if metric == "success" else None)
@@ -83,7 +83,7 @@ def lines(some: Sequence[Row]) -> list[Line]:
             {metric: metric_cell(metric, columns[metric][place], scales[metric]) for metric in METRICS},
             row.needs_judge,
         )
-        for place, row in enumerate(some)
+        for place, row in enumerate(rows)
     ]
 
 

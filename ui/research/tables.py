@@ -40,7 +40,7 @@ def _safe(value: Any) -> Any:
 
 
 def export_zip(reader: LogReader, run_id: str, format: Format) -> bytes:
-    """Everything the log holds of a run but outside identities, with a codebook, as a zip file.
+    """Return everything the log holds of a run but outside identities, with a codebook, as a zip file.
 
     Raises:
         NotInLog: there is no such run.
@@ -54,7 +54,7 @@ def export_zip(reader: LogReader, run_id: str, format: Format) -> bytes:
 
 
 def scores_csv(data: RunData) -> str:
-    """The score tables: by language, then by type."""
+    """Return the score tables: by language, then by type."""
     texts = strings(_ENGLISH)
     lines = [_score_line(row.label, "all", row) for row in data.report.by_language]
     for language, some in by_language(data.scored).items():
@@ -68,14 +68,14 @@ def _score_line(language: str, label: str, row: Row) -> list[Any]:
     return [language, label, row.success.n, *ends, row.needs_judge, row.aborted]
 
 
-def _ends(interval: Interval | None) -> list[float | str]:
+def _ends(interval: Interval | None) -> Sequence[Any]:
     if interval is None:
         return ["", "", ""]
-    return [interval.value, interval.low, interval.high]
+    return interval[:3]
 
 
 def episodes_csv(data: RunData) -> str:
-    """Every scored dialogue."""
+    """Return every scored dialogue."""
     header = [
         "episode", "item", "type", "language", "status", "success", "aqd", "aql", "responses", "reached",
         "needs_judge", "obtained", "missing",
@@ -83,14 +83,14 @@ def episodes_csv(data: RunData) -> str:
     return to_csv(header, (_episode_line(one) for one in data.scored))
 
 
-def _episode_line(one: Scored) -> list[Any]:
-    scores = one.scores
+def _episode_line(scored: Scored) -> list[Any]:
+    scores = scored.scores
     return [
-        one.episode.id,
-        one.task.id,
-        one.task.type,
-        one.task.language,
-        one.status,
+        scored.episode.id,
+        scored.task.id,
+        scored.task.type,
+        scored.task.language,
+        scored.status,
         int(scores.success),
         scores.aqd,
         scores.aql,
@@ -103,7 +103,7 @@ def _episode_line(one: Scored) -> list[Any]:
 
 
 def reviews_csv(data: RunData) -> str:
-    """Every mark of every reviewer, in the order in which they were written."""
+    """Return every mark of every reviewer, in the order in which they were written."""
     header = [
         "episode", "turn", "reviewer", "kind", "type", "node", "hallucination", "failure", "success", "text",
         "done", "created_at",
@@ -126,7 +126,7 @@ def reviews_csv(data: RunData) -> str:
 
 
 def compare_csv(comparisons: Sequence[Comparison]) -> str:
-    """The shared items of two runs, one line each."""
+    """Return the shared items of two runs, one line each."""
     metrics = ("success", "aqd", "aql")
     header = ["language", "item", "type", *(f"{metric}_{run}" for metric in metrics for run in (1, 2))]
     return to_csv(

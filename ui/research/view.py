@@ -56,7 +56,7 @@ class Visit:
     def page(
         self, template: str, figures: Sequence[Figure] = (), *, live: bool = False, **context: Any
     ) -> Page:
-        """The page made from ``templates/research/{template}.html.jinja``."""
+        """Return the page made from ``templates/research/{template}.html.jinja``."""
         html = render(
             f"research/{template}",
             self.t,

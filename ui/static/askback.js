@@ -4,7 +4,7 @@
 
 window.askback = (() => {
   const APPEARANCE = "askback.appearance";
-  const PAUSES_MS = [400, 800, 1500, 3000, 5000, 5000, 8000, 8000, 10000, 10000];
+  const PAUSES_MS = [400, 800, 1500, 3000, 5000, 5000, 8000, 8000, 10000];  // and the last again and again
 
   const language = () => document.documentElement.dataset.language || "en";
   const token = () => new URLSearchParams(location.search).get("t") || "";
@@ -98,18 +98,17 @@ window.askback = (() => {
       try { return (await fetch("/health")).ok; } catch { return false; }
     }
 
-    // Asks until the server answers: it may be starting again. Null if it is there and still does not.
+    // Asks until the server answers, however long it takes to start again. Null if it is there and does not.
     async insist(name, data) {
       let refusals = 0;
-      for (const pause of PAUSES_MS) {
+      for (let tries = 0; ; tries += 1) {
         const answer = await this.call(name, data);
         if (answer !== undefined && answer !== null) return answer.failed ? null : answer;
         if (await this.alive()) refusals += 1;
         else this.toast(this.texts.offline);
         if (refusals > 2) return null;
-        await sleep(pause);
+        await sleep(PAUSES_MS[Math.min(tries, PAUSES_MS.length - 1)]);
       }
-      return null;
     }
 
     async load() {

@@ -40,6 +40,16 @@
     return null;
   }
 
+  // A study's own questions: what is in every field; the first one that is empty is gone to.
+  function answered(page, form) {
+    const values = filled(form);
+    const empty = named(form).find((field) => field.closest("[data-required]") && !(values[field.name] || []).length);
+    if (!empty) return { text: "", answers: values };
+    page.toast(form.dataset.empty);
+    empty.focus();
+    return null;
+  }
+
   // ---- a form's fields by name: texts, the radio button and the boxes that are checked
 
   const named = (form) => [...form.elements].filter((field) => field.name);
@@ -201,7 +211,7 @@
       stAnswer(keys) {
         const form = this.one("[data-form=st-answer]");
         if (this.busy || this.ended || !form) return;
-        const answer = (answers[this.kind] || typed)(this, form);
+        const answer = ("questions" in form.dataset ? answered : answers[this.kind] || typed)(this, form);
         if (answer) this.stSend(answer, keys);
       },
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 from urllib.parse import parse_qsl
 
 from pydantic import Field
@@ -22,11 +22,13 @@ from ui.problems import problem_text
 from ui.render.frame import Frame, RoomLink
 from ui.render.play import Notice
 from ui.rooms import Call as RoomCall
-from ui.study.pages import Here, Sets, message_page, spoken
+from ui.study.pages import ASKED, Here, Sets, message_page, questions_page, spoken
 from ui.study.ports import StudySessions, View
 from ui.tokens import Pass
 
 _KEY = r"^[A-Za-z0-9_-]{16,64}$"
+_Id = Annotated[str, Field(max_length=40)]
+_Typed = Annotated[str, Field(max_length=4000)]
 
 
 class EnterCall(Call):
@@ -49,6 +51,7 @@ class MoveCall(Call):
         render: drawn once per turn by the browser; with `number` the idempotency key.
         number: number that the turn was to have when the page was rendered.
         keys_used: whether it was sent without the mouse.
+        answers: to a study's own questions, by their ids.
     """
 
     render: str = Field(pattern=r"^[\w-]{8,64}$")
@@ -57,14 +60,17 @@ class MoveCall(Call):
     seconds: float | None = Field(default=None, ge=0, le=1e7)
     shown_at: datetime | None = None
     keys_used: bool | None = None
+    answers: dict[_Id, _Typed | list[_Typed]] = Field(default_factory=dict, max_length=100)
 
     def form(self) -> dict[str, Any]:
-        """What was filled in, for `Reply.move`."""
+        """Return what was filled in, for `Reply.move`."""
         return {}
 
     def reply(self) -> Reply:
-        """The turn as the sessions take it."""
+        """Return the turn as the sessions take it."""
         move = {**self.form(), "keys_used": self.keys_used}
+        if self.answers:
+            move["answers"] = self.answers
         if self.shown_at is not None:
             move["shown_at"] = self.shown_at.isoformat()
         return Reply(text=self.text, move=move, key=f"{self.number}.{self.render}", seconds=self.seconds)
@@ -97,12 +103,12 @@ class StudyActions(ABC):
         return {}
 
     def seat_of(self, card: StudyCard) -> str:
-        """The seat of a study's participants."""
+        """Return the seat of a study's participants."""
         return self.seat
 
     @abstractmethod
     async def home(self, frame: Frame) -> str:
-        """The entry."""
+        """Return the entry."""
 
     @abstractmethod
     async def start(self, call: Mapping[str, Any]) -> Pass:
@@ -110,27 +116,31 @@ class StudyActions(ABC):
 
     @abstractmethod
     def welcome_page(self, frame: Frame, card: StudyCard) -> str:
-        """A study's welcome page."""
+        """Return a study's welcome page."""
+
+    @abstractmethod
+    def steps(self, view: Any) -> Mapping[Any, str]:
+        """Return the step of a study that each stage belongs to, in order."""
 
     @abstractmethod
     def session_page(self, frame: Frame, here: Here) -> str:
-        """The page of an episode that is going on."""
+        """Return the page of an episode that is going on."""
 
     @abstractmethod
     def end_page(self, frame: Frame, here: Here, replay: Any) -> str:
-        """The page of an episode that is through; `replay` is None if it may not be shown."""
+        """Return the page of an episode that is through; `replay` is None if it may not be shown."""
 
     # What the app calls
 
     def studies(self) -> Sequence[StudyCard]:
-        """The studies that there are."""
+        """Return the studies that there are."""
         cards = self.sessions.studies()
         # Of what the pages of an episode show nothing changes, and counting places takes time.
         self._known.update((card.id, card) for card in cards)
         return cards
 
     def welcome(self, frame: Frame, study_id: str) -> str:
-        """The welcome page of a study. Nothing begins there."""
+        """Return the welcome page of a study. Nothing begins there."""
         card = self._card(study_id)
         if card is None:
             return self._message(frame, "unknown")
@@ -165,7 +175,7 @@ class StudyActions(ABC):
         return Pass(entry.episode_id, seat.seat, room=self.room, study=seat.study)
 
     async def page(self, frame: Frame, seat: Pass, asked: PageCall) -> str:
-        """The page of an episode as it stands."""
+        """Return the page of an episode as it stands."""
         try:
             view = await self.sessions.view(seat.episode_id, seat.seat)
         except LookupError:
@@ -205,7 +215,7 @@ class StudyActions(ABC):
         return self._left(frame, seat, "withdrawn")
 
     async def state(self, seat: Pass) -> Answer:
-        """Where an episode stands, for a page that comes back into sight."""
+        """Return where an episode stands, for a page that comes back into sight."""
         view = await self.sessions.view(seat.episode_id, seat.seat)
         ended = view.stage == "done"
         return {
@@ -222,6 +232,8 @@ class StudyActions(ABC):
         frame = spoken(frame, card)
         sets = self._sets(seat) if view.study else Sets()
         here = Here(view=view, card=card, sets=sets, notice=notice, seat=seat)
+        if view.stage in ASKED:
+            return questions_page(frame, self.link, here, self.steps(view))
         if view.stage != "done":
             return self.session_page(frame, here)
         if broken_off(view) or (sets.completion is not None and sets.completion.outcome != "complete"):
@@ -229,14 +241,14 @@ class StudyActions(ABC):
         return self.end_page(frame, here, await self._replay(seat))
 
     def _why(self, seat: Pass, view: View, sets: Sets) -> str:
-        """The page for somebody whose episode was broken off, or who left afterwards."""
+        """Return the page for somebody whose episode was broken off, or who left afterwards."""
         if sets.completion is not None and sets.completion.outcome == "screened_out":
             return "screened_out"
         cause = view.ending.cause if view.ending is not None else None
         return "broken" if broken_off(view) and cause != seat.seat else "declined"
 
     def _left(self, frame: Frame, seat: Pass, code: str) -> str:
-        """A page for somebody who has left before the end, or afterwards."""
+        """Return a page for somebody who has left before the end, or afterwards."""
         try:
             return self._message(frame, code, self.sessions.completion(seat.episode_id))
         except LookupError:
@@ -256,7 +268,7 @@ class StudyActions(ABC):
             return None
 
     def refused(self, frame: Frame, error: SeatError | InputError) -> Notice:
-        """Why a turn does not count; a benchmark whose forms can be mended may say where."""
+        """Return why a turn does not count; a benchmark whose forms can be mended may say where."""
         code = getattr(error, "code", "")
         said = frame.texts.get(f"{self.link.name}.refused.{code}", problem_text(frame.texts, error))
         return Notice(frame.texts("study.session.refused", message=said), "problem")
@@ -265,15 +277,15 @@ class StudyActions(ABC):
         return next((card for card in self.studies() if card.id == study_id), None)
 
     def _seen(self, study_id: str) -> StudyCard | None:
-        """A study's card, whose places may have been counted a while ago."""
+        """Return a study's card, whose places may have been counted a while ago."""
         return (self._known.get(study_id) or self._card(study_id)) if study_id else None
 
 
 def study_of(query: str) -> str:
-    """The id of the study that a query names; empty if it names none."""
+    """Return the id of the study that a query names; empty if it names none."""
     return dict(parse_qsl(query)).get("study", "")
 
 
 def broken_off(view: View) -> bool:
-    """Whether a study's episode ended before it was through."""
+    """Return True if a study's episode ended before it was through."""
     return view.study and view.ending is not None and view.ending.status == "aborted"

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from simulator.studies import Completion
 from simulator.studies.cards import StudyCard
+from simulator.studies.questions import When, Words
 from trees import Language
 from ui.i18n import Strings, strings
 from ui.render.environment import render
@@ -15,8 +16,10 @@ from ui.render.frame import Frame, RoomLink
 from ui.render.play import Notice
 from ui.tokens import Pass
 
-ONCE: Final = ("consent", "instructions", "qualification")
+ONCE: Final = ("consent", "instructions", "qualification", "questions_before")
 """Steps of a person's first set only."""
+ASKED: Final[Mapping[str, When]] = {"questions_before": "before", "questions_after": "after"}
+"""Stages at which a study's own questions are asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,7 @@ class Here:
 def session_page(
     template: str, frame: Frame, link: RoomLink, here: Here, steps: Mapping[Any, str], **more: object
 ) -> str:
-    """A page of an episode: its template extends ``study/session`` or one that does.
+    """Return a page of an episode: its template extends ``study/session`` or one that does.
 
     Args:
         template: its name.
@@ -105,24 +108,42 @@ def session_page(
         minutes=whole(card.minutes) if card is not None and card.minutes else "",
         pay=pay_in_words(frame.texts, card) if card is not None else "",
         steps=steps_shown(steps, here),
-        step=steps.get(here.view.stage, ""),
+        step=steps.get(here.view.stage, here.view.stage),
         **more,
     )
 
 
+def questions_page(frame: Frame, link: RoomLink, here: Here, steps: Mapping[Any, str]) -> str:
+    """Return the page of a study's own questions; the view's stage says which of them (`ASKED`)."""
+    when, language, card = ASKED[here.view.stage], frame.texts.language, here.card
+    assert card is not None
+
+    def words(texts: Words) -> str:
+        return texts if isinstance(texts, str) else texts.get(language) or next(iter(texts.values()))
+
+    questions = [question for question in card.questions if question.when == when]
+    return session_page("study/questions", frame, link, here, steps, questions=questions, words=words)
+
+
 def steps_shown(steps: Mapping[Any, str], here: Here) -> tuple[str, ...]:
-    """The steps of this set, in order, each once."""
+    """Return the steps of this set, in order, each once."""
     once = ONCE if here.sets.done else ()
-    return tuple(step for step in dict.fromkeys(steps.values()) if step not in once)
+    names = [*dict.fromkeys(steps.values())]
+    asked = {question.when for question in here.card.questions} if here.card is not None else set()
+    if "before" in asked:
+        names.insert(next((at for at, name in enumerate(names) if name not in ONCE), 0), "questions_before")
+    if "after" in asked:
+        names.insert(names.index("task") + 1 if "task" in names else len(names), "questions_after")
+    return tuple(step for step in names if step not in once)
 
 
 def welcome_page(template: str, frame: Frame, link: RoomLink, card: StudyCard) -> str:
-    """What a participant sees first: what the study is; nothing has begun."""
+    """Return what a participant sees first: what the study is; nothing has begun."""
     return render(template, frame.texts, frame=frame, room=link, offer=offer(frame, card))
 
 
 def message_page(frame: Frame, code: str, *, home: str = "/", completion: Completion | None = None) -> str:
-    """Why somebody is not taking part, or no longer, and what they can do.
+    """Return why somebody is not taking part, or no longer, and what they can do.
 
     Args:
         frame: its frame.
@@ -135,7 +156,7 @@ def message_page(frame: Frame, code: str, *, home: str = "/", completion: Comple
 
 
 def offer(frame: Frame, card: StudyCard) -> Offer:
-    """A study as the pages say it."""
+    """Return a study as the pages say it."""
     texts, left = frame.texts, card.places_left
     name = "no_places" if not card.open or left < 1 else "one_place" if left == 1 else "places"
     return Offer(
@@ -164,13 +185,13 @@ def pay_in_words(texts: Strings, card: StudyCard) -> str:
 
 
 def own_texts(card: StudyCard | None, language: Language) -> dict[str, tuple[str, ...]]:
-    """A study's own words, by name, in paragraphs."""
+    """Return a study's own words, by name, in paragraphs."""
     texts = card.texts[language] if card is not None else {}
     return {name: tuple(part for part in text.split("\n\n") if part.strip()) for name, text in texts.items()}
 
 
 def spoken(frame: Frame, card: StudyCard | None) -> Frame:
-    """The frame in a language that the study has, if it belongs to one."""
+    """Return the frame in a language that the study has, if it belongs to one."""
     if card is None:
         return frame
     language = frame.texts.language
@@ -180,5 +201,5 @@ def spoken(frame: Frame, card: StudyCard | None) -> Frame:
 
 
 def whole(value: float) -> str:
-    """A number without decimals that say nothing."""
+    """Return a number without decimals that say nothing."""
     return f"{round(value, 2):g}"

@@ -49,7 +49,7 @@ class StudySessions(Protocol):
     """Episodes of free play and of studies; see `simulator.studies.sessions`."""
 
     def studies(self) -> Sequence[StudyCard]:
-        """The studies that there are."""
+        """Return the studies that there are."""
         ...
 
     async def enter(
@@ -75,7 +75,7 @@ class StudySessions(Protocol):
         ...
 
     async def view(self, episode_id: str, seat: str) -> Any:
-        """What the participant may see now."""
+        """Return what the participant may see now."""
         ...
 
     async def submit(self, episode_id: str, seat: str, reply: Reply, *, number: int | None = None) -> Any:
@@ -83,5 +83,5 @@ class StudySessions(Protocol):
         ...
 
     async def replay(self, episode_id: str, seat: str) -> Any:
-        """An ended episode with what was hidden, if it may be shown."""
+        """Return an ended episode with what was hidden, if it may be shown."""
         ...

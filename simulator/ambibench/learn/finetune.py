@@ -19,7 +19,7 @@ import torch
 from torch.nn.functional import cross_entropy
 from transformers import get_linear_schedule_with_warmup
 
-from simulator.ambibench.learn.config import TrainConfig
+from simulator.ambibench.learn.hosted import TrainConfig
 from simulator.models.weights import ADAPTER, load_weights
 from simulator.seeds import derive_seed
 
@@ -99,7 +99,7 @@ def finetune(
 
 
 def encode(tokenizer: Any, record: Mapping[str, str], prompt_weight: float) -> Encoded:
-    """A record as tokens with their weights in the loss."""
+    """Return a record as tokens with their weights in the loss."""
     prompt = tokenizer(record["prompt"])["input_ids"]
     completion = tokenizer(record["completion"], add_special_tokens=False)["input_ids"]
     # A tokenizer that closes every text closes the prompt, too; the completion goes on from it.
@@ -109,10 +109,10 @@ def encode(tokenizer: Any, record: Mapping[str, str], prompt_weight: float) -> E
     return Encoded((*prompt, *completion), weights)
 
 
-def losses_of(model: Any, one: Encoded) -> tuple[torch.Tensor, float]:
+def losses_of(model: Any, encoded: Encoded) -> tuple[torch.Tensor, float]:
     """Weighted mean cross-entropy of a record's tokens, and the plain one of its completion."""
-    ids = torch.tensor([one.ids], device=model.device)
-    weights = torch.tensor(one.weights[1:], device=model.device)
+    ids = torch.tensor([encoded.ids], device=model.device)
+    weights = torch.tensor(encoded.weights[1:], device=model.device)
     logits = model(input_ids=ids).logits[0, :-1].float()
     losses = cross_entropy(logits, ids[0, 1:], reduction="none")
     return (losses * weights).sum() / weights.sum(), losses[weights == 1].mean().item()

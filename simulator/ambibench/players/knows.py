@@ -47,7 +47,7 @@ class ScoresAll(Protocol):
     """A seat that can answer all trials of a prompt at once."""
 
     async def score_all(self, view: View) -> tuple[Reply, ...]:
-        """One reply per trial of `view.task`, a `PromptKnows`, in order.
+        """Return one reply per trial of `view.task`, a `PromptKnows`, in order.
 
         Raises:
             ModelError: if its model fails.

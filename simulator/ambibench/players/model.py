@@ -96,7 +96,7 @@ class ScoringParticipant(ModelParticipant):
 def messages_for(
     view: View, knows: TrialKnows, options: Options, *, plain: bool
 ) -> tuple[tuple[Message, ...], str]:
-    """The text of a trial, after a system prompt if it is a chat; and the version of that prompt."""
+    """Return the text of a trial, after a system prompt if it is a chat; and the version of that prompt."""
     asked = Message("user", knows.text)
     if plain or options.system == "none":
         return (asked,), ""

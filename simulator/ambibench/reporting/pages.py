@@ -6,31 +6,31 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final, Literal, NamedTuple
 
+import pandas as pd
+
 from logs import LogReader, LogWriter
 from logs.rows import Run
-from simulator.ambibench.assignment import cells
+from simulator.ambibench.assignment import PatternStudy
 from simulator.ambibench.features import SETTINGS, Feature, Format
-from simulator.ambibench.reporting.measures import longest, means, split
+from simulator.ambibench.records import TrialRecord
+from simulator.ambibench.reporting.frame import longest, present, where
+from simulator.ambibench.reporting.measures import means, split
 from simulator.ambibench.reporting.panels import (
-    drawn,
     feature_lines,
     k_panel,
     label_curves,
     oracle_line,
 )
 from simulator.ambibench.reporting.people import Flag, sessions
-from simulator.ambibench.reporting.report import Report
-from simulator.ambibench.reporting.results import Measure, Results
-from simulator.ambibench.reporting.tables import Slice, slices
+from simulator.ambibench.reporting.report import Results
+from simulator.ambibench.reporting.tables import CURVES, SAME, Slice, slices
 from simulator.ambibench.rows import BENCHMARK
 from simulator.figures import Figure, Line, Panel
 from simulator.stats import Interval
 from simulator.studies import Study, StudyDesk, StudyProgress
 
-CURVES: Final = ("multiple", "wug", "ft_eval")
 Group = Literal["all", "feature", "format"]
 GROUPS: Final[tuple[Group, ...]] = ("all", "feature", "format")
-_THESE: Final = "oracle (these episodes)"
 
 
 class Row(NamedTuple):
@@ -96,64 +96,52 @@ class Played(NamedTuple):
     flags: tuple[Flag, ...]
 
 
-def sections(results: Results) -> tuple[Section, ...]:
-    """The parts of a run in which labels were asked for."""
-    return tuple(
-        _section(one, actor)
-        for one in slices(results)
-        for actor in one.results.present("actor")
-        if len(one.results)
-    )
+def sections(trials: pd.DataFrame) -> tuple[Section, ...]:
+    """Return the parts of a run in which labels were asked for."""
+    return tuple(_section(part, actor) for part in slices(trials) for actor in present(part.trials, "actor"))
 
 
-def curve_figures(results: Results) -> dict[str, Figure]:
+def curve_figures(trials: pd.DataFrame) -> dict[str, Figure]:
     """Of each part that has a curve: accuracy over k with the oracle, the same by feature, and p(valid)."""
-    found: dict[str, Figure] = {}
-    for one in slices(results):
-        if one.setting in CURVES and len(one.results):
-            for name, title, panels in _curves(one):
-                key = f"{name}-{one.key}"
-                made = drawn(key, title, panels, "", ()).figure
-                if made is not None:
-                    found[key] = made
-    return found
+    figures: dict[str, Figure] = {}
+    for part in slices(trials):
+        for name, title, panel in _curves(part) if part.setting in CURVES else ():
+            key = f"{name}-{part.key}"
+            figures[key] = Figure(key, title, [panel])
+    return figures
 
 
-def played(reader: LogReader, run_id: str, found: Report) -> tuple[Played, ...]:
-    """The episodes of a run, in the order in which they began."""
+def played(reader: LogReader, run_id: str, results: Results) -> tuple[Played, ...]:
+    """Return the episodes of a run, in the order in which they began."""
     names = {item.hash: item for item in reader.items(run_id)}
     endings = reader.endings(run_id)
-    flags = {one.session: one.flags for one in sessions(found.results)}
-    asked: dict[str, list[float | None]] = {}
-    categories: dict[str, str | None] = {}
-    for trial in found.trials:
-        episode = (trial.trial_id or "").rpartition(":")[0]
-        asked.setdefault(episode, []).append(trial.correct)
-        categories[episode] = trial.category
-    rows = []
-    for one in reader.episodes(run_id, latest=True):
-        item = names[one.item_hash]
-        answers = asked.get(one.id, [])
-        right = [value for value in answers if value is not None]
-        rows.append(
+    flags = {session.session: session.flags for session in sessions(results.frame)}
+    answers: dict[str, list[TrialRecord]] = {}
+    for trial in results.trials:
+        answers.setdefault((trial.trial_id or "").rpartition(":")[0], []).append(trial)
+    episodes = []
+    for episode in reader.episodes(run_id, latest=True):
+        item, trials = names[episode.item_hash], answers.get(episode.id, [])
+        right = [trial.correct for trial in trials if trial.correct is not None]
+        episodes.append(
             Played(
-                id=one.id,
+                id=episode.id,
                 name=item.name,
                 setting=item.data["setting"],
                 feature=item.data.get("salient_task"),
                 format=item.data.get("format"),
-                status=endings[one.id].status if one.id in endings else "open",
-                asked=len(answers),
+                status=endings[episode.id].status if episode.id in endings else "open",
+                asked=len(trials),
                 correct=sum(right) if right else None,
-                category=categories.get(one.id),
-                flags=flags.get(one.id, ()),
+                category=trials[-1].category if trials else None,
+                flags=flags.get(episode.id, ()),
             )
         )
-    return tuple(rows)
+    return tuple(episodes)
 
 
 def settings_of(reader: LogReader, run: Run, *, ended: bool = False) -> tuple[str, ...]:
-    """The settings of the items that a run has begun so far, or (`ended`) has come to the end of."""
+    """Return the settings of the items that a run has begun so far, or (`ended`) has come to the end of."""
     status = "SELECT episode_id FROM endings WHERE status IN ('completed', 'truncated')"
     having = f" AND id IN ({status})" if ended else ""
     with reader.connection() as connection:
@@ -166,7 +154,7 @@ def settings_of(reader: LogReader, run: Run, *, ended: bool = False) -> tuple[st
 
 
 def study_of(run: Run) -> Study | None:
-    """The study that a run is; None if it is none of AmbiBench's."""
+    """Return the study that a run is; None if it is none of AmbiBench's."""
     given = run.config.get("study")
     if run.benchmark != BENCHMARK or not isinstance(given, dict):
         return None
@@ -174,60 +162,41 @@ def study_of(run: Run) -> Study | None:
 
 
 def study_progress(writer: LogWriter, reader: LogReader, study: Study) -> StudyProgress:
-    """How a study stands. Nothing is written."""
-    return StudyDesk(writer, reader, study, cells(study)).progress()
+    """Return how a study stands. Nothing is written."""
+    return StudyDesk(writer, reader, study, PatternStudy(study).cells).progress()
 
 
-def _section(one: Slice, actor: str) -> Section:
-    some = one.results.where(actor=actor)
-    rows = tuple(row for group in GROUPS for row in _rows(some, group))
-    kind = next(iter(some.present("kind")), "")
-    fold = next(iter(some.present("fold")), "")
-    units = len(some.present("unit"))
-    return Section(f"{one.key}-{actor}", one.setting, kind, fold, actor, units, rows)
+def _section(part: Slice, actor: str) -> Section:
+    trials = where(part.trials, actor=actor)
+    kind, fold = (next(iter(present(trials, name)), "") for name in ("kind", "fold"))
+    rows = [_row("all", "", trials)]
+    for group in GROUPS[1:]:
+        rows += (_row(group, name, where(trials, **{group: name})) for name in present(trials, group))
+    units = trials["unit"].nunique()
+    return Section(f"{part.key}-{actor}", part.setting, kind, fold, actor, units, tuple(rows))
 
 
-def _rows(some: Results, group: Group) -> Iterator[Row]:
-    if group == "all":
-        parts = [("", some)]
-    else:
-        parts = [(name, some.where(**{group: name})) for name in some.present(group)]
-    for name, part in parts:
-        correct, valid, oracle = (_mean(part, one) for one in ("correct", "valid", "bayes"))
-        yield Row(group, name, len(part), correct, valid, oracle)
-
-
-def _mean(some: Results, measure: Measure) -> Interval:
-    return next(iter(means(some, measure, ("role",)).values()))
-
-
-def _curves(one: Slice) -> Iterator[tuple[str, str, list[Panel]]]:
-    some = one.results
-    yield "curve", "Accuracy by example", [k_panel("", [*label_curves(some), *_oracle(one)])]
-    by_feature = split(means(some, "correct", ("feature", "k")))
-    yield (
-        "features",
-        "Accuracy by example and salient feature",
-        [k_panel("", _bare(feature_lines(by_feature)))],
+def _row(group: Group, name: str, trials: pd.DataFrame) -> Row:
+    correct, valid, oracle = (
+        next(iter(means(trials, measure, ("role",)).values())) for measure in ("correct", "valid", "bayes")
     )
-    valid = k_panel("", label_curves(some, "valid"), "probability of X or Y", chance=False)
-    yield "validity", "Valid answers by example", [valid]
+    return Row(group, name, len(trials), correct, valid, oracle)
 
 
-def _bare(lines: Sequence[Line]) -> list[Line]:
+def _curves(part: Slice) -> Iterator[tuple[str, str, Panel]]:
+    trials = part.trials
+    yield "curve", "Accuracy by example", k_panel("", [*label_curves(trials), *_oracle(trials)])
+    by_feature = feature_lines(split(means(trials, "correct", ("feature", "k"))))
     # Six bands over each other hide what they are about; the table beside the figure has the intervals.
-    return [replace(line, low=None, high=None) for line in lines]
+    lines = [replace(line, low=None, high=None) for line in by_feature]
+    yield "features", "Accuracy by example and salient feature", k_panel("", lines)
+    valid = k_panel("", label_curves(trials, "valid"), "probability of X or Y", chance=False)
+    yield "validity", "Valid answers by example", valid
 
 
-def _oracle(one: Slice) -> Sequence[Line]:
-    points = {k: value for (k,), value in means(one.results, "bayes", ("k",)).items()}
-    here = Line(
-        _THESE,
-        [int(k) for k in points],
-        [value.value for value in points.values()],
-        style="dotted",
-        colour="muted",
-    )
-    if one.results.present("kind") == ("informative",):
+def _oracle(trials: pd.DataFrame) -> Sequence[Line]:
+    points = {k: value.value for (k,), value in means(trials, "bayes", ("k",)).items()}
+    here = Line(SAME, list(points), list(points.values()), style="dotted", colour="muted")
+    if present(trials, "kind") == ["informative"]:
         return [here]
-    return [oracle_line(longest(one.results)), here]
+    return [oracle_line(longest(trials)), here]

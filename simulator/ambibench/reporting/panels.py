@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import pandas as pd
 
 from simulator.ambibench.features import Kind, Pair, Setting
 from simulator.ambibench.oracle import exact_curve
 from simulator.ambibench.reporting.measures import means, split
-from simulator.ambibench.reporting.results import Measure, Results
 from simulator.ambibench.reporting.wording import CHANCE, FEATURE_TITLES, ORACLE
 from simulator.figures import Bars, Figure, Level, Line, Panel
 from simulator.figures.spec import Style
@@ -34,20 +35,20 @@ class Drawn(NamedTuple):
 def drawn(
     name: str, title: str, panels: Sequence[Panel], caption: str, missing: Iterable[str], columns: int = 0
 ) -> Drawn:
-    """A figure of the panels that there are; its caption says what it lacks."""
+    """Return a figure of the panels that there are; its caption says what it lacks."""
     lacks = tuple(dict.fromkeys(missing))
     if not panels:
         return Drawn(None, lacks)
     if lacks:
         caption = (
-            f"{caption} Not in it, for lack of data: {'; '.join(one.partition(':')[0] for one in lacks)}."
+            f"{caption} Not in it, for lack of data: {'; '.join(lack.partition(':')[0] for lack in lacks)}."
         )
     grid = min(columns, len(panels)) or None
     return Drawn(Figure(name, title, tuple(panels), caption, grid), lacks)
 
 
 def run_missing(setting: Setting, kind: Kind | None = None, fold: Pair | None = None) -> str:
-    """What is missing, and the command that plays it."""
+    """Return what is missing, and the command that plays it."""
     what, options = f"setting {setting}", f"--setting {setting}"
     if kind is not None:
         what, options = f"{what} with {kind} instructions", f"{options} --kind {kind}"
@@ -57,58 +58,58 @@ def run_missing(setting: Setting, kind: Kind | None = None, fold: Pair | None = 
 
 
 def people_missing(setting: Setting, kind: Kind) -> str:
-    """The same of people, who take part in the browser."""
+    """Return the same of people, who take part in the browser."""
     return f"no people in setting {setting} with {kind} instructions: name a run of a study, or --from FILE"
 
 
-def label_curves(results: Results, measure: Measure = "correct") -> list[Line]:
-    """One line per actor: a measure over k."""
-    return [curve(actor, points) for actor, points in split(means(results, measure, ("actor", "k"))).items()]
+def label_curves(trials: pd.DataFrame, measure: str = "correct") -> list[Line]:
+    """Return one line per actor: a measure over k."""
+    return [curve(actor, points) for actor, points in split(means(trials, measure, ("actor", "k"))).items()]
 
 
 def curve(
-    name: str, points: Mapping[str, Interval], *, style: Style = "solid", colour: str | None = None
+    name: str, points: Mapping[Any, Interval], *, style: Style = "solid", colour: str | None = None
 ) -> Line:
-    """A line through points at k = 1, 2, …."""
+    """Return a line through points at k = 1, 2, …."""
     low, high = bounds(points)
     return Line(
         name=name,
         x=[int(k) for k in points],
-        y=[one.value for one in points.values()],
+        y=[point.value for point in points.values()],
         low=low,
         high=high,
         style=style,
         colour=colour,
-        n=[one.n for one in points.values()],
+        n=[point.n for point in points.values()],
     )
 
 
 def oracle_line(length: int) -> Line:
-    """The Bayes-optimal learner's exact expectation."""
+    """Return the Bayes-optimal learner's exact expectation."""
     return Line(ORACLE, list(range(1, length + 1)), exact_curve(length).bayes, style="dashed", colour="ink")
 
 
-def bars(name: str, points: Mapping[str, Interval], titles: Mapping[str, str] | None = None) -> Bars:
-    """A bar per category that has a value."""
+def bars(name: str, points: Mapping[Any, Interval], titles: Mapping[str, str] | None = None) -> Bars:
+    """Return a bar per category that has a value."""
     low, high = bounds(points)
     return Bars(
         name=name,
-        categories=[(titles or {}).get(one, one) for one in points],
-        y=[one.value for one in points.values()],
+        categories=[(titles or {}).get(point, point) for point in points],
+        y=[point.value for point in points.values()],
         low=low,
         high=high,
-        n=[one.n for one in points.values()],
+        n=[point.n for point in points.values()],
     )
 
 
-def bounds(points: Mapping[str, Interval]) -> tuple[list[float], list[float]]:
+def bounds(points: Mapping[Any, Interval]) -> tuple[list[float], list[float]]:
     """Lower and upper ends for drawing: a whisker reaches its mean also where resampling did not."""
-    low = [min(one.low, one.value) for one in points.values()]
-    return low, [max(one.high, one.value) for one in points.values()]
+    low = [min(*point.reach, point.value) for point in points.values()]
+    return low, [max(*point.reach, point.value) for point in points.values()]
 
 
-def feature_lines(table: Mapping[str, Mapping[str, Interval]]) -> list[Line]:
-    """One line per salient feature."""
+def feature_lines(table: Mapping[Any, Mapping[Any, Interval]]) -> list[Line]:
+    """Return one line per salient feature."""
     return [curve(FEATURE_TITLES[feature], points) for feature, points in table.items()]
 
 

@@ -1,14 +1,13 @@
-"""What is told of people's sessions: which are flagged, and results without those (spec section 10)."""
+"""People's sessions: which are flagged, and results without those (spec section 10)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
-import numpy as np
+import pandas as pd
 
-from simulator.ambibench.reporting.measures import groups
-from simulator.ambibench.reporting.results import Results
+from simulator.ambibench.reporting.frame import where
 
 Flag = Literal["unfinished", "fast", "invalid"]
 FLAGS: Final[tuple[Flag, ...]] = get_args(Flag)
@@ -44,34 +43,33 @@ class Session(NamedTuple):
     flags: tuple[Flag, ...]
 
 
-def sessions(results: Results, *, answers: int = ANSWERS) -> tuple[Session, ...]:
-    """Every session of people, with its flags.
-
-    Args:
-        results: trials of anybody.
-        answers: how many answers a session of 4.3 should have.
-    """
-    people = results.where(role="human")
-    found = []
-    for (setting, kind, session), at in groups(
-        people, ("setting", "kind", "session"), ~np.isnan(people.numbers["correct"])
-    ):
-        times = people.numbers["seconds"][at]
-        known = times[~np.isnan(times)]
-        seconds = float(np.median(known)) if len(known) else None
-        invalid = float(np.nan_to_num(people.numbers["invalid"][at]).mean())
-        flagged = {
-            "unfinished": setting in _LONG and len(at) < answers,
-            "fast": seconds is not None and seconds < FASTEST,
-            "invalid": invalid > INVALID,
-        }
-        accuracy = float(people.numbers["correct"][at].mean())
-        flags = tuple(flag for flag in FLAGS if flagged[flag])
-        found.append(Session(session, setting, kind, len(at), seconds, invalid, accuracy, flags))
-    return tuple(found)
+def sessions(trials: pd.DataFrame) -> tuple[Session, ...]:
+    """Return every session of people, with its flags."""
+    people = where(trials, role="human").dropna(subset="correct")
+    groups = people.fillna({"invalid": 0.0}).groupby(["setting", "kind", "session"], observed=True)
+    rows = groups.agg(
+        answers=("correct", "size"),
+        seconds=("seconds", "median"),
+        invalid=("invalid", "mean"),
+        accuracy=("correct", "mean"),
+    )
+    return tuple(_session(row) for row in rows.reset_index().itertuples(index=False))
 
 
-def without_flagged(results: Results, told: Sequence[Session] | None = None) -> Results:
-    """The results without flagged sessions of people; those of others stay."""
-    flagged = [one.session for one in (sessions(results) if told is None else told) if one.flags]
-    return results.take(~(results.has("role", "human") & results.has("session", flagged)))
+def without_flagged(trials: pd.DataFrame, people: Sequence[Session] | None = None) -> pd.DataFrame:
+    """Return the trials without flagged sessions of people; those of others stay."""
+    flagged = [
+        session.session for session in (sessions(trials) if people is None else people) if session.flags
+    ]
+    return trials[~((trials["role"] == "human") & trials["session"].isin(flagged))]
+
+
+def _session(row: Any) -> Session:
+    flagged = {
+        "unfinished": row.setting in _LONG and row.answers < ANSWERS,
+        "fast": row.seconds < FASTEST,
+        "invalid": row.invalid > INVALID,
+    }
+    seconds = None if pd.isna(row.seconds) else row.seconds
+    flags = tuple(flag for flag in FLAGS if flagged[flag])
+    return Session(row.session, row.setting, row.kind, row.answers, seconds, row.invalid, row.accuracy, flags)

@@ -1,62 +1,91 @@
-"""The report of runs: their trials as results, how far raters agree, how episodes ended.
+"""The report of runs and of trials in files: tables by setting, people's sessions, the paper's figures.
 
 Everything is computed from the logged turns; nothing is read from the score rows, which are a copy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from rich.console import Console
+import pandas as pd
+import typer
+from pydantic import Field
 
 from logs import LogReader
 from simulator.ambibench.coding import KIND, Agreement, agreement
-from simulator.ambibench.labels import Mode, Tie
+from simulator.ambibench.labels import Mode, Tie, excess
 from simulator.ambibench.records import TrialRecord, scored
-from simulator.ambibench.reporting.measures import Means, means
-from simulator.ambibench.reporting.results import Results, results
-from simulator.ambibench.reporting.tables import tables
-from simulator.ambibench.reporting.terminal import print_tables
-from simulator.ambibench.trial_log import read_trial_file, trials_of_runs
-from simulator.duplicates import Duplicates
-from simulator.runner.logged import endings_of_runs, seat_failures
-from simulator.runner.telling import print_endings
+from simulator.ambibench.reporting.figures import FIGURES, chosen_figures
+from simulator.ambibench.reporting.frame import trial_frame
+from simulator.ambibench.reporting.tables import table_sections
+from simulator.ambibench.trial_log import read_trial_file, trials_of_runs, write_trials
+from simulator.duplicates import Duplicates, DuplicatesOption
+from simulator.errors import InputError
+from simulator.fields import Fields
+from simulator.figures import Figure
+from simulator.frames import Frames
+from simulator.reporting import Section
 from trees.faults import Fault
 
-__all__ = ["Report", "print_report", "report", "summary"]
+
+class Settings(Fields):
+    """The options of `askback report ambibench` beside runs and files."""
+
+    from_files: Annotated[
+        tuple[Path, ...], typer.Option("--from", help="trials from elsewhere, JSON lines")
+    ] = ()
+    figure: tuple[str, ...] = Field(
+        default=(), description=f"figures to draw: {', '.join(FIGURES)}, or all (default with --out)"
+    )
+    trials: Path | None = Field(default=None, description="write every trial there, JSON lines")
+    score_mode: Mode | None = Field(
+        default=None, description="how tables of probabilities are read; default: as the run says"
+    )
+    tie: Tie | None = Field(
+        default=None, description="what a tie for the first place counts; default: as the run says"
+    )
+    actor: tuple[str, ...] = Field(
+        default=(), description="NAME=LABEL: what an actor is called; NAME may hold *, LABELs may repeat"
+    )
+    duplicates: DuplicatesOption = "refuse"
+
+    def labels(self) -> dict[str, str]:
+        """Return what actors are called.
+
+        Raises:
+            InputError: if one is not of the form NAME=LABEL.
+        """
+        labels = {}
+        for text in self.actor:
+            name, sign, label = text.partition("=")
+            if not (name and sign and label.strip()):
+                raise InputError(f"--actor {text!r}: write NAME=LABEL.")
+            labels[name] = label.strip()
+        return labels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """What is told of some runs and files.
+class Results:
+    """The answers in some runs and files.
 
     Attributes:
-        runs: names of the runs, then of the files.
         trials: every answer, scored.
-        results: the same as columns.
+        frame: the same as a frame (`trial_frame`).
         agreements: of every two raters of outputs.
-        statuses: how many episodes ended how; ``open`` for those that have not, ``erased`` for those of
-            people who have withdrawn, which count nowhere else.
-        failures: why episodes failed -> how many did, the most frequent first.
-        aborted: why seats failed -> how many episodes that aborted; they count as unsuccessful.
-        exclude_aborted: whether these are left out instead.
-        duplicates: trials that a file holds twice.
+        faults: trials that a file holds twice; runs whose models gave probabilities that are none.
     """
 
-    runs: tuple[str, ...]
     trials: tuple[TrialRecord, ...]
-    results: Results
+    frame: pd.DataFrame
     agreements: tuple[Agreement, ...] = ()
-    statuses: Mapping[str, int] = field(default_factory=dict)
-    failures: Mapping[str, int] = field(default_factory=dict)
-    aborted: Mapping[str, int] = field(default_factory=dict)
-    exclude_aborted: bool = False
-    duplicates: tuple[Fault, ...] = ()
+    faults: tuple[Fault, ...] = ()
 
 
-def report(
+def read_results(
     reader: LogReader | None,
     runs: Sequence[str] = (),
     files: Sequence[Path] = (),
@@ -66,11 +95,11 @@ def report(
     labels: Mapping[str, str] | None = None,
     exclude_aborted: bool = False,
     duplicates: Duplicates = "refuse",
-) -> Report:
-    """The report of some runs and of trials in files.
+) -> Results:
+    """Return the results of some runs and of trials in files.
 
     Args:
-        reader: of the log; None if only files are reported.
+        reader: of the log; None if only files are read.
         runs: names of runs.
         files: JSON lines as `trial_log.read_trials` takes them.
         mode: how tables of probabilities are read; None: as each run or file says.
@@ -83,43 +112,83 @@ def report(
         InputError: if a run is of another benchmark, or a file is wrong.
         NotInLog: if there is no such run.
     """
-    names = tuple(dict.fromkeys(runs))
-    logged = (
-        () if reader is None else trials_of_runs(reader, names, mode, tie, exclude_aborted=exclude_aborted)
-    )
     read = [read_trial_file(path, duplicates) for path in files]
-    given = tuple(scored(one, mode, tie) for file in read for one in file.rows)
-    statuses, failures = ({}, {}) if reader is None else endings_of_runs(reader, names)
-    judgments = (
-        [] if reader is None else [one for run in names for one in reader.judgments(run_id=run, kind=KIND)]
-    )
-    return Report(
-        runs=(*names, *map(str, files)),
-        trials=(*logged, *given),
-        results=results((*logged, *given), labels),
+    trials = [scored(trial, mode, tie) for file in read for trial in file.rows]
+    judgments = []
+    if reader is not None:
+        logged = trials_of_runs(reader, runs, mode, tie, exclude_aborted=exclude_aborted)
+        trials = [*logged, *trials]
+        judgments = [
+            judgment for run in dict.fromkeys(runs) for judgment in reader.judgments(run_id=run, kind=KIND)
+        ]
+    return Results(
+        trials=tuple(trials),
+        frame=trial_frame(trials, labels),
         agreements=agreement(judgments),
-        statuses=statuses,
-        failures=failures,
-        aborted={} if reader is None else seat_failures(reader, names),
-        exclude_aborted=exclude_aborted,
-        duplicates=tuple(fault for file in read for fault in file.faults),
+        faults=(*(fault for file in read for fault in file.faults), *_excesses(trials)),
     )
 
 
-def summary(found: Results) -> Means:
-    """Accuracy by actor, setting and instruction, over all their labels."""
-    return means(found, "correct", ("actor", "setting", "kind"))
+def run_sections(source: Frames) -> Iterator[Section]:
+    """Yield the sections of a report: tables of each setting, and figures where they are asked for.
+
+    Raises:
+        InputError: if nothing is named, or a setting or file is wrong.
+    """
+    settings = source.settings or Settings()
+    if settings.figure and not source.draws:
+        raise InputError("--figure needs --out FOLDER to draw into.")
+    numbers = chosen_figures(settings.figure or ("all",))
+    results = results_of(source)
+    source.problems.faults.extend(results.faults)
+    yield from table_sections(results.frame, results.agreements)
+    if source.draws:
+        yield figures_section(results.frame, numbers)
 
 
-def print_report(console: Console, found: Report) -> None:
-    """Statuses, and the tables of each setting."""
-    print_endings(
-        console,
-        found.runs,
-        found.statuses,
-        found.failures,
-        f"{len(found.trials)} trials",
-        found.aborted,
-        excluded=found.exclude_aborted,
+def write_trial_file(source: Frames) -> Iterator[str]:
+    """Write every trial into the file that the settings name, if they do; say so."""
+    if source.settings.trials is not None:
+        count = write_trials(source.settings.trials, results_of(source).trials)
+        yield f"{source.settings.trials}: {count} trials"
+
+
+def results_of(source: Frames) -> Results:
+    """Return the results of what a report was asked of.
+
+    Raises:
+        InputError: if nothing is named, or a setting or file is wrong.
+    """
+    settings = source.settings or Settings()
+    files = [*source.files, *settings.from_files]
+    if not source.runs and not files:
+        raise InputError("Name runs (askback log list shows them), or files.")
+    return read_results(
+        source.log,
+        source.runs,
+        files,
+        mode=settings.score_mode,
+        tie=settings.tie,
+        labels=settings.labels(),
+        exclude_aborted=source.exclude_aborted,
+        duplicates=settings.duplicates,
     )
-    print_tables(console, tables(found.results, found.agreements))
+
+
+def figures_section(trials: pd.DataFrame, numbers: Iterable[str]) -> Section:
+    """Return figures of the paper, and what those that are not drawn or not whole lack."""
+    figures: list[Figure] = []
+    remarks = []
+    for number in numbers:
+        figure, missing = FIGURES[number](trials)
+        figures += [figure] if figure is not None else []
+        remarks += [f"figure {number}: {what}" for what in missing]
+    return Section(name="figures", title="The paper's figures", figures=figures, remarks=remarks)
+
+
+def _excesses(trials: Iterable[TrialRecord]) -> Iterator[Fault]:
+    """Yield a warning for each run with tables of probabilities that add up to more than 1."""
+    counts = Counter(trial.run_id for trial in trials if trial.top_logprobs and excess(trial.top_logprobs))
+    for run, count in counts.items():
+        said = f"answers with probabilities that add up to more than 1 (each is divided by the sum): {count}"
+        yield Fault(run, "", 0, "probabilities", said, "warning")

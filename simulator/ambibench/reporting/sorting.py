@@ -74,13 +74,13 @@ def set_key(run_id: str) -> str:
 
 
 def coding_runs(reader: LogReader) -> tuple[str, ...]:
-    """The runs that hold outputs to be sorted, oldest first."""
+    """Return the runs that hold outputs to be sorted, oldest first."""
     of_benchmark = [run for run in reader.runs() if run.benchmark == BENCHMARK]
     return tuple(run.id for run in of_benchmark if "verbalise" in settings_of(reader, run, ended=True))
 
 
 def chosen_runs(reader: LogReader, keys: str = "") -> tuple[str, ...]:
-    """The runs behind a comma list of `set_key`; all that hold outputs if it is empty.
+    """Return the runs behind a comma list of `set_key`; all that hold outputs if it is empty.
 
     Raises:
         InputError: if there is no such set.
@@ -89,20 +89,22 @@ def chosen_runs(reader: LogReader, keys: str = "") -> tuple[str, ...]:
     if not keys:
         return runs
     by_key = {set_key(run): run for run in runs}
-    wanted = list(dict.fromkeys(keys.split(",")))
-    if unknown := [key for key in wanted if key not in by_key]:
+    split = list(dict.fromkeys(keys.split(",")))
+    if unknown := [key for key in split if key not in by_key]:
         raise InputError(
             f"There is no set of outputs {unknown[0]!r}.", code="no_output_set", token=unknown[0]
         )
-    return tuple(by_key[key] for key in wanted)
+    return tuple(by_key[key] for key in split)
 
 
 def standing(reader: LogReader, runs: Sequence[str], rater: str) -> Standing:
-    """How far `rater` is with the outputs of some runs."""
+    """Return how far `rater` is with the outputs of some runs."""
     there = outputs(reader, runs)
     judgments = _judgments(reader, runs)
     by_episode = codes(judgments)
-    mine = [one for one in judgments if one.annotator == rater and one.episode_id in there]
+    mine = [
+        judgment for judgment in judgments if judgment.annotator == rater and judgment.episode_id in there
+    ]
     last = None
     if mine and (episode := mine[-1].episode_id) is not None:
         last = Sorted(there[episode], by_episode[episode][rater])
@@ -113,13 +115,13 @@ def standing(reader: LogReader, runs: Sequence[str], rater: str) -> Standing:
         mine=sum(rater in by for by in by_episode.values()),
         done=sum(len(one) >= RATERS for one in said) - sum(len(one) == RATERS for one in split),
         differing=sum(len(one) == RATERS for one in split),
-        raters=tuple(dict.fromkeys(one.annotator for one in judgments)),
+        raters=tuple(dict.fromkeys(judgment.annotator for judgment in judgments)),
         last=last,
     )
 
 
 def sorted_by(reader: LogReader, runs: Sequence[str], rater: str, token: str) -> Sorted | None:
-    """What a rater said of the output called `token`; None if they have not sorted it."""
+    """Return what a rater said of the output called `token`; None if they have not sorted it."""
     by_episode = codes(_judgments(reader, runs))
     for episode, output in outputs(reader, runs).items():
         if output.token == token and rater in by_episode.get(episode, {}):
@@ -131,17 +133,17 @@ def compared(reader: LogReader, runs: Sequence[str], rater: str = "") -> tuple[C
     """Agreement of every two raters; of outputs that `rater` has yet to sort differences are but counted."""
     there, judgments = outputs(reader, runs), _judgments(reader, runs)
     by_episode = codes(judgments)
-    found = []
+    compareds = []
     for one in agreement(judgments):
-        told = [
+        differings = [
             Differing(there[each.episode_id], each.first, each.second, each.decided)
             for each in one.disagreements
             if not rater or rater in by_episode[each.episode_id]
         ]
-        found.append(Compared(one, tuple(told), len(one.disagreements) - len(told)))
-    return tuple(found)
+        compareds.append(Compared(one, tuple(differings), len(one.disagreements) - len(differings)))
+    return tuple(compareds)
 
 
 def _judgments(reader: LogReader, runs: Sequence[str]) -> list[Judgment]:
-    found = [one for run in runs for one in reader.judgments(run_id=run, kind=KIND)]
-    return sorted(found, key=lambda one: one.created_at or "")
+    judgments = [judgment for run in runs for judgment in reader.judgments(run_id=run, kind=KIND)]
+    return sorted(judgments, key=lambda one: one.created_at or "")

@@ -79,10 +79,10 @@ class Texts(NamedTuple):
 
 
 def watch(item: Prompt, turns: Sequence[Turn]) -> tuple[Watched, ...]:
-    """Every position of a prompt with what came of it, scored as it was when it was played."""
+    """Return every position of a prompt with what came of it, scored as it was when it was played."""
     answers = {turn.payload["k"]: turn for turn in turns if turn.payload.get("kind") == "answer"}
-    scores = {one.k: one for one in score_trials(item, turns, *chosen(turns))}
-    shown = {one.k: one.text for one in trials(item)}
+    scores = {score_trial.k: score_trial for score_trial in score_trials(item, turns, *chosen(turns))}
+    shown = {trial.k: trial.text for trial in trials(item)}
     return tuple(
         _watched(item, belief, answers.get(belief.k), scores.get(belief.k), shown.get(belief.k, ""))
         for belief in beliefs(item)
@@ -90,7 +90,7 @@ def watch(item: Prompt, turns: Sequence[Turn]) -> tuple[Watched, ...]:
 
 
 def texts(item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Texts:
-    """An episode of naming the task, or of buckets."""
+    """Return an episode of naming the task, or of buckets."""
     said = next((turn.text for turn in turns if turn.payload.get("kind") == "text"), None)
     facts = {key: value for key, value in item_record(item).items() if key not in ("examples", "prompt")}
     asked = item.text if isinstance(item, AwsPrompt) else asked_text(item)
@@ -98,7 +98,7 @@ def texts(item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> T
 
 
 def posterior_figure(watched: Sequence[Watched], actor: str) -> Figure:
-    """The four hypotheses before each label, and what the right one was worth.
+    """Return the four hypotheses before each label, and what the right one was worth.
 
     Args:
         watched: every position of a prompt.
@@ -124,9 +124,9 @@ def posterior_figure(watched: Sequence[Watched], actor: str) -> Figure:
     return Figure("posterior", "The four hypotheses, trial by trial", panels, columns=1)
 
 
-def hypothesis_name(one: Hypothesis) -> str:
+def hypothesis_name(hypothesis: Hypothesis) -> str:
     """``human is X``."""
-    return f"{one.value} is X"
+    return f"{hypothesis.value} is X"
 
 
 def _watched(

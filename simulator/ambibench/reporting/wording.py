@@ -42,5 +42,5 @@ def pair_title(pair: Pair) -> str:
 
 
 def feature_title(feature: Feature | str) -> str:
-    """A feature in words."""
+    """Return a feature in words."""
     return FEATURE_TITLES[feature]

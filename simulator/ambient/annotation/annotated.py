@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 from weakref import WeakKeyDictionary
 
 from logs import LogReader
+from logs.rows import Turn
 from simulator.ambient.annotation.linguists import WorkerAnnotation
 from simulator.ambient.annotation.rules import read_annotation
 from simulator.ambient.examples import Example
@@ -67,7 +68,7 @@ class Annotated:
 
 
 def annotated(reader: LogReader, run_id: str) -> dict[str, Annotated]:
-    """The examples of a run by key, in the order in which they were first given to somebody.
+    """Return the examples of a run by key, in the order in which they were first given to somebody.
 
     Forms count as in `trial_log.linguist_records`, but of one person on one example the newest alone.
 
@@ -83,7 +84,7 @@ def annotated(reader: LogReader, run_id: str) -> dict[str, Annotated]:
 
 
 def _state(reader: LogReader, run_id: str) -> tuple[int, ...]:
-    """What is another as soon as a form has come or gone: forms count once their episode has ended."""
+    """Return what is another as soon as a form has come or gone: forms count once their episode has ended."""
     with reader.connection() as connection:
         counts = connection.execute(
             "SELECT count(*), (SELECT count(*) FROM endings WHERE episode_id IN "
@@ -94,53 +95,48 @@ def _state(reader: LogReader, run_id: str) -> tuple[int, ...]:
 
 
 def _read(reader: LogReader, run_id: str) -> dict[str, Annotated]:
-    found: dict[str, Annotated] = {}
-    for row in reader.items(run_id):
-        item = item_from_row(row) if row.benchmark == BENCHMARK else None
-        if isinstance(item, AnnotateItem):
-            found[row.hash] = Annotated(key=row.hash, example=item.example)
-    if not found:
+    rows = [row for row in reader.items(run_id) if row.benchmark == BENCHMARK]
+    items = {row.hash: item_from_row(row) for row in rows}
+    examples = {key: item.example for key, item in items.items() if isinstance(item, AnnotateItem)}
+    if not examples:
         raise InputError(
             f"{run_id} has no examples that linguists annotate: run the task annotate first.",
             code="not_annotated",
             run=run_id,
         )
+    forms: dict[str, list[Form]] = {key: [] for key in examples}
     for played in played_of(reader, [run_id]):
-        if (one := found.get(played.episode.item_hash)) and (form := _form(played)):
-            found[one.key] = replace(one, forms=(*_others(one, played), form))
-    return found
+        turn = next((turn for turn in played.turns if turn.payload.get("kind") == "annotate"), None)
+        if turn is None or (key := played.episode.item_hash) not in forms:
+            continue
+        person = played.episode.participant_id
+        others = [form for form in forms[key] if person is None or form.worker != person]
+        forms[key] = [*others, _form(played, turn)]
+    return {
+        key: Annotated(key=key, example=example, forms=tuple(forms[key])) for key, example in examples.items()
+    }
 
 
 def worker_forms(reader: LogReader, run_id: str) -> tuple[WorkerAnnotation, ...]:
-    """Every form of a run, for `linguists.worker_statistics`.
+    """Return every form of a run, for `linguists.worker_statistics`.
 
     Raises:
         InputError: as for `annotated`.
     """
+    forms = [form for example in annotated(reader, run_id).values() for form in example.forms]
     return tuple(
         WorkerAnnotation(
             form.worker, form.annotation.labels, form.annotation.discard is not None, form.seconds
         )
-        for one in annotated(reader, run_id).values()
-        for form in one.forms
+        for form in forms
     )
 
 
-def _form(played: Played) -> Form | None:
-    turn = next((one for one in played.turns if one.payload.get("kind") == "annotate"), None)
-    if turn is None:
-        return None
-    annotation = read_annotation(turn.payload)
+def _form(played: Played, turn: Turn) -> Form:
     return Form(
         episode_id=played.episode.id,
         worker=played.annotator,
-        annotation=annotation,
+        annotation=read_annotation(turn.payload),
         seconds=turn.seconds,
         merged=bool(turn.payload.get("merged")),
     )
-
-
-def _others(one: Annotated, played: Played) -> tuple[Form, ...]:
-    """The forms on an example without those that the same person gave before."""
-    person = played.episode.participant_id
-    return tuple(form for form in one.forms if person is None or form.worker != person)

@@ -2,49 +2,48 @@
 
 An annotator names one kind for each ambiguity of an example; where several kinds fit one ambiguity, the one
 that comes first in `labels.CATEGORIES` holds (`winner`). Two annotators sort each example, blind to each
-other; where they differ, one form more decides. A form is a `Judgment` on the example's item:
-
-==================== ========== ==============================================
-kind                 about      value
-==================== ========== ==============================================
-``ambient.category`` an item    ``categories``, ``data``, ``note``, ``decides``
-==================== ========== ==============================================
-
-Of each annotator the newest form counts, in the place of the first; of those that decide, the newest.
+other; where they differ, one form more decides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
+
+from pydantic import BeforeValidator
 
 from logs import LogReader
 from logs.rows import Item, Judgment
-from simulator.agreement import (
-    Measure,
-    alpha_interval,
-    intervals,
-    kappa_measure,
-    masi_distance,
-    mean_measure,
-    modal_raters,
-    tally,
-)
 from simulator.ambient.examples import Example
-from simulator.ambient.files.categories import CategoryRecord, Rewrite, write_categories_file
+from simulator.ambient.files.categories import CATEGORY_ROWS, CategoryRecord, Rewrite
 from simulator.ambient.items import AnnotateItem
 from simulator.ambient.labels import CATEGORIES, Category
 from simulator.ambient.rows import item_row
 from simulator.errors import InputError
-from simulator.forms import desk_row, in_own_order
+from simulator.judging import DecidingForm, JudgingForm, Opinions, in_own_order, require_known
+from simulator.judging.agreement import alpha_measure, intervals, masi_distance, modal_subjects, set_measures
 from simulator.stats import Interval
 
-KIND: Final = "ambient.category"
 ANNOTATORS: Final = 2
 Kinds = tuple[Category, ...]
 """In the order of their priority, each once."""
+
+
+def _in_order(categories: Iterable[str]) -> Kinds:
+    there = set(categories)
+    return tuple(category for category in CATEGORIES if category in there)
+
+
+class CategoryForm(DecidingForm):
+    """An annotator's form on an example: a kind for each of its ambiguities, and a note beside."""
+
+    categories: Annotated[Kinds, BeforeValidator(_in_order)]
+    note: str = ""
+
+
+SORTING: Final = JudgingForm(kind="ambient.category", model=CategoryForm, source="data", verb="sorts")
 
 
 class Categorised(NamedTuple):
@@ -59,33 +58,38 @@ class Categorised(NamedTuple):
     judgment: Judgment
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Sorted:
-    """How far an example is.
-
-    Attributes:
-        kinds: annotator -> kinds, without forms that decide.
-        notes: annotator -> what they wrote beside.
-        decided: the kinds that ended a discussion.
-    """
+    """The progress of an example."""
 
     example: Example
-    kinds: Mapping[str, Kinds] = field(default_factory=dict)
-    notes: Mapping[str, str] = field(default_factory=dict)
-    decided: Kinds | None = None
+    opinions: Opinions[CategoryForm]
+
+    @property
+    def kinds(self) -> Mapping[str, Kinds]:
+        """Return the kinds that each annotator named, without forms that decide."""
+        return {name: form.categories for name, form in self.opinions.blind.items()}
+
+    @property
+    def notes(self) -> Mapping[str, str]:
+        """Return the annotators' notes."""
+        return {name: form.note for name, form in self.opinions.blind.items() if form.note}
+
+    @property
+    def decided(self) -> Kinds | None:
+        """The kinds that ended a discussion."""
+        return self.opinions.decided.categories if self.opinions.decided else None
 
     @property
     def settled(self) -> Kinds | None:
         """What holds: decided, or said by all; None before there is such a thing."""
-        if self.decided is not None:
-            return self.decided
-        said = set(self.kinds.values())
-        return said.pop() if len(said) == 1 else None
+        form = self.opinions.settled(_kinds)
+        return form.categories if form else None
 
     @property
     def differs(self) -> bool:
         """Whether annotators differ and nobody has decided."""
-        return bool(self.kinds) and self.settled is None
+        return self.opinions.differs(_kinds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,18 +113,16 @@ class CategoryAgreement:
 
 
 def winner(fitting: Iterable[Category]) -> Category:
-    """The kind that holds of one ambiguity that several fit.
+    """Return the kind that holds of one ambiguity that several fit.
 
     Raises:
         InputError: if none does.
     """
-    fits = set(fitting)
-    for category in CATEGORIES:
-        if category in fits:
-            return category
-    raise InputError(
-        "Name a kind of ambiguity; if none fits, it is of another kind (other).", code="kindless"
-    )
+    if not (kinds := _in_order(fitting)):
+        raise InputError(
+            "Name a kind of ambiguity; if none fits, it is of another kind (other).", code="kindless"
+        )
+    return kinds[0]
 
 
 def sort_example(
@@ -134,7 +136,7 @@ def sort_example(
     decides: bool = False,
     single: bool = False,
 ) -> Categorised:
-    """The rows that an annotator's form makes; nothing is written here.
+    """Return the rows that an annotator's form makes; nothing is written here.
 
     Args:
         example: an ambiguous one.
@@ -155,104 +157,85 @@ def sort_example(
             code="not_ambiguous",
             example=example.id,
         )
-    if not annotator.strip():
-        raise InputError("Say who sorts: a name, or any other pseudonym.", code="nameless")
-    given = list(categories)
-    if unknown := [one for one in given if one not in CATEGORIES]:
-        raise InputError(
-            f"{unknown[0]!r} is no kind of ambiguity; they are {', '.join(CATEGORIES)}.",
-            code="no_choice",
-            value=unknown[0],
-        )
-    if not given:
-        raise InputError(
-            "Name a kind of ambiguity; if none fits, it is of another kind (other).", code="kindless"
-        )
-    fitting = _kinds(given)
-    kinds = [winner(fitting)] if single else list(fitting)
+    SORTING.require_name(annotator)
+    named = tuple(categories)
+    require_known(named, CATEGORIES, "kind of ambiguity")
+    kinds = _in_order(named)
+    first = winner(kinds)
+    form = CategoryForm(categories=(first,) if single else kinds, note=note, decides=decides)
     item = _item(example)
-    value = {"categories": kinds, "data": data, "note": note, "decides": decides}
-    return Categorised(item, desk_row(KIND, data, item.hash, annotator, value, submission=submission))
+    return Categorised(item, SORTING.judgment(item.hash, annotator, form, submission=submission, source=data))
 
 
 def sorted_examples(reader: LogReader, examples: Iterable[Example], data: str) -> tuple[Sorted, ...]:
-    """How far every ambiguous example is, in their order.
+    """Return how far every ambiguous example is, in their order.
 
     Args:
         reader: of the log.
         examples: of a data set; forms on an example that has been changed since are not found.
         data: as in `sort_example`.
     """
-    forms: dict[str, list[Judgment]] = {}
-    for one in reader.judgments(kind=KIND):
-        # The values of annotators who have been erased are gone.
-        if one.item_hash is not None and one.value.get("data") == data:
-            forms.setdefault(one.item_hash, []).append(one)
+    said = SORTING.read(reader, data)
     ambiguous = [example for example in examples if example.ambiguous]
-    return tuple(_sorted(one, forms.get(_item(one).hash, [])) for one in ambiguous)
+    return tuple(Sorted(example, said.get(_item(example).hash, Opinions())) for example in ambiguous)
 
 
 def to_sort(
     examples: Sequence[Sorted], annotator: str, *, annotators: int = ANNOTATORS
 ) -> tuple[Example, ...]:
-    """The examples that an annotator is to sort next, in an order of the annotator's own.
+    """Return the examples that an annotator is to sort next, in an order of the annotator's own.
 
     Left out is what the annotator has sorted, what `annotators` others have, and what is decided.
     """
-    due = [one.example for one in examples if _is_due(one, annotator, annotators)]
-    return in_own_order(due, "categories", annotator, lambda one: one.id)
+    due = [each.example for each in examples if each.opinions.awaits(annotator, annotators)]
+    return in_own_order(due, "categories", annotator, lambda example: example.id)
 
 
 def to_settle(
     examples: Sequence[Sorted], annotator: str, *, annotators: int = ANNOTATORS
 ) -> tuple[Sorted, ...]:
     """The examples on which annotators differ, without those that `annotator` has yet to sort alone."""
-    return tuple(one for one in examples if one.differs and not _is_due(one, annotator, annotators))
+    return tuple(
+        each for each in examples if each.differs and not each.opinions.awaits(annotator, annotators)
+    )
 
 
 def category_agreement(examples: Sequence[Sorted], *, seed: int = 0) -> CategoryAgreement:
-    """How far annotators sort alike.
+    """Return how far annotators sort alike.
 
     Args:
         examples: out of `sorted_examples`.
         seed: of the resampling of examples.
     """
-    units = [[frozenset(kinds) for kinds in one.kinds.values()] for one in examples if one.kinds]
-    raters = modal_raters(units)
-    usual = [unit for unit in units if len(unit) == raters]
-    measures: dict[str, Measure] = {
-        category: kappa_measure(
-            tally([[category in kinds for kinds in unit] for unit in usual], (False, True))
-        )
-        for category in CATEGORIES
-    }
-    measures["identical"] = mean_measure([float(len(set(unit)) == 1) for unit in usual])
-    found = intervals(measures, seed=seed)
+    units = [[frozenset(kinds) for kinds in each.kinds.values()] for each in examples if each.kinds]
+    usual = [units[place] for place in modal_subjects(units)]
+    measures = {**set_measures(usual, CATEGORIES), "alpha": alpha_measure(units, masi_distance)}
+    values = intervals(measures, seed=seed)
     return CategoryAgreement(
-        raters=raters,
+        raters=len(usual[0]) if usual else None,
         examples=len(usual),
         other=len(units) - len(usual),
-        alpha=alpha_interval(units, masi_distance, seed=seed),
-        identical=found["identical"],
-        category={category: found[category] for category in CATEGORIES},
+        alpha=values["alpha"],
+        identical=values["identical"],
+        category={category: values[category] for category in CATEGORIES},
     )
 
 
 def category_records(examples: Sequence[Sorted]) -> tuple[CategoryRecord, ...]:
-    """The settled examples as rows of the published format, ids with their suffix (spec 1.3)."""
+    """Return the settled examples as rows of the published format, ids with their suffix (spec 1.3)."""
     return tuple(
         CategoryRecord(
-            id=_suffixed(one.example.id),
-            premise=one.example.premise,
-            hypothesis=one.example.hypothesis,
-            premise_ambiguous=one.example.premise_ambiguous,
-            hypothesis_ambiguous=one.example.hypothesis_ambiguous,
-            labels=one.example.labels,
-            rewrites=tuple(Rewrite(d.premise, d.hypothesis, d.label) for d in one.example.disambiguations),
-            categories=one.settled,
+            id=_suffixed(each.example.id),
+            premise=each.example.premise,
+            hypothesis=each.example.hypothesis,
+            premise_ambiguous=each.example.premise_ambiguous,
+            hypothesis_ambiguous=each.example.hypothesis_ambiguous,
+            labels=each.example.labels,
+            rewrites=tuple(Rewrite(d.premise, d.hypothesis, d.label) for d in each.example.disambiguations),
+            categories=each.settled,
         )
-        for one in examples
-        if one.settled is not None
+        for each in examples
+        if each.settled is not None
     )
 
 
@@ -268,7 +251,7 @@ def export_categories(examples: Sequence[Sorted], path: str | Path) -> int:
     records = category_records(examples)
     if not records:
         raise InputError("No example is sorted yet, so there is nothing to write.")
-    write_categories_file(path, records)
+    CATEGORY_ROWS.write(path, records)
     return len(records)
 
 
@@ -278,24 +261,8 @@ def _item(example: Example) -> Item:
     return item_row(AnnotateItem(id=example.id, example=bare))
 
 
-def _sorted(example: Example, forms: Sequence[Judgment]) -> Sorted:
-    blind = {one.annotator: one for one in forms if not one.value["decides"]}
-    deciding = [one for one in forms if one.value["decides"]]
-    return Sorted(
-        example=example,
-        kinds={name: _kinds(one.value["categories"]) for name, one in blind.items()},
-        notes={name: one.value["note"] for name, one in blind.items() if one.value["note"]},
-        decided=_kinds(deciding[-1].value["categories"]) if deciding else None,
-    )
-
-
-def _is_due(one: Sorted, annotator: str, annotators: int) -> bool:
-    return one.decided is None and annotator not in one.kinds and len(one.kinds) < annotators
-
-
-def _kinds(given: Iterable[str]) -> Kinds:
-    there = set(given)
-    return tuple(category for category in CATEGORIES if category in there)
+def _kinds(form: CategoryForm) -> Kinds:
+    return form.categories
 
 
 def _suffixed(id: str) -> str:

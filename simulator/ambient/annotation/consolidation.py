@@ -3,65 +3,119 @@
 An example is due once two linguists have annotated it; it is dropped if either discards it. One validator
 sees both annotations and submits one form. Several may look at the same examples, blind to each other, to
 measure their agreement; where their outcomes differ (discard, labels, ambiguous sides), the example is
-discussed, and one form more decides. How forms are logged, and which hold: `validated`.
+discussed, and one form more decides.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import InstanceOf, model_serializer, model_validator
 
 from logs import LogReader
 from logs.rows import Judgment
-from simulator.ambient.annotation.annotated import Annotated, Form, annotated
+from simulator.ambient.annotation.annotated import Annotated, annotated
 from simulator.ambient.annotation.linguists import ValidatorMeasures, validator_measures
 from simulator.ambient.annotation.rules import (
     Problem,
     annotation_payload,
     check_annotation,
     consolidated_example,
-)
-from simulator.ambient.annotation.validated import (
-    KIND,
-    Consolidated,
-    Forms,
-    Result,
-    read_forms,
-    result_of,
-    results,
+    flags,
+    read_annotation,
 )
 from simulator.ambient.data import load_guidelines
 from simulator.ambient.examples import Disambiguation, Example
-from simulator.ambient.files.dataset import write_dataset
-from simulator.ambient.labels import LabelSet
+from simulator.ambient.files.dataset import DATASET
 from simulator.ambient.views import Annotation
 from simulator.errors import InputError
-from simulator.forms import DeskFormError, desk_row, in_own_order
-from simulator.word_diff import Piece, word_diff
+from simulator.judging import DecidingForm, DeskFormError, JudgingForm, Opinions, in_own_order, require_known
+
+State = Literal["open", "dropped", "due", "discuss", "discarded", "validated"]
+"""Too few annotations; discarded by a linguist; no validator yet; validators differ and nobody has decided;
+discarded by validators; a row of the dataset."""
 
 
 class FormProblems(DeskFormError[Problem]):
     """A validator's form breaks rules; nothing is written."""
 
 
+class Consolidated(DecidingForm):
+    """A validator's form; in the log, the annotation's fields stand beside its own.
+
+    Attributes:
+        checklist: names of the points of the guidelines' checklist that were ticked.
+    """
+
+    annotation: InstanceOf[Annotation]
+    checklist: tuple[str, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_log(cls, value: Any) -> Any:
+        return value if "annotation" in value else {**value, "annotation": read_annotation(value)}
+
+    @model_serializer
+    def _to_log(self) -> dict[str, Any]:
+        annotation = annotation_payload(self.annotation)
+        return {**annotation, "checklist": list(self.checklist), "decides": self.decides}
+
+
+CONSOLIDATION: Final = JudgingForm(kind="ambient.consolidation", model=Consolidated, verb="consolidates")
+Said = Mapping[str, Opinions[Consolidated]]
+"""By example."""
+
+
 @dataclass(frozen=True, slots=True)
-class ShownRewrite:
-    """A rewrite, and for each sentence what it changes."""
+class Result:
+    """The progress of an example."""
 
-    rewrite: Disambiguation
-    premise: tuple[Piece, ...]
-    hypothesis: tuple[Piece, ...]
+    annotated: Annotated
+    opinions: Opinions[Consolidated] = field(default_factory=Opinions)
 
+    @property
+    def key(self) -> str:
+        """Names it in `consolidate`."""
+        return self.annotated.key
 
-@dataclass(frozen=True, slots=True)
-class Voice:
-    """What one linguist said, without who that is; no rewrites where a row does not attribute them."""
+    @property
+    def example(self) -> Example:
+        """The example."""
+        return self.annotated.example
 
-    labels: LabelSet
-    rewrites: tuple[ShownRewrite, ...]
-    comment: str
+    @property
+    def forms(self) -> Mapping[str, Consolidated]:
+        """The form of every validator, without those that decide."""
+        return self.opinions.blind
+
+    @property
+    def state(self) -> State:
+        """Return the state that the example is in."""
+        if self.annotated.dropped:
+            return "dropped"
+        if (settled := self._settled) is not None:
+            return "discarded" if settled.annotation.discard else "validated"
+        if self.forms:
+            return "discuss"
+        return "due" if self.annotated.complete else "open"
+
+    @property
+    def annotation(self) -> Annotation | None:
+        """Return the form that holds; None unless the state is ``discarded`` or ``validated``."""
+        settled = None if self.annotated.dropped else self._settled
+        return settled.annotation if settled else None
+
+    def awaits(self, validator: str, validators: int) -> bool:
+        """Return True if a validator is to see it alone."""
+        return self.state not in ("open", "dropped") and self.opinions.awaits(validator, validators)
+
+    @property
+    def _settled(self) -> Consolidated | None:
+        return self.opinions.settled(lambda form: _outcome(self.example, form.annotation))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +125,8 @@ class Case:
     Attributes:
         key: names it in `consolidate`.
         id: of the example.
-        voices: the linguists', the oldest first.
+        voices: what the linguists said, the oldest first, without who they are; no rewrites where a published
+            row does not attribute them.
         merged: rewrites by one or both of them, as published rows have them: whose each is, nobody knows.
         mine: the validator's own newest form, None before there is one.
     """
@@ -80,8 +135,8 @@ class Case:
     id: str
     premise: str
     hypothesis: str
-    voices: tuple[Voice, ...]
-    merged: tuple[ShownRewrite, ...] = ()
+    voices: tuple[Annotation, ...] = ()
+    merged: tuple[Disambiguation, ...] = ()
     mine: Consolidated | None = None
 
 
@@ -109,14 +164,25 @@ class Flow:
 
 
 def checklist_points() -> tuple[str, ...]:
-    """The names of the points that validators may tick; texts are in `data.load_guidelines`."""
+    """Return the names of the points that validators may tick; texts are in `data.load_guidelines`."""
     return tuple(name for name, _ in load_guidelines().checklist)
+
+
+def results(reader: LogReader, run_id: str) -> tuple[Result, ...]:
+    """Return how far every example of a run is, in the run's order.
+
+    Raises:
+        InputError: if the run has no linguists' annotations.
+    """
+    said = CONSOLIDATION.read(reader, run_id)
+    examples = annotated(reader, run_id).values()
+    return tuple(Result(example, said.get(example.key, Opinions())) for example in examples)
 
 
 def to_consolidate(
     reader: LogReader, run_id: str, validator: str, *, validators: int = 1
 ) -> tuple[Case, ...]:
-    """The examples that a validator is to see next, in an order of the validator's own.
+    """Return the examples that a validator is to see next, in an order of the validator's own.
 
     Left out is what the validator has consolidated, and what `validators` others have.
 
@@ -129,22 +195,17 @@ def to_consolidate(
     Raises:
         InputError: if the run has no linguists' annotations.
     """
-    there = annotated(reader, run_id)
-    due = [
-        _case(there[one.key], None) for one in results(reader, run_id) if _is_due(one, validator, validators)
-    ]
-    return in_own_order(due, "consolidation", validator, lambda one: one.key)
+    due = [_case(result) for result in results(reader, run_id) if result.awaits(validator, validators)]
+    return in_own_order(due, "consolidation", validator, lambda case: case.key)
 
 
 def case(reader: LogReader, run_id: str, key: str, validator: str = "") -> Case:
-    """One example that may be consolidated, with the validator's own form if there is one.
+    """Return one example that may be consolidated, with the validator's own form if there is one.
 
     Raises:
         InputError: if there is none of that key, linguists are not done with it, or one discarded it.
     """
-    forms = read_forms(reader, run_id)
-    one = _consolidable(reader, run_id, key, forms)
-    return _case(one, forms.blind.get(key, {}).get(validator))
+    return _case(_consolidable(reader, run_id, key), validator)
 
 
 def consolidate(
@@ -158,7 +219,7 @@ def consolidate(
     checklist: Iterable[str] = (),
     decides: bool = False,
 ) -> Judgment:
-    """The row that a validator's form makes; nothing is written here.
+    """Return the row that a validator's form makes; nothing is written here.
 
     Args:
         reader: of the log.
@@ -174,54 +235,41 @@ def consolidate(
         FormProblems: if the form breaks rules.
         InputError: if the example cannot be consolidated, a point is unknown, or nothing is to be decided.
     """
-    if not validator.strip():
-        raise InputError("Say who consolidates: a name, or any other pseudonym.", code="nameless")
-    forms = read_forms(reader, run_id)
-    one = _consolidable(reader, run_id, key, forms)
-    example = one.example
+    CONSOLIDATION.require_name(validator)
+    result = _consolidable(reader, run_id, key)
+    example = result.example
     if problems := check_annotation(example.premise, example.hypothesis, annotation, consolidated=True):
         raise FormProblems(problems)
-    ticked, known = tuple(dict.fromkeys(checklist)), checklist_points()
-    if unknown := [name for name in ticked if name not in known]:
+    ticked, known = tuple(checklist), checklist_points()
+    require_known(ticked, known, "point of the checklist")
+    if decides and result.state != "discuss" and result.opinions.decided is None:
         raise InputError(
-            f"{unknown[0]!r} is no point of the checklist; they are {', '.join(known)}.",
-            code="no_choice",
-            value=unknown[0],
+            f"Example {example.id}: validators do not differ, so nothing is to be decided.",
+            code="validators_agree",
+            example=example.id,
         )
-    if decides:
-        result = result_of(one, forms)
-        if result.state != "discuss" and result.decided is None:
-            raise InputError(
-                f"Example {example.id}: validators do not differ, so nothing is to be decided.",
-                code="validators_agree",
-                example=example.id,
-            )
-    value = {
-        "run": run_id,
-        **annotation_payload(annotation),
-        "checklist": [name for name in known if name in ticked],
-        "decides": decides,
-    }
-    return desk_row(KIND, run_id, key, validator, value, submission=submission)
+    points = tuple(name for name in known if name in ticked)
+    form = Consolidated(annotation=annotation, checklist=points, decides=decides)
+    return CONSOLIDATION.judgment(key, validator, form, submission=submission, source=run_id)
 
 
 def to_discuss(reader: LogReader, run_id: str, validator: str, *, validators: int = 1) -> tuple[Result, ...]:
-    """The examples on which validators differ, without those that `validator` has yet to see alone.
+    """Return the examples on which validators differ, without those that `validator` has yet to see alone.
 
     Raises:
         InputError: if the run has no linguists' annotations.
     """
-    found = (one for one in results(reader, run_id) if one.state == "discuss")
-    return tuple(one for one in found if not _is_due(one, validator, validators))
+    differing = (result for result in results(reader, run_id) if result.state == "discuss")
+    return tuple(result for result in differing if not result.awaits(validator, validators))
 
 
 def flow(reader: LogReader, run_id: str) -> Flow:
-    """How many examples of a run came how far.
+    """Return how many examples of a run came how far.
 
     Raises:
         InputError: if the run has no linguists' annotations.
     """
-    states = Counter(one.state for one in results(reader, run_id))
+    states = Counter(result.state for result in results(reader, run_id))
     return Flow(
         generated=states.total(),
         annotated=states.total() - states["open"],
@@ -239,30 +287,32 @@ def agreement(reader: LogReader, run_id: str, *, seed: int = 0) -> ValidatorMeas
     Raises:
         InputError: if the run has no linguists' annotations.
     """
+    annotations = {
+        result.key: [form.annotation for form in result.forms.values()] for result in results(reader, run_id)
+    }
     said = {
-        one.key: [None if form.annotation.discard else form.annotation.labels for form in one.forms.values()]
-        for one in results(reader, run_id)
-        if len(one.forms) > 1
+        key: [None if form.discard else form.labels for form in forms]
+        for key, forms in annotations.items()
+        if len(forms) > 1
     }
     return validator_measures(said, seed=seed)
 
 
 def consolidated_examples(reader: LogReader, run_id: str) -> tuple[Example, ...]:
-    """The rows of the dataset that a run has become so far, in the run's order.
+    """Return the rows of the dataset that a run has become so far, in the run's order.
 
     Raises:
         InputError: if the run has no linguists' annotations.
     """
+    rows = [
+        (result.example, result.annotation)
+        for result in results(reader, run_id)
+        if result.state == "validated"
+    ]
     return tuple(
-        consolidated_example(
-            one.example.id,
-            one.example.premise,
-            one.example.hypothesis,
-            one.annotation,
-            meta=one.example.meta,
-        )
-        for one in results(reader, run_id)
-        if one.state == "validated" and one.annotation is not None
+        consolidated_example(example.id, example.premise, example.hypothesis, annotation, meta=example.meta)
+        for example, annotation in rows
+        if annotation is not None
     )
 
 
@@ -278,71 +328,55 @@ def export_dataset(reader: LogReader, run_id: str, path: str | Path) -> int:
     examples = consolidated_examples(reader, run_id)
     if not examples:
         raise InputError(f"{run_id}: no example is consolidated yet, so there is nothing to write.")
-    write_dataset(path, examples)
+    DATASET.write(path, examples)
     return len(examples)
 
 
-def _case(one: Annotated, mine: Consolidated | None) -> Case:
-    example = one.example
+def _case(result: Result, validator: str = "") -> Case:
+    example, forms = result.example, result.annotated.forms
+    # The rewrites of a published row may be somebody else's, too.
+    shared = [form.merged and len(forms) > 1 for form in forms]
     return Case(
-        key=one.key,
+        key=result.key,
         id=example.id,
         premise=example.premise,
         hypothesis=example.hypothesis,
         voices=tuple(
-            _voice(example, replace(form.annotation, rewrites=()) if _shared(one, form) else form.annotation)
-            for form in one.forms
+            replace(form.annotation, rewrites=()) if merged else form.annotation
+            for form, merged in zip(forms, shared, strict=True)
         ),
         merged=tuple(
-            shown
-            for form in one.forms
-            if _shared(one, form)
-            for shown in _voice(example, form.annotation).rewrites
+            rewrite
+            for form, merged in zip(forms, shared, strict=True)
+            if merged
+            for rewrite in form.annotation.rewrites
         ),
-        mine=mine,
+        mine=result.forms.get(validator),
     )
 
 
-def _shared(one: Annotated, form: Form) -> bool:
-    """Return True if the rewrites of a form may be somebody else's, too."""
-    return form.merged and len(one.forms) > 1
+def _outcome(example: Example, annotation: Annotation) -> tuple[object, ...]:
+    """Return what validators may differ in: not the words of rewrites or the reasons of discarding."""
+    ambiguous = flags(example.premise, example.hypothesis, annotation)
+    return annotation.discard is None, annotation.labels, ambiguous
 
 
-def _voice(example: Example, annotation: Annotation) -> Voice:
-    return Voice(
-        annotation.labels,
-        tuple(
-            ShownRewrite(
-                one, word_diff(example.premise, one.premise), word_diff(example.hypothesis, one.hypothesis)
-            )
-            for one in annotation.rewrites
-        ),
-        annotation.comment,
-    )
-
-
-def _consolidable(reader: LogReader, run_id: str, key: str, forms: Forms) -> Annotated:
-    one = annotated(reader, run_id).get(key)
-    if one is None:
+def _consolidable(reader: LogReader, run_id: str, key: str) -> Result:
+    example = annotated(reader, run_id).get(key)
+    if example is None:
         raise InputError(
             f"There is no example {key!r} in {run_id}.", code="no_example", example=key, data=run_id
         )
-    if one.dropped:
+    id = example.example.id
+    if example.dropped:
         raise InputError(
-            f"Example {one.example.id} was discarded by a linguist; it is dropped.",
-            code="dropped",
-            example=one.example.id,
+            f"Example {id} was discarded by a linguist; it is dropped.", code="dropped", example=id
         )
-    if not one.complete and key not in forms.blind:
+    opinions = CONSOLIDATION.read(reader, run_id).get(key, Opinions())
+    if not example.complete and not opinions.blind:
         raise InputError(
-            f"Example {one.example.id} has too few annotations to be consolidated.",
+            f"Example {id} has too few annotations to be consolidated.",
             code="too_few_annotations",
-            example=one.example.id,
+            example=id,
         )
-    return one
-
-
-def _is_due(one: Result, validator: str, validators: int) -> bool:
-    if one.state in ("open", "dropped") or one.decided is not None:
-        return False
-    return validator not in one.forms and len(one.forms) < validators
+    return Result(example, opinions)

@@ -8,24 +8,24 @@ examples that all of them saw and none of them discarded.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Final, NamedTuple
 
-from simulator.agreement import (
+from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet
+from simulator.ambient.records import LinguistRecord
+from simulator.judging.agreement import (
     Measure,
-    alpha_interval,
     alpha_measure,
     intervals,
     kappa_measure,
     masi_distance,
     mean_measure,
-    modal_raters,
+    modal_subjects,
+    set_measures,
     tally,
 )
-from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet
-from simulator.ambient.records import LinguistRecord
 from simulator.stats import Interval
 
 
@@ -150,30 +150,31 @@ def linguist_measures(
         finals: id -> label set of the dataset.
         seed: of the resampling of rows.
     """
-    kept = [one for one in records if not one.discarded]
-    sizes = Counter(len(one.annotations) for one in kept)
-    rows = [row for row, one in enumerate(kept) if len(one.annotations) == 2]
-    two = [kept[row] for row in rows]
+    kept = [record for record in records if not record.discarded]
+    sizes = Counter(len(record.annotations) for record in kept)
+    rows = [row for row, record in enumerate(kept) if len(record.annotations) == 2]
+    two = [kept[row].annotations for row in rows]
     finals = finals or {}
     matched = [(row, kept[row].annotations, finals[kept[row].id]) for row in rows if kept[row].id in finals]
-    several = [float(len(labels) > 1) for one in two for labels in one.annotations]
+    several = [float(len(labels) > 1) for sets in two for labels in sets]
     measures = {
-        **_set_measures([one.annotations for one in two], rows, len(kept)),
+        **_set_measures(two, rows, len(kept)),
         **_final_measures(matched, len(kept)),
         "ambiguous": mean_measure(several, [row for row in rows for _ in range(2)], len(kept)),
-        "alpha": alpha_measure([one.annotations for one in kept], masi_distance),
+        "alpha": alpha_measure([record.annotations for record in kept], masi_distance),
     }
-    found = intervals(measures, seed=seed)
+    values = intervals(measures, seed=seed)
+    final = FinalAgreement(**{name: values[name] for name in _FINAL}, rows=len(matched))
     return LinguistMeasures(
         rows=len(records),
         discarded=len(records) - len(kept),
         annotations={size: sizes[size] for size in sorted(sizes)},
-        twice=tuple(one.id for one in kept if len(set(one.workers)) < len(one.workers)),
-        workers=len({worker for one in records for worker in (*one.workers, *(one.discarded or {}))}),
-        two=_set_agreement(found),
-        ambiguous=found["ambiguous"],
-        alpha=found["alpha"],
-        final=FinalAgreement(**{name: found[name] for name in _FINAL}, rows=len(matched)) if finals else None,
+        twice=tuple(record.id for record in kept if len(set(record.workers)) < len(record.workers)),
+        workers=len({form.worker for form in single_annotations(records)}),
+        two=_set_agreement(values),
+        ambiguous=values["ambiguous"],
+        alpha=values["alpha"],
+        final=final if finals else None,
     )
 
 
@@ -195,72 +196,70 @@ def validator_measures(
         examples: example -> the set of every validator who saw it, None for one who discarded it.
         seed: of the resampling of examples.
     """
-    raters = modal_raters(list(examples.values()))
-    full = [sets for sets in examples.values() if len(sets) == raters]
-    rows = [[one for one in sets if one is not None] for sets in full if None not in sets]
+    said = list(examples.values())
+    full = [said[place] for place in modal_subjects(said)]
+    rows = [[labels for labels in sets if labels is not None] for sets in full if None not in sets]
+    alpha = intervals({"alpha": alpha_measure(rows, masi_distance)}, seed=seed)["alpha"]
     return ValidatorMeasures(
-        raters=raters,
+        raters=len(full[0]) if full else None,
         rows=len(rows),
         discarded=len(full) - len(rows),
         other=len(examples) - len(full),
         agreement=set_agreement(rows, seed=seed),
-        alpha=alpha_interval(rows, masi_distance, seed=seed),
+        alpha=alpha,
     )
 
 
 def worker_statistics(annotations: Sequence[WorkerAnnotation]) -> tuple[WorkerStatistics, ...]:
-    """What an organiser is told of each annotator, those with most examples first."""
+    """Return what an organiser is told of each annotator, those with most examples first."""
     by_worker: dict[str, list[WorkerAnnotation]] = {}
-    for one in annotations:
-        by_worker.setdefault(one.worker, []).append(one)
-    found = [_statistics(worker, forms) for worker, forms in by_worker.items()]
-    return tuple(sorted(found, key=lambda one: (-one.examples, one.worker)))
+    for form in annotations:
+        by_worker.setdefault(form.worker, []).append(form)
+    statistics = [_statistics(worker, forms) for worker, forms in by_worker.items()]
+    return tuple(sorted(statistics, key=lambda each: (-each.examples, each.worker)))
 
 
 def single_annotations(records: Sequence[LinguistRecord]) -> tuple[WorkerAnnotation, ...]:
-    """The forms of which records are made, row by row; files do not tell how long they took."""
-    found = list[WorkerAnnotation]()
-    for one in records:
-        found += map(WorkerAnnotation, one.workers, one.annotations)
-        found += (WorkerAnnotation(worker, frozenset(), discarded=True) for worker in one.discarded or {})
-    return tuple(found)
+    """Return the forms of which records are made, row by row; files do not tell how long they took."""
+    forms = list[WorkerAnnotation]()
+    for record in records:
+        forms += map(WorkerAnnotation, record.workers, record.annotations)
+        forms += (WorkerAnnotation(worker, frozenset(), discarded=True) for worker in record.discarded or {})
+    return tuple(forms)
 
 
+_SETS: Final = ("whole", "several", "identical", "contains_all")
 _FINAL: Final = ("union", "either", "contained", "exact")
 
 
 def _set_measures(sets: Sequence[Sequence[LabelSet]], rows: Sequence[int], number: int) -> dict[str, Measure]:
-    """What `SetAgreement` is of: label sets of some of `number` rows."""
-    subjects: dict[str, tuple[Sequence[Sequence[Hashable]], Sequence[Hashable]]] = {
-        label: ([[label in labels for labels in one] for one in sets], (False, True)) for label in LABELS
+    """Return what `SetAgreement` is of: label sets of some of `number` rows."""
+    several = tally([[len(labels) > 1 for labels in row] for row in sets], (False, True))
+    contains_all = [float(_union(row) in row) for row in sets]
+    return {
+        **set_measures(sets, LABELS, rows, number),
+        "whole": kappa_measure(tally(sets, LABEL_SETS), rows, number),
+        "several": kappa_measure(several, rows, number),
+        "contains_all": mean_measure(contains_all, rows, number),
     }
-    subjects["whole"] = (sets, LABEL_SETS)
-    subjects["several"] = ([[len(labels) > 1 for labels in one] for one in sets], (False, True))
-    measures = {
-        name: kappa_measure(tally(ratings, categories), rows, number)
-        for name, (ratings, categories) in subjects.items()
-    }
-    measures["identical"] = mean_measure([float(len(set(one)) == 1) for one in sets], rows, number)
-    measures["contains_all"] = mean_measure([float(_union(one) in one) for one in sets], rows, number)
-    return measures
 
 
-def _set_agreement(found: Mapping[str, Interval | None]) -> SetAgreement:
-    names = ("whole", "several", "identical", "contains_all")
-    return SetAgreement(label={label: found[label] for label in LABELS}, **{one: found[one] for one in names})
+def _set_agreement(values: Mapping[str, Interval | None]) -> SetAgreement:
+    label = {label: values[label] for label in LABELS}
+    return SetAgreement(label=label, **{name: values[name] for name in _SETS})
 
 
 def _final_measures(
     matched: Sequence[tuple[int, Sequence[LabelSet], LabelSet]], number: int
 ) -> dict[str, Measure]:
-    """What `FinalAgreement` is of: row, its sets, the final one."""
+    """Return what `FinalAgreement` is of: row, its sets, the final one."""
     rows = [row for row, _, _ in matched]
     shares = {
         "union": [float(final == _union(sets)) for _, sets, final in matched],
         "either": [float(final in sets) for _, sets, final in matched],
         "contained": [float(final <= _union(sets)) for _, sets, final in matched],
     }
-    exact = [(row, float(final == one)) for row, sets, final in matched for one in sets]
+    exact = [(row, float(final == labels)) for row, sets, final in matched for labels in sets]
     return {
         **{name: mean_measure(values, rows, number) for name, values in shares.items()},
         "exact": mean_measure([value for _, value in exact], [row for row, _ in exact], number),
@@ -272,11 +271,11 @@ def _union(sets: Sequence[LabelSet]) -> LabelSet:
 
 
 def _statistics(worker: str, forms: Sequence[WorkerAnnotation]) -> WorkerStatistics:
-    seconds = [one.seconds for one in forms if one.seconds is not None]
+    seconds = [form.seconds for form in forms if form.seconds is not None]
     return WorkerStatistics(
         worker=worker,
         examples=len(forms),
         seconds=median(seconds) if seconds else None,
-        ambiguous=sum(len(one.labels) > 1 for one in forms) / len(forms),
-        discarded=sum(one.discarded for one in forms) / len(forms),
+        ambiguous=sum(len(form.labels) > 1 for form in forms) / len(forms),
+        discarded=sum(form.discarded for form in forms) / len(forms),
     )

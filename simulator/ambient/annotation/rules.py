@@ -70,8 +70,8 @@ class Problem(NamedTuple):
     @property
     def number(self) -> int | None:
         """Of the rewrite that it is about, from 1."""
-        found = _PLACE.match(self.field)
-        return int(found[1]) + 1 if found else None
+        match = _PLACE.match(self.field)
+        return int(match[1]) + 1 if match else None
 
     @property
     def side(self) -> Side | None:
@@ -90,7 +90,7 @@ class Problem(NamedTuple):
 def check_annotation(
     premise: str, hypothesis: str, annotation: Annotation, *, consolidated: bool = False
 ) -> tuple[Problem, ...]:
-    """What is wrong with a form; nothing if it may be submitted.
+    """Return what is wrong with a form; nothing if it may be submitted.
 
     Args:
         premise: of the example, as it was shown.
@@ -120,7 +120,7 @@ def flags(premise: str, hypothesis: str, annotation: Annotation) -> tuple[bool, 
 def consolidated_example(
     id: str, premise: str, hypothesis: str, annotation: Annotation, *, meta: Mapping[str, Any] | None = None
 ) -> Example:
-    """The row of the dataset that a validator's form makes (spec 1.1, 4).
+    """Return the row of the dataset that a validator's form makes (spec 1.1, 4).
 
     Args:
         id: of the example.
@@ -139,11 +139,11 @@ def consolidated_example(
     first, second = flags(premise, hypothesis, annotation)
     readings = (
         Disambiguation(
-            one.premise.strip() if first else premise,
-            one.hypothesis.strip() if second else hypothesis,
-            one.label,
+            rewrite.premise.strip() if first else premise,
+            rewrite.hypothesis.strip() if second else hypothesis,
+            rewrite.label,
         )
-        for one in annotation.rewrites
+        for rewrite in annotation.rewrites
     )
     return Example(
         id=id,
@@ -158,20 +158,20 @@ def consolidated_example(
 
 
 def annotation_payload(annotation: Annotation) -> dict[str, Any]:
-    """The form as plain values, as a turn or a judgment keeps it."""
+    """Return the form as plain values, as a turn or a judgment keeps it."""
     return {
         "discard": annotation.discard,
         "labels": [label for label in LABELS if label in annotation.labels],
         "rewrites": [
-            {"premise": one.premise, "hypothesis": one.hypothesis, "label": one.label}
-            for one in annotation.rewrites
+            {"premise": rewrite.premise, "hypothesis": rewrite.hypothesis, "label": rewrite.label}
+            for rewrite in annotation.rewrites
         ],
         "comment": annotation.comment,
     }
 
 
 def read_annotation(payload: Mapping[str, Any]) -> Annotation:
-    """The form that `annotation_payload` wrote, or that somebody submitted.
+    """Return the form that `annotation_payload` wrote, or that somebody submitted.
 
     Raises:
         InputError: names the field that is not what it should be. Rules are for `check_annotation`.
@@ -183,14 +183,14 @@ def read_annotation(payload: Mapping[str, Any]) -> Annotation:
         rewrites = row.rows("rewrites") if row.get("rewrites") is not None else ()
         return Annotation(
             discard=row.one_of("discard", DISCARDS) if discard else None,
-            labels=frozenset(Row({"labels": one}).one_of("labels", LABELS) for one in labels),
+            labels=frozenset(Row({"labels": label}).one_of("labels", LABELS) for label in labels),
             rewrites=tuple(
                 Disambiguation(
-                    one.text("premise", empty=True),
-                    one.text("hypothesis", empty=True),
-                    one.one_of("label", LABELS),
+                    rewrite.text("premise", empty=True),
+                    rewrite.text("hypothesis", empty=True),
+                    rewrite.one_of("label", LABELS),
                 )
-                for one in rewrites
+                for rewrite in rewrites
             ),
             comment=row.text("comment", empty=True) if row.get("comment") is not None else "",
         )
@@ -199,19 +199,19 @@ def read_annotation(payload: Mapping[str, Any]) -> Annotation:
 
 
 def describe(annotation: Annotation) -> str:
-    """The form in a few words: ``entailment, neutral`` or ``discarded (offensive)``."""
+    """Return the form in a few words: ``entailment, neutral`` or ``discarded (offensive)``."""
     if annotation.discard is not None:
         return f"discarded ({annotation.discard})"
     return format_labels(annotation.labels)
 
 
 def squeeze(text: str) -> str:
-    """The text without outer and repeated white space, which changes no sentence."""
+    """Return the text without outer and repeated white space, which changes no sentence."""
     return " ".join(text.split())
 
 
 def _labels(annotation: Annotation) -> Iterator[Problem]:
-    written: LabelSet = frozenset(one.label for one in annotation.rewrites)
+    written: LabelSet = frozenset(rewrite.label for rewrite in annotation.rewrites)
     for label in LABELS:
         if label in annotation.labels - written:
             yield Problem("label_without_rewrite", f"labels.{label}")
@@ -252,11 +252,11 @@ def _changes(originals: Mapping[Side, str], annotation: Annotation, consolidated
 
 
 def _changed(original: str, rewrites: tuple[Disambiguation, ...], side: Side) -> tuple[int, ...]:
-    """The places of the rewrites that differ from the original on a side."""
+    """Return the places of the rewrites that differ from the original on a side."""
     kept = squeeze(original)
     return tuple(place for place, one in enumerate(rewrites) if squeeze(one.sentence(side)) != kept)
 
 
 def _distinct(original: str, rewrites: tuple[Disambiguation, ...], side: Side) -> frozenset[str]:
-    """What they differ from it to."""
-    return frozenset(squeeze(one.sentence(side)) for one in rewrites) - {squeeze(original)}
+    """Return what they differ from it to."""
+    return frozenset(squeeze(rewrite.sentence(side)) for rewrite in rewrites) - {squeeze(original)}

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from simulator.ambient.examples import Example
 from simulator.ambient.labels import LABELS, Category, Label, LabelSet, format_labels
 from simulator.ambient.rows import read_categories, read_labels
-from simulator.duplicates import Duplicates, told_once
 from simulator.errors import InputError
-from simulator.jsonlines import Read, Row, read_lines, write_lines
+from simulator.jsonlines import Row
+from simulator.tables.spec import TableSpec
 
 
 class Rewrite(NamedTuple):
@@ -57,7 +56,7 @@ class CategoryRecord:
             "hypothesis": self.hypothesis is not None,
             "labels": bool(self.labels),
             "disambiguations": bool(self.rewrites),
-            "label": all(one.label is not None for one in self.rewrites),
+            "label": all(rewrite.label is not None for rewrite in self.rewrites),
         }
         return tuple(name for name, is_there in there.items() if not is_there)
 
@@ -68,7 +67,7 @@ class CategoryRecord:
 
 
 def category_record(example: Example) -> CategoryRecord:
-    """The row of an example whose kinds of ambiguity are known."""
+    """Return the row of an example whose kinds of ambiguity are known."""
     return CategoryRecord(
         id=example.id,
         premise=example.premise,
@@ -76,32 +75,16 @@ def category_record(example: Example) -> CategoryRecord:
         premise_ambiguous=example.premise_ambiguous,
         hypothesis_ambiguous=example.hypothesis_ambiguous,
         labels=example.labels,
-        rewrites=tuple(Rewrite(one.premise, one.hypothesis, one.label) for one in example.disambiguations),
+        rewrites=tuple(
+            Rewrite(disambiguation.premise, disambiguation.hypothesis, disambiguation.label)
+            for disambiguation in example.disambiguations
+        ),
         categories=example.categories,
     )
 
 
-def is_categories(row: Mapping[str, Any]) -> bool:
-    """Whether an object is a row of such a file."""
-    fields = {"id", "premise", "hypothesis", "category"}
-    return fields <= row.keys() and isinstance(row.get("disambiguations"), str)
-
-
-def read_categories_file(path: str | Path, duplicates: Duplicates = "refuse") -> Read[CategoryRecord]:
-    """The good rows of a file; the others are faults.
-
-    Args:
-        path: the file.
-        duplicates: see `simulator.duplicates`.
-
-    Raises:
-        InputError: if the file cannot be read at all.
-    """
-    return told_once(path, read_lines(path, read_category_row), lambda one: (one.id, repr(one)), duplicates)
-
-
 def read_category_row(row: Row) -> CategoryRecord:
-    """A row of such a file.
+    """Return a row of such a file.
 
     Raises:
         FieldError: names the field that is missing or wrong.
@@ -120,19 +103,11 @@ def read_category_row(row: Row) -> CategoryRecord:
     )
 
 
-def write_categories_file(path: str | Path, records: Iterable[CategoryRecord]) -> None:
-    """Write rows as published; the same records give the same bytes.
-
-    Raises:
-        InputError: if the file cannot be written.
-    """
-    write_lines(path, map(category_line, records))
-
-
 def category_line(record: CategoryRecord) -> str:
-    """The record as a line of JSON, without blanks, as published."""
+    """Return the record as a line of JSON, without blanks, as published."""
     rewrites = [
-        {"premise": one.premise, "hypothesis": one.hypothesis, "label": one.label} for one in record.rewrites
+        {"premise": rewrite.premise, "hypothesis": rewrite.hypothesis, "label": rewrite.label}
+        for rewrite in record.rewrites
     ]
     data = {
         "id": record.id,
@@ -163,7 +138,7 @@ def _not_none(value: Any) -> Any:
 
 
 def _literal(value: Any) -> list[Any]:
-    """A list in Python's notation, which is read and never run."""
+    """Return a list in Python's notation, which is read and never run."""
     if not isinstance(value, str):
         raise InputError("not a text that holds a list in Python's notation")
     try:
@@ -173,3 +148,18 @@ def _literal(value: Any) -> list[Any]:
     if not isinstance(found, list):
         raise InputError(f"a text that holds {type(found).__name__}, not a list, in Python's notation")
     return found
+
+
+def _is_category_row(row: Mapping[str, Any]) -> bool:
+    fields = {"id", "premise", "hypothesis", "category"}
+    return fields <= row.keys() and isinstance(row.get("disambiguations"), str)
+
+
+CATEGORY_ROWS: Final = TableSpec[CategoryRecord](
+    name="categories",
+    title="kinds of ambiguity",
+    is_of=_is_category_row,
+    parse=read_category_row,
+    key=lambda record: (record.id, repr(record)),
+    line=category_line,
+)

@@ -7,7 +7,6 @@ cleaned_claim, ambiguity_score, paraphrases`` (pairs of text and score); ``dev-a
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,12 +17,13 @@ from simulator.ambient.claims import AMBIGUITY, FACTUALITY, score
 from simulator.ambient.files.shares import share
 from simulator.ambient.records import ClaimRecord, Paraphrase
 from simulator.duplicates import Duplicates, told_once
-from simulator.errors import InputError
-from simulator.jsonlines import FieldError, Read, Row, read_lines, write_lines
-from trees.faults import Fault
+from simulator.jsonlines import FieldError, Read, Row
+from simulator.tables.cells import Columns, read_table
+from simulator.tables.records import read_text
+from simulator.tables.spec import TableSpec, has
 
 _SEPARATORS: Final = str.maketrans("", "", " ,;/&+")
-_COLUMNS: Final = ("claim", "annotation")
+_COLUMNS: Final = Columns(("claim", "annotation"), ("claim", "annotation"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,32 +56,8 @@ class Joined(NamedTuple):
     unknown: int
 
 
-def read_results(path: str | Path, duplicates: Duplicates = "refuse") -> Read[ClaimRecord]:
-    """The claims of a results file; a second row with the same id is a fault.
-
-    Args:
-        path: the file.
-        duplicates: see `simulator.duplicates`.
-
-    Raises:
-        InputError: if the file cannot be read at all.
-    """
-    message = "example_id is that of an earlier row"
-    read = read_lines(path, _record, name="example_id")
-    return told_once(path, read, lambda one: (one.id, ""), duplicates, message=message)
-
-
-def write_results(path: str | Path, records: Iterable[ClaimRecord]) -> None:
-    """Write claims in the published format; marks and notes are not part of it.
-
-    Raises:
-        InputError: if the file cannot be written.
-    """
-    write_lines(path, (json.dumps(_plain(record), ensure_ascii=False) for record in records))
-
-
 def read_annotations(path: str | Path, duplicates: Duplicates = "refuse") -> Read[ClaimAnnotation]:
-    """The marks in a CSV file; a second row on the same claim is a fault.
+    """Return the marks in a CSV file; a second row on the same claim is a fault.
 
     Args:
         path: the file.
@@ -90,28 +66,16 @@ def read_annotations(path: str | Path, duplicates: Duplicates = "refuse") -> Rea
     Raises:
         InputError: if the file cannot be read at all, or has no columns ``claim`` and ``annotation``.
     """
-    path = Path(path)
-    rows: list[ClaimAnnotation] = []
-    lines: list[int] = []
-    faults: list[Fault] = []
-    for line, cells in _cells(path):
-        try:
-            found = _annotation(cells)
-        except FieldError as error:
-            faults.append(Fault(str(path), (cells.get("claim") or "")[:40], line, "format", str(error)))
-            continue
-        rows.append(found)
-        lines.append(line)
-    if not rows and not faults:
-        faults.append(Fault(str(path), "", 0, "format", "holds no rows"))
+    read_text(path)  # in another encoding it is refused whole: claims are joined by their exact text
+    table = read_table(path, _COLUMNS)
+    read = table.read(lambda row, record: _annotation(record.cells), lambda record: record.text("claim")[:40])
     message = "claim is that of an earlier row"
-    read = Read(tuple(rows), tuple(lines), tuple(faults))
     return told_once(path, read, lambda one: (one.claim[:40], one.claim), duplicates, message=message)
 
 
 def join(records: Sequence[ClaimRecord], annotations: Iterable[ClaimAnnotation]) -> Joined:
     """Claims with the marks of the annotation that has exactly their text."""
-    marked = {one.claim: one for one in annotations}
+    marked = {annotation.claim: annotation for annotation in annotations}
     known = {record.claim for record in records}
     return Joined(
         tuple(
@@ -151,7 +115,7 @@ def _paraphrase(row: Row, value: Any, place: int) -> Paraphrase:
 
 
 def _said(row: Row, name: str) -> str:
-    """A text that may be missing; justifications are lists of sentences in some files."""
+    """Return a text that may be missing; justifications are lists of sentences in some files."""
     value = row.get(name)
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return " ".join(value)
@@ -180,7 +144,7 @@ def _plain(record: ClaimRecord) -> dict[str, Any]:
         "justification": record.justification,
         "cleaned_claim": record.cleaned,
         "ambiguity_score": score(record),
-        "paraphrases": [[one.text, one.score] for one in record.paraphrases],
+        "paraphrases": [[paraphrase.text, paraphrase.score] for paraphrase in record.paraphrases],
     }
 
 
@@ -204,22 +168,20 @@ def _annotation(cells: Mapping[str, str]) -> ClaimAnnotation:
     )
 
 
-def _cells(path: Path) -> list[tuple[int, dict[str, str]]]:
-    """The line on which each row of a CSV file begins, with its cells by column."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            missing = [name for name in _COLUMNS if name not in (reader.fieldnames or ())]
-            if missing:
-                raise InputError(f"{path}: has no column {missing[0]!r} in its first line")
-            found, begin = [], reader.line_num + 1
-            for row in reader:
-                found.append((begin, row))
-                begin = reader.line_num + 1
-            return found
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 (byte {error.start})") from error
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    except csv.Error as error:
-        raise InputError(f"{path}: is not CSV ({error})") from error
+CLAIMS: Final = TableSpec[ClaimRecord](
+    name="claims",
+    title="claims with paraphrases",
+    is_of=has("example_id", "claim", "paraphrases"),
+    parse=_record,
+    key=lambda record: (record.id, ""),
+    id="example_id",
+    twice="example_id is that of an earlier row",
+    line=lambda record: json.dumps(_plain(record), ensure_ascii=False),
+)
+CLAIM_ANNOTATIONS: Final = TableSpec[ClaimAnnotation](
+    name="claim_annotations",
+    title="marks of claims",
+    is_of=lambda header: _COLUMNS.hold(header, *_COLUMNS.needed),
+    csv=True,
+    reader=read_annotations,
+)

@@ -7,15 +7,13 @@ candidates may be distractors; ``distractor_idx`` is then null unless there is e
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, Final
 
+from simulator.ambient.examples import published_id
 from simulator.ambient.labels import LABELS, SIDES, Label
 from simulator.ambient.records import CrowdRecord
-from simulator.ambient.rows import published_id
-from simulator.duplicates import Duplicates, told_once
-from simulator.jsonlines import Read, Row, read_lines, write_lines
+from simulator.jsonlines import Row
+from simulator.tables.spec import TableSpec, has
 
 CANDIDATES: Final = 3
 FIELDS: Final = (
@@ -26,21 +24,8 @@ FIELDS: Final = (
 """Of every row, in this order."""
 
 
-def read_crowd(path: str | Path, duplicates: Duplicates = "refuse") -> Read[CrowdRecord]:
-    """The good rows of a file; the others are faults. An id may occur again (spec 5.2).
-
-    Args:
-        path: the file.
-        duplicates: see `simulator.duplicates`.
-
-    Raises:
-        InputError: if the file cannot be read at all.
-    """
-    return told_once(path, read_lines(path, read_crowd_row), lambda one: (one.id, repr(one)), duplicates)
-
-
 def read_crowd_row(row: Row) -> CrowdRecord:
-    """A row of such a file.
+    """Return a row of such a file.
 
     Raises:
         FieldError: names the field that is missing or wrong.
@@ -72,17 +57,8 @@ def read_crowd_row(row: Row) -> CrowdRecord:
     )
 
 
-def write_crowd(path: str | Path, records: Iterable[CrowdRecord]) -> None:
-    """Write rows as published; the same records give the same bytes.
-
-    Raises:
-        InputError: if the file cannot be written.
-    """
-    write_lines(path, map(crowd_line, records))
-
-
 def crowd_line(record: CrowdRecord) -> str:
-    """The record as a line of JSON, without blanks and in ASCII, as published."""
+    """Return the record as a line of JSON, without blanks and in ASCII, as published."""
     values: tuple[Any, ...] = (
         published_id(record.id),
         record.premise,
@@ -143,5 +119,16 @@ def _flags(row: Row, name: str) -> tuple[bool, ...]:
 
 
 def _of(row: Row, name: str, value: Any) -> Row:
-    """An entry of a list as a field of its own, so that a fault names it."""
+    """Return an entry of a list as a field of its own, so that a fault names it."""
     return Row({name: value}, row.where)
+
+
+CROWD: Final = TableSpec[CrowdRecord](
+    name="crowd",
+    title="crowdworkers' annotations",
+    is_of=has("interpretations", "q1_gold"),
+    parse=read_crowd_row,
+    # An id may occur again (spec 5.2).
+    key=lambda record: (record.id, repr(record)),
+    line=crowd_line,
+)

@@ -7,15 +7,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 from simulator.ambient.examples import Example
 from simulator.ambient.labels import SIDES, Side
 from simulator.errors import InputError
-from simulator.jsonlines import Read, Row, read_lines
+from simulator.jsonlines import Row
+from simulator.tables.spec import TableSpec, has
 
 _log = logging.getLogger(__name__)
 
@@ -37,22 +38,8 @@ class DistractorRow:
     sentence: str = ""
 
 
-def is_distractors(row: Mapping[str, Any]) -> bool:
-    """Whether an object is a row of such a file."""
-    return {"id", "side", "distractor"} <= row.keys()
-
-
-def read_distractors(path: str | Path) -> Read[DistractorRow]:
-    """The rows of a file.
-
-    Raises:
-        InputError: if the file cannot be read at all.
-    """
-    return read_lines(path, _row)
-
-
 def load_distractors(path: str | Path, examples: Iterable[Example] = ()) -> dict[tuple[str, Side], str]:
-    """The distractors in a file by id and side; of several rows for one sentence the last counts.
+    """Return the distractors in a file by id and side; of several rows for one sentence the last counts.
 
     Args:
         path: the file.
@@ -62,7 +49,7 @@ def load_distractors(path: str | Path, examples: Iterable[Example] = ()) -> dict
         InputError: if no row of the file is good: each is faulty, or made for another sentence of an example.
             If some are, the others are left out with a warning.
     """
-    read = read_distractors(path)
+    read = DISTRACTORS.read(path)
     problems = [str(fault) for fault in read.faults]
     known = {example.id: example for example in examples}
     good: list[DistractorRow] = []
@@ -89,3 +76,12 @@ def _row(row: Row) -> DistractorRow:
         distractor=None if row.get("distractor", "") is None else row.text("distractor"),
         sentence=row.text("sentence") if row.get("sentence") else "",
     )
+
+
+DISTRACTORS: Final = TableSpec[DistractorRow](
+    name="distractors",
+    title="distractors of sentences",
+    is_of=has("id", "side", "distractor"),
+    parse=_row,
+    repeats=False,
+)

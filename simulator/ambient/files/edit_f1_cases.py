@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -10,6 +9,8 @@ from typing import Final
 from simulator.ambient.edit_f1 import edit_f1
 from simulator.errors import InputError
 from simulator.jsonlines import FieldError, Read, Row
+from simulator.tables.records import read_json
+from simulator.tables.spec import TableSpec, has
 from trees.faults import Fault
 
 _TOLERANCE: Final = 1e-9
@@ -26,7 +27,7 @@ class EditCase:
 
 
 def read_edit_cases(path: str | Path) -> Read[EditCase]:
-    """The good cases of a file; one that comes out otherwise than it says is a fault.
+    """Return the good cases of a file; one that comes out otherwise than it says is a fault.
 
     Lines are places in the list, from 1.
 
@@ -36,7 +37,10 @@ def read_edit_cases(path: str | Path) -> Read[EditCase]:
     cases: list[EditCase] = []
     places: list[int] = []
     faults: list[Fault] = []
-    for place, value in enumerate(_list(Path(path)), start=1):
+    values = read_json(path)
+    if not isinstance(values, list):
+        raise InputError(f"{path}: is no list of cases")
+    for place, value in enumerate(values, start=1):
         try:
             cases.append(_case(value))
             places.append(place)
@@ -57,13 +61,10 @@ def _case(value: object) -> EditCase:
     return case
 
 
-def _list(path: Path) -> list[object]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: is not JSON ({error})") from error
-    if not isinstance(found, list):
-        raise InputError(f"{path}: is no list of cases")
-    return found
+EDIT_F1_CASES: Final = TableSpec[EditCase](
+    name="edit_f1_cases",
+    title="cases of EDIT-F1",
+    is_of=has("original", "gold", "predicted", "edit_f1"),
+    reader=read_edit_cases,
+    repeats=False,
+)

@@ -7,37 +7,22 @@ annotators of that row, of whom there may then be none.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any, Final
 
-from simulator.ambient.examples import Disambiguation
+from simulator.ambient.examples import Disambiguation, published_id
 from simulator.ambient.labels import LABELS, SIDES, Label, LabelSet, parse_labels
 from simulator.ambient.records import LinguistRecord
-from simulator.ambient.rows import published_id
-from simulator.duplicates import Duplicates, told_once
-from simulator.jsonlines import Read, Row, read_lines, write_lines
+from simulator.jsonlines import Row
+from simulator.tables.spec import TableSpec, has
 
 SEPARATOR: Final = "|"
 # The published files join labels in this order, which is not the canonical one.
 _ORDER: Final[tuple[Label, ...]] = ("entailment", "neutral", "contradiction")
 
 
-def read_linguists(path: str | Path, duplicates: Duplicates = "refuse") -> Read[LinguistRecord]:
-    """The good rows of a file; the others are faults. There may be any number of annotations (spec 3).
-
-    Args:
-        path: the file.
-        duplicates: see `simulator.duplicates`.
-
-    Raises:
-        InputError: if the file cannot be read at all.
-    """
-    return told_once(path, read_lines(path, read_linguist_row), lambda one: (one.id, repr(one)), duplicates)
-
-
 def read_linguist_row(row: Row) -> LinguistRecord:
-    """A row of such a file.
+    """Return a row of such a file.
 
     Raises:
         FieldError: names the field that is missing or wrong.
@@ -64,20 +49,13 @@ def read_linguist_row(row: Row) -> LinguistRecord:
     )
 
 
-def write_linguists(path: str | Path, records: Iterable[LinguistRecord]) -> None:
-    """Write rows as published; the same records give the same bytes.
-
-    Raises:
-        InputError: if the file cannot be written.
-    """
-    write_lines(path, map(linguist_line, records))
-
-
 def linguist_line(record: LinguistRecord) -> str:
-    """The record as a line of JSON, without blanks and in ASCII, as published."""
+    """Return the record as a line of JSON, without blanks and in ASCII, as published."""
     rewrites: dict[Label, list[dict[str, str]]] = {}
-    for one in record.rewrites:
-        rewrites.setdefault(one.label, []).append({"premise": one.premise, "hypothesis": one.hypothesis})
+    for rewrite in record.rewrites:
+        rewrites.setdefault(rewrite.label, []).append(
+            {"premise": rewrite.premise, "hypothesis": rewrite.hypothesis}
+        )
     data: dict[str, Any] = {
         "id": published_id(record.id),
         "worker_ids": record.workers,
@@ -114,3 +92,13 @@ def _rewrites(row: Row) -> Iterator[Disambiguation]:
             # As somebody left them: what is wrong with a rewrite takes nothing from the label sets.
             premise, hypothesis = (one.text(side, empty=True) for side in SIDES)
             yield Disambiguation(premise, hypothesis, label)
+
+
+LINGUISTS: Final = TableSpec[LinguistRecord](
+    name="linguists",
+    title="linguists' annotations",
+    is_of=has("worker_ids", "annotations"),
+    parse=read_linguist_row,
+    key=lambda record: (record.id, repr(record)),
+    line=linguist_line,
+)

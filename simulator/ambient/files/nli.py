@@ -15,19 +15,29 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from simulator.ambient.files.shares import share
 from simulator.ambient.labels import LABELS, Label, LabelSet, format_labels, parse_label, parse_labels
-from simulator.ambient.nli.families import CLASSES, SET_NAMES, VALUE, Output, Scores, output_of_width
-from simulator.ambient.nli.thresholds import Threshold
+from simulator.ambient.nli.families import (
+    CLASSES,
+    SET_NAMES,
+    VALUE,
+    Output,
+    Scores,
+    Threshold,
+    output_of_width,
+)
 from simulator.ambient.records import NliRecord, SeedRecord
-from simulator.duplicates import Duplicates, told_once
+from simulator.duplicates import Duplicates
 from simulator.errors import InputError
-from simulator.jsonlines import FieldError, Read, Row, read_lines, write_lines
+from simulator.jsonlines import FieldError, Read, Row, write_lines
+from simulator.tables.records import read_json, read_records
+from simulator.tables.spec import TableSpec, has
+from trees.faults import Fault
 
 PREDICTIONS: Final = "predictions.jsonl"
 LOGITS: Final[Mapping[str, str]] = {"dev": "dev_logits.jsonl", "test": "test_logits.jsonl"}
@@ -57,46 +67,23 @@ class PairScores:
     labels: LabelSet | None = None
 
 
-def read_predictions(path: str | Path, duplicates: Duplicates = "refuse") -> Read[NliRecord]:
-    """The predicted label sets in a file; a second row of an example is a fault.
-
-    Args:
-        path: the file.
-        duplicates: see `simulator.duplicates`.
-
-    Raises:
-        InputError: if the file cannot be read at all.
-    """
-
-    def parse(row: Row) -> NliRecord:
-        return NliRecord(
-            id=row.key("id"),
-            premise=row.text("premise"),
-            hypothesis=row.text("hypothesis"),
-            gold=row.parsed("labels", _some_labels, row.text("labels")),
-            predicted=row.parsed("prediction", parse_labels, row.text("prediction", empty=True)),
-        )
-
-    message = "id is that of an earlier row"
-    return told_once(path, read_lines(path, parse), lambda one: (one.id, ""), duplicates, message=message)
-
-
-def write_predictions(path: str | Path, records: Iterable[NliRecord]) -> None:
-    """Write predicted label sets in the published format.
-
-    Raises:
-        InputError: if the file cannot be written.
-    """
-    write_lines(path, (_line(_prediction(record)) for record in records))
+def _nli_record(row: Row) -> NliRecord:
+    return NliRecord(
+        id=row.key("id"),
+        premise=row.text("premise"),
+        hypothesis=row.text("hypothesis"),
+        gold=row.parsed("labels", _some_labels, row.text("labels")),
+        predicted=row.parsed("prediction", parse_labels, row.text("prediction", empty=True)),
+    )
 
 
 def is_seed_file(path: Path) -> bool:
-    """Whether a file is called as those of seeds are."""
+    """Return True if a file is called as those of seeds are."""
     return _SEED.fullmatch(path.name) is not None
 
 
 def read_seed(path: str | Path, model: str | None = None) -> SeedRecord:
-    """The stored scores of one training.
+    """Return the stored scores of one training.
 
     Args:
         path: ``seed42.json``; its name says the seed.
@@ -109,7 +96,10 @@ def read_seed(path: str | Path, model: str | None = None) -> SeedRecord:
     named = _SEED.fullmatch(path.name)
     if named is None:
         raise InputError(f"{path}: files of seeds are called seed42.json, with the seed's number")
-    row = Row(_object(path))
+    value = read_json(path)
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: is not an object with logit_threshold, f1, em and group_em")
+    row = Row(value)
     try:
         return SeedRecord(
             model=model or path.resolve().parent.name,
@@ -158,26 +148,17 @@ def read_logits(path: str | Path, duplicates: Duplicates = "refuse") -> Read[Pai
     widths: list[int] = []
 
     def parse(row: Row) -> PairScores:
-        one = _pair_scores(row)
-        widths.append(len(one.scores))
+        scores = _pair_scores(row)
+        widths.append(len(scores.scores))
         if widths[-1] != widths[0]:
             wanted = " or ".join(CLASSES[output_of_width(widths[0])][:3])
             raise FieldError(f"gives {widths[-1]} numbers where the first row gives {widths[0]} ({wanted}…)")
-        return one
+        return scores
 
     message = "pair: that of this example is in an earlier row, line {line}"
-    return told_once(
-        path, read_lines(path, parse), lambda one: (one.id, one.pair), duplicates, message=message
+    return read_records(
+        path, parse, lambda pair: (pair.id, pair.pair), duplicates=duplicates, message=message
     )
-
-
-def write_logits(path: str | Path, rows: Iterable[PairScores]) -> None:
-    """Write what a model gave for pairs.
-
-    Raises:
-        InputError: if the file cannot be written.
-    """
-    write_lines(path, (_line(_pair_record(row)) for row in rows))
 
 
 def _pair_scores(row: Row) -> PairScores:
@@ -237,43 +218,60 @@ def _threshold(row: Row) -> Threshold:
     if not isinstance(value, dict):
         return row.number("logit_threshold")
     inner = row.object("logit_threshold")
-    found: dict[Label, tuple[float, float]] = {}
+    threshold: dict[Label, tuple[float, float]] = {}
     for name in value:
         low, high = inner.list(name, 2)
         ends = Row({"low": low, "high": high}, f"logit_threshold.{name}.")
         interval = ends.number("low"), ends.number("high")
         if interval[0] >= interval[1]:
             raise inner.wrong(name, f"is {json.dumps(interval)}; the first end should be below the second")
-        found[inner.parsed(name, parse_label, name)] = interval
-    if missing := [label for label in LABELS if label not in found]:
+        threshold[inner.parsed(name, parse_label, name)] = interval
+    if missing := [label for label in LABELS if label not in threshold]:
         raise inner.wrong(missing[0], "is missing")
-    return found
+    return threshold
 
 
 def _some_labels(text: str) -> LabelSet:
-    found = parse_labels(text)
-    if not found:
+    labels = parse_labels(text)
+    if not labels:
         raise ValueError("names no label")
-    return found
-
-
-def _object(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_bytes().decode("utf-8-sig"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: is not JSON ({error})") from error
-    if not isinstance(value, dict):
-        raise InputError(f"{path}: is not an object with logit_threshold, f1, em and group_em")
-    return value
-
-
-def _line(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return labels
 
 
 def seed_of_folder(folder: Path) -> int | None:
-    """The seed in the name of a folder such as ``seed42``; None for any other."""
+    """Return the seed in the name of a folder such as ``seed42``; None for any other."""
     named = _SEED.fullmatch(f"{folder.name}.json")
     return int(named[1]) if named else None
+
+
+def _read_seed_file(path: Path) -> Read[SeedRecord]:
+    """Return the one row of a file that is one JSON object."""
+    try:
+        return Read((read_seed(path),), (1,), ())
+    except InputError as error:
+        return Read((), (), (Fault(str(path), "", 0, "format", str(error).removeprefix(f"{path}: ")),))
+
+
+NLI_PREDICTIONS: Final = TableSpec[NliRecord](
+    name="nli_predictions",
+    title="predicted label sets",
+    is_of=has("id", "premise", "hypothesis", "prediction"),
+    parse=_nli_record,
+    key=lambda record: (record.id, ""),
+    twice="id is that of an earlier row",
+    line=lambda record: json.dumps(_prediction(record), ensure_ascii=False),
+)
+NLI_LOGITS: Final = TableSpec[PairScores](
+    name="nli_logits",
+    title="logits of pairs",
+    is_of=lambda row: has("id", "pair")(row) and ("logits" in row or "value" in row),
+    reader=read_logits,
+    line=lambda pair: json.dumps(_pair_record(pair), ensure_ascii=False),
+)
+NLI_SEED: Final = TableSpec[SeedRecord](
+    name="nli_seed",
+    title="scores of a training",
+    is_of=has("em", "f1", "group_em"),
+    reader=_read_seed_file,
+    repeats=False,
+)

@@ -9,14 +9,13 @@ line and field, and the other rows are kept.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 from simulator.ambient.edit_f1 import item_edit_f1
 from simulator.ambient.files.shares import share
 from simulator.ambient.generation import TOLERANCE, rewrites_of
-from simulator.ambient.labels import SIDES, Label, Side, parse_label
+from simulator.ambient.labels import SIDES, Label, parse_label
 from simulator.ambient.records import (
     ContinuationOption,
     ContinuationRecord,
@@ -24,81 +23,11 @@ from simulator.ambient.records import (
     TrueFalseRecord,
 )
 from simulator.ambient.true_false import TEMPLATES, expected
-from simulator.duplicates import Duplicates, told_once
-from simulator.jsonlines import Read, Row, read_lines, write_lines
+from simulator.jsonlines import Row
+from simulator.tables.spec import TableSpec, has
 
 DISTRACTOR: Final = "d"
 _SLACK: Final = 1e-6  # by which two probabilities of single precision may exceed 1 together
-
-
-def read_generation(path: str | Path, duplicates: Duplicates = "refuse") -> Read[GenerationRecord]:
-    """The rows of ``generative_evaluation/{model}-n4.jsonl``.
-
-    Args:
-        path: the file.
-        duplicates: see `simulator.duplicates`.
-
-    Raises:
-        InputError: if the file cannot be read at all.
-    """
-    return told_once(path, read_lines(path, _generation), lambda one: (one.id, repr(one)), duplicates)
-
-
-def read_true_false(path: str | Path, duplicates: Duplicates = "refuse") -> Read[TrueFalseRecord]:
-    """The rows of ``TF_evaluation/{model}.jsonl``; a statement that was told before is a duplicate.
-
-    Args:
-        path: the file.
-        duplicates: see `simulator.duplicates`.
-
-    Raises:
-        InputError: if the file cannot be read at all.
-    """
-    read = read_lines(path, _true_false, name="example_id")
-    return told_once(path, read, _statement, duplicates)
-
-
-def read_continuations(path: str | Path, duplicates: Duplicates = "refuse") -> Read[ContinuationRecord]:
-    """The rows of ``continuation_evaluation/{model}/results.jsonl``.
-
-    Args:
-        path: the file.
-        duplicates: see `simulator.duplicates`.
-
-    Raises:
-        InputError: if the file cannot be read at all.
-    """
-    return told_once(path, read_lines(path, _continuation), lambda one: (one.id, repr(one)), duplicates)
-
-
-def write_generation(path: str | Path, records: Iterable[GenerationRecord]) -> None:
-    """Write a generation file; rewrites and scores are computed from what was generated.
-
-    What a file has stored of a row stays as it is where it says the same: null for a rewrite that there is
-    none of, and the digits of the score.
-
-    Raises:
-        InputError: if it cannot be written.
-    """
-    _write(path, records, _generation_row)
-
-
-def write_true_false(path: str | Path, records: Iterable[TrueFalseRecord]) -> None:
-    """Write a file of statements judged true or false.
-
-    Raises:
-        InputError: if it cannot be written.
-    """
-    _write(path, records, _true_false_row)
-
-
-def write_continuations(path: str | Path, records: Iterable[ContinuationRecord]) -> None:
-    """Write a file of estimates.
-
-    Raises:
-        InputError: if it cannot be written.
-    """
-    _write(path, records, _continuation_row)
 
 
 def _generation(row: Row) -> GenerationRecord:
@@ -137,7 +66,7 @@ def _text_or_none(row: Row, name: str) -> str | None:
 
 
 def _prompt(row: Row) -> str:
-    """A prompt, which need not be there; of a chat, its messages with an empty line between them."""
+    """Return a prompt, which need not be there; of a chat, its messages with an empty line between them."""
     value = row.get("prompt")
     if isinstance(value, list):
         return "\n\n".join(message.text("content", empty=True) for message in row.rows("prompt"))
@@ -166,11 +95,6 @@ def _true_false(row: Row) -> TrueFalseRecord:
 def _mass(row: Row) -> float | None:
     known = row.number_or_none("TF_prob_mass") is not None
     return share(row, "TF_prob_mass", slack=_SLACK) if known else None
-
-
-def _statement(record: TrueFalseRecord) -> tuple[str, tuple[Side, str, int]]:
-    """What is judged."""
-    return record.id, (record.side, record.disambiguation, record.template)
 
 
 def _prediction(row: Row) -> bool | None:
@@ -213,6 +137,11 @@ def _count(row: Row) -> int:
 
 
 def _generation_row(record: GenerationRecord) -> dict[str, object]:
+    """Return a row whose rewrites and score are computed from what was generated.
+
+    What a file has stored stays as it is where it says the same: null for a rewrite that there is none of,
+    and the digits of the score.
+    """
     rewrites = rewrites_of(record)
     return {
         "id": _id(record.id),
@@ -228,7 +157,7 @@ def _generation_row(record: GenerationRecord) -> dict[str, object]:
 
 
 def _predicted(record: GenerationRecord, rewrites: Mapping[Label, str]) -> dict[Label, str | None]:
-    """The rewrites in the order in which they are stored, with those that are stored as null."""
+    """Return the rewrites in the order in which they are stored, with those that are stored as null."""
     stored = record.stored_rewrites or {}
     nulls = {label for label, text in stored.items() if text is None}
     labels = dict.fromkeys((*stored, *rewrites))
@@ -255,7 +184,7 @@ def _true_false_row(record: TrueFalseRecord) -> dict[str, object]:
 
 
 def _continuation_row(record: ContinuationRecord) -> dict[str, object]:
-    options = {one.name: {"sentence": one.sentence, "KL_div": one.kl} for one in record.options}
+    options = {option.name: {"sentence": option.sentence, "KL_div": option.kl} for option in record.options}
     return {
         "id": _id(record.id),
         "ambiguous_sentence": record.sentence,
@@ -269,7 +198,37 @@ def _id(text: str) -> str | int:
     return int(text) if text.isdecimal() and str(int(text)) == text else text
 
 
-def _write(path: str | Path, records: Iterable[Any], row: Callable[[Any], Mapping[str, object]]) -> None:
-    """Lines as published: ASCII, no blanks between fields, slashes escaped."""
-    encoder = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
-    write_lines(path, (encoder.encode(row(record)).replace("/", r"\/") for record in records))
+def _line(record: Mapping[str, object]) -> str:
+    """Return a line as published: ASCII, no blanks between fields, slashes escaped."""
+    return json.dumps(record, separators=(",", ":"), allow_nan=False).replace("/", r"\/")
+
+
+GENERATION: Final = TableSpec[GenerationRecord](
+    name="generation",
+    title="generated disambiguations",
+    is_of=has("generation", "gold_rewrites"),
+    parse=_generation,
+    key=lambda record: (record.id, repr(record)),
+    line=lambda record: _line(_generation_row(record)),
+)
+"""``generative_evaluation/{model}-n4.jsonl``."""
+TRUE_FALSE: Final = TableSpec[TrueFalseRecord](
+    name="true_false",
+    title="statements judged true or false",
+    is_of=has("template_id", "prediction", "ambiguous_sentence_key"),
+    parse=_true_false,
+    # A statement that was told before is a duplicate, whatever was answered.
+    key=lambda record: (record.id, (record.side, record.disambiguation, record.template)),
+    id="example_id",
+    line=lambda record: _line(_true_false_row(record)),
+)
+"""``TF_evaluation/{model}.jsonl``."""
+CONTINUATIONS: Final = TableSpec[ContinuationRecord](
+    name="continuation",
+    title="continuations",
+    is_of=has("ambiguous_sentence", "options"),
+    parse=_continuation,
+    key=lambda record: (record.id, repr(record)),
+    line=lambda record: _line(_continuation_row(record)),
+)
+"""``continuation_evaluation/{model}/results.jsonl``."""

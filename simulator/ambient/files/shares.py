@@ -6,7 +6,7 @@ from simulator.jsonlines import Row
 
 
 def share(row: Row, name: str, *, slack: float = 0.0) -> float:
-    """A number from 0 to 1; `slack` above is taken as it is.
+    """Return a number from 0 to 1; `slack` above is taken as it is.
 
     Raises:
         FieldError: if it is no such number.

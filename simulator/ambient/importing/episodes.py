@@ -46,14 +46,13 @@ from simulator.ambient.true_false import FALSE, TRUE, true_false_prompt
 from simulator.ambient.views import Annotation, Discard
 from simulator.errors import InputError
 from simulator.seats import Reply
+from simulator.tables.importing import PUBLISHED
 
-PUBLISHED: Final = "published"
-"""Who sits in the seat where a file does not say it."""
 _OPTIONS: Final = Options()
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ImportedTurn:
     """One turn."""
 
     text: str
@@ -70,7 +69,7 @@ class PublishedEpisode:
     """
 
     item: Item
-    turns: tuple[Said, ...]
+    turns: tuple[ImportedTurn, ...]
     annotator: str = ""
     complete: bool = True
 
@@ -105,7 +104,7 @@ def crowd_episodes(record: CrowdRecord, id: str) -> list[PublishedEpisode]:
 
 
 def linguist_episodes(record: LinguistRecord, id: str) -> list[PublishedEpisode]:
-    """One episode per annotation of a row; rewrites are nobody's in the file and stand with the first.
+    """Return one episode per annotation of a row; rewrites are nobody's in the file and stand with the first.
 
     They are marked as merged, and shown as by one or both.
 
@@ -128,13 +127,13 @@ def linguist_episodes(record: LinguistRecord, id: str) -> list[PublishedEpisode]
     for who, form in forms:
         payload = {"kind": step.kind, **annotation_payload(form), **shown}
         payload |= {"merged": True} if form.rewrites else {}
-        turn = Said(describe(form), payload)
+        turn = ImportedTurn(describe(form), payload)
         made.append(PublishedEpisode(item=item, annotator=who, turns=(turn,)))
     return made
 
 
 def generation_episode(record: GenerationRecord) -> PublishedEpisode:
-    """The one episode of a row; its item has the readings and worked examples that the row tells."""
+    """Return the one episode of a row; its item has the readings and worked examples that the row tells."""
     item = _generate_item(record)
     said = _said(item, Step("generate"), Reply(text=record.generation))
     payload = dict(said.payload)
@@ -144,11 +143,11 @@ def generation_episode(record: GenerationRecord) -> PublishedEpisode:
         payload["stored_rewrites"] = dict(record.stored_rewrites)
     if record.stored_edit_f1 is not None:
         payload["stored_edit_f1"] = record.stored_edit_f1
-    return PublishedEpisode(item=item, turns=(Said(said.text, payload),))
+    return PublishedEpisode(item=item, turns=(ImportedTurn(said.text, payload),))
 
 
 def true_false_episode(records: Sequence[TrueFalseRecord], sentence: str) -> PublishedEpisode:
-    """The one episode of all statements on a sentence.
+    """Return the one episode of all statements on a sentence.
 
     Args:
         records: of one example and side, each statement once.
@@ -160,18 +159,18 @@ def true_false_episode(records: Sequence[TrueFalseRecord], sentence: str) -> Pub
         example_id=first.id,
         side=first.side,
         sentence=sentence,
-        rewrites=tuple(dict.fromkeys(one.disambiguation for one in records)),
+        rewrites=tuple(dict.fromkeys(record.disambiguation for record in records)),
     )
     asked = {(one.rewrite, one.template): number for number, one in enumerate(statements(item))}
     turns = []
-    for one in records:
-        step = Step("true_false", asked[one.disambiguation, one.template])
-        word = "" if one.prediction is None else TRUE if one.prediction else FALSE
+    for record in records:
+        step = Step("true_false", asked[record.disambiguation, record.template])
+        word = "" if record.prediction is None else TRUE if record.prediction else FALSE
         said = _said(item, step, Reply(text=word))
-        payload = {**said.payload, "mass": one.mass}
-        if one.prompt != true_false_prompt(one.template, sentence, one.disambiguation):
-            payload["prompt"] = one.prompt
-        turns.append(Said(said.text, payload))
+        payload = {**said.payload, "mass": record.mass}
+        if record.prompt != true_false_prompt(record.template, sentence, record.disambiguation):
+            payload["prompt"] = record.prompt
+        turns.append(ImportedTurn(said.text, payload))
     return PublishedEpisode(item=item, turns=tuple(turns), complete=len(turns) == len(asked))
 
 
@@ -185,7 +184,7 @@ def statement_sentence(record: TrueFalseRecord) -> str | None:
 
 
 def continuation_episode(record: ContinuationRecord, examples: Mapping[str, Example]) -> PublishedEpisode:
-    """The one episode of an instance, with estimates in place of samples.
+    """Return the one episode of an instance, with estimates in place of samples.
 
     Args:
         record: the row.
@@ -203,7 +202,7 @@ def continuation_episode(record: ContinuationRecord, examples: Mapping[str, Exam
     side = sides[0]
     sentence = example.sentence(side)
     stem = record.sentence.removesuffix(sentence)
-    texts = {one.name: one.sentence for one in record.options}
+    texts = {option.name: option.sentence for option in record.options}
     if wrong := [name for name, text in texts.items() if not text.startswith(stem)]:
         raise RowProblem(f"options.{wrong[0]}.sentence: has not the stem {stem!r} of the ambiguous one")
     *rewrites, distractor = texts.values()
@@ -217,19 +216,19 @@ def continuation_episode(record: ContinuationRecord, examples: Mapping[str, Exam
         stem=stem,
         wanted=max(record.num_conts, 1),
     )
-    estimates = {one.name: one.kl for one in record.options}
+    estimates = {option.name: option.kl for option in record.options}
     nothing: dict[str, Any] = {"continuations": [], "own": [], "original": [], "tokens": []}
     turns = []
     for step in task_steps(item):
         said = _said(item, step, Reply(move=nothing))
         name = item.options[step.number][0]
         more = {"kl": estimates[name], "num_conts": record.num_conts}
-        turns.append(Said(said.text, {**said.payload, **more}))
+        turns.append(ImportedTurn(said.text, {**said.payload, **more}))
     return PublishedEpisode(item=item, turns=tuple(turns))
 
 
 def nli_episode(record: NliRecord) -> PublishedEpisode:
-    """The one episode of an example of which the original pair's labels were predicted."""
+    """Return the one episode of an example of which the original pair's labels were predicted."""
     item = NliItem(
         id=record.id,
         example=Example(
@@ -237,20 +236,20 @@ def nli_episode(record: NliRecord) -> PublishedEpisode:
         ),
     )
     said = _said(item, Step("nli"), Reply(move={"prediction": record.predicted}))
-    return PublishedEpisode(item=item, turns=(Said(said.text, {**said.payload, "readings": False}),))
+    return PublishedEpisode(item=item, turns=(ImportedTurn(said.text, {**said.payload, "readings": False}),))
 
 
 def claim_episode(record: ClaimRecord) -> PublishedEpisode:
-    """The one episode of a claim that was paraphrased and scored."""
+    """Return the one episode of a claim that was paraphrased and scored."""
     item = replace(claim_items([record])[0], cleaned=record.cleaned)
-    texts = [one.text for one in record.paraphrases]
+    texts = [paraphrase.text for paraphrase in record.paraphrases]
     paraphrases = [
         {
-            "text": one.text,
-            "probabilities": None if one.probabilities is None else dict(one.probabilities),
-            "score": one.score,
+            "text": paraphrase.text,
+            "probabilities": None if paraphrase.probabilities is None else dict(paraphrase.probabilities),
+            "score": paraphrase.score,
         }
-        for one in record.paraphrases
+        for paraphrase in record.paraphrases
     ]
     move = {"paraphrases": paraphrases, "score": score(record), "flagged": flagged(record)}
     asked = _said(
@@ -258,12 +257,12 @@ def claim_episode(record: ClaimRecord) -> PublishedEpisode:
     )
     scored = _said(item, Step("claim"), Reply(move=move))
     if record.annotations is not None:
-        scored = Said(scored.text, {**scored.payload, "annotations": record.annotations})
+        scored = ImportedTurn(scored.text, {**scored.payload, "annotations": record.annotations})
     return PublishedEpisode(item=item, turns=(asked, scored))
 
 
-def _said(item: Item, step: Step, reply: Reply) -> Said:
-    return Said(*logged(item, step, reply, _OPTIONS, person=False))
+def _said(item: Item, step: Step, reply: Reply) -> ImportedTurn:
+    return ImportedTurn(*logged(item, step, reply, _OPTIONS, person=False))
 
 
 def _vote(record: CrowdRecord, step: Step, worker: int) -> Reply:

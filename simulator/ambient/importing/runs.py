@@ -1,27 +1,29 @@
 """Published files into the log as runs, where they are read like any other run (spec 11).
 
-A run is named after the model and the file's content, an episode after its row, so the same file again adds
-nothing, and a file whose import was cut off is completed. Rows that are faulty are left out.
+A run is named after the model and the file's content, an episode after its row. Rows that are faulty are left
+out.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from logs import LogConflict, LogReader, LogWriter, Written
-from logs.rows import Ending, Episode, Event, Run, Turn
+from logs import LogWriter
+from logs.rows import Episode, Run, Turn
 from simulator.ambient.claims import rescored as rescored_claims
 from simulator.ambient.examples import Example
-from simulator.ambient.files.kinds import Kind, kind_of
+from simulator.ambient.files.claims import CLAIMS
+from simulator.ambient.files.crowd import CROWD
+from simulator.ambient.files.dataset import DATASET
+from simulator.ambient.files.kinds import TABLES
+from simulator.ambient.files.linguists import LINGUISTS
+from simulator.ambient.files.nli import NLI_PREDICTIONS
+from simulator.ambient.files.results import CONTINUATIONS, GENERATION, TRUE_FALSE
 from simulator.ambient.generation import rescored
 from simulator.ambient.importing.episodes import (
-    PUBLISHED,
     PublishedEpisode,
     RowProblem,
     claim_episode,
@@ -43,46 +45,11 @@ from simulator.ambient.score import score_rows
 from simulator.duplicates import Duplicates
 from simulator.errors import InputError
 from simulator.jsonlines import Read
+from simulator.tables.importing import DIGEST, PUBLISHED, EpisodeRows, ImportedRun, file_digest, write_run
+from simulator.tables.spec import TableSpec
 from trees.faults import Fault
 
-TASK_OF: Final[Mapping[str, Task]] = {
-    "crowd": "crowd",
-    "linguists": "annotate",
-    "generation": "generate",
-    "true_false": "true_false",
-    "continuation": "continue",
-    "nli_predictions": "nli",
-    "claims": "claim",
-}
-"""What can be imported: kind of file -> task of the run."""
-_OF_PEOPLE: Final = ("crowd", "linguists")
-_DIGEST: Final = 8
-_EVENT: Final = "import"
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """What became of a file.
-
-    Attributes:
-        run: its run.
-        task: what was done in it.
-        new: whether the run was not in the log before.
-        episodes: of the run.
-        added: of them, those that were not in the log whole before.
-        rows: of the file that are in it.
-        faults: of the rows that are not.
-        differences: stored scores that recomputation does not give, a sentence each.
-    """
-
-    run: Run
-    task: Task
-    new: bool
-    episodes: int
-    added: int
-    rows: int
-    faults: tuple[Fault, ...]
-    differences: tuple[str, ...]
+_OF_PEOPLE: Final = (CROWD, LINGUISTS)
 
 
 def import_file(
@@ -92,7 +59,7 @@ def import_file(
     data: str | None = None,
     name: str | None = None,
     duplicates: Duplicates = "refuse",
-) -> Imported:
+) -> ImportedRun:
     """Write every row of a published file into the log as one run.
 
     Args:
@@ -109,58 +76,48 @@ def import_file(
         LogError: if the log cannot be written.
     """
     kind = _kind(path)
-    task = TASK_OF[kind.name]
-    read: Read[Any] = kind.rows(path, duplicates)
-    made, faults = _EPISODES[kind.name](path, read, data)
+    task, make = _IMPORTED[kind.name]
+    read = kind.read(path, duplicates)
+    made, unmade = make(path, read, data)
+    faults = (*read.faults, *unmade)
     if not made:
-        raise InputError(f"{path}: holds no row that could be imported{_first(read.faults + faults)}")
-    if task == "crowd" and all(one.item.task == "evaluate" for one in made):
+        first = f"; the first problem: line {faults[0].line}: {faults[0].message}" if faults else ""
+        raise InputError(f"{path}: holds no row that could be imported{first}")
+    if task == "crowd" and all(episode.item.task == "evaluate" for episode in made):
         task = "evaluate"
     run = _run(path, kind, task, len(made), name)
-    try:
-        known = log.put(run).result().duplicate
-    except LogConflict as error:
-        raise InputError(
-            f"The log holds another run {run.id!r}; give this one another name with --run."
-        ) from error
-    seen: Counter[str] = Counter()
-    ended = [_write(one, place, run, seen, log) for place, one in enumerate(made)]
-    log.flush()
-    _note(path, run, log)
-    return Imported(
+    receipt = write_run(log, run, (_rows(episode, place, run) for place, episode in enumerate(made)))
+    return ImportedRun(
         run=run,
-        task=task,
-        new=not known,
-        episodes=len(made),
-        added=sum(not one.result().duplicate for one in ended),
-        rows=len(read.rows) - len({fault.line for fault in faults}),
-        faults=(*read.faults, *faults),
-        differences=tuple(_differences(kind.name, read)),
+        receipt=receipt,
+        title=task,
+        rows=len(read.rows) - len({fault.line for fault in unmade}),
+        differences=tuple(_differences(kind, read)),
+        faults=faults,
     )
 
 
-def _kind(path: Path) -> Kind:
+def _kind(path: Path) -> TableSpec[Any]:
     if not path.is_file():
         raise InputError(f"{path}: there is no such file")
-    kind = kind_of(path)
+    kind = TABLES.kind_of(path)
     if kind is None:
         raise InputError(f"{path}: is none of AmbiEnt's files, or empty")
-    if kind.name == "dataset":
+    if kind is DATASET:
         raise InputError(f"{path}: holds examples; register them with `askback data add ambient`")
-    if kind.name not in TASK_OF:
+    if kind.name not in _IMPORTED:
         raise InputError(
             f"{path}: holds {kind.title}, which are no answers to items; give it to `askback score ambient`"
         )
     return kind
 
 
-def _run(path: Path, kind: Kind, task: Task, planned: int, name: str | None) -> Run:
-    digest = sha256(path.read_bytes()).hexdigest()
-    model = model_of(path)
+def _run(path: Path, kind: TableSpec[Any], task: Task, planned: int, name: str | None) -> Run:
+    digest, model = file_digest(path), model_of(path)
     return Run(
-        id=name or f"{model}-{task}-{digest[:_DIGEST]}",
+        id=name or f"{model}-{task}-{digest[:DIGEST]}",
         benchmark=BENCHMARK,
-        setup="H2L" if kind.name in _OF_PEOPLE else "L2L",
+        setup="H2L" if kind in _OF_PEOPLE else "L2L",
         seed=0,
         config={
             "imported": path.name,
@@ -168,48 +125,28 @@ def _run(path: Path, kind: Kind, task: Task, planned: int, name: str | None) -> 
             "task": task,
             "model": model,
             "planned": planned,
-            "seats": {ANNOTATOR: PUBLISHED if kind.name in _OF_PEOPLE else model},
+            "seats": {ANNOTATOR: PUBLISHED if kind in _OF_PEOPLE else model},
         },
     )
 
 
-def _note(path: Path, run: Run, log: LogWriter) -> None:
-    """Say that the run is whole: once, also where it took several attempts."""
-    with LogReader(log.path) as reader:
-        noted = reader.events(run_id=run.id, kind=_EVENT)
-    if not noted:
-        details = {"file": path.name, "sha256": run.config["sha256"]}
-        log.put(Event(kind=_EVENT, run_id=run.id, details=details))
-        log.flush()
-
-
-def _write(
-    made: PublishedEpisode, place: int, run: Run, seen: Counter[str], log: LogWriter
-) -> Future[Written]:
-    row = item_row(made.item)
+def _rows(made: PublishedEpisode, place: int, run: Run) -> EpisodeRows:
+    item = item_row(made.item)
     episode = Episode(
         # Read in the order of the file: episodes that end together are sorted by name.
-        id=f"{run.id}/{place:06}.{row.name}",
+        id=f"{run.id}/{place:06}.{item.name}",
         run_id=run.id,
-        item_hash=row.hash,
+        item_hash=item.hash,
         language=LANGUAGE,
         seats={ANNOTATOR: made.annotator or str(run.config["model"])},
         seed=0,
-        # Workers of one item, and rows that are told twice.
-        repeat=seen[row.hash],
     )
-    seen[row.hash] += 1
     turns = [
         Turn(episode_id=episode.id, number=number, seat=ANNOTATOR, text=said.text, payload=dict(said.payload))
         for number, said in enumerate(made.turns)
     ]
-    log.put(row)
-    log.put(episode)
-    for turn in turns:
-        log.put(turn)
-    for score in score_rows(episode.id, made.item, turns):
-        log.put(score)
-    return log.put(Ending(episode_id=episode.id, status="completed" if made.complete else "truncated"))
+    scores = score_rows(episode.id, made.item, turns)
+    return EpisodeRows(episode, item, turns, scores, "completed" if made.complete else "truncated")
 
 
 _Made = tuple[list[PublishedEpisode], tuple[Fault, ...]]
@@ -238,7 +175,7 @@ def _linguists(path: Path, read: Read[LinguistRecord], data: str | None) -> _Mad
 
 
 def _apart(id: str, seen: Counter[str]) -> str:
-    """An item's id; rows of one example, each of which is an item, get a number from the second on."""
+    """Return an item's id; rows of one example, each of which is an item, get a number from the second on."""
     seen[id] += 1
     return id if seen[id] == 1 else f"{id}.{seen[id]}"
 
@@ -288,31 +225,36 @@ class _Lazy:
         return self._examples
 
     def sentence(self, record: TrueFalseRecord) -> str | None:
-        """The ambiguous sentence of a statement."""
+        """Return the ambiguous sentence of a statement."""
         example = self.by_id.get(record.id)
         return None if example is None else example.sentence(record.side)
 
 
-_EPISODES: Final[Mapping[str, Callable[[Path, Read[Any], str | None], _Made]]] = {
-    "crowd": _crowd,
-    "linguists": _linguists,
-    "generation": lambda path, read, data: _each(path, read, lambda one: [generation_episode(one)]),
-    "true_false": _true_false,
-    "continuation": _continuation,
-    "nli_predictions": lambda path, read, data: _each(path, read, lambda one: [nli_episode(one)]),
-    "claims": lambda path, read, data: _each(path, read, lambda one: [claim_episode(one)]),
+_Make = Callable[[Path, Read[Any], str | None], _Made]
+
+
+def _by_row(make: Callable[[Any], PublishedEpisode]) -> _Make:
+    """Return what makes one episode of each row."""
+    return lambda path, read, data: _each(path, read, lambda record: [make(record)])
+
+
+_IMPORTED: Final[Mapping[str, tuple[Task, _Make]]] = {
+    CROWD.name: ("crowd", _crowd),
+    LINGUISTS.name: ("annotate", _linguists),
+    GENERATION.name: ("generate", _by_row(generation_episode)),
+    TRUE_FALSE.name: ("true_false", _true_false),
+    CONTINUATIONS.name: ("continue", _continuation),
+    NLI_PREDICTIONS.name: ("nli", _by_row(nli_episode)),
+    CLAIMS.name: ("claim", _by_row(claim_episode)),
 }
+"""What can be imported: kind of file -> task of the run, and how its rows become episodes."""
 
 
-def _differences(kind: str, read: Read[Any]) -> Iterator[str]:
-    if kind == "generation":
+def _differences(kind: TableSpec[Any], read: Read[Any]) -> Iterator[str]:
+    if kind is GENERATION:
         for one in rescored(read.rows):
             yield f"row {one.id}: {one.field} is stored as {one.stored}, but comes out as {one.computed}"
-    elif kind == "claims":
+    elif kind is CLAIMS:
         for record, now in rescored_claims(read.rows):
             stored = f"ambiguity_score is stored as {record.stored_score}"
             yield f"row {record.id}: {stored}, but comes out as {now}"
-
-
-def _first(faults: Sequence[Fault]) -> str:
-    return f"; the first problem: line {faults[0].line}: {faults[0].message}" if faults else ""

@@ -13,10 +13,9 @@ import torch
 from torch.nn import functional
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, get_linear_schedule_with_warmup
 
-from simulator.ambient.nli.config import TrainConfig
 from simulator.ambient.nli.families import Family
-from simulator.ambient.nli.reading import encode, forward
-from simulator.ambient.nli.training_data import TrainingPair
+from simulator.ambient.nli.predict import encode, forward
+from simulator.ambient.nli.training_data import TrainConfig, TrainingPair
 from simulator.errors import InputError
 from simulator.seeds import derive_seed
 
@@ -58,7 +57,7 @@ class Curve:
 
 
 def new_model(base: str, family: Family, classes: Sequence[str], device: str) -> tuple[Any, Any]:
-    """A model with a new head, and its tokenizer.
+    """Return a model with a new head, and its tokenizer.
 
     Args:
         base: a folder, or an id that transformers knows; a head that it has is thrown away.
@@ -92,7 +91,7 @@ def new_model(base: str, family: Family, classes: Sequence[str], device: str) ->
 
 
 def updates_of(stages: Sequence[Stage], batch: int) -> int:
-    """How many updates stages take."""
+    """Return how many updates stages take."""
     return sum(stage.epochs * math.ceil(len(stage.pairs) / batch) for stage in stages)
 
 
@@ -144,7 +143,7 @@ def fit(
 
 
 def loss_of(logits: Any, wanted: Any, family: Family) -> Any:
-    """The loss of a batch: squares, cross-entropy with shares, or a yes or no for each label.
+    """Return the loss of a batch: squares, cross-entropy with shares, or a yes or no for each label.
 
     Args:
         logits: shape (pairs, classes).
@@ -159,7 +158,7 @@ def loss_of(logits: Any, wanted: Any, family: Family) -> Any:
 
 
 def mean_loss(model: Any, tokenizer: Any, pairs: Sequence[TrainingPair], config: TrainConfig) -> float:
-    """The mean loss of pairs from which nothing is learnt."""
+    """Return the mean loss of pairs from which nothing is learnt."""
     total = 0.0
     with torch.inference_mode():
         for start in range(0, len(pairs), config.read_batch):
@@ -195,8 +194,8 @@ class _Steps:
 
 
 def _loss(model: Any, tokenizer: Any, pairs: Sequence[TrainingPair], config: TrainConfig) -> Any:
-    encoded = encode(tokenizer, [(one.premise, one.hypothesis) for one in pairs], config.max_length)
-    wanted = torch.tensor([one.target for one in pairs], device=model.device)
+    encoded = encode(tokenizer, [(pair.premise, pair.hypothesis) for pair in pairs], config.max_length)
+    wanted = torch.tensor([pair.target for pair in pairs], device=model.device)
     return loss_of(forward(model, encoded), wanted, config.family)
 
 

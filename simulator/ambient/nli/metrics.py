@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from simulator.ambient.intervals import RESAMPLES
 from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet
-from simulator.ambient.nli.thresholds import Threshold
+from simulator.ambient.nli.families import Threshold
 from simulator.ambient.records import NliRecord, SeedRecord
 from simulator.errors import InputError
 from simulator.resampling import Interval, interval_of, resampled
@@ -84,7 +84,7 @@ def nli_measures(
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> NliMeasures:
-    """The measures of predicted label sets.
+    """Return the measures of predicted label sets.
 
     Args:
         records: of one model.
@@ -101,7 +101,7 @@ def nli_measures(
     counts = _counts([record.predicted for record in records], [record.gold for record in records])
     exact = np.array([record.predicted == record.gold for record in records], dtype=float)
     groups = [_group_exact(record) for record in records]
-    known = [one for one in groups if one is not None]
+    known = [group for group in groups if group is not None]
     complete = len(known) == len(records)
     columns = np.column_stack(
         [np.ones(len(records)), exact, *([known] if complete else []), counts.reshape(len(records), -1)]
@@ -128,11 +128,6 @@ def exact_match(predicted: Sequence[LabelSet], gold: Sequence[LabelSet]) -> floa
     return fmean(one == other for one, other in zip(predicted, gold, strict=True))
 
 
-def label_f1(predicted: Sequence[LabelSet], gold: Sequence[LabelSet]) -> dict[Label, float]:
-    """The F1 of each label."""
-    return dict(zip(LABELS, _f1(_counts(predicted, gold)).tolist(), strict=True))
-
-
 def macro_f1(predicted: Sequence[LabelSet], gold: Sequence[LabelSet]) -> float:
     """Unweighted mean of the labels' F1."""
     return float(_f1(_counts(predicted, gold)).mean())
@@ -141,12 +136,12 @@ def macro_f1(predicted: Sequence[LabelSet], gold: Sequence[LabelSet]) -> float:
 def group_exact_match(records: Sequence[NliRecord]) -> float | None:
     """Share of examples of which all is right; None if somewhere no disambiguations were predicted."""
     groups = [_group_exact(record) for record in records]
-    known = [one for one in groups if one is not None]
+    known = [group for group in groups if group is not None]
     return fmean(known) if known and len(known) == len(groups) else None
 
 
 def seeds_summary(records: Sequence[SeedRecord]) -> SeedsSummary:
-    """The scores of one model over several trainings.
+    """Return the scores of one model over several trainings.
 
     Raises:
         InputError: if there are none, they are of several models, a seed is there twice, or some have
@@ -175,23 +170,25 @@ def spread(values: Sequence[float]) -> Spread:
 
 
 def median_threshold(model: str, thresholds: Sequence[Threshold]) -> Threshold:
-    """The median of thresholds; of intervals, that of each end by itself.
+    """Return the median of thresholds; of intervals, that of each end by itself.
 
     Raises:
         InputError: if they are of several kinds; names the model.
     """
-    if all(one is None for one in thresholds):
+    if all(threshold is None for threshold in thresholds):
         return None
-    numbers = [one for one in thresholds if isinstance(one, int | float)]
-    intervals = [one for one in thresholds if isinstance(one, Mapping)]
+    numbers = [threshold for threshold in thresholds if isinstance(threshold, int | float)]
+    intervals = [threshold for threshold in thresholds if isinstance(threshold, Mapping)]
     if len(numbers) == len(thresholds):
         return float(median(numbers))
-    if len(intervals) < len(thresholds) or any(one.keys() != intervals[0].keys() for one in intervals):
+    if len(intervals) < len(thresholds) or any(
+        interval.keys() != intervals[0].keys() for interval in intervals
+    ):
         raise InputError(f"{model}: its seeds have thresholds of different kinds")
     return {
         label: (
-            float(median(one[label][0] for one in intervals)),
-            float(median(one[label][1] for one in intervals)),
+            float(median(interval[label][0] for interval in intervals)),
+            float(median(interval[label][1] for interval in intervals)),
         )
         for label in LABELS
         if label in intervals[0]
@@ -235,11 +232,11 @@ def _f1(counts: Floats) -> Floats:
 
 def _f1_of_sums(sums: Floats) -> Floats:
     """F1 from sums of `_counts`, shape (…, 2) -> (…)."""
-    found: Floats = 2 * sums[..., 0] / np.maximum(sums[..., 1], 1)
-    return found
+    floats: Floats = 2 * sums[..., 0] / np.maximum(sums[..., 1], 1)
+    return floats
 
 
 def _interval(values: Floats, n: int) -> Interval:
-    found = interval_of(values, n, groups=n)
-    assert found is not None  # there are records
-    return found
+    interval = interval_of(values, n, groups=n)
+    assert interval is not None  # there are records
+    return interval

@@ -9,18 +9,83 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from simulator.ambient.examples import Example
 from simulator.ambient.labels import LABELS, Label, LabelSet
-from simulator.ambient.nli.families import CLASSES, FAMILIES, SET_CLASSES, Family, Output, Scores, output_of
-from simulator.ambient.nli.reading import BATCH, MAX_LENGTH, Pair, read_pairs
-from simulator.ambient.nli.thresholds import Pairs, Threshold, label_set, tuned
+from simulator.ambient.nli.families import (
+    CLASSES,
+    FAMILIES,
+    SET_CLASSES,
+    Family,
+    Output,
+    Pairs,
+    Scores,
+    Threshold,
+    label_set,
+    output_of,
+    tuned,
+)
 from simulator.errors import InputError
 from simulator.models.weights import imported, quiet
+
+Pair = tuple[str, str]
+MAX_LENGTH: Final = 128
+BATCH: Final = 64
+
+
+def encode(tokenizer: Any, pairs: Sequence[Pair], max_length: int) -> Any:
+    """Return a batch of pairs as padded tensors, cut to a length in tokens, the longer sentence first.
+
+    A tokenizer that has no sign to stand between two sentences (those of causal models) gets them on lines.
+    """
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    cut = {"truncation": True, "max_length": max_length, "padding": True, "return_tensors": "pt"}
+    if tokenizer.sep_token_id is None:
+        return tokenizer([f"{premise}\n{hypothesis}" for premise, hypothesis in pairs], **cut)
+    premises, hypotheses = zip(*pairs, strict=True)
+    return tokenizer(list(premises), list(hypotheses), **cut)
+
+
+def forward(model: Any, batch: Any) -> Any:
+    """Return a model's numbers for an encoded batch, a tensor of shape (pairs, classes)."""
+    # Causal models would else keep what only a continuation needs.
+    extra = {"use_cache": False} if hasattr(model.config, "use_cache") else {}
+    return model(**batch.to(model.device), **extra).logits.float()
+
+
+def read_pairs(
+    torch: Any, model: Any, tokenizer: Any, pairs: Sequence[Pair], *, max_length: int, batch: int = BATCH
+) -> list[Scores]:
+    """Return a model's numbers for pairs, in their order.
+
+    Args:
+        torch: the library.
+        model: for sequence classification, not in training.
+        tokenizer: its own.
+        pairs: premise and hypothesis each.
+        max_length: in tokens.
+        batch: pairs that are read at a time; those of about the same length together.
+    """
+    scores: list[Scores] = [()] * len(pairs)
+    with torch.inference_mode():
+        for places in batches(pairs, batch):
+            encoded = encode(tokenizer, [pairs[place] for place in places], max_length)
+            for place, row in zip(places, forward(model, encoded).tolist(), strict=True):
+                scores[place] = tuple(row)
+    return scores
+
+
+def batches(pairs: Sequence[Pair], size: int) -> Iterator[list[int]]:
+    """Yield the places of `pairs` in batches of about the same length, the longest first."""
+    ordered = sorted(range(len(pairs)), key=lambda place: -sum(map(len, pairs[place])))
+    for start in range(0, len(ordered), size):
+        yield ordered[start : start + size]
+
 
 SETTINGS: Final = "nli.json"
 
@@ -68,14 +133,14 @@ class Predictor:
         if not pairs:
             return []
         read = [self._read(head, pairs) for head in self.heads]
-        return [tuple(number for some in parts for number in some) for parts in zip(*read, strict=True)]
+        return [tuple(number for part in parts for number in part) for parts in zip(*read, strict=True)]
 
     def logits(self, pairs: Sequence[Pair]) -> list[dict[str, float]]:
         """Its numbers for each pair under their names: labels, sets, or ``value``."""
-        return [dict(zip(CLASSES[self.output], one, strict=True)) for one in self.scores(pairs)]
+        return [dict(zip(CLASSES[self.output], score, strict=True)) for score in self.scores(pairs)]
 
     def label_sets(self, pairs: Sequence[Pair]) -> list[LabelSet]:
-        """The predicted label set of each pair.
+        """Return the predicted label set of each pair.
 
         Raises:
             InputError: if no threshold is known.
@@ -85,20 +150,20 @@ class Predictor:
                 f"{self.name}: has no threshold to make label sets with; tune it on dev examples (`tuned`), "
                 f'or write one into {SETTINGS}: {{"threshold": …}}'
             )
-        return [label_set(one, self.threshold) for one in self.scores(pairs)]
+        return [label_set(score, self.threshold) for score in self.scores(pairs)]
 
     def probabilities(self, pairs: Sequence[Pair]) -> list[dict[Label, float]]:
-        """The probability of each label: each by itself (multilabel, binary), or adding up to 1.
+        """Return the probability of each label: each by itself (multilabel, binary), or adding up to 1.
 
         A classifier over sets gives a label the probability of all sets with it.
 
         Raises:
             InputError: if the model gives one number, which is no probability of labels.
         """
-        return [self._probabilities(one) for one in self.scores(pairs)]
+        return [self._probabilities(score) for score in self.scores(pairs)]
 
     def tuned(self, examples: Sequence[Example], pairs: Pairs = "all") -> Predictor:
-        """The same with a threshold tuned on the original pairs of dev examples.
+        """Return the same with a threshold tuned on the original pairs of dev examples.
 
         Raises:
             InputError: if there are no examples.
@@ -138,7 +203,7 @@ def load_predictor(
     threshold: Threshold = None,
     device: str | None = None,
 ) -> Predictor:
-    """The model in a folder.
+    """Return the model in a folder.
 
     Args:
         folder: what training wrote for one seed, or a transformers model that names its classes.
@@ -180,15 +245,15 @@ def load_predictor(
 
 
 def sigmoid(logit: float) -> float:
-    """The logistic function."""
+    """Return the logistic function."""
     return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))
 
 
 def softmax(logits: Sequence[float]) -> list[float]:
     """Shares of exponentials."""
     highest = max(logits)
-    powers = [math.exp(one - highest) for one in logits]
-    return [one / math.fsum(powers) for one in powers]
+    powers = [math.exp(logit - highest) for logit in logits]
+    return [power / math.fsum(powers) for power in powers]
 
 
 def _loaded(transformers: Any, folder: Path, device: str) -> tuple[Any, Any]:
@@ -211,7 +276,7 @@ def _loaded(transformers: Any, folder: Path, device: str) -> tuple[Any, Any]:
 
 
 def _classes(folder: Path, config: Any) -> tuple[Output, tuple[int, ...]]:
-    """What kind of classes a model has, and where in its numbers each of them is."""
+    """Return what kind of classes a model has, and where in its numbers each of them is."""
     names = [str(config.id2label[place]).strip().lower() for place in range(len(config.id2label))]
     if len(names) == 1:
         return "value", (0,)

@@ -14,19 +14,19 @@ from typing import Final
 from simulator.ambient.examples import Example
 from simulator.ambient.files.nli import (
     LOGITS,
+    NLI_PREDICTIONS,
     PREDICTIONS,
     PairScores,
     is_seed_file,
     read_logits,
-    read_predictions,
     read_seed,
     seed_of_folder,
 )
 from simulator.ambient.labels import LabelSet
+from simulator.ambient.nli.families import Pairs, Threshold
 from simulator.ambient.nli.metrics import nli_measures, seeds_summary
 from simulator.ambient.nli.scoring import nli_records, seed_record, tuned_on, with_labels
 from simulator.ambient.nli.table import Model
-from simulator.ambient.nli.thresholds import Pairs, Threshold
 from simulator.ambient.records import NliRecord, SeedRecord
 from simulator.errors import InputError
 
@@ -61,151 +61,153 @@ class _Options:
 
 
 def read_results(paths: Sequence[Path], examples: Examples, pairs: Pairs = "all") -> Results:
-    """Everything that files and folders hold.
+    """Return everything that files and folders hold.
 
     Args:
         paths: predictions, files of seeds, folders.
         examples: gives those of the data, where logits come without labels.
         pairs: which intervals are tried in tuning a regression.
     """
-    found, options = Results(), _Options(examples, pairs)
+    results, options = Results(), _Options(examples, pairs)
     seeds: dict[Path, list[Path]] = {}
     for path in paths:
         if path.is_dir():
-            _read_folder(path, found, options)
+            _read_folder(path, results, options)
         elif is_seed_file(path):
             seeds.setdefault(path.parent, []).append(path)
         else:
-            _read_file(path, found)
+            _read_file(path, results)
     for folder, files in seeds.items():
-        _add_seeds(found, _name(folder), _seeds(files, found))
-    return found
+        _add_seeds(results, _name(folder), _seeds(files, results))
+    return results
 
 
-def _read_file(path: Path, found: Results) -> None:
+def _read_file(path: Path, results: Results) -> None:
     if path.name in LOGITS.values():
-        found.problems.append(f"{path}: dev and test belong together; name the folder")
+        results.problems.append(f"{path}: dev and test belong together; name the folder")
         return
-    records = _predictions(path, found)
+    records = _predictions(path, results)
     if records:
         name = _name(path.parent) if path.name == PREDICTIONS else path.stem
-        _add_predictions(found, name, name, records)
+        _add_predictions(results, name, name, records)
 
 
-def _read_folder(folder: Path, found: Results, options: _Options) -> None:
+def _read_folder(folder: Path, results: Results, options: _Options) -> None:
     models = list(_model_folders(folder, 0))
     if not models:
         wanted = f"{PREDICTIONS}, seed42.json or {' with '.join(LOGITS.values())}"
-        found.problems.append(f"{folder}: no results in it; they are called {wanted}")
+        results.problems.append(f"{folder}: no results in it; they are called {wanted}")
     for model in models:
-        _read_model(model, found, options)
+        _read_model(model, results, options)
 
 
-def _read_model(folder: Path, found: Results, options: _Options) -> None:
+def _read_model(folder: Path, results: Results, options: _Options) -> None:
     name = _name(folder)
-    stored = _seeds(sorted(filter(is_seed_file, folder.glob("seed*.json"))), found)
-    records = _predictions(folder / PREDICTIONS, found) if (folder / PREDICTIONS).is_file() else ()
+    stored = _seeds(sorted(filter(is_seed_file, folder.glob("seed*.json"))), results)
+    records = _predictions(folder / PREDICTIONS, results) if (folder / PREDICTIONS).is_file() else ()
     anew: list[SeedRecord] = []
     for part in _logits_folders(folder):
-        tuned = _tuned(part, found, options)
+        tuned = _tuned(part, results, options)
         if tuned is None:
             continue
         seed = seed_of_folder(part)
         if seed is None:
             # Logits in the model's own folder: one training, of whatever seed.
-            _add_predictions(found, name, name, tuned[0], tuned[1])
+            _add_predictions(results, name, name, tuned[0], tuned[1])
             continue
-        found.gold = found.gold or _gold(tuned[0])
-        anew += _seed_record(name, seed, tuned, found)
-    _compare_seeds(name, stored, anew, found)
-    _add_seeds(found, name, stored or anew)
+        results.gold = results.gold or _gold(tuned[0])
+        anew += _seed_record(name, seed, tuned, results)
+    _compare_seeds(name, stored, anew, results)
+    _add_seeds(results, name, stored or anew)
     if records:
-        _compare_predictions(folder / PREDICTIONS, records, stored, found)
+        _compare_predictions(folder / PREDICTIONS, records, stored, results)
         shown = f"{name}: predictions" if stored or anew else name
-        _add_predictions(found, shown, name, records)
+        _add_predictions(results, shown, name, records)
 
 
-def _tuned(folder: Path, found: Results, options: _Options) -> tuple[tuple[NliRecord, ...], Threshold] | None:
+def _tuned(
+    folder: Path, results: Results, options: _Options
+) -> tuple[tuple[NliRecord, ...], Threshold] | None:
     try:
-        rows = {split: _logits(folder / name, found, options) for split, name in LOGITS.items()}
+        rows = {split: _logits(folder / name, results, options) for split, name in LOGITS.items()}
         if len({len(row.scores) for some in rows.values() for row in some}) > 1:
             raise InputError("dev and test logits are of different kinds")
         threshold = tuned_on(rows["dev"], options.pairs)
         return nli_records(rows["test"], threshold), threshold
     except InputError as error:
-        found.problems.append(f"{folder}: {error}")
+        results.problems.append(f"{folder}: {error}")
         return None
 
 
-def _logits(path: Path, found: Results, options: _Options) -> tuple[PairScores, ...]:
+def _logits(path: Path, results: Results, options: _Options) -> tuple[PairScores, ...]:
     read = read_logits(path)
-    found.problems += map(str, read.faults)
+    results.problems += map(str, read.faults)
     if all(row.labels is not None for row in read.rows):
         return read.rows
     return with_labels(read.rows, options.examples())
 
 
 def _seed_record(
-    name: str, seed: int, tuned: tuple[tuple[NliRecord, ...], Threshold], found: Results
+    name: str, seed: int, tuned: tuple[tuple[NliRecord, ...], Threshold], results: Results
 ) -> list[SeedRecord]:
     try:
         return [seed_record(name, seed, *tuned)]
     except InputError as error:
-        found.problems.append(str(error))
-        _add_predictions(found, f"{name}, seed {seed}", name, *tuned)
+        results.problems.append(str(error))
+        _add_predictions(results, f"{name}, seed {seed}", name, *tuned)
         return []
 
 
-def _predictions(path: Path, found: Results) -> tuple[NliRecord, ...]:
+def _predictions(path: Path, results: Results) -> tuple[NliRecord, ...]:
     try:
-        read = read_predictions(path)
+        read = NLI_PREDICTIONS.read(path)
     except InputError as error:
-        found.problems.append(str(error))
+        results.problems.append(str(error))
         return ()
-    found.problems += map(str, read.faults)
+    results.problems += map(str, read.faults)
     return read.rows
 
 
-def _seeds(files: Sequence[Path], found: Results) -> list[SeedRecord]:
+def _seeds(files: Sequence[Path], results: Results) -> list[SeedRecord]:
     records = []
     for path in files:
         try:
             records.append(read_seed(path))
         except InputError as error:
-            found.problems.append(str(error))
+            results.problems.append(str(error))
     return records
 
 
-def _add_seeds(found: Results, name: str, records: Sequence[SeedRecord]) -> None:
+def _add_seeds(results: Results, name: str, records: Sequence[SeedRecord]) -> None:
     if not records:
         return
     try:
-        found.models.append(Model(name=name, seeds=seeds_summary(records)))
+        results.models.append(Model(name=name, seeds=seeds_summary(records)))
     except InputError as error:
-        found.problems.append(str(error))
+        results.problems.append(str(error))
 
 
 def _add_predictions(
-    found: Results, name: str, folder: str, records: Sequence[NliRecord], threshold: Threshold = None
+    results: Results, name: str, folder: str, records: Sequence[NliRecord], threshold: Threshold = None
 ) -> None:
-    found.gold = found.gold or _gold(records)
+    results.gold = results.gold or _gold(records)
     measures = nli_measures(records)
-    found.models.append(Model(name=name, folder=folder, measures=measures, threshold=threshold))
+    results.models.append(Model(name=name, folder=folder, measures=measures, threshold=threshold))
 
 
 def _compare_seeds(
-    name: str, stored: Sequence[SeedRecord], anew: Sequence[SeedRecord], found: Results
+    name: str, stored: Sequence[SeedRecord], anew: Sequence[SeedRecord], results: Results
 ) -> None:
     known = {record.seed: record for record in stored}
     for record in anew:
         if record.seed in known:
             off = _differences(known[record.seed], record)
             told = "; ".join(off) or "agrees with its logits"
-            found.checks.append(f"{name}, seed {record.seed}: {told}")
+            results.checks.append(f"{name}, seed {record.seed}: {told}")
 
 
 def _compare_predictions(
-    path: Path, records: Sequence[NliRecord], stored: Sequence[SeedRecord], found: Results
+    path: Path, records: Sequence[NliRecord], stored: Sequence[SeedRecord], results: Results
 ) -> None:
     if not stored:
         return
@@ -217,7 +219,7 @@ def _compare_predictions(
     same = [str(record.seed) for record in stored if off(record) <= TOLERANCE]
     least = min(map(off, stored))
     told = f"is that of seed {', '.join(same)}" if same else f"agrees with no seed (nearest: {least:.2g} off)"
-    found.checks.append(f"{path}: {told}")
+    results.checks.append(f"{path}: {told}")
 
 
 def _differences(stored: SeedRecord, anew: SeedRecord) -> list[str]:
@@ -254,7 +256,7 @@ def _is_model(folder: Path) -> bool:
 
 
 def _logits_folders(folder: Path) -> list[Path]:
-    """The folder itself and those of its seeds, as far as they have logits of dev and test."""
+    """Return the folder itself and those of its seeds, as far as they have logits of dev and test."""
     parts = [folder, *sorted(path for path in folder.glob("seed*") if path.is_dir())]
     return [part for part in parts if all((part / name).is_file() for name in LOGITS.values())]
 

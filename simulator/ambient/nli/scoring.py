@@ -9,9 +9,8 @@ from simulator.ambient.examples import Example
 from simulator.ambient.files.nli import PairScores
 from simulator.ambient.items import NliItem
 from simulator.ambient.labels import LabelSet
-from simulator.ambient.nli.families import Scores
+from simulator.ambient.nli.families import Pairs, Scores, Threshold, label_set, tuned
 from simulator.ambient.nli.metrics import exact_match, group_exact_match, macro_f1
-from simulator.ambient.nli.thresholds import Pairs, Threshold, label_set, tuned
 from simulator.ambient.records import NliRecord, SeedRecord
 from simulator.errors import InputError
 
@@ -50,7 +49,7 @@ def with_labels(rows: Sequence[PairScores], examples: Iterable[Example]) -> tupl
 
 
 def tuned_on(rows: Iterable[PairScores], pairs: Pairs = "all") -> Threshold:
-    """The threshold tuned on the originals among dev pairs.
+    """Return the threshold tuned on the originals among dev pairs.
 
     Raises:
         InputError: if there are none, or one has no labels.
@@ -60,7 +59,7 @@ def tuned_on(rows: Iterable[PairScores], pairs: Pairs = "all") -> Threshold:
 
 
 def nli_records(rows: Sequence[PairScores], threshold: Threshold) -> tuple[NliRecord, ...]:
-    """The predicted sets of each example, in the order of its original pair.
+    """Return the predicted sets of each example, in the order of its original pair.
 
     Args:
         rows: pairs with labels, in any order.
@@ -78,7 +77,7 @@ def nli_records(rows: Sequence[PairScores], threshold: Threshold) -> tuple[NliRe
 
 
 def seed_record(model: str, seed: int, records: Sequence[NliRecord], threshold: Threshold) -> SeedRecord:
-    """The scores of one training in the form of the published files.
+    """Return the scores of one training in the form of the published files.
 
     Raises:
         InputError: if the disambiguations have not been predicted.

@@ -11,8 +11,8 @@ from typing import Any, Final
 import yaml
 
 from simulator.ambient.labels import LABELS, LabelSet
+from simulator.ambient.nli.families import Threshold
 from simulator.ambient.nli.metrics import RANDOM_SET, NliMeasures, SeedsSummary, Spread
-from simulator.ambient.nli.thresholds import Threshold
 from simulator.figures import Cell, Column, Table
 from simulator.stats import Interval
 
@@ -57,13 +57,13 @@ class Model:
 
 @lru_cache(maxsize=1)
 def paper_rows() -> tuple[PaperRow, ...]:
-    """What the paper prints, in its order."""
+    """Return what the paper prints, in its order."""
     rows = yaml.safe_load(_PAPER.read_text(encoding="utf-8"))
     return tuple(_paper_row(row) for row in rows)
 
 
 def paper_row(name: str) -> PaperRow | None:
-    """What the paper prints of a model that the published results call so."""
+    """Return what the paper prints of a model that the published results call so."""
     return next((row for row in paper_rows() if row.folder == name), None)
 
 
@@ -92,7 +92,7 @@ def table_5_short(models: Sequence[Model]) -> Table:
 
 
 def table_intervals(models: Sequence[Model]) -> Table:
-    """The 95 % intervals over examples, of models with predictions, in per cent."""
+    """Return the 95 % intervals over examples, of models with predictions, in per cent."""
     some = [(model, model.measures) for model in models if model.measures is not None]
     rows: list[list[Cell]] = [
         [model.name, _interval(found.em), _interval(found.f1), _interval(found.group_em)]
@@ -146,7 +146,7 @@ def table_11_plain(models: Sequence[Model]) -> dict[str, Any]:
 
 
 def threshold_plain(threshold: Threshold) -> float | dict[str, list[float]] | None:
-    """A threshold for JSON, with every digit: a number, or both ends of each label's interval."""
+    """Return a threshold for JSON, with every digit: a number, or both ends of each label's interval."""
     if isinstance(threshold, Mapping):
         return {label: list(threshold[label]) for label in _order(threshold)}
     return threshold
@@ -161,12 +161,12 @@ def baseline_rows(constants: Mapping[LabelSet, NliMeasures]) -> list[Model]:
 
 
 def random_row() -> Model:
-    """A row for somebody who draws one of the seven sets."""
+    """Return a row for somebody who draws one of the seven sets."""
     return Model(name=RANDOM)
 
 
 def threshold_text(threshold: Threshold) -> str | None:
-    """A threshold as Table 11 prints it; None for none."""
+    """Return a threshold as Table 11 prints it; None for none."""
     if threshold is None:
         return None
     if isinstance(threshold, Mapping):
@@ -207,7 +207,7 @@ def _row_long(model: Model) -> list[Cell]:
     return [
         model.name,
         len(seeds.seeds) if seeds else None,
-        *(number for one in means for number in (one or (None, None))),
+        *(number for mean in means for number in (mean or (None, None))),
         *measured,
         *(None if number is None else number / 100 for one in printed for number in (one or (None, None))),
     ]
@@ -217,20 +217,19 @@ def _threshold(model: Model) -> Threshold:
     return model.seeds.threshold if model.seeds is not None else model.threshold
 
 
-def _spread(one: Spread | None, times: float) -> Cell:
-    if one is None:
+def _spread(spread: Spread | None, times: float) -> Cell:
+    if spread is None:
         return None
-    sd = "" if one.sd is None else f" ({times * one.sd:.1f})"
-    return f"{times * one.mean:.1f}{sd}"
+    sd = "" if spread.sd is None else f" ({times * spread.sd:.1f})"
+    return f"{times * spread.mean:.1f}{sd}"
 
 
-def _interval(one: Interval | None, ends: bool = True) -> Cell:
-    if one is None:
+def _interval(interval: Interval | None, ends: bool = True) -> Cell:
+    if interval is None:
         return None
     if not ends:
-        return f"{_PER_CENT * one.value:.1f}"
-    value, low, high = (f"{_PER_CENT * number:.1f}" for number in one[:3])
-    return f"{value} [{low}, {high}]"
+        return f"{_PER_CENT * interval.value:.1f}"
+    return interval.times(_PER_CENT).bracketed("{:.1f}".format)
 
 
 def _order(labels: Any) -> list[Any]:

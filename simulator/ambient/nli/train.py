@@ -24,20 +24,18 @@ import torch
 from simulator.ambient.examples import Example
 from simulator.ambient.files.nli import (
     LOGITS,
+    NLI_LOGITS,
+    NLI_PREDICTIONS,
     PREDICTIONS,
     read_seed,
-    write_logits,
-    write_predictions,
     write_seed,
 )
 from simulator.ambient.labels import LABELS
-from simulator.ambient.nli.config import TrainConfig
-from simulator.ambient.nli.families import classes_of
+from simulator.ambient.nli.families import Threshold, classes_of
 from simulator.ambient.nli.fitting import Curve, Stage, Tell, fit, new_model, updates_of
 from simulator.ambient.nli.predict import SETTINGS, Head, Predictor
 from simulator.ambient.nli.scoring import example_pairs, nli_records, seed_record, tuned_on, with_scores
-from simulator.ambient.nli.thresholds import Threshold
-from simulator.ambient.nli.training_data import TrainingPair
+from simulator.ambient.nli.training_data import TrainConfig, TrainingPair
 from simulator.ambient.records import SeedRecord
 from simulator.errors import InputError
 from simulator.jsonlines import write_lines
@@ -97,7 +95,7 @@ def train_seeds(
         InputError: if the folder holds another training.
     """
     _claim(out, material, config)
-    found = []
+    records = []
     for seed in seeds:
         path = out / f"seed{seed}.json"
         before = path.is_file()
@@ -105,9 +103,9 @@ def train_seeds(
             heads = len(LABELS) if config.family == "binary" else 1
             with bar(seed, heads * updates_of(material.stages, config.batch)) as tell:
                 train_seed(material, config, seed, out, tell=tell)
-        found.append(read_seed(path, out.resolve().name))
-        told(found[-1], before)
-    return tuple(found)
+        records.append(read_seed(path, out.resolve().name))
+        told(records[-1], before)
+    return tuple(records)
 
 
 def train_seed(
@@ -172,7 +170,7 @@ def _of_part(pairs: Sequence[TrainingPair], part: str) -> Sequence[TrainingPair]
     if not part:
         return pairs
     place = [*LABELS].index(part)  # type: ignore[arg-type]
-    return [TrainingPair(one.premise, one.hypothesis, (one.target[place],)) for one in pairs]
+    return [TrainingPair(pair.premise, pair.hypothesis, (pair.target[place],)) for pair in pairs]
 
 
 def _score(predictor: Predictor, material: Material, config: TrainConfig, seed: int, out: Path) -> SeedRecord:
@@ -182,10 +180,10 @@ def _score(predictor: Predictor, material: Material, config: TrainConfig, seed: 
         pairs = example_pairs(examples)
         scores = predictor.scores([(pair.premise, pair.hypothesis) for pair in pairs])
         rows[split] = with_scores(pairs, scores)
-        write_logits(folder / LOGITS[split], rows[split])
+        NLI_LOGITS.write(folder / LOGITS[split], rows[split])
     threshold = tuned_on(rows["dev"], config.pairs)
     records = nli_records(rows["test"], threshold)
-    write_predictions(folder / PREDICTIONS, records)
+    NLI_PREDICTIONS.write(folder / PREDICTIONS, records)
     return seed_record(out.resolve().name, seed, records, threshold)
 
 

@@ -1,4 +1,6 @@
-"""Pairs to train on: JSON lines with a premise, a hypothesis and what is known of their relation (spec 9.2).
+"""How a model of inference is trained, and the pairs to train on (spec 9.2).
+
+These are JSON lines with a premise, a hypothesis and what is known of their relation.
 
 =============================== ==================================================================
 ``label``                       one label
@@ -21,8 +23,40 @@ from pathlib import Path
 from typing import Final
 
 from simulator.ambient.labels import LABELS, Label, LabelSet, parse_label, parse_labels
-from simulator.ambient.nli.families import SET_CLASSES, Family, Scores
+from simulator.ambient.nli.families import SET_CLASSES, Family, Pairs, Scores
+from simulator.ambient.nli.predict import BATCH, MAX_LENGTH
 from simulator.jsonlines import FieldError, Read, Row, read_lines
+
+SEEDS: Final = (42, 43, 44, 45, 46)
+EPOCHS: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainConfig:
+    """A training; every stage has an optimiser and a schedule of its own.
+
+    Attributes:
+        family: what is learnt.
+        rate: AdamW's learning rate at its highest.
+        batch: pairs per update.
+        warmup: share of a stage's updates over which the rate rises; it falls to 0 linearly after that.
+        weight_decay: of matrices; biases and norms have none.
+        max_length: of a pair, in tokens.
+        clip: largest norm of a gradient.
+        pairs: which intervals are tried in tuning a regression.
+        read_batch: pairs that are read at a time where nothing is learnt.
+    """
+
+    family: Family = "multilabel"
+    rate: float = 1e-5
+    batch: int = 32
+    warmup: float = 0.06
+    weight_decay: float = 0.1
+    max_length: int = MAX_LENGTH
+    clip: float = 1.0
+    pairs: Pairs = "all"
+    read_batch: int = BATCH
+
 
 SNLI_VALUES: Final[Mapping[Label, float]] = {
     "entailment": 0.9272,
@@ -56,7 +90,7 @@ class Known:
 
 
 def read_training(path: str | Path, family: Family) -> Read[TrainingPair]:
-    """The pairs in a file, for models of a family; a row that says too little for it is a fault.
+    """Return the pairs in a file, for models of a family; a row that says too little for it is a fault.
 
     Raises:
         InputError: if the file cannot be read at all.
@@ -70,7 +104,7 @@ def read_training(path: str | Path, family: Family) -> Read[TrainingPair]:
 
 
 def read_known(row: Row) -> Known:
-    """What a row says of its pair.
+    """Return what a row says of its pair.
 
     Raises:
         FieldError: if it says nothing, or the same in several ways.
@@ -83,7 +117,7 @@ def read_known(row: Row) -> Known:
 
 
 def target(known: Known, family: Family) -> Scores:
-    """What a model of a family should give.
+    """Return what a model of a family should give.
 
     Raises:
         FieldError: if too little is known.
@@ -147,7 +181,7 @@ def _of_counts(row: Row, premise: str, hypothesis: str) -> Known:
 
 
 def _of_annotations(row: Row, premise: str, hypothesis: str) -> Known:
-    """Both labels where neither changed the text; else text and label of one (spec 9.2).
+    """Return both labels where neither changed the text; else text and label of one (spec 9.2).
 
     If the first has changed it, those of the second; if only the second has, those of the first.
     """

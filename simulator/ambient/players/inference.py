@@ -11,9 +11,8 @@ from typing import Any, Final, Generic, TypeVar
 from simulator.ambient.claims import THRESHOLD, second_highest
 from simulator.ambient.items import Item, NliItem
 from simulator.ambient.labels import LABELS, Label, LabelSet
-from simulator.ambient.nli.families import CLASSES, Scores
+from simulator.ambient.nli.families import CLASSES, Scores, label_set
 from simulator.ambient.nli.predict import Predictor, load_predictor
-from simulator.ambient.nli.thresholds import label_set
 from simulator.ambient.players.knows import Knows
 from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.records import Paraphrase
@@ -35,7 +34,7 @@ class Together(Generic[T]):
         self._waiting: list[tuple[Sequence[Pair], Future[list[T]]]] = []
 
     async def __call__(self, pairs: Sequence[Pair]) -> list[T]:
-        """What is found for each pair.
+        """Return what is found for each pair.
 
         Raises:
             Exception: whatever reading them raised.
@@ -79,11 +78,11 @@ class NliAnnotator:
         self._scores: Together[Scores] = Together(predictor.scores)
 
     def answers_all(self, item: Item) -> bool:
-        """All pairs of an item at once."""
+        """Return all pairs of an item at once."""
         return True
 
     async def answer_all(self, view: View) -> tuple[Reply, ...]:
-        """A label set for each pair that is left.
+        """Return a label set for each pair that is left.
 
         Raises:
             SeatError: in another task.
@@ -96,7 +95,7 @@ class NliAnnotator:
         return tuple(self._reply(scores) for scores in found)
 
     async def reply(self, view: View) -> Reply:
-        """One pair."""
+        """Return one pair."""
         return (await self.answer_all(view))[0]
 
     def _reply(self, scores: Scores) -> Reply:
@@ -112,7 +111,7 @@ class NliAnnotator:
 
 
 def load_annotator(name: str) -> NliAnnotator:
-    """The seat ``nli:FOLDER``.
+    """Return the seat ``nli:FOLDER``.
 
     Raises:
         Unsupported: if torch or transformers is missing.
@@ -142,7 +141,7 @@ class ClaimScorer:
 
 
 def load_scorer(folder: str) -> ClaimScorer:
-    """The model in `folder` for claims.
+    """Return the model in `folder` for claims.
 
     Raises:
         Unsupported: if torch or transformers is missing.
@@ -154,14 +153,18 @@ def load_scorer(folder: str) -> ClaimScorer:
 
 
 def scored_claim(paraphrases: Sequence[Paraphrase], service: str) -> Reply:
-    """The reply of a claim's second step."""
-    score = max((one.score for one in paraphrases), default=None)
+    """Return the reply of a claim's second step."""
+    score = max((paraphrase.score for paraphrase in paraphrases), default=None)
     return Reply(
         text="" if score is None else f"{score:.4f}",
         move={
             "paraphrases": [
-                {"text": one.text, "probabilities": dict(one.probabilities or {}), "score": one.score}
-                for one in paraphrases
+                {
+                    "text": paraphrase.text,
+                    "probabilities": dict(paraphrase.probabilities or {}),
+                    "score": paraphrase.score,
+                }
+                for paraphrase in paraphrases
             ],
             "score": score,
             "flagged": score is not None and score > THRESHOLD,
@@ -171,7 +174,7 @@ def scored_claim(paraphrases: Sequence[Paraphrase], service: str) -> Reply:
 
 
 def plain_threshold(threshold: Any) -> Any:
-    """A threshold as the log keeps it: a number, an interval per label, or null."""
+    """Return a threshold as the log keeps it: a number, an interval per label, or null."""
     if isinstance(threshold, Mapping):
         return {label: list(interval) for label, interval in threshold.items()}
     return threshold

@@ -35,11 +35,11 @@ class AnswersAll(Protocol):
     """A seat that does all that is left of an item at once, where its steps do not rest on each other."""
 
     def answers_all(self, item: Item) -> bool:
-        """Whether it does so with this item."""
+        """Return True if it does so with this item."""
         ...
 
     async def answer_all(self, view: View) -> tuple[Reply, ...]:
-        """One reply per step of `view.task`, a `Knows`, in order.
+        """Return one reply per step of `view.task`, a `Knows`, in order.
 
         Raises:
             ModelError: if its model fails.

@@ -45,7 +45,7 @@ async def judge_all(model: ChatModel, view: View, item: TrueFalseItem) -> tuple[
 
 
 async def _scores(model: ChatModel, view: View, place: int, prompt: str) -> Reply:
-    """The log-probabilities of both words in one pass; of a word of several tokens, of its first."""
+    """Return the log-probabilities of both words in one pass; of a word of several tokens, of its first."""
     both = await model.score(
         ScoreRequest(
             text=prompt,
@@ -56,8 +56,8 @@ async def _scores(model: ChatModel, view: View, place: int, prompt: str) -> Repl
             turn_number=view.number + place,
         )
     )
-    if all(one.logprob is not None and one.tokens == 1 for one in both.likelihoods):
-        true, false = (one.logprob for one in both.likelihoods)
+    if all(likelihood.logprob is not None and likelihood.tokens == 1 for likelihood in both.likelihoods):
+        true, false = (likelihood.logprob for likelihood in both.likelihoods)
         return _judged(model, true, false, both.seconds)
     return await _first_tokens(model, view, place, prompt)
 
@@ -73,7 +73,7 @@ def _judged(model: ChatModel, true: float | None, false: float | None, seconds: 
 
 
 async def _first_tokens(model: ChatModel, view: View, place: int, prompt: str) -> Reply:
-    """The log-probabilities of the first token of either word, where one has several."""
+    """Return the log-probabilities of the first token of either word, where one has several."""
     first = len(prompt) + 1
     found = await asyncio.gather(
         *(
@@ -183,7 +183,7 @@ async def _continue(model: ChatModel, view: View, item: ContinueItem, place: int
 async def _likelihoods(
     model: ChatModel, view: View, place: int, before: str, texts: list[str]
 ) -> tuple[list[Likelihood], float]:
-    """What each text's probability is after `before`; those that are too short to count have none."""
+    """Return what each text's probability is after `before`; those that are too short to count have none."""
     wanted = [text for text in texts if len(text) >= _SHORTEST]
     if not wanted:
         return [Likelihood(None, 0)] * len(texts), 0.0

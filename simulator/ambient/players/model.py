@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 
 from simulator.ambient.items import ClaimItem, ContinueItem, GenerateItem, Item, NliItem, TrueFalseItem
-from simulator.ambient.players.filling import FILLED, fill_in
 from simulator.ambient.players.inference import ClaimScorer, scored_claim
 from simulator.ambient.players.knows import Knows
 from simulator.ambient.players.likelihoods import continue_all, judge_all
-from simulator.ambient.players.writing import generate, paraphrase
+from simulator.ambient.players.writing import FILLED, fill_in, generate, paraphrase
 from simulator.ambient.playing import ANNOTATOR
 from simulator.errors import SeatError
 from simulator.models import ChatModel

@@ -60,12 +60,15 @@ def _gold(item: Item, step: Step, random: Random) -> Reply:
         case AnnotateItem():
             return _form(annotation_payload(_gold_annotation(item.example)))
         case GenerateItem():
-            pairs = [(one.label, one.sentence(item.side)) for one in item.example.disambiguations]
+            pairs = [
+                (disambiguation.label, disambiguation.sentence(item.side))
+                for disambiguation in item.example.disambiguations
+            ]
             return _written(numbered(pairs))
         case TrueFalseItem():
             return _form({"answer": statements(item)[step.number].answer})
         case NliItem():
-            readings = (frozenset({one.label}) for one in item.example.disambiguations)
+            readings = (frozenset({disambiguation.label}) for disambiguation in item.example.disambiguations)
             return _labelled((item.example.labels, *readings)[step.number])
     raise _cannot("offline/gold", item)
 
@@ -74,9 +77,9 @@ def _gold_crowd(item: CrowdItem, step: Step, random: Random) -> dict[str, Any]:
     if step.kind == "label":
         return {"label": _of(item.gold, random)}
     if step.kind == "plausible":
-        return {"plausible": [one.label is not None for one in item.candidates]}
+        return {"plausible": [candidate.label is not None for candidate in item.candidates]}
     # Nobody says what a distractor's pair is labelled.
-    return {"labels": [one.label or "neutral" for one in item.candidates]}
+    return {"labels": [candidate.label or "neutral" for candidate in item.candidates]}
 
 
 def _gold_annotation(example: Example) -> Annotation:
@@ -136,7 +139,7 @@ def _original(item: GenerateItem) -> str:
 
 
 def _shortened(sentence: str, random: Random) -> str:
-    """The sentence without one of its words."""
+    """Return the sentence without one of its words."""
     words = sentence.split(" ")
     left_out = random.randrange(len(words))
     return " ".join(word for place, word in enumerate(words) if place != left_out) or sentence

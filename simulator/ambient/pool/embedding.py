@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.ambient.nli.reading import MAX_LENGTH, Pair, batches, encode
+from simulator.ambient.nli.predict import MAX_LENGTH, Pair, batches, encode
 from simulator.errors import InputError
 from simulator.models.weights import imported, quiet
 
@@ -54,7 +54,7 @@ def embed(
     device: str | None = None,
     tell: Tell = lambda read: None,
 ) -> Embedding:
-    """A vector for each pair.
+    """Return a vector for each pair.
 
     Args:
         pairs: premise and hypothesis each.
@@ -77,8 +77,8 @@ def of_words(pairs: Sequence[Pair]) -> Vectors:
     from scipy.sparse.linalg import svds
 
     places = [[_column(feature) for feature in features(*pair)] for pair in pairs]
-    rows = np.repeat(np.arange(len(pairs)), [len(some) for some in places])
-    found = [one for some in places for one in some]
+    rows = np.repeat(np.arange(len(pairs)), [len(place) for place in places])
+    found = [one for place in places for one in place]
     columns = np.array([column for column, _ in found], dtype=np.int64)
     signs = np.array([sign for _, sign in found], dtype=np.float64)
     counts = csr_array((signs, (rows, columns)), shape=(len(pairs), COLUMNS))
@@ -93,7 +93,7 @@ def of_words(pairs: Sequence[Pair]) -> Vectors:
 
 
 def features(premise: str, hypothesis: str) -> Iterator[str]:
-    """What ``offline/words`` looks at.
+    """Yield what ``offline/words`` looks at.
 
     Words and neighbouring words of each sentence, and the words that only one of them has: how the
     sentences differ is what relates them.
@@ -124,7 +124,7 @@ def _of_encoder(pairs: Sequence[Pair], folder: Path, device: str | None, tell: T
     model, tokenizer = _loaded(transformers, folder)
     model = model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval()
     first = tokenizer.cls_token_id is not None
-    found: Vectors = np.zeros((len(pairs), 0))
+    vectors: Vectors = np.zeros((len(pairs), 0))
     with torch.inference_mode():
         for places in batches(pairs, _BATCH):
             encoded = encode(tokenizer, [pairs[place] for place in places], MAX_LENGTH).to(model.device)
@@ -133,11 +133,11 @@ def _of_encoder(pairs: Sequence[Pair], folder: Path, device: str | None, tell: T
             # Padding may stand on either side.
             looked = mask.argmax(1) if first else mask.shape[1] - 1 - mask.flip(1).argmax(1)
             rows = states[torch.arange(len(places), device=states.device), looked].cpu().numpy()
-            if not found.shape[1]:
-                found = np.zeros((len(pairs), rows.shape[1]))
-            found[places] = rows
+            if not vectors.shape[1]:
+                vectors = np.zeros((len(pairs), rows.shape[1]))
+            vectors[places] = rows
             tell(len(places))
-    return Embedding(str(folder), f"last layer, {'[CLS]' if first else 'last token'}", found)
+    return Embedding(str(folder), f"last layer, {'[CLS]' if first else 'last token'}", vectors)
 
 
 def _loaded(transformers: Any, folder: Path) -> tuple[Any, Any]:

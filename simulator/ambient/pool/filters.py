@@ -1,4 +1,4 @@
-"""The heuristic filters of new pairs, one function each, and what each of them drops (spec 2.2.4)."""
+"""What is cleaned off the sentences that a model writes, and which pairs are dropped (spec 2.2.4)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,108 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Final, Literal
 
-from simulator.ambient.pool.cleaning import clean
-from simulator.ambient.pool.lists import Lists, load_lists
+import yaml
+from pydantic import BaseModel
+
+TABLE: Final = Path(__file__).parents[1] / "tables" / "pool.yaml"
+
+
+class Lists(BaseModel, frozen=True):
+    """Words and phrases of `tables/pool.yaml`, all in small letters.
+
+    Attributes:
+        phrases: which no sentence may have.
+        stems: before a hypothesis they make a premise that only repeats it.
+        swaps: groups of words that stand for each other.
+        reference_marks: characters that the reference wants in no pair.
+        reference_words: words that it wants in none.
+        enclosing: opening and closing quotes and brackets.
+        elisions: words that begin with an apostrophe.
+    """
+
+    phrases: tuple[str, ...] = ()
+    stems: tuple[str, ...] = ()
+    swaps: tuple[frozenset[str], ...] = ()
+    reference_marks: tuple[str, ...] = ()
+    reference_words: tuple[str, ...] = ()
+    enclosing: tuple[tuple[str, str], ...] = ()
+    elisions: tuple[str, ...] = ()
+
+
+@cache
+def load_lists() -> Lists:
+    """Return the lists that come with Askback."""
+    return Lists.model_validate(yaml.safe_load(TABLE.read_text(encoding="utf-8")))
+
+
+_APOSTROPHES: Final = ("'", "’")
+
+
+def clean(text: str, lists: Lists | None = None) -> str:
+    """Strip a sentence of blanks, enclosing quotes or brackets, and of a single one at an end.
+
+    What encloses a part only (``"Yes" and "no"``) stays, and so do apostrophes. Cleaned text is clean.
+    """
+    known = lists or load_lists()
+    while (shorter := _once(text.strip(), known)) != text:
+        text = shorter
+    return text
+
+
+def _once(text: str, lists: Lists) -> str:
+    """`text` with one thing less, if there is one."""
+    for opening, closing in lists.enclosing:
+        if _encloses(text, opening, closing):
+            return text[1:-1].strip()
+    for opening, closing in lists.enclosing:
+        if _dangles_first(text, opening, closing, lists):
+            return text[1:].strip()
+        if _dangles_last(text, opening, closing):
+            return text[:-1].strip()
+    return text
+
+
+def _encloses(text: str, opening: str, closing: str) -> bool:
+    if len(text) < 2 or text[0] != opening or text[-1] != closing:
+        return False
+    inner = text[1:-1]
+    if opening == closing:
+        return not _marks(inner, opening)
+    depth = 1
+    for character in inner:
+        depth += (character == opening) - (character == closing)
+        if not depth:
+            return False
+    return depth == 1
+
+
+def _dangles_first(text: str, opening: str, closing: str, lists: Lists) -> bool:
+    if not text.startswith(opening) or text.lower().startswith(lists.elisions):
+        return False
+    return not _marks(text[1:], closing)
+
+
+def _dangles_last(text: str, opening: str, closing: str) -> bool:
+    if not text.endswith(closing) or (closing in _APOSTROPHES and text[-2:-1].lower() == "s"):
+        return False
+    return not _marks(text[:-1], opening)
+
+
+def _marks(text: str, mark: str) -> bool:
+    """Return True if a quote or bracket is in a text; apostrophes within words are none."""
+    return any(
+        character == mark and not (mark in _APOSTROPHES and _within_word(text, place))
+        for place, character in enumerate(text)
+    )
+
+
+def _within_word(text: str, place: int) -> bool:
+    return text[place - 1 : place].isalpha() and text[place + 1 : place + 2].isalpha()
+
 
 SHORTEST: Final = 5
 FilterSet = Literal["default", "reference"]
@@ -56,48 +153,48 @@ class Filtered:
 
 
 def too_short(drawn: Drawn, lists: Lists) -> bool:
-    """A sentence has fewer than 5 characters."""
+    """Return True if a sentence has fewer than 5 characters."""
     return min(map(len, drawn.pair)) < SHORTEST
 
 
 def repeats_itself(drawn: Drawn, lists: Lists) -> bool:
-    """Premise and hypothesis are equal, but for case and punctuation."""
+    """Return True if premise and hypothesis are equal, but for case and punctuation."""
     return plain(drawn.premise) == plain(drawn.hypothesis)
 
 
 def copies_example(drawn: Drawn, lists: Lists) -> bool:
-    """The pair stands in its prompt."""
+    """Return True if the pair stands in its prompt."""
     return drawn.pair in drawn.shown
 
 
 def has_phrase(drawn: Drawn, lists: Lists) -> bool:
-    """A sentence has a listed phrase."""
+    """Return True if a sentence has a listed phrase."""
     pattern = _any_of(lists.phrases)
     return any(pattern.search(text) for text in drawn.pair)
 
 
 def stem_and_hypothesis(drawn: Drawn, lists: Lists) -> bool:
-    """The premise is a listed stem and then the hypothesis."""
+    """Return True if the premise is a listed stem and then the hypothesis."""
     premise, hypothesis = plain(drawn.premise), plain(drawn.hypothesis)
     return any(premise == f"{plain(stem)} {hypothesis}" for stem in lists.stems)
 
 
 def swaps_words(drawn: Drawn, lists: Lists) -> bool:
-    """Both sentences are equally long, and all words in which they differ are listed swaps."""
+    """Return True if both sentences are equally long, and all words in which they differ are listed swaps."""
     premise, hypothesis = plain(drawn.premise).split(), plain(drawn.hypothesis).split()
     return len(premise) == len(hypothesis) and all(
-        one == other or any({one, other} <= group for group in lists.swaps)
-        for one, other in zip(premise, hypothesis, strict=True)
+        word == other or any({word, other} <= group for group in lists.swaps)
+        for word, other in zip(premise, hypothesis, strict=True)
     )
 
 
 def has_reference_mark(drawn: Drawn, lists: Lists) -> bool:
-    """The reference drops every pair with a question mark."""
+    """Return True if the pair has a question mark, for which the reference drops it."""
     return any(mark in text for mark in lists.reference_marks for text in drawn.pair)
 
 
 def has_reference_word(drawn: Drawn, lists: Lists) -> bool:
-    """The reference drops every pair with the word "said"."""
+    """Return True if the pair has the word "said", for which the reference drops it."""
     pattern = _any_of(lists.reference_words)
     return any(pattern.search(text) for text in drawn.pair)
 
@@ -118,47 +215,47 @@ REFERENCE_FILTERS: Final[Mapping[str, Filter]] = {
 
 
 def filters_of(which: FilterSet) -> Mapping[str, Filter]:
-    """The filters after that of duplicates."""
+    """Return the filters after that of duplicates."""
     return FILTERS if which == "default" else {**FILTERS, **REFERENCE_FILTERS}
 
 
 def filtered(pairs: Iterable[Drawn], which: FilterSet = "default", lists: Lists | None = None) -> Filtered:
-    """The pairs that no filter drops, cleaned.
+    """Return the pairs that no filter drops, cleaned.
 
     Cleaning can make two pairs the same, a pair one of its prompt, or a sentence too short. Such pairs are
     dropped as well, and counted apart.
     """
     known = lists or load_lists()
-    given = list(pairs)
-    left = distinct(given)
-    dropped = {DUPLICATES: len(given) - len(left)}
+    drawn = list(pairs)
+    left = distinct(drawn)
+    dropped = {DUPLICATES: len(drawn) - len(left)}
     for name, drops in filters_of(which).items():
         before = len(left)
-        left = [one for one in left if not drops(one, known)]
+        left = [pair for pair in left if not drops(pair, known)]
         dropped[name] = before - len(left)
     before = len(left)
-    left = distinct(cleaned(one, known) for one in left)
-    left = [one for one in left if not any(drops(one, known) for drops in (too_short, copies_example))]
+    left = distinct(cleaned(pair, known) for pair in left)
+    left = [pair for pair in left if not (too_short(pair, known) or copies_example(pair, known))]
     dropped[CLEANED] = before - len(left)
     return Filtered(tuple(left), dropped)
 
 
 def distinct(pairs: Iterable[Drawn]) -> list[Drawn]:
-    """The first of all pairs with the same sentences."""
-    found: dict[tuple[str, str], Drawn] = {}
-    for one in pairs:
-        found.setdefault(one.pair, one)
-    return list(found.values())
+    """Return the first of all pairs with the same sentences."""
+    first: dict[tuple[str, str], Drawn] = {}
+    for drawn in pairs:
+        first.setdefault(drawn.pair, drawn)
+    return list(first.values())
 
 
 def cleaned(drawn: Drawn, lists: Lists) -> Drawn:
-    """A pair with clean sentences."""
+    """Return a pair with clean sentences."""
     return replace(drawn, premise=clean(drawn.premise, lists), hypothesis=clean(drawn.hypothesis, lists))
 
 
 def plain(text: str) -> str:
-    """A text in small letters, without punctuation, with single blanks."""
-    kept = (one for one in text.lower() if not unicodedata.category(one).startswith(("P", "S")))
+    """Return a text in small letters, without punctuation, with single blanks."""
+    kept = (letter for letter in text.lower() if not unicodedata.category(letter).startswith(("P", "S")))
     return " ".join("".join(kept).split())
 
 

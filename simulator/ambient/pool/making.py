@@ -1,20 +1,106 @@
-"""From a model's pairs to those that linguists get, with what each step keeps (spec 2.2.4 to 2.2.6)."""
+"""From a model's pairs to those that linguists get, with what each step keeps (spec 2.2.4 to 2.2.7)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from random import Random
+from typing import Any, Final, Literal, Protocol
 
+from simulator.ambient.claims import second_highest
 from simulator.ambient.examples import Example
-from simulator.ambient.labels import LABELS, Label
+from simulator.ambient.files.dataset import DATASET
+from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet
 from simulator.ambient.pool.filters import Drawn, FilterSet, filtered
-from simulator.ambient.pool.pairs import pair_id
+from simulator.ambient.pool.groups import pair_id
 from simulator.ambient.pool.sampling import Samples
-from simulator.ambient.pool.select import Balanced, Balancing, balanced, may_be_ambiguous, predicted
-from simulator.journal import Journal, key_of
+from simulator.ambient.rows import BENCHMARK
+from simulator.generation import Journal, key_of, write_study
 from simulator.models.weights import fingerprint
+from simulator.seeds import derive_seed
+
+THRESHOLD: Final = 0.05
+REFERENCE_THRESHOLD: Final = 0.04
+"""Of the reference's predicted sets in balancing."""
+Balancing = Literal["default", "reference"]
+_CE: Final[LabelSet] = frozenset({"contradiction", "entailment"})
+_CN: Final[LabelSet] = frozenset({"contradiction", "neutral"})
+_EN: Final[LabelSet] = frozenset({"entailment", "neutral"})
+
+
+@dataclass(frozen=True, slots=True)
+class Balanced:
+    """The pairs that are kept.
+
+    Attributes:
+        kept: places among what was given, ascending.
+        before: by label set (all seven, then none), how many there were.
+        after: how many are kept.
+    """
+
+    kept: tuple[int, ...]
+    before: Mapping[LabelSet, int]
+    after: Mapping[LabelSet, int]
+
+
+def may_be_ambiguous(
+    probabilities: Mapping[Label, float], which: Balancing = "default", threshold: float = THRESHOLD
+) -> bool:
+    """Return True if two labels are likely enough: the second-highest probability reaches the threshold.
+
+    The reference wants it to be strictly greater.
+    """
+    second = second_highest(probabilities)
+    return second >= threshold if which == "default" else second > threshold
+
+
+def predicted(probabilities: Mapping[Label, float], which: Balancing = "default") -> LabelSet:
+    """Return the label set that a pair counts with in balancing.
+
+    All labels from 5 % on, as in the filter; in the reference those above 4 %.
+    """
+    if which == "default":
+        return frozenset(label for label in LABELS if probabilities[label] >= THRESHOLD)
+    return frozenset(label for label in LABELS if probabilities[label] > REFERENCE_THRESHOLD)
+
+
+def balanced(sets: Sequence[LabelSet], *, seed: int, which: Balancing = "default") -> Balanced:
+    """Choose pairs by their predicted sets.
+
+    By default all {C,E} and {C,E,N}, and as many {E,N} as {C,N}. In the reference all sets with C, and
+    then drawn ones with E and without C until both labels are in equally many.
+
+    Args:
+        sets: of each pair.
+        seed: of the drawing where there are too many.
+        which: of the two.
+    """
+    random = Random(derive_seed(seed, "balance"))
+    kept = _default(sets, random) if which == "default" else _reference(sets, random)
+    places = tuple(sorted(kept))
+    return Balanced(places, _counts(sets), _counts([sets[place] for place in places]))
+
+
+def _default(sets: Sequence[LabelSet], random: Random) -> list[int]:
+    pairs = [[place for place, labels in enumerate(sets) if labels == kind] for kind in (_EN, _CN)]
+    number = min(map(len, pairs))
+    chosen = [place for places in pairs for place in random.sample(places, number)]
+    return [place for place, labels in enumerate(sets) if labels >= _CE] + chosen
+
+
+def _reference(sets: Sequence[LabelSet], random: Random) -> list[int]:
+    kept = [place for place, labels in enumerate(sets) if "contradiction" in labels]
+    lacking = len(kept) - sum("entailment" in sets[place] for place in kept)
+    others = [
+        place for place, labels in enumerate(sets) if "entailment" in labels and "contradiction" not in labels
+    ]
+    return kept + random.sample(others, min(lacking, len(others)))
+
+
+def _counts(sets: Sequence[LabelSet]) -> dict[LabelSet, int]:
+    return {labels: sets.count(labels) for labels in (*LABEL_SETS, frozenset[Label]())}
+
 
 _READ: Final = 256
 _ROUNDED: Final = 6
@@ -30,7 +116,7 @@ class Judge(Protocol):
         ...
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[dict[Label, float]]:
-        """The probability of each label, pair by pair."""
+        """Return the probability of each label, pair by pair."""
         ...
 
 
@@ -83,22 +169,21 @@ def make_pairs(
         Step("samples drawn", samples.texts),
         Step("in two parts", len(samples.pairs), samples.texts - len(samples.pairs)),
     ]
-    found = filtered(samples.pairs, rules.filters)
+    kept = filtered(samples.pairs, rules.filters)
     left = len(samples.pairs)
-    for name, number in found.dropped.items():
+    for name, number in kept.dropped.items():
         left -= number
         steps.append(Step(f"not: {name}", left, number))
     if ask is None:
-        chosen = tuple(_example(one, model, None) for one in found.pairs)
-        return Made(chosen, tuple(steps), None)
-    asked = list(zip(found.pairs, ask(found.pairs), strict=True))
-    likely = [(one, shares) for one, shares in asked if may_be_ambiguous(shares, rules.selection)]
+        return Made(tuple(_example(drawn, model) for drawn in kept.pairs), tuple(steps), None)
+    asked = list(zip(kept.pairs, ask(kept.pairs), strict=True))
+    likely = [(drawn, shares) for drawn, shares in asked if may_be_ambiguous(shares, rules.selection)]
     steps.append(Step("two labels are likely", len(likely), len(asked) - len(likely)))
     sets = [predicted(shares, rules.selection) for _, shares in likely]
     balance = balanced(sets, seed=rules.seed, which=rules.selection)
     steps.append(Step("label sets balanced", len(balance.kept), len(likely) - len(balance.kept)))
-    examples = tuple(_example(*likely[place][:1], model, likely[place][1]) for place in balance.kept)
-    return Made(examples, tuple(steps), balance)
+    chosen = (likely[place] for place in balance.kept)
+    return Made(tuple(_example(drawn, model, shares) for drawn, shares in chosen), tuple(steps), balance)
 
 
 def ask_judge(
@@ -115,13 +200,13 @@ def ask_judge(
     name = key_of(judge.name, *(fingerprint(str(folder / part)) for part in (".", *LABELS)))
 
     def ask(pairs: Sequence[Drawn]) -> list[Probabilities]:
-        keys = [f"{name}-{pair_id(*one.pair)}" for one in pairs]
+        keys = [f"{name}-{pair_id(*drawn.pair)}" for drawn in pairs]
         missing = [place for place, key in enumerate(keys) if key not in journal.rows]
         tell(len(pairs) - len(missing))
         for start in range(0, len(missing), _READ):
             places = missing[start : start + _READ]
-            found = judge.probabilities([pairs[place].pair for place in places])
-            for place, shares in zip(places, found, strict=True):
+            read = judge.probabilities([pairs[place].pair for place in places])
+            for place, shares in zip(places, read, strict=True):
                 journal.add(keys[place], {"probabilities": shares})
             tell(len(places))
         return [journal.rows[key]["probabilities"] for key in keys]
@@ -129,16 +214,47 @@ def ask_judge(
     return ask
 
 
-def _example(drawn: Drawn, model: str, shares: Probabilities | None) -> Example:
-    known = {} if shares is None else {label: round(shares[label], _ROUNDED) for label in LABELS}
-    return Example(
-        id=pair_id(*drawn.pair),
-        premise=drawn.premise,
-        hypothesis=drawn.hypothesis,
-        meta={
-            "source": "generated",
-            "model": model,
-            "examples": list(drawn.examples),
-            **({"probabilities": known} if known else {}),
-        },
+def _example(drawn: Drawn, model: str, shares: Probabilities | None = None) -> Example:
+    meta: dict[str, Any] = {"source": "generated", "model": model, "examples": list(drawn.examples)}
+    if shares is not None:
+        meta["probabilities"] = {label: round(shares[label], _ROUNDED) for label in LABELS}
+    return Example(id=pair_id(*drawn.pair), premise=drawn.premise, hypothesis=drawn.hypothesis, meta=meta)
+
+
+PAIRS: Final = "pairs.jsonl"
+STUDY: Final = "study.yaml"
+SETS: Final = 200
+_HEAD: Final = """\
+# New pairs for linguists, {judgments} for each. Made together with {data}.
+# Before people are invited: add pay, completion codes and a completion URL, and the study's own texts.
+# The path of the data is absolute; change it where the folder moves.
+"""
+
+
+def hand_over(examples: Sequence[Example], folder: Path, *, seed: int) -> tuple[Path, Path]:
+    """Write both files.
+
+    Args:
+        examples: the pairs; at least one.
+        folder: where.
+        seed: of the study.
+
+    Returns:
+        The file of pairs and the study file.
+
+    Raises:
+        InputError: if a file cannot be written.
+    """
+    pairs, study = folder / PAIRS, folder / STUDY
+    DATASET.write(pairs, examples)
+    write_study(
+        study,
+        head=_HEAD,
+        title="One pair of sentences, how many readings?",
+        benchmark=BENCHMARK,
+        data=pairs,
+        content="\n".join(example.id for example in examples),
+        sets=SETS,
+        seed=seed,
     )
+    return pairs, study

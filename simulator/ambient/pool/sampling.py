@@ -1,4 +1,4 @@
-"""A model's pairs: five samples per prompt, kept as they come (spec 2.2.3)."""
+"""The prompt for new pairs; a model's pairs, five samples per prompt, kept as they come (spec 2.2.2-3)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,48 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from personas.templates import Rendered
+from personas.templates import Rendered, render
+from simulator.ambient.data import PoolPair
 from simulator.ambient.pool.filters import Drawn
 from simulator.ambient.pool.groups import Group
-from simulator.ambient.pool.prompt import BLANK_LINE, new_pairs_prompt, parse_pair
-from simulator.journal import Journal, key_of
+from simulator.generation import Journal, each, key_of
 from simulator.models import ChatModel, Message, Refused, Request, sample
 from simulator.seeds import derive_seed
-from simulator.workers import each
+
+FIRST: Final = "Sentence 1:"
+SECOND: Final = "Sentence 2: "
+BLANK_LINE: Final = "\n\n"
+
+
+def new_pairs_prompt(examples: Iterable[PoolPair], language: str = "en") -> Rendered:
+    """Instruction, a blank line, each pair with a blank line after it, and the beginning of another pair.
+
+    Args:
+        examples: in their order; the seed last.
+        language: of the instruction.
+
+    Raises:
+        TemplateError: if the instruction's template is missing or malformed.
+    """
+    instruction = render("ambient/new_pairs", language, {})
+    blocks = [f"{FIRST} {pair.premise}\n{SECOND}{pair.hypothesis}" for pair in examples]
+    return Rendered(BLANK_LINE.join((instruction.text, *blocks, FIRST)), instruction.version)
+
+
+def parse_pair(text: str) -> tuple[str, str] | None:
+    """Premise and hypothesis of an answer, without blanks around them; None if it is no pair.
+
+    It is one if a line feed and ``Sentence 2: `` divide it into exactly two parts. Chat models begin anew
+    with ``Sentence 1:`` where a completion would go on; that is passed over. What comes after a blank line
+    is not part of it (for backends that have no stop sequences).
+    """
+    said = text.strip().removeprefix(FIRST).strip()
+    parts = said.split(BLANK_LINE, 1)[0].split(f"\n{SECOND}")
+    if len(parts) != 2:
+        return None
+    premise, hypothesis = (part.strip() for part in parts)
+    return premise, hypothesis
+
 
 PURPOSE: Final = "ambient.new_pairs"
 
@@ -65,7 +99,7 @@ class Samples:
 
 
 def prompts_of(groups: Iterable[Group], service: str, decoding: Decoding) -> tuple[Asked, ...]:
-    """The prompts.
+    """Return the prompts.
 
     Args:
         groups: one a prompt.
@@ -75,11 +109,10 @@ def prompts_of(groups: Iterable[Group], service: str, decoding: Decoding) -> tup
     Raises:
         TemplateError: if the instruction's template is missing or malformed.
     """
-    found = []
-    for group in groups:
-        prompt = new_pairs_prompt(group.examples, decoding.language)
-        found.append(Asked(group, prompt, key_of(service, prompt.text, asdict(decoding))))
-    return tuple(found)
+    prompts = ((group, new_pairs_prompt(group.examples, decoding.language)) for group in groups)
+    return tuple(
+        Asked(group, prompt, key_of(service, prompt.text, asdict(decoding))) for group, prompt in prompts
+    )
 
 
 async def draw(
@@ -113,22 +146,22 @@ async def draw(
             row: dict[str, Any] = {"texts": list(answer.samples)}
         except Refused as refused:
             row = {"texts": [], "refused": str(refused)}
-        journal.add(asked.key, {"examples": [one.id for one in asked.group.examples], **row})
+        journal.add(asked.key, {"examples": [pair.id for pair in asked.group.examples], **row})
         tell()
 
-    await each((one for one in prompts if one.key not in journal.rows), ask, concurrency)
+    await each((asked for asked in prompts if asked.key not in journal.rows), ask, concurrency)
 
 
 def samples_of(prompts: Iterable[Asked], journal: Journal) -> Samples:
-    """The pairs in a journal, in the order of the prompts."""
+    """Return the pairs in a journal, in the order of the prompts."""
     rows = [(asked, journal.rows[asked.key]) for asked in prompts if asked.key in journal.rows]
     pairs: list[Drawn] = []
     for asked, row in rows:
         examples = asked.group.examples
-        ids = tuple(one.id for one in examples)
-        shown = tuple((one.premise, one.hypothesis) for one in examples)
-        found = (parse_pair(text) for text in row["texts"])
-        pairs += [Drawn(*pair, examples=ids, shown=shown) for pair in found if pair is not None]
+        ids = tuple(example.id for example in examples)
+        shown = tuple((example.premise, example.hypothesis) for example in examples)
+        written = (parse_pair(text) for text in row["texts"])
+        pairs += [Drawn(*pair, examples=ids, shown=shown) for pair in written if pair is not None]
     return Samples(
         pairs=tuple(pairs),
         prompts=len(rows),

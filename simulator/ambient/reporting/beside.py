@@ -9,7 +9,8 @@ from typing import Final
 from simulator import datasets
 from simulator.ambient.data import read_examples
 from simulator.ambient.examples import Example
-from simulator.ambient.files.kinds import DATASET, kind_of
+from simulator.ambient.files.dataset import DATASET
+from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.rows import BENCHMARK
 
 # The dataset is looked for in so many folders above a results file.
@@ -20,7 +21,7 @@ _NAMES: Final = ("ambient_full.jsonl", "test.jsonl", "dev.jsonl")
 def examples_beside(
     data: str | None, results: Iterable[Path], given: Sequence[Path] = ()
 ) -> tuple[Example, ...]:
-    """The examples that results are of, without faulty rows; none if no dataset is found.
+    """Return the examples that results are of, without faulty rows; none if no dataset is found.
 
     Args:
         data: a name or path; None to look for one.
@@ -35,8 +36,8 @@ def examples_beside(
 
 
 def tested_examples(examples: Sequence[Example]) -> tuple[Example, ...]:
-    """The test split; all examples if they have no splits."""
-    return tuple(one for one in examples if one.split == "test") or tuple(examples)
+    """Return the test split; all examples if they have no splits."""
+    return tuple(example for example in examples if example.split == "test") or tuple(examples)
 
 
 def _found(results: Iterable[Path], given: Sequence[Path]) -> str | Path | None:
@@ -54,4 +55,4 @@ def _found(results: Iterable[Path], given: Sequence[Path]) -> str | Path | None:
 
 
 def _holds_examples(file: Path) -> bool:
-    return file.is_file() and kind_of(file) is DATASET
+    return file.is_file() and TABLES.kind_of(file) is DATASET

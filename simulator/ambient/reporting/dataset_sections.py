@@ -45,7 +45,7 @@ _WORDS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def dataset_section(reads: Mapping[Path, Read[Example]], name: str) -> tuple[Section, tuple[Fault, ...]]:
-    """What is told of the files of one dataset, and where they contradict each other."""
+    """Return what is told of the files of one dataset, and where they contradict each other."""
     merged = merge(reads)
     found = statistics(tuple(merged.examples.values()))
     known = not published.differences(found)
@@ -67,7 +67,7 @@ def dataset_section(reads: Mapping[Path, Read[Example]], name: str) -> tuple[Sec
 def categories_section(
     records: Sequence[CategoryRecord], examples: Sequence[Example], file: str, left_out: int
 ) -> Section:
-    """What is told of rows with kinds of ambiguity."""
+    """Return what is told of rows with kinds of ambiguity."""
     found = category_statistics(records, examples)
     known = found.rows == published.CATEGORY_ROWS and found.mentions == published.MENTIONS
     of = f"mentions in {found.rows} rows"
@@ -103,7 +103,7 @@ def categories_section(
 
 
 def edit_cases_section(read: Read[EditCase], file: str) -> Section:
-    """How many cases of EDIT-F1 come out as they should; those that do not are faults of the file."""
+    """Return how many cases of EDIT-F1 come out as they should; those that do not are faults of the file."""
     total = len(read.rows) + len(read.faults)
     equal = Measure("equal", "cases that come out as they say", len(read.rows), "count", "cases", total)
     return Section(
@@ -119,43 +119,49 @@ def edit_cases_section(read: Read[EditCase], file: str) -> Section:
     )
 
 
-def _measures(found: Statistics, known: bool) -> list[Measure]:
+def _measures(statistics: Statistics, known: bool) -> list[Measure]:
     def count(key: str, title: str, value: int, printed: int | None) -> Measure:
         return Measure(key, title, value, "count", paper=printed if known else None)
 
-    made = [count("examples", "examples", found.examples, published.EXAMPLES["examples"])]
+    made = [count("examples", "examples", statistics.examples, published.EXAMPLES["examples"])]
     # Whether an id ends in _c tells something where any does.
     shown = {
-        key: title for key, title in _COUNTS.items() if found.curated or key not in ("curated", "generated")
+        key: title
+        for key, title in _COUNTS.items()
+        if statistics.curated or key not in ("curated", "generated")
     }
     made += [
-        count(key, title, getattr(found, key), published.EXAMPLES[key])
+        count(key, title, getattr(statistics, key), published.EXAMPLES[key])
         for key, title in shown.items()
-        if getattr(found, key)
+        if getattr(statistics, key)
     ]
-    if found.ambiguous is not None:
-        number = round(found.ambiguous.value * found.ambiguous.n)
+    if statistics.ambiguous is not None:
+        number = round(statistics.ambiguous.value * statistics.ambiguous.n)
         made.append(count("number_ambiguous", "ambiguous", number, published.COUNTS["ambiguous"][0]))
     made += [
         count(f"ambiguous_{split}", f"ambiguous in {split}", number, published.AMBIGUOUS_IN.get(split))
-        for split, number in sorted(found.ambiguous_in.items())
+        for split, number in sorted(statistics.ambiguous_in.items())
     ]
     notes = paper()["dataset_notes"]
     for key, (title, of) in _SHARES.items():
         printed = published.SHARES.get(key) if known else None
         said = notes.get(key, "") if printed is not None else ""
-        made.append(Measure(key, title, getattr(found, key), of=of, paper=printed, note=said))
+        made.append(Measure(key, title, getattr(statistics, key), of=of, paper=printed, note=said))
     for key, (title, of) in _WORDS.items():
         printed = published.EXTRA_WORDS if known and key == "extra_words" else None
-        made.append(Measure(key, title, getattr(found, key), "", of, paper=printed))
+        made.append(Measure(key, title, getattr(statistics, key), "", of, paper=printed))
     return made
 
 
-def _sets_table(found: Statistics, known: bool) -> Table:
+def _sets_table(statistics: Statistics, known: bool) -> Table:
     columns: list[Column | str] = ["label set", Column("examples", 0), Column("%", 1)]
-    total = sum(found.label_sets.values())
+    total = sum(statistics.label_sets.values())
     rows = [
-        [letters(labels), found.label_sets[labels], 100 * found.label_sets[labels] / total if total else None]
+        [
+            letters(labels),
+            statistics.label_sets[labels],
+            100 * statistics.label_sets[labels] / total if total else None,
+        ]
         for labels in LABEL_SETS
     ]
     if known:
@@ -164,24 +170,24 @@ def _sets_table(found: Statistics, known: bool) -> Table:
     return Table(columns, rows, "Label sets (Fig. 3)")
 
 
-def _data(found: Statistics, merged: Merged) -> dict[str, object]:
+def _data(statistics: Statistics, merged: Merged) -> dict[str, object]:
     examples, faults = merged.examples, merged.faults
     held = [set(merged.splits[split]) for split in SPLITS]
     return {
-        "published": not published.differences(found),
-        "label_sets": {format_labels(labels): count for labels, count in found.label_sets.items()},
-        "rewrites": {str(size): count for size, count in found.rewrites.items()},
-        "disambiguations": {str(size): count for size, count in found.disambiguations.items()},
-        "labels_differ": list(found.labels_differ),
-        "several_of_one_label": list(found.several),
-        "faulty": list(found.faulty),
-        "ids": {"text": found.examples - found.numbered, "number": found.numbered},
+        "published": not published.differences(statistics),
+        "label_sets": {format_labels(labels): count for labels, count in statistics.label_sets.items()},
+        "rewrites": {str(size): count for size, count in statistics.rewrites.items()},
+        "disambiguations": {str(size): count for size, count in statistics.disambiguations.items()},
+        "labels_differ": list(statistics.labels_differ),
+        "several_of_one_label": list(statistics.several),
+        "faulty": list(statistics.faulty),
+        "ids": {"text": statistics.examples - statistics.numbered, "number": statistics.numbered},
         "splits": {
             "in_both": len(held[0] & held[1]) + sum(fault.code == "split" for fault in faults),
-            "in_neither": found.examples - len(held[0] | held[1]),
+            "in_neither": statistics.examples - len(held[0] | held[1]),
         },
         "rows_that_differ": [fault.task for fault in faults if fault.code == "differs"],
         "unambiguous_with_disambiguations": sum(
-            not one.ambiguous and bool(one.disambiguations) for one in examples.values()
+            not example.ambiguous and bool(example.disambiguations) for example in examples.values()
         ),
     }

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from logs import LogReader
-from simulator.ambient.files.claims import write_results
-from simulator.ambient.files.crowd import write_crowd
-from simulator.ambient.files.linguists import write_linguists
-from simulator.ambient.files.nli import write_predictions
-from simulator.ambient.files.results import write_continuations, write_generation, write_true_false
+from simulator.ambient.files.claims import CLAIMS
+from simulator.ambient.files.crowd import CROWD
+from simulator.ambient.files.linguists import LINGUISTS
+from simulator.ambient.files.nli import NLI_PREDICTIONS
+from simulator.ambient.files.results import CONTINUATIONS, GENERATION, TRUE_FALSE
 from simulator.ambient.items import GenerateItem, Task
 from simulator.ambient.prompts import prompt
 from simulator.ambient.reporting.runs import Played
@@ -33,14 +33,14 @@ _PLACES: Final[Mapping[Task, str]] = {
 }
 _WITHOUT_FORMS: Final[tuple[Task, ...]] = ("generate", "continue", "nli", "claim")
 _WRITERS: Final[Mapping[Task, Callable[[Path, Iterable[Any]], None]]] = {
-    "crowd": write_crowd,
-    "evaluate": write_crowd,
-    "annotate": write_linguists,
-    "generate": write_generation,
-    "true_false": write_true_false,
-    "continue": write_continuations,
-    "nli": write_predictions,
-    "claim": write_results,
+    "crowd": CROWD.write,
+    "evaluate": CROWD.write,
+    "annotate": LINGUISTS.write,
+    "generate": GENERATION.write,
+    "true_false": TRUE_FALSE.write,
+    "continue": CONTINUATIONS.write,
+    "nli": NLI_PREDICTIONS.write,
+    "claim": CLAIMS.write,
 }
 
 
@@ -105,7 +105,9 @@ def item_lines(reader: LogReader, run: str) -> Iterator[dict[str, Any]]:
             "in_context": [shot.id for shot in item.shots] if isinstance(item, GenerateItem) else [],
             "output": [turn.text for turn in played.turns],
             "results": said,
-            "scores": {one.metric: one.value for one in score_rows(episode.id, item, played.turns)},
+            "scores": {
+                score_row.metric: score_row.value for score_row in score_rows(episode.id, item, played.turns)
+            },
             "status": played.ending.status,
             "seed": episode.seed,
             "version": version,
@@ -113,5 +115,5 @@ def item_lines(reader: LogReader, run: str) -> Iterator[dict[str, Any]]:
 
 
 def _safe(name: str) -> str:
-    """A name fit for a file: of ``provider/model`` the signs between become dashes."""
+    """Return a name fit for a file: of ``provider/model`` the signs between become dashes."""
     return "".join(sign if sign.isalnum() or sign in "._-" else "-" for sign in name).strip("-.") or "run"

@@ -39,22 +39,22 @@ def label_sets_venn(counts: Mapping[str, int], name: str = "") -> Venn:
 def templates_figure(sections: Sequence[Section]) -> Figure | None:
     """Accuracy by template, a group of bars each; None if there are no such results."""
     marks: list[Bars] = []
-    for one in sections:
-        if one.kind != "true_false":
+    for section in sections:
+        if section.kind != "true_false":
             continue
         told = {
             template: value
             for place, template in enumerate(_short())
-            if isinstance(value := one.measure(f"template_{place + 1}").value, Interval)
+            if isinstance(value := section.measure(f"template_{place + 1}").value, Interval)
         }
         if told:
             marks.append(
                 Bars(
-                    one.name,
+                    section.name,
                     list(told),
                     [each.value for each in told.values()],
-                    [each.low for each in told.values()],
-                    [each.high for each in told.values()],
+                    [each.reach[0] for each in told.values()],
+                    [each.reach[1] for each in told.values()],
                     [each.n for each in told.values()],
                 )
             )
@@ -66,7 +66,7 @@ def templates_figure(sections: Sequence[Section]) -> Figure | None:
 
 
 def log_odds_figure(reader: LogReader, runs: Sequence[str], instance: str, *, bins: int = 12) -> Figure:
-    """How much likelier continuations of each option are after it than after the ambiguous sentence.
+    """Return how much likelier continuations of each option are after it than after the ambiguous sentence.
 
     Args:
         reader: of the log.
@@ -99,7 +99,7 @@ def log_odds_figure(reader: LogReader, runs: Sequence[str], instance: str, *, bi
 
 
 def probabilities_figure(reader: LogReader, runs: Sequence[str], pair: str) -> Figure:
-    """The probabilities of the three labels for one pair, of every run that has them.
+    """Return the probabilities of the three labels for one pair, of every run that has them.
 
     Args:
         reader: of the log.

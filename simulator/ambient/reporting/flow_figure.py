@@ -44,7 +44,7 @@ def boxes(flow: Flow) -> tuple[Box, ...]:
 
 
 def flow_csv(flow: Flow) -> str:
-    """The counts as CSV."""
+    """Return the counts as CSV."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["stage", "examples"])

@@ -53,7 +53,7 @@ class Measure:
         """The value in its unit, with every digit."""
         if self.value is None or self.unit != "%":
             return self.value
-        return percent(self.value) if isinstance(self.value, Interval) else 100 * self.value
+        return self.value.times(100) if isinstance(self.value, Interval) else 100 * self.value
 
     def to_json(self) -> dict[str, Any]:
         """Value, ends of the interval and denominator, in the unit; what is not known is left out."""
@@ -106,7 +106,7 @@ class Section:
     listed: bool = True
 
     def measure(self, key: str) -> Measure:
-        """The measure of a name.
+        """Return the measure of a name.
 
         Raises:
             KeyError: if there is none.
@@ -114,25 +114,20 @@ class Section:
         return {one.key: one for one in self.measures}[key]
 
     def to_json(self) -> dict[str, Any]:
-        """The section as a JSON object."""
+        """Return the section as a JSON object."""
         return {
             "title": self.title,
             "files": list(self.files),
             "rows": self.rows,
             "left_out": self.left_out,
-            "measures": {one.key: one.to_json() for one in self.measures},
+            "measures": {measure.key: measure.to_json() for measure in self.measures},
             "remarks": list(self.remarks),
             **self.data,
         }
 
 
-def percent(value: Interval) -> Interval:
-    """An interval of fractions in per cent."""
-    return value._replace(value=100 * value.value, low=100 * value.low, high=100 * value.high)
-
-
 def half_up(number: float, digits: int = 1) -> str:
-    """A number rounded half up, as the paper's tables are (spec 14).
+    """Return a number rounded half up, as the paper's tables are (spec 14).
 
     A half that binary fractions miss by less than 1e-9 is a half.
     """
@@ -141,32 +136,32 @@ def half_up(number: float, digits: int = 1) -> str:
     return f"{abs(told) if told == 0 else told:.{digits}f}"
 
 
-def shown_value(one: Measure) -> str:
-    """The value of a measure as people read it, without interval."""
-    told = one.told
+def shown_value(measure: Measure) -> str:
+    """Return the value of a measure as people read it, without interval."""
+    told = measure.told
     if told is None:
         return "–"
     number = told.value if isinstance(told, Interval) else told
-    return half_up(number, _DIGITS[one.unit])
+    return half_up(number, _DIGITS[measure.unit])
 
 
-def shown_interval(one: Measure) -> str:
-    """The interval of a measure as people read it; empty if it has none."""
-    told = one.told
+def shown_interval(measure: Measure) -> str:
+    """Return the interval of a measure as people read it; empty if it has none."""
+    told = measure.told
     if not isinstance(told, Interval):
         return ""
-    return f"[{half_up(told.low, _DIGITS[one.unit])}, {half_up(told.high, _DIGITS[one.unit])}]"
+    return told.in_brackets(lambda number: half_up(number, _DIGITS[measure.unit]))
 
 
 def measures_table(measures: Sequence[Measure], title: str = "") -> Table:
     """Measures as people read them: rounded, values aligned on their right."""
-    paper = [shown_paper(one) for one in measures]
+    paper = [shown_paper(measure) for measure in measures]
     columns: dict[str, list[str]] = {
-        "measure": [one.title for one in measures],
-        "value": [with_unit(one) for one in measures],
-        "95 % interval": [shown_interval(one) for one in measures],
-        "n": ["" if one.counted is None else str(one.counted) for one in measures],
-        "of": [one.of for one in measures],
+        "measure": [measure.title for measure in measures],
+        "value": [with_unit(measure) for measure in measures],
+        "95 % interval": [shown_interval(measure) for measure in measures],
+        "n": ["" if measure.counted is None else str(measure.counted) for measure in measures],
+        "of": [measure.of for measure in measures],
         "paper": paper,
     }
     # A column in which nothing stands would only take room.
@@ -178,7 +173,7 @@ def measures_table(measures: Sequence[Measure], title: str = "") -> Table:
 
 
 def exact_table(sections: Iterable[Section]) -> Table:
-    """Every measure of some sections with all digits, a row each."""
+    """Return every measure of some sections with all digits, a row each."""
     columns: list[Column | str] = [
         "kind",
         "name",
@@ -190,31 +185,46 @@ def exact_table(sections: Iterable[Section]) -> Table:
         "paper",
     ]
     rows: list[list[Cell]] = [
-        [section.kind, section.name, one.key, one.unit, one.told, one.of, one.counted, one.paper]
+        [
+            section.kind,
+            section.name,
+            measure.key,
+            measure.unit,
+            measure.told,
+            measure.of,
+            measure.counted,
+            measure.paper,
+        ]
         for section in sections
-        for one in section.measures
+        for measure in section.measures
     ]
     return Table(columns, rows, "All measures")
 
 
 def notes_of(measures: Iterable[Measure]) -> list[str]:
-    """The notes, each with the measures that it is about."""
+    """Return the notes, each with the measures that it is about."""
     titles: dict[str, list[str]] = {}
-    for one in measures:
-        if one.note:
-            titles.setdefault(one.note, []).append(one.title)
+    for measure in measures:
+        if measure.note:
+            titles.setdefault(measure.note, []).append(measure.title)
     return [f"{'; '.join(about)}: {note}" for note, about in titles.items()]
 
 
-def with_unit(one: Measure) -> str:
-    """The value with its unit; counts and numbers end where those in per cent do."""
-    value = shown_value(one)
-    return f"{value} %" if one.unit == "%" and one.value is not None else f"{value}  " if one.unit else value
+def with_unit(measure: Measure) -> str:
+    """Return the value with its unit; counts and numbers end where those in per cent do."""
+    value = shown_value(measure)
+    return (
+        f"{value} %"
+        if measure.unit == "%" and measure.value is not None
+        else f"{value}  "
+        if measure.unit
+        else value
+    )
 
 
-def shown_paper(one: Measure) -> str:
-    """What the paper prints, rounded as the value is."""
-    return "" if one.paper is None else half_up(one.paper, _DIGITS[one.unit])
+def shown_paper(measure: Measure) -> str:
+    """Return what the paper prints, rounded as the value is."""
+    return "" if measure.paper is None else half_up(measure.paper, _DIGITS[measure.unit])
 
 
 def _aligned(cells: Sequence[str]) -> list[str]:

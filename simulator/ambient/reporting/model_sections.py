@@ -44,7 +44,7 @@ def generation_section(
     examples: Sequence[Example] = (),
     variants: bool = False,
 ) -> Section:
-    """What is told of one model's disambiguations.
+    """Return what is told of one model's disambiguations.
 
     Args:
         records: of one model.
@@ -58,10 +58,17 @@ def generation_section(
     found = generation_measures(records, parser)
     printed = figures("generation", name, len(records))
     pairs = found.patterns
-    kept = [one for one in records if one.stored_edit_f1 is not None or one.stored_rewrites is not None]
+    kept = [
+        record
+        for record in records
+        if record.stored_edit_f1 is not None or record.stored_rewrites is not None
+    ]
     differences = rescored(records)
-    copied = [item_edit_f1(one.original, one.gold, dict.fromkeys(one.gold, one.original)) for one in records]
-    baseline = mean_interval(copied, [(one.id, one.side) for one in records])
+    copied = [
+        item_edit_f1(record.original, record.gold, dict.fromkeys(record.gold, record.original))
+        for record in records
+    ]
+    baseline = mean_interval(copied, [(record.id, record.side) for record in records])
     same = dict.fromkeys(one.id for one, score in zip(records, copied, strict=True) if score)
     reordered = (
         f"above 0 for a rewrite with the same words in another order: {', '.join(same)}" if same else ""
@@ -106,7 +113,7 @@ def generation_section(
         data={
             "n_pred": {str(size): rows for size, rows in found.rewrites.items()},
             "warnings": dict(found.warnings),
-            "differences": [_plain(one) for one in differences],
+            "differences": [_plain(difference) for difference in differences],
             "max_difference": _max_difference(records),
             "variants": _variant_values(records),
         },
@@ -116,7 +123,7 @@ def generation_section(
 def true_false_section(
     records: Sequence[TrueFalseRecord], *, name: str, file: str = "", left_out: int = 0
 ) -> Section:
-    """What is told of one model's, or some people's, judgments of statements."""
+    """Return what is told of one model's, or some people's, judgments of statements."""
     found = true_false_measures(records)
     reference = true_false_measures(records, pairs="reference")
     printed = figures("true_false", name, len(records))
@@ -176,7 +183,7 @@ def true_false_section(
         files=(file,) if file else (),
         rows=len(records),
         left_out=left_out,
-        measures=tuple(one for one in measures if one.key != "mass" or has_mass),
+        measures=tuple(measure for measure in measures if measure.key != "mass" or has_mass),
         remarks=(
             f"inconsistent pairs: {paper_pairs} of {pairs}; by the notebook's rule {reference_pairs}",
             f"best template: {', '.join(map(str, best)) or 'none'}",
@@ -199,7 +206,7 @@ def continuation_section(
     examples: Sequence[Example] = (),
     every: Sequence[Example] = (),
 ) -> Section:
-    """What is told of one model's estimates.
+    """Return what is told of one model's estimates.
 
     Args:
         records: of one model.
@@ -263,14 +270,14 @@ def continuation_section(
         left_out=left_out,
         measures=tuple(measures),
         remarks=(
-            f"rewrites per instance: {sizes}; {len({one.id for one in records})} examples",
+            f"rewrites per instance: {sizes}; {len({record.id for record in records})} examples",
             "style and length of rewrites confound the likelihoods; a far-off distractor makes this easy",
         ),
         data={
             "options": {str(size): count for size, count in found.options.items()},
             "missing": list(found.missing),
             "tied": list(found.tied),
-            "examples": len({one.id for one in records}),
+            "examples": len({record.id for record in records}),
         },
     )
 
@@ -283,7 +290,7 @@ def claims_section(
     left_out: int = 0,
     remarks: Sequence[str] = (),
 ) -> Section:
-    """What is told of claims that have been paraphrased and scored, and of their marks."""
+    """Return what is told of claims that have been paraphrased and scored, and of their marks."""
     found = claim_measures(records)
     printed: Mapping[str, Any] = {}
     if is_published("claims", len(records)) and any(Path(file).name == "results.jsonl" for file in files):
@@ -351,14 +358,14 @@ def claims_section(
 
 
 def _phrases() -> list[str]:
-    """The templates without sentence and rewrite."""
+    """Return the templates without sentence and rewrite."""
     return [one.format(a="", d="").strip().rstrip(":") for one in TEMPLATES]
 
 
 def _stored(records: Sequence[GenerationRecord], differences: int, null: int) -> tuple[Measure, ...]:
-    """What a file says beside what was generated; `records` are the rows that do."""
-    scores = [one.stored_edit_f1 for one in records if one.stored_edit_f1 is not None]
-    rewrites = [one for one in records if one.stored_rewrites is not None]
+    """Return what a file says beside what was generated; `records` are the rows that do."""
+    scores = [record.stored_edit_f1 for record in records if record.stored_edit_f1 is not None]
+    rewrites = [record for record in records if record.stored_rewrites is not None]
     recomputed = mean_interval(item_scores(rewrites, "stored"))
     rows = len(records)
     return (
@@ -386,11 +393,16 @@ def _variants(records: Sequence[GenerationRecord]) -> Table:
     return Table([Column("rule"), Column("EDIT-F1, %")], rows, "EDIT-F1 by other rules (not the paper's)")
 
 
-def _differences(found: Sequence[Difference]) -> Iterable[str]:
-    shown = ", ".join(f"{one.id} ({one.field})" for one in found[:_NAMED])
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    return [f"stored values that are not those recomputed: {shown}{more}"] if found else []
+def _differences(differences: Sequence[Difference]) -> Iterable[str]:
+    shown = ", ".join(f"{one.id} ({one.field})" for one in differences[:_NAMED])
+    more = f" and {len(differences) - _NAMED} more" if len(differences) > _NAMED else ""
+    return [f"stored values that are not those recomputed: {shown}{more}"] if differences else []
 
 
-def _plain(one: Difference) -> dict[str, Any]:
-    return {"id": one.id, "field": one.field, "stored": one.stored, "computed": one.computed}
+def _plain(difference: Difference) -> dict[str, Any]:
+    return {
+        "id": difference.id,
+        "field": difference.field,
+        "stored": difference.stored,
+        "computed": difference.computed,
+    }

@@ -43,7 +43,7 @@ def model_places(files: Sequence[Path]) -> list[Path]:
 def nli_results(
     places: Sequence[Path], examples: Sequence[Example], *, first: Sequence[Model] = ()
 ) -> Results:
-    """What files and folders hold, with the baselines.
+    """Return what files and folders hold, with the baselines.
 
     Args:
         places: predictions, files of seeds, folders of models.
@@ -56,18 +56,21 @@ def nli_results(
             raise InputError("logits without labels need the dataset; name it with --data")
         return examples
 
-    found = read_results(places, known)
-    found.models[:0] = first
-    test = [one.labels for one in examples if one.split == "test"]
-    found.gold = found.gold or tuple(test)
-    if found.models:
-        found.models += [random_row(), *(baseline_rows(constant_baselines(found.gold)) if found.gold else [])]
-    return found
+    results = read_results(places, known)
+    results.models[:0] = first
+    test = [example.labels for example in examples if example.split == "test"]
+    results.gold = results.gold or tuple(test)
+    if results.models:
+        results.models += [
+            random_row(),
+            *(baseline_rows(constant_baselines(results.gold)) if results.gold else []),
+        ]
+    return results
 
 
-def nli_section(found: Results, files: Sequence[str], left_out: int = 0) -> Section:
+def nli_section(results: Results, files: Sequence[str], left_out: int = 0) -> Section:
     """What is told of label sets by model, with the baselines; `left_out` rows of the files were faulty."""
-    models = found.models
+    models = results.models
     tables = {
         "table_5": table_5_short(models),
         "table_5_intervals": table_intervals(models),
@@ -79,10 +82,10 @@ def nli_section(found: Results, files: Sequence[str], left_out: int = 0) -> Sect
         name="results",
         title="Multilabel inference",
         files=tuple(files),
-        rows=len(found.gold),
+        rows=len(results.gold),
         left_out=left_out,
-        measures=tuple(one for model in models for one in _measures(model)),
-        remarks=(*found.checks, *map(_single, filter(_is_single, models))),
+        measures=tuple(measure for model in models for measure in _measures(model)),
+        remarks=(*results.checks, *map(_single, filter(_is_single, models))),
         tables={name: table for name, table in tables.items() if table.rows},
         exact={"table_5": table_5_long(models)},
         data={"models": {model.name: model_json(model) for model in models}},
@@ -91,7 +94,7 @@ def nli_section(found: Results, files: Sequence[str], left_out: int = 0) -> Sect
 
 
 def _is_single(model: Model) -> bool:
-    """Whether a model that the paper trained several times is told of once."""
+    """Return True if a model that the paper trained several times is told of once."""
     paper = paper_row(model.folder or model.name)
     return model.seeds is None and model.measures is not None and paper is not None and paper.em is not None
 
@@ -101,7 +104,7 @@ def _single(model: Model) -> str:
 
 
 def model_json(model: Model) -> dict[str, Any]:
-    """A model's scores in per cent."""
+    """Return a model's scores in per cent."""
     paper = paper_row(model.folder or model.name)
     threshold = model.seeds.threshold if model.seeds else model.threshold
     plain: dict[str, Any] = {"threshold": threshold_plain(threshold)}
@@ -144,5 +147,5 @@ def _measures(model: Model) -> list[Measure]:
     return made
 
 
-def _spread(one: Spread, times: float) -> dict[str, float | None]:
-    return {"mean": times * one.mean, "sd": None if one.sd is None else times * one.sd}
+def _spread(spread: Spread, times: float) -> dict[str, float | None]:
+    return {"mean": times * spread.mean, "sd": None if spread.sd is None else times * spread.sd}

@@ -42,7 +42,7 @@ def crowd_section(
     tie: Tie = "first",
     tables: Mapping[str, Table] | None = None,
 ) -> Section:
-    """What is told of crowdworkers' votes.
+    """Return what is told of crowdworkers' votes.
 
     Args:
         records: of the dataset's examples.
@@ -96,7 +96,7 @@ def crowd_section(
 def evaluation_section(
     records: Sequence[CrowdRecord], *, name: str, file: str = "", left_out: int = 0, tie: Tie = "first"
 ) -> Section:
-    """What is told of people's votes on models' rewrites; `CrowdRecord.origin` names the model."""
+    """Return what is told of people's votes on models' rewrites; `CrowdRecord.origin` names the model."""
     found = evaluation_measures(records, tie)
     printed = {one["file"]: one.get("correct") for one in paper()["models"]}
     measures = [
@@ -196,12 +196,12 @@ def linguists_section(
 
 
 def kept_rewrites(records: Sequence[LinguistRecord], examples: Mapping[str, Example]) -> Interval | None:
-    """How much of the gold is made of what linguists wrote, word for word; rows are resampled."""
+    """Return how much of the gold is made of what linguists wrote, word for word; rows are resampled."""
     pairs = [
-        (record.id, one in record.rewrites)
+        (record.id, disambiguation in record.rewrites)
         for record in records
         if (example := examples.get(record.id)) is not None
-        for one in example.disambiguations
+        for disambiguation in example.disambiguations
     ]
     return clustered_interval([kept for _, kept in pairs], [id for id, _ in pairs])
 
@@ -209,8 +209,13 @@ def kept_rewrites(records: Sequence[LinguistRecord], examples: Mapping[str, Exam
 def workers_table(records: Sequence[LinguistRecord]) -> Table:
     """What an organiser is told of each annotator (spec 3); files do not tell how long anybody took."""
     rows: list[list[Cell]] = [
-        [one.worker, one.examples, 100 * one.ambiguous, 100 * one.discarded]
-        for one in worker_statistics(single_annotations(records))
+        [
+            worker_statistic.worker,
+            worker_statistic.examples,
+            100 * worker_statistic.ambiguous,
+            100 * worker_statistic.discarded,
+        ]
+        for worker_statistic in worker_statistics(single_annotations(records))
     ]
     columns: list[Column | str] = [
         "annotator",
@@ -221,28 +226,29 @@ def workers_table(records: Sequence[LinguistRecord]) -> Table:
     return Table(columns, rows, "Annotators")
 
 
-def _crowd_remarks(found: CrowdMeasures, *, whole: bool) -> list[str]:
-    workers = ", ".join(f"{size} on {count} rows" for size, count in found.workers.items())
+def _crowd_remarks(measures: CrowdMeasures, *, whole: bool) -> list[str]:
+    workers = ", ".join(f"{size} on {count} rows" for size, count in measures.workers.items())
     ties = (
-        f"votes are tied between two labels on {found.two_way_ties} readings, between all three on "
-        f"{found.three_way_ties}"
+        f"votes are tied between two labels on {measures.two_way_ties} readings, between all three on "
+        f"{measures.three_way_ties}"
     )
     said = [
         ties,
-        f"workers: {workers or 'none'}; {found.three_readings} rows have three readings, no distractor",
+        f"workers: {workers or 'none'}; {measures.three_readings} rows have three readings, no distractor",
     ]
-    if found.repeated_distractors:
+    if measures.repeated_distractors:
         said.append(
-            f"{found.repeated_distractors} distractors are the ambiguous sentence itself or a reading that "
-            "is shown: the share is told with them, as the paper does, and without"
+            f"{measures.repeated_distractors} distractors are the ambiguous sentence itself or a reading "
+            "that is shown: the share is told with them, as the paper does, and without"
         )
-    if found.left_out:
-        said.append(f"{found.left_out} rows have no votes or no reading and are counted nowhere")
-    other = found.other_original + found.other_disambiguated
-    if other and found.raters_original:
+    if measures.left_out:
+        said.append(f"{measures.left_out} rows have no votes or no reading and are counted nowhere")
+    other = measures.other_original + measures.other_disambiguated
+    if other and measures.raters_original:
         said.append(
-            f"kappas are of rows with {found.raters_original} votes, as most have; {found.other_original} "
-            f"rows and {found.other_disambiguated} readings have another number (alpha counts them)"
+            f"kappas are of rows with {measures.raters_original} votes, as most have; "
+            f"{measures.other_original} rows and {measures.other_disambiguated} readings have another number "
+            "(alpha counts them)"
         )
     if not whole:
         said.append("the paper's figures are of the whole file, so none stand here")

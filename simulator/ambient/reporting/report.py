@@ -67,7 +67,7 @@ def report(
     files: Sequence[Path] = (),
     settings: Settings | None = None,
 ) -> Report:
-    """The report of some runs and files.
+    """Return the report of some runs and files.
 
     Args:
         reader: of the log; None if only files are reported.
@@ -92,7 +92,12 @@ def report(
         raise InputError(f"--votes {settings.votes[0]}: no run or file here has votes on such an example")
     wide = _wide(found)
     tables = {name: one.shown for name, one in wide.items()}
-    shares = {one.key: one for section in found if section.kind == "categories" for one in section.measures}
+    shares = {
+        measure.key: measure
+        for section in found
+        if section.kind == "categories"
+        for measure in section.measures
+    }
     if shares:
         tables["table_9"] = table_9({kind: shares[kind] for kind in CATEGORIES if kind in shares})
     figure = templates_figure(found)
@@ -116,7 +121,7 @@ def report(
 
 
 def _played_on(reader: LogReader | None, runs: Sequence[str]) -> str | None:
-    """The data of the first run that says so and whose data are still there."""
+    """Return the data of the first run that says so and whose data are still there."""
     for run in runs if reader is not None else ():
         data = reader.run(run).config.get("data") if reader is not None else None
         try:
@@ -134,7 +139,7 @@ def _inference(of_runs: RunSections, scored: Scored, examples: Sequence[Example]
     found = nli_results(scored.nli_places, examples, first=of_runs.models)
     if not found.gold:
         records = next((one.records for one in of_runs.played if one.task == "nli"), ())
-        found.gold = tuple(one.gold for one in records)
+        found.gold = tuple(record.gold for record in records)
     files = [f"run {one.run.id}" for one in of_runs.played if one.task == "nli"]
     return [nli_section(found, [*files, *map(str, scored.nli_places)])]
 
@@ -146,7 +151,9 @@ def _wide(sections: Sequence[Section]) -> dict[str, Wide]:
 
 def _venns(sections: Sequence[Section]) -> tuple[Venn, ...]:
     return tuple(
-        label_sets_venn(one.data["label_sets"], one.name) for one in sections if one.kind == "dataset"
+        label_sets_venn(section.data["label_sets"], section.name)
+        for section in sections
+        if section.kind == "dataset"
     )
 
 

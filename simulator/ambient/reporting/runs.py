@@ -81,7 +81,7 @@ class RunSections:
 def sections_of_runs(
     reader: LogReader, runs: Sequence[str], settings: Settings, examples: Sequence[Example]
 ) -> RunSections:
-    """What is told of some runs.
+    """Return what is told of some runs.
 
     Args:
         reader: of the log.
@@ -93,19 +93,19 @@ def sections_of_runs(
         InputError: if one is another benchmark's, or holds no answer yet.
         NotInLog: if there is no such run.
     """
-    found = RunSections()
+    sections = RunSections()
     for run in dict.fromkeys(runs):
         for one in played_of(reader, run, aborted=not settings.exclude_aborted):
-            found.played.append(one)
+            sections.played.append(one)
             if one.task == "nli":
-                found.models.append(_model(one))
+                sections.models.append(_model(one))
             else:
-                found.sections.append(_SECTIONS[one.task](one, settings, examples))
-    return found
+                sections.sections.append(_SECTIONS[one.task](one, settings, examples))
+    return sections
 
 
 def played_of(reader: LogReader, run_id: str, *, aborted: bool = True) -> list[Played]:
-    """What was done in a run, task by task; with `aborted` also what a failing seat left undone.
+    """Return what was done in a run, task by task; with `aborted` also what a failing seat left undone.
 
     Raises:
         InputError: if it is another benchmark's, or holds no answer yet.
@@ -136,80 +136,88 @@ def played_of(reader: LogReader, run_id: str, *, aborted: bool = True) -> list[P
 def _records(reader: LogReader, run_id: str, task: Task, aborted: bool) -> Records:
     if task in ("crowd", "evaluate"):
         judged = task == "evaluate"
-        return tuple(one for one in crowd_records(reader, [run_id]) if bool(one.origin) == judged)
+        return tuple(
+            crowd_record
+            for crowd_record in crowd_records(reader, [run_id])
+            if bool(crowd_record.origin) == judged
+        )
     if task == "annotate":
         return linguist_records(reader, [run_id])
     return tuple(_READERS[task](reader, [run_id], aborted=aborted))
 
 
 def _who(reader: LogReader, run: Run, task: Task) -> str:
-    """The model; of people's votes the run, for several studies may stand side by side."""
+    """Return the model; of people's votes the run, for several studies may stand side by side."""
     if task in ("crowd", "evaluate", "annotate"):
         return str(run.config.get("model") or run.id)
-    seats = dict.fromkeys(one.seats.get(ANNOTATOR, "") for one in reader.episodes(run.id, latest=True))
+    seats = dict.fromkeys(
+        episode.seats.get(ANNOTATOR, "") for episode in reader.episodes(run.id, latest=True)
+    )
     names = ["people" if name == PERSON else name for name in seats]
     return names[0] if len(names) == 1 else run.id
 
 
-def _model(one: Played) -> Model:
-    records: Sequence[NliRecord] = one.records
+def _model(played: Played) -> Model:
+    records: Sequence[NliRecord] = played.records
     return Model(
-        name=one.name, folder=one.name, measures=nli_measures(records, [record.id for record in records])
+        name=played.name,
+        folder=played.name,
+        measures=nli_measures(records, [record.id for record in records]),
     )
 
 
-def _noted(section: Section, one: Played) -> Section:
-    """The section, with the run, and a word on what is not in it."""
+def _noted(section: Section, played: Played) -> Section:
+    """Return the section, with the run, and a word on what is not in it."""
     said = []
-    if one.open:
-        said.append(f"{one.open} episodes of the run have not ended and are not in these numbers")
-    if one.failed:
-        said.append(f"{one.failed} episodes were aborted or failed and are not scored")
-    return replace(section, files=(f"run {one.run.id}",), remarks=(*section.remarks, *said))
+    if played.open:
+        said.append(f"{played.open} episodes of the run have not ended and are not in these numbers")
+    if played.failed:
+        said.append(f"{played.failed} episodes were aborted or failed and are not scored")
+    return replace(section, files=(f"run {played.run.id}",), remarks=(*section.remarks, *said))
 
 
-def _generation(one: Played, settings: Settings, examples: Sequence[Example]) -> Section:
+def _generation(played: Played, settings: Settings, examples: Sequence[Example]) -> Section:
     made = generation_section(
-        one.records,
-        name=one.name,
+        played.records,
+        name=played.name,
         parser=settings.parser,
         examples=examples,
         variants=settings.variants,
     )
-    return _noted(made, one)
+    return _noted(made, played)
 
 
-def _true_false(one: Played, settings: Settings, examples: Sequence[Example]) -> Section:
-    return _noted(true_false_section(one.records, name=one.name), one)
+def _true_false(played: Played, settings: Settings, examples: Sequence[Example]) -> Section:
+    return _noted(true_false_section(played.records, name=played.name), played)
 
 
-def _continuation(one: Played, settings: Settings, examples: Sequence[Example]) -> Section:
+def _continuation(played: Played, settings: Settings, examples: Sequence[Example]) -> Section:
     made = continuation_section(
-        one.records, name=one.name, examples=tested_examples(examples), every=examples
+        played.records, name=played.name, examples=tested_examples(examples), every=examples
     )
-    return _noted(made, one)
+    return _noted(made, played)
 
 
-def _crowd(one: Played, settings: Settings, examples: Sequence[Example]) -> Section:
-    records: Sequence[CrowdRecord] = one.records
+def _crowd(played: Played, settings: Settings, examples: Sequence[Example]) -> Section:
+    records: Sequence[CrowdRecord] = played.records
     held = {record.id for record in records}
-    wanted = [id for id in settings.votes if id == "all" or id in held]
+    votes = [id for id in settings.votes if id == "all" or id in held]
     known = {example.id: example for example in examples}
-    tables = {"table_1": table_1(records, wanted, known)} if wanted else {}
-    return _noted(crowd_section(records, name=one.name, tie=settings.tie, tables=tables), one)
+    tables = {"table_1": table_1(records, votes, known)} if votes else {}
+    return _noted(crowd_section(records, name=played.name, tie=settings.tie, tables=tables), played)
 
 
-def _evaluation(one: Played, settings: Settings, examples: Sequence[Example]) -> Section:
-    return _noted(evaluation_section(one.records, name=one.name, tie=settings.tie), one)
+def _evaluation(played: Played, settings: Settings, examples: Sequence[Example]) -> Section:
+    return _noted(evaluation_section(played.records, name=played.name, tie=settings.tie), played)
 
 
-def _linguists(one: Played, settings: Settings, examples: Sequence[Example]) -> Section:
+def _linguists(played: Played, settings: Settings, examples: Sequence[Example]) -> Section:
     finals = {example.id: example.labels for example in examples if example.labels}
-    return _noted(linguists_section(one.records, finals, name=one.name), one)
+    return _noted(linguists_section(played.records, finals, name=played.name), played)
 
 
-def _claims(one: Played, settings: Settings, examples: Sequence[Example]) -> Section:
-    return _noted(claims_section(one.records, name=one.name), one)
+def _claims(played: Played, settings: Settings, examples: Sequence[Example]) -> Section:
+    return _noted(claims_section(played.records, name=played.name), played)
 
 
 _SECTIONS: Final[Mapping[Task, Callable[[Played, Settings, Sequence[Example]], Section]]] = {

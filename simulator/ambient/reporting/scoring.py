@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from simulator.ambient.examples import Example
 from simulator.ambient.files.claims import join
-from simulator.ambient.files.heads import SUFFIXES, files_below
-from simulator.ambient.files.kinds import Kind, kind_of
+from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.labels import LabelSet
 from simulator.ambient.records import CrowdRecord
 from simulator.ambient.reporting.beside import examples_beside, tested_examples
@@ -34,9 +33,10 @@ from simulator.ambient.reporting.people_sections import crowd_section, evaluatio
 from simulator.ambient.reporting.settings import Settings
 from simulator.ambient.reporting.votes import table_1
 from simulator.ambient.statistics import category_statistics
-from simulator.duplicates import CODE, Duplicates, left_out
+from simulator.duplicates import CODE, Duplicates, left_out, repeats_statement
 from simulator.errors import InputError
 from simulator.jsonlines import Read
+from simulator.tables.spec import SUFFIXES, TableSpec, files_below
 from trees.faults import Fault
 
 NLI_KINDS: Final = ("nli_predictions", "nli_logits", "nli_seed")
@@ -68,7 +68,7 @@ class Scored:
 def score_files(
     paths: Sequence[Path], settings: Settings | None = None, *, votes_may_miss: bool = False
 ) -> Scored:
-    """Everything that files and folders hold, scored.
+    """Return everything that files and folders hold, scored.
 
     Args:
         paths: files, and folders that are looked through.
@@ -78,21 +78,21 @@ def score_files(
     Raises:
         InputError: if a dataset is named that does not exist, or votes on an example that has none.
     """
-    settings, found = settings or Settings(), Scored()
-    files = read_files(paths, found, settings.duplicates)
-    found.datasets = list(files.get("dataset", {}))
+    settings, scored = settings or Settings(), Scored()
+    files = read_files(paths, scored, settings.duplicates)
+    scored.datasets = list(files.get("dataset", {}))
     if not votes_may_miss:
         _check_votes(settings.votes, files.get("crowd", {}))
     context = _Context(files, settings)
     for kind, make in _SECTIONS.items():
         if kind in files:
-            found.sections += make(files[kind], context, found)
-    _score_nli(files, context, found)
-    known = {one.id: one for one in context.examples}
-    found.sections = [
-        _with_ids(_with_duplicates(one, files), files, known) for one in named_apart(found.sections)
+            scored.sections += make(files[kind], context, scored)
+    _score_nli(files, context, scored)
+    known = {example.id: example for example in context.examples}
+    scored.sections = [
+        _with_ids(_with_duplicates(one, files), files, known) for one in named_apart(scored.sections)
     ]
-    return found
+    return scored
 
 
 # Kinds of files with a row per item, or several; the items of one file can be compared with another's.
@@ -108,12 +108,12 @@ def _with_ids(section: Section, files: Files, known: Mapping[str, Example]) -> S
         return section
     kind, file = mine[0]
     rows = reads[kind][file].rows
-    ids = Counter(one.id for one in rows)
+    ids = Counter(row.id for row in rows)
     data: dict[str, Any] = {}
     if kind in _ROW_PER_ID:
         data["duplicate_ids"] = sum(count > 1 for count in ids.values())
     if known:
-        data["foreign_ids"] = len({one.id for one in rows if _is_foreign(one, known)})
+        data["foreign_ids"] = len({row.id for row in rows if _is_foreign(row, known)})
     others = {
         str(other): set(map(item_key, read.rows)) for other, read in reads[kind].items() if other != file
     }
@@ -132,7 +132,7 @@ def _with_ids(section: Section, files: Files, known: Mapping[str, Example]) -> S
 
 
 def item_key(row: Any) -> tuple[object, ...]:
-    """What a row of a results file is about, whoever answered."""
+    """Return what a row of a results file is about, whoever answered."""
     names = ("id", "side", "disambiguation", "template")
     return tuple(getattr(row, name, None) for name in names)
 
@@ -146,7 +146,7 @@ def _is_foreign(row: Any, known: Mapping[str, Example]) -> bool:
 
 
 def _with_duplicates(section: Section, files: Files) -> Section:
-    """The section, with how many rows of its files stand there twice."""
+    """Return the section, with how many rows of its files stand there twice."""
     faults = [
         fault
         for reads in files.values()
@@ -158,55 +158,52 @@ def _with_duplicates(section: Section, files: Files) -> Section:
     if not faults:
         return section
     kept = sum(fault.severity == "warning" for fault in faults)
-    said = f"{len(faults)} rows tell what an earlier one told: " + (
-        "counted again" if kept else "left out (--duplicates keep counts them)"
-    )
     data = {**section.data, "duplicates": {"rows": len(faults), "counted": kept}}
-    return replace(section, remarks=(*section.remarks, said), data=data)
+    return replace(section, remarks=(*section.remarks, repeats_statement(faults)), data=data)
 
 
 def _check_votes(wanted: Iterable[str], reads: Mapping[Path, Read[Any]]) -> None:
-    held = {one.id for read in reads.values() for one in read.rows}
+    held = {row.id for read in reads.values() for row in read.rows}
     if missing := [id for id in wanted if id not in held and not (id == "all" and held)]:
         raise InputError(f"--votes {missing[0]}: there are no votes on an example with this id")
 
 
-def read_files(paths: Iterable[Path], found: Scored, duplicates: Duplicates = "refuse") -> Files:
-    """The files of AmbiEnt among paths and in folders, read; what is wrong with them goes to `found`."""
+def read_files(paths: Iterable[Path], scored: Scored, duplicates: Duplicates = "refuse") -> Files:
+    """Read the files of AmbiEnt among paths and in folders; what is wrong with them goes to `scored`."""
     files: Files = {}
     for path in dict.fromkeys(paths):
-        for file, kind in _kinds(path, found):
+        for file, kind in _kinds(path, scored):
             try:
-                read = kind.rows(file, duplicates)
+                read = kind.read(file, duplicates)
             except InputError as error:
-                found.unreadable.append(str(error))
+                scored.unreadable.append(str(error))
                 continue
             if file in files.setdefault(kind.name, {}):
                 continue
             files[kind.name][file] = read
-            found.faults += read.faults
+            scored.faults += read.faults
             if not read.rows:
-                found.unreadable.append(f"{file}: no row of it can be read")
+                scored.unreadable.append(f"{file}: no row of it can be read")
     return files
 
 
-def _kinds(path: Path, found: Scored) -> Iterator[tuple[Path, Kind]]:
+def _kinds(path: Path, scored: Scored) -> Iterator[tuple[Path, TableSpec[Any]]]:
     if not path.exists():
-        found.unreadable.append(f"{path}: there is no such file or folder")
+        scored.unreadable.append(f"{path}: there is no such file or folder")
         return
     for file in files_below(path):
-        kind = kind_of(file)
+        kind = TABLES.kind_of(file)
         if kind is not None:
             yield file, kind
         elif file == path:
             reason = _why_unreadable(file) or "is none of AmbiEnt's files"
-            found.unreadable.append(f"{file}: {reason}")
+            scored.unreadable.append(f"{file}: {reason}")
         elif file.suffix in SUFFIXES:
             reason = _why_unreadable(file)
             if reason:
-                found.unreadable.append(f"{file}: {reason}")
+                scored.unreadable.append(f"{file}: {reason}")
             else:
-                found.passed_over.append(file)
+                scored.passed_over.append(file)
 
 
 def _why_unreadable(file: Path) -> str:
@@ -227,9 +224,9 @@ class _Context:
     @cached_property
     def examples(self) -> tuple[Example, ...]:
         """The dataset; empty if there is none."""
-        given = list(self.files.get("dataset", {}))
+        get = list(self.files.get("dataset", {}))
         results = (file for reads in self.files.values() for file in reads)
-        return examples_beside(self.settings.data, results, given)
+        return examples_beside(self.settings.data, results, get)
 
     @property
     def test(self) -> tuple[Example, ...]:
@@ -239,19 +236,19 @@ class _Context:
     @cached_property
     def by_id(self) -> Mapping[str, Example]:
         """Its examples by id, with the kinds of ambiguity that files beside name."""
-        return {one.id: one for one in self.examples}
+        return {example.id: example for example in self.examples}
 
     @property
     def finals(self) -> Mapping[str, LabelSet]:
         """The label sets that it gives."""
-        return {one.id: one.labels for one in self.examples if one.labels}
+        return {example.id: example.labels for example in self.examples if example.labels}
 
 
 _Reads = Mapping[Path, Read[Any]]
 _Make = Callable[[_Reads, _Context, Scored], list[Section]]
 
 
-def _dataset(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
+def _dataset(reads: _Reads, context: _Context, scored: Scored) -> list[Section]:
     by_folder: dict[Path, dict[Path, Read[Any]]] = {}
     for file, read in reads.items():
         by_folder.setdefault(file.parent, {})[file] = read
@@ -259,19 +256,19 @@ def _dataset(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
     for folder, some in by_folder.items():
         name = folder.resolve().name if len(some) > 1 else next(iter(some)).stem
         section, faults = dataset_section(some, name)
-        found.faults += faults
+        scored.faults += faults
         made.append(section)
     return made
 
 
-def _categories(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
+def _categories(reads: _Reads, context: _Context, scored: Scored) -> list[Section]:
     return [
         categories_section(read.rows, context.examples, str(file), left_out(read.faults))
         for file, read in reads.items()
     ]
 
 
-def _linguists(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
+def _linguists(reads: _Reads, context: _Context, scored: Scored) -> list[Section]:
     return [
         linguists_section(
             read.rows,
@@ -285,15 +282,15 @@ def _linguists(reads: _Reads, context: _Context, found: Scored) -> list[Section]
     ]
 
 
-def _crowd(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
+def _crowd(reads: _Reads, context: _Context, scored: Scored) -> list[Section]:
     made = []
-    wanted = dict.fromkeys(context.settings.votes)
+    votes = dict.fromkeys(context.settings.votes)
     for file, read in reads.items():
-        judged = [one for one in read.rows if one.origin]
-        voted = [one for one in read.rows if not one.origin]
+        judged = [row for row in read.rows if row.origin]
+        voted = [row for row in read.rows if not row.origin]
         tie, bad = context.settings.tie, left_out(read.faults)
         if voted or not judged:
-            tables = _votes(voted, wanted, context)
+            tables = _votes(voted, votes, context)
             made.append(
                 crowd_section(voted, name=file.stem, file=str(file), left_out=bad, tie=tie, tables=tables)
             )
@@ -304,7 +301,7 @@ def _crowd(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
 
 
 def _votes(records: Sequence[CrowdRecord], wanted: Iterable[str], context: _Context) -> dict[str, Any]:
-    held = {one.id for one in records}
+    held = {record.id for record in records}
     here = [id for id in wanted if id == "all" or id in held]
     if not here:
         return {}
@@ -313,7 +310,7 @@ def _votes(records: Sequence[CrowdRecord], wanted: Iterable[str], context: _Cont
     return {"table_1": table_1(records, here, context.by_id, shares)}
 
 
-def _generation(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
+def _generation(reads: _Reads, context: _Context, scored: Scored) -> list[Section]:
     return [
         generation_section(
             read.rows,
@@ -328,14 +325,14 @@ def _generation(reads: _Reads, context: _Context, found: Scored) -> list[Section
     ]
 
 
-def _true_false(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
+def _true_false(reads: _Reads, context: _Context, scored: Scored) -> list[Section]:
     return [
         true_false_section(read.rows, name=model_of(file), file=str(file), left_out=left_out(read.faults))
         for file, read in reads.items()
     ]
 
 
-def _continuation(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
+def _continuation(reads: _Reads, context: _Context, scored: Scored) -> list[Section]:
     return [
         continuation_section(
             read.rows,
@@ -349,7 +346,7 @@ def _continuation(reads: _Reads, context: _Context, found: Scored) -> list[Secti
     ]
 
 
-def _claims(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
+def _claims(reads: _Reads, context: _Context, scored: Scored) -> list[Section]:
     marks = context.files.get("claim_annotations", {})
     annotations = [row for read in marks.values() for row in read.rows]
     made = []
@@ -361,13 +358,13 @@ def _claims(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
         else:
             said.append("no file of marks (claim, annotation): nothing to compare with")
         files = [str(file), *map(str, marks)]
-        bad = left_out(read.faults) + sum(left_out(one.faults) for one in marks.values())
+        bad = left_out(read.faults) + sum(left_out(mark.faults) for mark in marks.values())
         name = file.resolve().parent.name if file.stem == "results" else file.stem
         made.append(claims_section(joined.records, name=name, files=files, left_out=bad, remarks=said))
     return made
 
 
-def _edit_cases(reads: _Reads, context: _Context, found: Scored) -> list[Section]:
+def _edit_cases(reads: _Reads, context: _Context, scored: Scored) -> list[Section]:
     return [edit_cases_section(read, str(file)) for file, read in reads.items()]
 
 
@@ -384,27 +381,27 @@ _SECTIONS: Final[Mapping[str, _Make]] = {
 }
 
 
-def _score_nli(files: Files, context: _Context, found: Scored) -> None:
+def _score_nli(files: Files, context: _Context, scored: Scored) -> None:
     held = [file for kind in NLI_KINDS for file in files.get(kind, {})]
     if not held:
         return
-    found.nli_places = model_places(held)
-    results = nli_results(found.nli_places, context.examples)
+    scored.nli_places = model_places(held)
+    results = nli_results(scored.nli_places, context.examples)
     # What is wrong with rows has been told on reading them.
-    told = set(map(str, found.faults))
-    found.faults += [problem for problem in results.problems if problem not in told]
+    told = set(map(str, scored.faults))
+    scored.faults += [problem for problem in results.problems if problem not in told]
     if results.models:
         bad = sum(left_out(read.faults) for kind in NLI_KINDS for read in files.get(kind, {}).values())
-        found.sections.append(nli_section(results, [str(file) for file in held], bad))
+        scored.sections.append(nli_section(results, [str(file) for file in held], bad))
 
 
 def named_apart(sections: Sequence[Section]) -> list[Section]:
     """Sections of one kind and name get a number."""
     seen: Counter[tuple[str, str]] = Counter()
     made = []
-    for one in sections:
-        seen[one.kind, one.name] += 1
-        count = seen[one.kind, one.name]
-        name = f"{one.name} ({count})" if count > 1 else one.name
-        made.append(replace(one, name=name, title=one.title.replace(one.name, name)))
+    for section in sections:
+        seen[section.kind, section.name] += 1
+        count = seen[section.kind, section.name]
+        name = f"{section.name} ({count})" if count > 1 else section.name
+        made.append(replace(section, name=name, title=section.title.replace(section.name, name)))
     return made

@@ -43,7 +43,7 @@ class Wide:
 
 
 def table_4(sections: Sequence[Section]) -> Wide | None:
-    """The tests of language models, a row each, with the baselines; None if there are no results."""
+    """Return the tests of language models, a row each, with the baselines; None if there are no results."""
     found = _by_model(sections)
     if not found:
         return None
@@ -64,7 +64,7 @@ def table_4(sections: Sequence[Section]) -> Wide | None:
 
 def table_10(sections: Sequence[Section]) -> Wide | None:
     """Accuracy by template, models and people side by side; None if there are no such results."""
-    chosen = [one for one in sections if one.kind == "true_false"]
+    chosen = [section for section in sections if section.kind == "true_false"]
     if not chosen:
         return None
     heads = ["model", *(str(place + 1) for place in range(len(TEMPLATES))), "average", "n"]
@@ -85,7 +85,7 @@ def table_10(sections: Sequence[Section]) -> Wide | None:
 
 def crowd_table(sections: Sequence[Section]) -> Wide | None:
     """Crowdworkers' votes of several files and runs, with the paper's; None if there are none."""
-    chosen = [one for one in sections if one.kind == "crowd"]
+    chosen = [section for section in sections if section.kind == "crowd"]
     if not chosen:
         return None
     printed = paper()["crowd"]
@@ -105,7 +105,7 @@ def crowd_table(sections: Sequence[Section]) -> Wide | None:
 
 
 def table_9(shares: Mapping[Category, Measure]) -> Table:
-    """What the kinds of ambiguity are; `shares` of each, if some rows have been annotated."""
+    """Return what the kinds of ambiguity are; `shares` of each, if some rows have been annotated."""
     definitions = load_guidelines().categories
     rows: list[list[Cell]] = [
         [
@@ -120,65 +120,67 @@ def table_9(shares: Mapping[Category, Measure]) -> Table:
 
 
 def _by_model(sections: Sequence[Section]) -> dict[str, dict[str, Measure]]:
-    found: dict[str, dict[str, Measure]] = {}
+    measures: dict[str, dict[str, Measure]] = {}
     for head, (kind, key) in _TESTS.items():
         for section in sections:
             if section.kind != kind:
                 continue
             if kind == "evaluation":
-                for one in section.measures:
-                    found.setdefault(one.key.partition(".")[2], {})[head] = one
+                for measure in section.measures:
+                    measures.setdefault(measure.key.partition(".")[2], {})[head] = measure
             else:
-                found.setdefault(section.name, {})[head] = section.measure(key)
-    return found
+                measures.setdefault(section.name, {})[head] = section.measure(key)
+    return measures
 
 
 def _baseline(sections: Sequence[Section], kind: str, key: str) -> float | None:
-    """A baseline depends on the items alone; of several sets of items the largest counts."""
-    told = (one.measure(key).value for one in sections if one.kind == kind)
+    """Return a baseline depends on the items alone; of several sets of items the largest counts."""
+    told = (section.measure(key).value for section in sections if section.kind == kind)
     known = [one for one in told if isinstance(one, Interval)]
     return max(known, key=lambda one: one.n).value if known else None
 
 
 def _shown_4(
-    found: Mapping[str, Mapping[str, Measure]],
+    measures: Mapping[str, Mapping[str, Measure]],
     baselines: Mapping[str, Mapping[str, float | None]],
     heads: Sequence[str],
 ) -> Table:
-    known = [name for name, some in found.items() if any(one.paper is not None for one in some.values())]
+    known = [name for name, some in measures.items() if any(one.paper is not None for one in some.values())]
     rows: list[list[Cell]] = []
-    for name, some in found.items():
+    for name, some in measures.items():
         own: list[Cell] = [shown_value(some[head]) if head in some else "" for head in heads]
         said = "/".join(_printed(some.get(head)) for head in heads) if name in known else ""
         rows.append([name, *own, said][: len(heads) + 1 + bool(known)])
     for name, values in baselines.items():
-        told: list[Cell] = [
+        cells: list[Cell] = [
             "" if values.get(head) is None else half_up(100 * (values[head] or 0.0)) for head in heads
         ]
-        rows.append([name, *told, ""][: len(heads) + 1 + bool(known)])
+        rows.append([name, *cells, ""][: len(heads) + 1 + bool(known)])
     columns = ["model", *heads, *(["paper"] if known else [])]
     return Table(columns, rows, "Table 4: tests of language models, in %")
 
 
 def _exact_4(
-    found: Mapping[str, Mapping[str, Measure]],
+    measures: Mapping[str, Mapping[str, Measure]],
     baselines: Mapping[str, Mapping[str, float | None]],
     heads: Sequence[str],
 ) -> Table:
     rows: list[list[Cell]] = []
-    for name, some in found.items():
+    for name, some in measures.items():
         values: list[Cell] = [some[head].told if head in some else None for head in heads]
         papers: list[Cell] = [some[head].paper if head in some else None for head in heads]
         rows.append([name, *values, *papers])
     for name, plain in baselines.items():
-        told: list[Cell] = [None if plain.get(head) is None else 100 * (plain[head] or 0.0) for head in heads]
-        rows.append([name, *told, *(None for _ in heads)])
+        cells: list[Cell] = [
+            None if plain.get(head) is None else 100 * (plain[head] or 0.0) for head in heads
+        ]
+        rows.append([name, *cells, *(None for _ in heads)])
     columns = [*heads, *(f"paper {head}" for head in heads)]
-    return Table(["model", *(Column(one, 4) for one in columns)], rows, "Table 4")
+    return Table(["model", *(Column(column, 4) for column in columns)], rows, "Table 4")
 
 
-def _printed(one: Measure | None) -> str:
-    return "–" if one is None or one.paper is None else half_up(one.paper)
+def _printed(measure: Measure | None) -> str:
+    return "–" if measure is None or measure.paper is None else half_up(measure.paper)
 
 
 def _turned(heads: Sequence[Column | str], rows: Sequence[Sequence[Cell]], title: str) -> Table:

@@ -22,7 +22,7 @@ from simulator.ambient.reporting.measures import (
     with_unit,
 )
 from simulator.figures import Table
-from simulator.runner.telling import say
+from simulator.runner.run_summary import say
 from simulator.whole import write_whole
 
 
@@ -43,7 +43,7 @@ def print_section(console: Console, section: Section) -> None:
 
 
 def _list(measures: Sequence[Measure]) -> RichTable:
-    """The same as `measures_table`, with what a number is of beside it, so that it fits."""
+    """Return the same as `measures_table`, with what a number is of beside it, so that it fits."""
     made = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     made.add_column("measure", overflow="fold")
     for name in ("value", "95 %", "of"):
@@ -51,19 +51,19 @@ def _list(measures: Sequence[Measure]) -> RichTable:
     printed = any(one.paper is not None for one in measures)
     if printed:
         made.add_column("paper", justify="right", no_wrap=True)
-    for one in measures:
-        of = f"{'' if one.counted is None else one.counted} {one.of}".strip()
-        paper = [Text(shown_paper(one))] if printed else []
-        interval = Text(shown_interval(one), "dim")
-        made.add_row(Text(one.title), Text(with_unit(one), "bold"), interval, Text(of), *paper)
+    for measure in measures:
+        of = f"{'' if measure.counted is None else measure.counted} {measure.of}".strip()
+        paper = [Text(shown_paper(measure))] if printed else []
+        interval = Text(shown_interval(measure), "dim")
+        made.add_row(Text(measure.title), Text(with_unit(measure), "bold"), interval, Text(of), *paper)
     return made
 
 
 def sections_json(sections: Sequence[Section]) -> dict[str, Any]:
     """Sections by kind and name, with every digit."""
     plain: dict[str, Any] = {}
-    for one in sections:
-        plain.setdefault(one.kind, {})[one.name] = one.to_json()
+    for section in sections:
+        plain.setdefault(section.kind, {})[section.name] = section.to_json()
     return plain
 
 
@@ -73,12 +73,12 @@ def json_text(plain: Any) -> str:
 
 
 def latex_text(sections: Sequence[Section]) -> str:
-    """The tables of all sections as LaTeX, each under its name."""
+    """Return the tables of all sections as LaTeX, each under its name."""
     parts = []
-    for one in sections:
-        tables = {"measures": measures_table(one.measures)} if one.listed and one.measures else {}
-        for name, table in (tables | dict(one.tables)).items():
-            parts.append(f"% {one.kind}, {one.name}: {name}\n{table.to_latex()}")
+    for section in sections:
+        tables = {"measures": measures_table(section.measures)} if section.listed and section.measures else {}
+        for name, table in (tables | dict(section.tables)).items():
+            parts.append(f"% {section.kind}, {section.name}: {name}\n{table.to_latex()}")
     return "\n".join(parts)
 
 

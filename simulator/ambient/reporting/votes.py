@@ -24,7 +24,7 @@ def table_1(
     examples: Mapping[str, Example] | None = None,
     shares: Shares | None = None,
 ) -> Table:
-    """The votes on some examples: a row for the original pair, then one for each candidate.
+    """Return the votes on some examples: a row for the original pair, then one for each candidate.
 
     Args:
         records: rows of votes; an id may occur again, then all its rows are told.
@@ -36,9 +36,11 @@ def table_1(
         InputError: if there are no votes on an id.
     """
     wanted = dict.fromkeys(ids)
-    if missing := [id for id in wanted if id != "all" and all(one.id != id for one in records)]:
+    if missing := [id for id in wanted if id != "all" and all(record.id != id for record in records)]:
         raise InputError(f"--votes {missing[0]}: there are no votes on an example with this id")
-    chosen = records if "all" in wanted else [one for id in wanted for one in records if one.id == id]
+    chosen = (
+        records if "all" in wanted else [record for id in wanted for record in records if record.id == id]
+    )
     known = examples or {}
     rows = [row for one in chosen for row in _rows(one, known.get(one.id), shares or {})]
     columns: list[Column | str] = [
@@ -61,8 +63,8 @@ def _rows(record: CrowdRecord, example: Example | None, shares: Shares) -> list[
         else None
     )
     gold = letters(known.labels if known else [slot.label for slot in found.readings if slot.label])
-    told = f"P: {found.premise}\nH: {found.hypothesis}"
-    first: list[Cell] = [record.id, told, gold, *_counts(found.original), None, _kinds(known, shares)]
+    message = f"P: {found.premise}\nH: {found.hypothesis}"
+    first: list[Cell] = [record.id, message, gold, *_counts(found.original), None, _kinds(known, shares)]
     rows = [first]
     for slot in found.slots:
         label = letters([slot.label]) if slot.label else "distractor"
@@ -72,7 +74,7 @@ def _rows(record: CrowdRecord, example: Example | None, shares: Shares) -> list[
 
 
 def _counts(votes: Mapping[Label, int]) -> list[Cell]:
-    """Nothing where nobody was asked."""
+    """Return nothing where nobody was asked."""
     return [votes[label] if any(votes.values()) else None for label in LABELS]
 
 

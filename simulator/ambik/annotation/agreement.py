@@ -12,25 +12,22 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
-import numpy as np
-
-from simulator.agreement import (
-    Measure,
-    alpha_measure,
-    intervals,
-    kappa_measure,
-    masi_distance,
-    mean_measure,
-    modal_raters,
-    tally,
-)
 from simulator.ambik.pairs import Pair
 from simulator.ambik.records import PairForm
 from simulator.ambik.terms import AMBIGUITIES
 from simulator.figures import Table
-from simulator.resampling import Floats
+from simulator.judging.agreement import (
+    Measure,
+    alpha_measure,
+    cohen_measure,
+    intervals,
+    masi_distance,
+    mean_measure,
+    modal_kappa,
+    modal_subjects,
+)
 from simulator.stats import Interval
 
 Kappa = Literal["cohen", "fleiss"]
@@ -38,7 +35,7 @@ KEEPS: Final = (True, False)
 
 
 def squeezed(text: str) -> str:
-    """A text with single blanks."""
+    """Return a text with single blanks."""
     return " ".join(text.split())
 
 
@@ -64,7 +61,7 @@ FIELDS: Final[Mapping[str, Callable[[Pair], Hashable]]] = {
     "step": lambda pair: pair.step,
     "shortlist": lambda pair: _things(pair.shortlist),
     "intent": lambda pair: squeezed(pair.intent.text) if pair.intent else "",
-    "variants": lambda pair: _things(one.text for one in pair.variants),
+    "variants": lambda pair: _things(variant.text for variant in pair.variants),
 }
 """What is compared of each field, in the order of the work."""
 
@@ -115,13 +112,6 @@ class PairAgreement:
     shortlist_alpha: Interval | None
 
 
-class _Rated(NamedTuple):
-    """What some annotators said, by annotator, and the place of the draft."""
-
-    place: int
-    ratings: Mapping[str, Hashable]
-
-
 def pair_agreement(forms: Sequence[PairForm], *, seed: int = 0) -> PairAgreement:
     """Agreement of annotators.
 
@@ -130,79 +120,84 @@ def pair_agreement(forms: Sequence[PairForm], *, seed: int = 0) -> PairAgreement
         seed: of the resampling.
     """
     newest = newest_forms(forms)
-    several = [some for some in newest.values() if len(some) > 1]
-    kept = [{who: one.pair for who, one in some.items() if one.pair is not None} for some in several]
-    number = len(several)
-    people = tuple(dict.fromkeys(who for some in several for who in some))
-    whose: Kappa = "cohen" if len(people) == 2 else "fleiss"
-    twice = [(place, some) for place, some in enumerate(kept) if len(some) > 1]
-    keeping = [
-        _Rated(place, {who: one.pair is not None for who, one in some.items()})
-        for place, some in enumerate(several)
+    several = [by_annotator for by_annotator in newest.values() if len(by_annotator) > 1]
+    people = list(dict.fromkeys(who for by_annotator in several for who in by_annotator))
+    number, places = len(several), range(len(several))
+    kept = [
+        {who: form.pair for who, form in by_annotator.items() if form.pair is not None}
+        for by_annotator in several
     ]
-    typed = [_Rated(place, {who: pair.type for who, pair in some.items()}) for place, some in twice]
-    listed = [(place, lists) for place, some in twice if len(lists := _shortlists(some.values())) > 1]
-    kept_kappa, _ = _kappa(keeping, KEEPS, people, number, whose)
-    type_kappa, other = _kappa(typed, AMBIGUITIES, people, number, whose)
+    twice = [place for place, pairs in enumerate(kept) if len(pairs) > 1]
+    listed = [place for place in twice if any(pair.shortlist for pair in kept[place].values())]
+    shortlists = {place: _shortlists(kept[place].values()) for place in twice}
+    shortlists = {place: lists for place, lists in shortlists.items() if len(lists) > 1}
+    keeps = [{who: form.pair is not None for who, form in drafted.items()} for drafted in several]
+    types = [{who: pair.type for who, pair in kept[place].items()} for place in twice]
+
+    def share(field: Callable[[Pair], Hashable], among: Sequence[int] = twice) -> Measure:
+        equal = [_equal([field(pair) for pair in kept[place].values()]) for place in among]
+        return mean_measure(equal, among, number)
+
+    def kappa(
+        ratings: Sequence[Mapping[str, Hashable]], values: Sequence[Hashable], among: Sequence[int]
+    ) -> Measure:
+        if len(people) == 2:
+            first, second = people
+            return cohen_measure([(said[first], said[second]) for said in ratings], values, among, number)
+        return modal_kappa([list(said.values()) for said in ratings], values, among, number)
+
+    equal_keeps = [_equal(list(said.values())) for said in keeps]
     measures = {
-        "kept": _share([(one.place, _equal(list(one.ratings.values()))) for one in keeping], number),
-        "kept_kappa": kept_kappa,
-        "whole": _share(
-            [(place, _equal([_all(pair) for pair in some.values()])) for place, some in twice], number
-        ),
-        "type_kappa": type_kappa,
-        "alpha": alpha_measure(
-            [lists for _, lists in listed], masi_distance, [place for place, _ in listed], number
-        ),
-        **{f"field.{name}": _field(name, twice, number) for name in FIELDS},
+        "kept": mean_measure(equal_keeps, places, number),
+        "kept_kappa": kappa(keeps, KEEPS, places),
+        "whole": share(_all),
+        "type_kappa": kappa(types, AMBIGUITIES, twice),
+        "shortlist_alpha": alpha_measure(list(shortlists.values()), masi_distance, list(shortlists), number),
     }
-    found = intervals(measures, seed=seed)
+    fields = {name: share(field, listed if name == "shortlist" else twice) for name, field in FIELDS.items()}
+    counted = sum(map(len, newest.values()))
     return PairAgreement(
         drafts=len(newest),
-        annotators=len({who for some in newest.values() for who in some}),
-        forms=sum(map(len, newest.values())),
-        replaced=len(forms) - sum(map(len, newest.values())),
+        annotators=len({who for by_annotator in newest.values() for who in by_annotator}),
+        forms=counted,
+        replaced=len(forms) - counted,
         single=len(newest) - number,
-        deleted=sum(not some for some in kept),
-        split=sum(0 < len(some) < len(every) for some, every in zip(kept, several, strict=True)),
-        lone=sum(len(some) == 1 for some in kept),
-        without_shortlist=len(twice) - len(listed),
-        other_raters=other,
-        kept=found["kept"],
-        kept_kappa=found["kept_kappa"],
-        fields={name: found[f"field.{name}"] for name in FIELDS},
-        whole=found["whole"],
-        type_kappa=found["type_kappa"],
-        kappa=whose,
-        shortlist_alpha=found["alpha"],
+        deleted=sum(not pairs for pairs in kept),
+        split=sum(0 < len(pairs) < len(every) for pairs, every in zip(kept, several, strict=True)),
+        lone=sum(len(pairs) == 1 for pairs in kept),
+        without_shortlist=len(twice) - len(shortlists),
+        other_raters=len(types) - len(modal_subjects([list(said) for said in types])),
+        kappa="cohen" if len(people) == 2 else "fleiss",
+        fields=intervals(fields, seed=seed),
+        **intervals(measures, seed=seed),
     )
 
 
-def agreement_table(found: PairAgreement, title: str = "Annotators' agreement") -> Table:
+def agreement_table(agreement: PairAgreement, title: str = "Annotators' agreement") -> Table:
     """Agreement as a table: what is measured, and its value with interval and number of drafts."""
-    whose = {"cohen": "Cohen's kappa", "fleiss": "Fleiss' kappa"}[found.kappa]
-    told: Mapping[str, Interval | None] = {
-        "kept or deleted: share equal": found.kept,
-        f"kept or deleted: {whose}": found.kept_kappa,
-        **{f"{name}: share equal": value for name, value in found.fields.items()},
-        "all fields: share equal": found.whole,
-        f"type: {whose}": found.type_kappa,
-        "shortlist: Krippendorff's alpha (MASI)": found.shortlist_alpha,
+    kappa = {"cohen": "Cohen's kappa", "fleiss": "Fleiss' kappa"}[agreement.kappa]
+    measures: Mapping[str, Interval | None] = {
+        "kept or deleted: share equal": agreement.kept,
+        f"kept or deleted: {kappa}": agreement.kept_kappa,
+        **{f"{name}: share equal": value for name, value in agreement.fields.items()},
+        "all fields: share equal": agreement.whole,
+        f"type: {kappa}": agreement.type_kappa,
+        "shortlist: Krippendorff's alpha (MASI)": agreement.shortlist_alpha,
     }
-    rows = [(name, value, value.n if value else 0) for name, value in told.items()]
+    rows = [(name, value, value.n if value else 0) for name, value in measures.items()]
     return Table(("measure", "agreement", "drafts"), rows, title)
 
 
 def newest_forms(forms: Iterable[PairForm]) -> dict[str, dict[str, PairForm]]:
     """By draft and annotator, in the order of the first forms; of several the last counts."""
-    found: dict[str, dict[str, PairForm]] = {}
-    for one in forms:
-        found.setdefault(one.draft, {})[one.annotator] = one
-    return found
+    newest: dict[str, dict[str, PairForm]] = {}
+    for form in forms:
+        newest.setdefault(form.draft, {})[form.annotator] = form
+    return newest
 
 
 def differing(pairs: Sequence[Pair]) -> tuple[str, ...]:
-    """The fields in which some pairs are not all the same."""
+    """Return the fields in which some pairs are not all the same."""
     return tuple(name for name, said in FIELDS.items() if len({said(pair) for pair in pairs}) > 1)
 
 
@@ -211,23 +206,9 @@ def _all(pair: Pair) -> Hashable:
 
 
 def _equal(said: Sequence[Hashable]) -> float:
-    """The share of pairs of annotators who said the same."""
-    same = [one == other for one, other in combinations(said, 2)]
+    """Return the share of pairs of annotators who said the same."""
+    same = [first == second for first, second in combinations(said, 2)]
     return sum(same) / len(same)
-
-
-def _share(values: Sequence[tuple[int, float]], number: int) -> Measure:
-    return mean_measure([value for _, value in values], [place for place, _ in values], number)
-
-
-def _field(name: str, twice: Sequence[tuple[int, Mapping[str, Pair]]], number: int) -> Measure:
-    said = FIELDS[name]
-    counted = [
-        (place, _equal([said(pair) for pair in some.values()]))
-        for place, some in twice
-        if name != "shortlist" or any(pair.shortlist for pair in some.values())
-    ]
-    return _share(counted, number)
 
 
 def _shortlists(pairs: Iterable[Pair]) -> list[frozenset[str]]:
@@ -236,39 +217,3 @@ def _shortlists(pairs: Iterable[Pair]) -> list[frozenset[str]]:
         for pair in pairs
         if pair.type == "preferences" and pair.shortlist
     ]
-
-
-def _kappa(
-    rated: Sequence[_Rated], categories: Sequence[Hashable], people: Sequence[str], number: int, whose: Kappa
-) -> tuple[Measure, int]:
-    """The measure, and how many drafts do not count for it."""
-    size = modal_raters([list(one.ratings.values()) for one in rated])
-    counted = [one for one in rated if len(one.ratings) == size]
-    places = [one.place for one in counted]
-    if whose == "cohen":
-        said = [[one.ratings[who] for who in people] for one in counted]
-        return _cohen(said, categories, places, number), len(rated) - len(counted)
-    counts = tally([list(one.ratings.values()) for one in counted], categories)
-    return kappa_measure(counts, places, number), len(rated) - len(counted)
-
-
-def _cohen(
-    said: Sequence[Sequence[Hashable]], categories: Sequence[Hashable], places: Sequence[int], number: int
-) -> Measure:
-    """Cohen's kappa as a statistic of sums: agreements, then what each of the two said."""
-    width = len(categories)
-    columns = np.zeros((number, 1 + 2 * width))
-    for place, (one, other) in zip(places, said, strict=True):
-        columns[place, 0] += one == other
-        columns[place, 1 + categories.index(one)] += 1
-        columns[place, 1 + width + categories.index(other)] += 1
-
-    def statistic(sums: Floats) -> Floats:
-        first, second = sums[:, 1 : 1 + width], sums[:, 1 + width :]
-        total = first.sum(axis=1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            chance = (first * second).sum(axis=1) / total**2
-            observed: Floats = np.where(chance < 1, (sums[:, 0] / total - chance) / (1 - chance), np.nan)
-        return observed
-
-    return Measure(columns, statistic, len(said))

@@ -1,24 +1,18 @@
 """The desk of a third person, who makes one pair of what annotators left of a draft (spec 11).
 
 A draft needs two annotators. Where they left the same in every field, that is the pair; where all deleted it,
-it is deleted; where they differ, somebody who annotated neither decides, with one form more. Such a form is a
-`Judgment` on the draft's item:
-
-============== ========= =============================================================
-kind           about     value
-============== ========= =============================================================
-``ambik.pair`` an item   the form's fields (`forms.read_pair_form`), ``run``
-============== ========= =============================================================
-
-The newest form holds, whoever's it is; it may also correct a pair that annotators agree on.
+it is deleted; where they differ, somebody who annotated neither decides, with one form more. The newest such
+form holds, whoever's it is; it may also correct a pair that annotators agree on.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
+
+from pydantic import ConfigDict, Field
 
 from logs import LogReader
 from logs.rows import Judgment
@@ -32,11 +26,10 @@ from simulator.ambik.records import PairForm
 from simulator.ambik.rows import BENCHMARK, item_from_row
 from simulator.ambik.trial_log import played_of
 from simulator.errors import InputError
-from simulator.forms import DeskFormError, desk_row, in_own_order
+from simulator.judging import DecidingForm, DeskFormError, JudgingForm, Opinions, in_own_order
 from simulator.runner.logged import required_run
 from simulator.word_diff import Piece, word_diff
 
-KIND: Final = "ambik.pair"
 NEEDED: Final = 2
 """Annotators that a draft needs before anybody decides on it."""
 State = Literal["open", "due", "agreed", "consolidated", "deleted"]
@@ -45,26 +38,19 @@ KEPT: Final = "kept"
 """Named among what annotators differ in where one deleted the row and another did not."""
 
 
-Reason = Literal["no_draft", "no_drafts", "nameless", "too_few", "own"]
-"""Why nothing can be decided: no such draft, none in the run, by nobody, too early, on one's own form."""
-
-
-class DeskError(InputError):
-    """Nothing can be decided at the desk.
-
-    Attributes:
-        code: names the reason, so that a page can say it in a person's language.
-        named: what it is about, by name.
-    """
-
-    def __init__(self, message: str, code: Reason, **named: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.named = named
-
-
 class PairProblems(DeskFormError[Problem]):
     """A third person's form breaks rules; nothing is written."""
+
+
+class Decision(DecidingForm):
+    """A third person's form, as the log has it: the fields of `forms.read_pair_form`."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
+
+    decides: bool = Field(default=True, exclude=True)
+
+
+DECIDING: Final = JudgingForm(kind="ambik.pair", model=Decision, verb="decides")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,25 +73,60 @@ class Case:
     """A draft at the desk.
 
     Attributes:
-        key: names it in `consolidate`.
-        voices: the annotators', the oldest first.
-        differs: fields that they did not leave the same, `KEPT` first if only some deleted the row.
-        decided: the third person's newest form, with their name; None before there is one.
+        key: of its item; names it in `consolidate`.
+        opinions: of the annotators, the oldest first, and the third person's newest form.
     """
 
     key: str
     draft: Draft
-    state: State
-    voices: tuple[Voice, ...] = ()
-    differs: tuple[str, ...] = ()
-    decided: PairForm | None = None
+    opinions: Opinions[PairForm]
+
+    @property
+    def kept(self) -> tuple[Pair, ...]:
+        """Return what is left of the draft in the forms of those who kept it."""
+        return tuple(form.pair for form in self.opinions.blind.values() if form.pair is not None)
+
+    @property
+    def differs(self) -> tuple[str, ...]:
+        """Fields that annotators did not leave the same, `KEPT` first if only some deleted the row."""
+        some_deleted = 0 < len(self.kept) < len(self.opinions.blind)
+        return (*((KEPT,) if some_deleted else ()), *differing(self.kept))
+
+    @property
+    def decided(self) -> PairForm | None:
+        """The third person's newest form, with their name; None before there is one."""
+        return self.opinions.decided
+
+    @property
+    def state(self) -> State:
+        """Return the state that the draft is in."""
+        if self.decided is not None:
+            return "deleted" if self.decided.pair is None else "consolidated"
+        if len(self.opinions.blind) < NEEDED:
+            return "open"
+        if not self.kept:
+            return "deleted"
+        return "due" if self.differs else "agreed"
 
     @property
     def pair(self) -> Pair | None:
         """The pair that holds; None while there is none, or if it was deleted."""
         if self.state not in ("agreed", "consolidated"):
             return None
-        return (self.decided or self.voices[0].form).pair
+        return self.decided.pair if self.decided else self.kept[0]
+
+    @property
+    def voices(self) -> tuple[Voice, ...]:
+        """Return the notes that annotators left, the oldest first."""
+        return tuple(map(self._voice, self.opinions.blind.values()))
+
+    def _voice(self, form: PairForm) -> Voice:
+        differences: dict[str, tuple[Piece, ...]] = {}
+        if form.pair is not None:
+            first = self.kept[0]
+            for name in differing([first, form.pair]):
+                differences[name] = word_diff(field_text(first, name), field_text(form.pair, name))
+        return Voice(replace(form, annotator=""), check_pair_form(self.draft, form), differences)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,56 +151,45 @@ class Flow:
 
 
 def cases(reader: LogReader, run_id: str) -> tuple[Case, ...]:
-    """Every draft of a run, in the order in which drafts were first given to somebody.
+    """Return every draft of a run, in the order in which drafts were first given to somebody.
 
     Raises:
-        DeskError: if the run has no drafts.
+        InputError: if the run has no drafts.
         NotInLog: if there is no such run.
     """
-    drafts = _drafts(reader, run_id)
-    forms, decided = _forms(reader, run_id), _decided(reader, run_id, drafts)
-    return tuple(
-        case_of(key, draft, tuple(forms.get(key, {}).values()), decided.get(key))
-        for key, draft in drafts.items()
-    )
-
-
-def case_of(key: str, draft: Draft, forms: Sequence[PairForm], decided: PairForm | None = None) -> Case:
-    """How far a draft is, given all forms on it.
-
-    Args:
-        key: of its item.
-        draft: as it was proposed.
-        forms: of its annotators, one each.
-        decided: the newest form of a third person.
-    """
-    kept = [one.pair for one in forms if one.pair is not None]
-    some_deleted = bool(kept) and len(kept) < len(forms)
-    differs = (*((KEPT,) if some_deleted else ()), *differing(kept))
-    return Case(
-        key=key,
-        draft=draft,
-        state=_state(forms, kept, differs, decided),
-        voices=tuple(_voice(draft, one, kept[0] if kept else None) for one in forms),
-        differs=differs,
-        decided=decided,
-    )
+    required_run(reader, run_id, BENCHMARK)
+    items = ((row.hash, item_from_row(row)) for row in reader.items(run_id))
+    drafts = {key: item.draft for key, item in items if isinstance(item, DraftItem)}
+    if not drafts:
+        message = f"{run_id} has no drafts that annotators make pairs of."
+        raise InputError(message, code="no_drafts", run=run_id)
+    forms, decisions = _forms(reader, run_id), DECIDING.read(reader, run_id)
+    found = []
+    for key, draft in drafts.items():
+        said = decisions.get(key, Opinions())
+        decided = None
+        if said.decided is not None:
+            decided = read_pair_form(draft, said.decided.model_extra or {}, annotator=said.decider)
+        opinions = Opinions(forms.get(key, {}), decided, said.decider)
+        found.append(Case(key=key, draft=draft, opinions=opinions))
+    return tuple(found)
 
 
 def case(reader: LogReader, run_id: str, key: str) -> Case:
-    """One draft.
+    """Return one draft.
 
     Raises:
-        DeskError: if there is none of that key.
+        InputError: if there is none of that key.
     """
-    for one in cases(reader, run_id):
-        if one.key == key:
-            return one
-    raise DeskError(f"There is no draft {key!r} in {run_id}.", "no_draft", draft=key, run=run_id)
+    for each in cases(reader, run_id):
+        if each.key == key:
+            return each
+    message = f"There is no draft {key!r} in {run_id}."
+    raise InputError(message, code="no_draft", draft=key, run=run_id)
 
 
 def to_consolidate(reader: LogReader, run_id: str, person: str) -> tuple[Case, ...]:
-    """The drafts that a third person is to decide on, in an order of their own.
+    """Return the drafts that a third person is to decide on, in an order of their own.
 
     Left out is what they annotated themselves.
 
@@ -189,17 +199,18 @@ def to_consolidate(reader: LogReader, run_id: str, person: str) -> tuple[Case, .
         person: the third person's pseudonym.
 
     Raises:
-        DeskError: if the run has no drafts.
+        InputError: if the run has no drafts.
     """
-    forms = _forms(reader, run_id)
-    due = [one for one in cases(reader, run_id) if one.state == "due" and person not in forms[one.key]]
-    return in_own_order(due, KIND, person, lambda one: one.key)
+    due = [
+        each for each in cases(reader, run_id) if each.state == "due" and person not in each.opinions.blind
+    ]
+    return in_own_order(due, DECIDING.kind, person, lambda each: each.key)
 
 
 def consolidate(
     reader: LogReader, run_id: str, key: str, person: str, move: Mapping[str, Any], *, submission: str
 ) -> Judgment:
-    """The row that a third person's form makes; nothing is written here.
+    """Return the row that a third person's form makes; nothing is written here.
 
     Args:
         reader: of the log.
@@ -211,33 +222,31 @@ def consolidate(
 
     Raises:
         PairProblems: if the form breaks rules; warnings pass.
-        DeskError: if the draft cannot be decided on, or this person annotated it.
+        InputError: if the draft cannot be decided on, or this person annotated it.
         SeatError: if it is no such form.
     """
-    if not person.strip():
-        raise DeskError("Say who decides: a name, or any other pseudonym.", "nameless")
-    found, annotators = case(reader, run_id, key), _forms(reader, run_id).get(key, {})
-    if found.state == "open":
-        name = found.draft.id
-        raise DeskError(f"Draft {name} has too few annotators to be decided on.", "too_few", draft=name)
-    if person in annotators:
-        name = found.draft.id
+    DECIDING.require_name(person)
+    there = case(reader, run_id, key)
+    name = there.draft.id
+    if there.state == "open":
+        message = f"Draft {name} has too few annotators to be decided on."
+        raise InputError(message, code="too_few_forms", draft=name)
+    if person in there.opinions.blind:
         message = f"{person} annotated draft {name}; somebody else is to decide."
-        raise DeskError(message, "own", person=person, draft=name)
-    form = read_pair_form(found.draft, move, annotator=person)
-    if errors := errors_of(check_pair_form(found.draft, form)):
+        raise InputError(message, code="own_draft", person=person, draft=name)
+    form = read_pair_form(there.draft, move, annotator=person)
+    if errors := errors_of(check_pair_form(there.draft, form)):
         raise PairProblems(errors)
-    value = {"run": run_id, **form_record(form)}
-    return desk_row(KIND, run_id, key, person, value, submission=submission)
+    return DECIDING.judgment(key, person, Decision(**form_record(form)), submission=submission, source=run_id)
 
 
 def flow(reader: LogReader, run_id: str) -> Flow:
-    """How many drafts of a run came how far.
+    """Return how many drafts of a run came how far.
 
     Raises:
-        DeskError: if the run has no drafts.
+        InputError: if the run has no drafts.
     """
-    states = Counter(one.state for one in cases(reader, run_id))
+    states = Counter(each.state for each in cases(reader, run_id))
     return Flow(
         drafts=states.total(),
         annotated=states.total() - states["open"],
@@ -248,75 +257,27 @@ def flow(reader: LogReader, run_id: str) -> Flow:
     )
 
 
-def decided_pairs(reader: LogReader, run_id: str) -> tuple[Pair, ...]:
-    """The pairs that a run has become so far, in the run's order.
-
-    Raises:
-        DeskError: if the run has no drafts.
-    """
-    return tuple(one.pair for one in cases(reader, run_id) if one.pair is not None)
-
-
 def field_text(pair: Pair, name: str) -> str:
-    """A field of a pair as it is shown and compared word by word; steps are counted from 1."""
+    """Return a field of a pair as it is shown and compared word by word; steps are counted from 1."""
     value = getattr(pair, name)
     if name == "step":
         return "" if value is None else str(value + 1)
     if name == "intent":
         return value.text if value else ""
     if name == "variants":
-        return "\n".join(one.text for one in value)
+        return "\n".join(variant.text for variant in value)
     if isinstance(value, tuple):
         return ("\n" if name.endswith("plan") else ", ").join(value)
     return str(value)
 
 
-def _state(
-    forms: Sequence[PairForm], kept: Sequence[Pair], differs: Sequence[str], decided: PairForm | None
-) -> State:
-    if decided is not None:
-        return "deleted" if decided.pair is None else "consolidated"
-    if len(forms) < NEEDED:
-        return "open"
-    if not kept:
-        return "deleted"
-    return "due" if differs else "agreed"
-
-
-def _voice(draft: Draft, form: PairForm, first: Pair | None) -> Voice:
-    differences: dict[str, tuple[Piece, ...]] = {}
-    if first is not None and form.pair is not None:
-        for name in differing([first, form.pair]):
-            differences[name] = word_diff(field_text(first, name), field_text(form.pair, name))
-    return Voice(replace(form, annotator=""), check_pair_form(draft, form), differences)
-
-
-def _drafts(reader: LogReader, run_id: str) -> dict[str, Draft]:
-    required_run(reader, run_id, BENCHMARK)
-    items = ((row.hash, item_from_row(row)) for row in reader.items(run_id))
-    found = {hash: item.draft for hash, item in items if isinstance(item, DraftItem)}
-    if not found:
-        raise DeskError(f"{run_id} has no drafts that annotators make pairs of.", "no_drafts", run=run_id)
-    return found
-
-
 def _forms(reader: LogReader, run_id: str) -> dict[str, dict[str, PairForm]]:
     """By key and annotator; of several forms of one annotator the last."""
-    found: dict[str, dict[str, PairForm]] = {}
+    forms: dict[str, dict[str, PairForm]] = {}
     for played in played_of(reader, [run_id]):
         if isinstance(played.item, DraftItem):
             who = played.who(ANNOTATOR)
             for turn in played.of("annotate"):
                 form = read_pair_form(played.item.draft, turn.payload["form"], annotator=who)
-                found.setdefault(played.episode.item_hash, {})[who] = replace(form, seconds=turn.seconds)
-    return found
-
-
-def _decided(reader: LogReader, run_id: str, drafts: Mapping[str, Draft]) -> dict[str, PairForm]:
-    """The newest forms of third persons by key; those of people who have been erased are gone."""
-    found: dict[str, PairForm] = {}
-    for one in reader.judgments(kind=KIND):
-        key = one.item_hash
-        if key is not None and key in drafts and one.value.get("run") == run_id:
-            found[key] = read_pair_form(drafts[key], one.value, annotator=one.annotator)
-    return found
+                forms.setdefault(played.episode.item_hash, {})[who] = replace(form, seconds=turn.seconds)
+    return forms

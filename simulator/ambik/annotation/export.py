@@ -9,18 +9,20 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from logs import LogReader
 from simulator.ambik.annotation.desk import Case, cases
 from simulator.ambik.annotation.form import errors_of
 from simulator.ambik.files.pairs import read_pairs_file, write_pairs_file
-from simulator.ambik.files.table import clean
 from simulator.ambik.intents import Intent, parse_intent
 from simulator.ambik.pairs import Pair
 from simulator.errors import InputError
+from simulator.tables.cells import clean
 
 NAME: Final = "{run}-pairs.csv"
+_FIELDS: Final = tuple(part.name for part in fields(Pair))
+_LINES: Final = ("id", "scene", "clear", "indirect", "ambiguous", "question", "answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,18 +68,18 @@ def export_runs(
     )
 
 
-def export_cases(path: str | Path, some: Sequence[Case], *, single: bool = False) -> Exported:
+def export_cases(path: str | Path, drafts: Sequence[Case], *, single: bool = False) -> Exported:
     """Write the pairs that drafts have become.
 
     Args:
         path: of the file.
-        some: drafts, with what was left of them.
+        drafts: with what was left of them.
         single: as for `export_runs`.
 
     Raises:
         InputError: if there is no pair yet, or the file cannot be written.
     """
-    fates = [_fate(one, single) for one in some]
+    fates = [_fate(draft, single) for draft in drafts]
     good = [fate for fate in fates if isinstance(fate, Pair)]
     if not good:
         raise InputError(f"{path}: no draft has become a pair yet, so there is nothing to write.")
@@ -100,54 +102,41 @@ def export_pairs(path: str | Path, pairs: Iterable[Pair]) -> tuple[Pair, ...]:
     Raises:
         InputError: if one would not read back as it is, or the file cannot be written.
     """
-    wanted = tuple(map(cleaned, pairs))
+    written = tuple(map(cleaned, pairs))
     with tempfile.TemporaryDirectory() as folder:
-        read = read_pairs_file(write_pairs_file(Path(folder) / "pairs.csv", wanted))
+        read = read_pairs_file(write_pairs_file(Path(folder) / "pairs.csv", written))
     if read.faults:
         raise InputError(f"{path}: {read.faults[0].message}; nothing was written.")
-    for one, other in zip(wanted, read.pairs, strict=True):
-        if names := [
-            part.name for part in fields(Pair) if getattr(one, part.name) != getattr(other, part.name)
-        ]:
-            told = f"pair {one.id} would not read back as it is ({', '.join(names)})"
-            raise InputError(f"{path}: {told}; nothing was written.")
-    write_pairs_file(path, wanted)
-    return wanted
+    for pair, back in zip(written, read.pairs, strict=True):
+        if names := [name for name in _FIELDS if getattr(pair, name) != getattr(back, name)]:
+            problem = f"pair {pair.id} would not read back as it is ({', '.join(names)})"
+            raise InputError(f"{path}: {problem}; nothing was written.")
+    write_pairs_file(path, written)
+    return written
 
 
 def cleaned(pair: Pair) -> Pair:
-    """A pair as a file can hold it: texts in one line and cleaned, each thing once, no options."""
-    return replace(
-        pair,
-        id=_line(pair.id),
-        objects=_things(pair.objects),
-        scene=_line(pair.scene),
-        clear=_line(pair.clear),
-        indirect=_line(pair.indirect),
-        ambiguous=_line(pair.ambiguous),
-        shortlist=_things(pair.shortlist),
-        question=_line(pair.question),
-        answer=_line(pair.answer),
-        clear_plan=_lines(pair.clear_plan),
-        ambiguous_plan=_lines(pair.ambiguous_plan),
-        intent=None if pair.intent is None else _intent(pair.intent),
-        variants=tuple(map(_intent, pair.variants)),
-        options=(),
-    )
+    """Return a pair as a file can hold it: texts in one line and cleaned, each thing once, no options."""
+    changes: dict[str, Any] = {name: _line(getattr(pair, name)) for name in _LINES}
+    changes |= {name: _things(getattr(pair, name)) for name in ("objects", "shortlist")}
+    changes |= {name: _lines(getattr(pair, name)) for name in ("clear_plan", "ambiguous_plan")}
+    intent = None if pair.intent is None else _intent(pair.intent)
+    variants = tuple(map(_intent, pair.variants))
+    return replace(pair, **changes, intent=intent, variants=variants, options=())
 
 
-def _fate(one: Case, single: bool) -> Pair | str:
-    """The pair that a draft has become, or why it has not."""
-    if one.state == "consolidated":
-        assert one.pair is not None
-        return one.pair
-    alone = single and one.state == "open" and bool(one.voices)
-    if one.state != "agreed" and not alone:
-        return one.state
-    form = one.voices[0].form
-    if form.pair is None:
+def _fate(draft: Case, single: bool) -> Pair | str:
+    """Return the pair that a draft has become, or why it has not."""
+    if draft.state == "consolidated":
+        assert draft.pair is not None
+        return draft.pair
+    alone = single and draft.state == "open" and bool(draft.voices)
+    if draft.state != "agreed" and not alone:
+        return draft.state
+    voice = draft.voices[0]
+    if voice.form.pair is None:
         return "deleted"
-    return "broken" if errors_of(one.voices[0].problems) else form.pair
+    return "broken" if errors_of(voice.problems) else voice.form.pair
 
 
 def _line(text: str) -> str:
@@ -168,5 +157,5 @@ def _intent(intent: Intent) -> Intent:
 
 
 def _safe(name: str) -> str:
-    """A name fit for a file."""
+    """Return a name fit for a file."""
     return "".join(sign if sign.isalnum() or sign in "._-" else "-" for sign in name).strip("-.") or "run"

@@ -55,7 +55,7 @@ class PairFormError(SeatFormError[Problem]):
 def check_pair_form(
     draft: Draft, form: PairForm, *, words: Iterable[str] | None = None
 ) -> tuple[Problem, ...]:
-    """What is, or may be, wrong with a form; nothing if it is good.
+    """Return what is, or may be, wrong with a form; nothing if it is good.
 
     Args:
         draft: what it is about.
@@ -69,7 +69,7 @@ def check_pair_form(
 
 
 def check_fields(draft: Draft, move: Mapping[str, Any]) -> tuple[Problem, ...]:
-    """The same of a form that is being filled in: the type may be missing, the step any number.
+    """Return the same of a form that is being filled in: the type may be missing, the step any number.
 
     Args:
         draft: what it is about.
@@ -83,20 +83,20 @@ def check_fields(draft: Draft, move: Mapping[str, Any]) -> tuple[Problem, ...]:
     filled = {**move, "type": move["type"] if typed else AMBIGUITIES[0], "step": None if negative else step}
     form = read_pair_form(draft, filled)
     if form.pair is None or typed:
-        found = check_pair_form(draft, form)
+        problems = check_pair_form(draft, form)
     else:
         rest = pair_problems(draft, form.pair, typed=False)
-        found = (Problem("no_type", "type"), *_ticked(form), *rest)
+        problems = (Problem("no_type", "type"), *_ticked(form), *rest)
     if not negative:
-        return found
+        return problems
     plans = (form.pair.clear_plan, form.pair.ambiguous_plan) if form.pair else ()
-    outside = Problem("step_outside", "step", tuple(str(len(one)) for one in plans))
-    return tuple(outside if one.code == "no_step" else one for one in found)
+    outside = Problem("step_outside", "step", tuple(str(len(plan)) for plan in plans))
+    return tuple(outside if problem.code == "no_step" else problem for problem in problems)
 
 
 def errors_of(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Those with which a form cannot stay as it is."""
-    return tuple(one for one in problems if one.level == "error")
+    """Return those with which a form cannot stay as it is."""
+    return tuple(problem for problem in problems if problem.level == "error")
 
 
 def refuse_errors(problems: Iterable[Problem]) -> None:
@@ -110,7 +110,7 @@ def refuse_errors(problems: Iterable[Problem]) -> None:
 
 
 def problem_record(problem: Problem) -> dict[str, str]:
-    """A problem as plain values, as a turn keeps it."""
+    """Return a problem as plain values, as a turn keeps it."""
     return {
         "code": problem.code,
         "field": problem.field,
@@ -120,7 +120,7 @@ def problem_record(problem: Problem) -> dict[str, str]:
 
 
 def preview(pair: Pair, options: Sequence[str] = ()) -> tuple[Accepted, ...]:
-    """What intent and variants accept of the plans' lines, then of other actions; each text once.
+    """Return what intent and variants accept of the plans' lines, then of other actions; each text once.
 
     Args:
         pair: as it stands; nothing is shown while neither is written.

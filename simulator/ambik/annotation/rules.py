@@ -60,7 +60,7 @@ class Problem(NamedTuple):
         return cast(Level, problem_table()[self.code]["level"])
 
     def sentence(self, language: str = "en") -> str:
-        """What to say of it: in English or Chinese."""
+        """Return what to say of it: in English or Chinese."""
         detail = _BETWEEN.get(language, ", ").join(self.details)
         return problem_table()[self.code][language].format(detail=detail)
 
@@ -76,22 +76,22 @@ def _table() -> dict[str, Any]:
 
 
 def problem_table() -> Mapping[str, Mapping[str, str]]:
-    """All codes, each with its level and its sentence by language."""
+    """Return all codes, each with its level and its sentence by language."""
     found: dict[str, dict[str, str]] = _table()["problems"]
     return found
 
 
 @lru_cache(maxsize=1)
 def known_objects() -> tuple[str, ...]:
-    """What may be called an object: all that the built-in scenes hold."""
-    drafts = (one for draft in load_drafts() for one in draft.objects)
+    """Return what may be called an object: all that the built-in scenes hold."""
+    drafts = (name for draft in load_drafts() for name in draft.objects)
     return tuple(dict.fromkeys((*vocabulary(load_pairs()), *drafts)))
 
 
 def pair_problems(
     draft: Draft, pair: Pair, *, typed: bool = True, words: Iterable[str] | None = None
 ) -> Iterator[Problem]:
-    """What the fields of a pair break, in the order of the work.
+    """Yield what the fields of a pair break, in the order of the work.
 
     Args:
         draft: what it was made of.
@@ -118,12 +118,12 @@ def pair_problems(
 
 
 def passed_by(draft: Draft, chosen: Ambiguity) -> tuple[Ambiguity, ...]:
-    """The types whose candidates come before the one that was chosen."""
-    return tuple(one for one in ORDER[: ORDER.index(chosen)] if one in draft.candidates)
+    """Return the types whose candidates come before the one that was chosen."""
+    return tuple(kind for kind in ORDER[: ORDER.index(chosen)] if kind in draft.candidates)
 
 
 def changes(clear: str, ambiguous: str) -> tuple[str, ...]:
-    """The places in which two tasks differ, each in words: an article alone is none.
+    """Return the places in which two tasks differ, each in words: an article alone is none.
 
     Changes with nothing but linking words between them are one: they are within one noun group.
     """
@@ -138,7 +138,7 @@ def changes(clear: str, ambiguous: str) -> tuple[str, ...]:
             else:
                 places.append([piece.text.strip()])
             together = True
-    return tuple(" / ".join(filter(None, one)) for one in places)
+    return tuple(" / ".join(filter(None, place)) for place in places)
 
 
 def _pieces(clear: str, ambiguous: str) -> tuple[Piece, ...]:
@@ -152,40 +152,40 @@ def _content(text: str) -> bool:
 
 def _objects(pair: Pair) -> Iterator[Problem]:
     yield from _listed(pair.objects, "objects")
-    for one in pair.objects:
-        if _ARTICLE.match(one):
-            yield Problem("article_in_list", "objects", (one,))
-        if folded(one) in APPLIANCES:
-            yield Problem("appliance_listed", "objects", (one,))
+    for name in pair.objects:
+        if _ARTICLE.match(name):
+            yield Problem("article_in_list", "objects", (name,))
+        if folded(name) in APPLIANCES:
+            yield Problem("appliance_listed", "objects", (name,))
 
 
 def _listed(names: Sequence[str], field: str) -> Iterator[Problem]:
-    for one, times in Counter(map(folded, names)).items():
+    for name, times in Counter(map(folded, names)).items():
         if times > 1:
-            yield Problem("repeated", field, (one,))
-    for one in names:
-        if "," in one:
-            yield Problem("comma", field, (one,))
+            yield Problem("repeated", field, (name,))
+    for name in names:
+        if "," in name:
+            yield Problem("comma", field, (name,))
 
 
 def _scene(pair: Pair) -> Iterator[Problem]:
     if not pair.scene:
         return
-    for one in pair.objects:
-        if not names_any(pair.scene, [one]):
-            yield Problem("not_in_words", "scene", (one,))
+    for name in pair.objects:
+        if not names_any(pair.scene, [name]):
+            yield Problem("not_in_words", "scene", (name,))
     if not _ANY_ARTICLE.search(pair.scene):
         yield Problem("no_articles", "scene")
-    for found in dict.fromkeys(_WRONG_ARTICLE.findall(pair.scene)):
-        yield Problem("article_form", "scene", (found,))
+    for words in dict.fromkeys(_WRONG_ARTICLE.findall(pair.scene)):
+        yield Problem("article_form", "scene", (words,))
 
 
 def _named(pair: Pair, words: Iterable[str]) -> Iterator[Problem]:
-    there = {folded(one) for one in pair.things}
-    for one in named(pair.clear, [*pair.things, *words]):
+    there = set(map(folded, pair.things))
+    for name in named(pair.clear, [*pair.things, *words]):
         # "The onion" of a scene with a red onion is that onion.
-        if folded(one) not in there and not any(names_any(thing, [one]) for thing in pair.things):
-            yield Problem("object_missing", "clear", (one,))
+        if folded(name) not in there and not any(names_any(thing, [name]) for thing in pair.things):
+            yield Problem("object_missing", "clear", (name,))
 
 
 def _task(pair: Pair) -> Iterator[Problem]:
@@ -216,7 +216,7 @@ def _plans(pair: Pair) -> Iterator[Problem]:
         return
     if shared[step][0] == shared[step][1]:
         yield Problem("step_equal", "step")
-    parting = next((place for place, (one, other) in enumerate(shared[:step]) if one != other), None)
+    parting = next((place for place, lines in enumerate(shared[:step]) if lines[0] != lines[1]), None)
     if parting is not None:
         yield Problem("parts_before", "step", (str(parting + 1),))
 
@@ -229,10 +229,10 @@ def _shortlist(pair: Pair) -> Iterator[Problem]:
     yield from _listed(pair.shortlist, "shortlist")
     if len(pair.shortlist) < 2:
         yield Problem("shortlist_single" if pair.shortlist else "shortlist_empty", "shortlist")
-    there = {folded(one) for one in pair.things}
-    for one in pair.shortlist:
-        if folded(one) not in there:
-            yield Problem("shortlist_scene", "shortlist", (one,))
+    there = set(map(folded, pair.things))
+    for name in pair.shortlist:
+        if folded(name) not in there:
+            yield Problem("shortlist_scene", "shortlist", (name,))
 
 
 def _intent(pair: Pair) -> Iterator[Problem]:
@@ -243,8 +243,8 @@ def _intent(pair: Pair) -> Iterator[Problem]:
     if intent.malformed:
         yield Problem("intent_malformed", "intent", (intent.text,))
         return
-    for one in intent.warnings:
-        yield Problem(one.code, "intent", (one.concept,))
+    for odd in intent.warnings:
+        yield Problem(odd.code, "intent", (odd.concept,))
     if (line := _line(pair.clear_plan, pair.step)) and not realises(intent, line):
         yield Problem("not_realised", "intent", (line,))
     if (line := _line(pair.ambiguous_plan, pair.step)) and realises(intent, line):
@@ -255,12 +255,12 @@ def _variants(pair: Pair, typed: bool) -> Iterator[Problem]:
     if not pair.variants:
         yield Problem("empty", "variants")
         return
-    for one in pair.variants:
-        if one.malformed:
-            yield Problem("intent_malformed", "variants", (one.text,))
-        for odd in one.warnings:
+    for variant in pair.variants:
+        if variant.malformed:
+            yield Problem("intent_malformed", "variants", (variant.text,))
+        for odd in variant.warnings:
             yield Problem(odd.code, "variants", (odd.concept,))
-    texts = tuple(dict.fromkeys(folded(one.text) for one in pair.variants))
+    texts = tuple(dict.fromkeys(folded(variant.text) for variant in pair.variants))
     if typed and pair.type == "preferences" and len(texts) < 2:
         yield Problem("variants_few", "variants")
     line = _line(pair.clear_plan, pair.step)

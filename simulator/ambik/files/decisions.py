@@ -1,29 +1,40 @@
 """Logs of decisions, JSON lines or a JSON list (spec 13): read field by field, and made of the log's lines.
 
 A file need not have every field: what a method's set is made of must be there, the rest may miss. Texts of
-the task come from the line (``item``, which our own files have), or from data by pair and member.
+the task come from the line (``item``, which our own files have), or from data by pair and member. What a run
+of the log holds beside a decision (`LineDetails`) is read for an import alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, cast
 
 from simulator.ambik.conformal import exact
-from simulator.ambik.files.jsonlist import read_records
-from simulator.ambik.files.lettered import letters, logprob, maybe_infinite, option_texts
-from simulator.ambik.files.table import spelled
+from simulator.ambik.files.lettered import (
+    FIELDS,
+    maybe_infinite,
+    optional_flag,
+    optional_text,
+    optional_texts,
+)
+from simulator.ambik.files.line_details import (
+    NO_DETAILS,
+    PERSON,
+    LineDetails,
+    line_details,
+    person_details,
+)
 from simulator.ambik.files.versions import part_of
 from simulator.ambik.items import DecideItem, DraftItem, PairItem, ScenarioItem
 from simulator.ambik.pairs import Pair, Scenario
-from simulator.ambik.parsing import read_certainty
-from simulator.ambik.playing import read_settings
-from simulator.ambik.records import Affordance, Calibrated, Decision
+from simulator.ambik.playing import ANNOTATOR, USER
+from simulator.ambik.records import Calibrated, Decision
 from simulator.ambik.rows import read_item
-from simulator.ambik.settings import DEFAULT, Settings
+from simulator.ambik.settings import DEFAULT, Settings, read_settings
 from simulator.ambik.terms import (
     CONFORMAL,
     CONTEXTS,
@@ -37,13 +48,15 @@ from simulator.ambik.terms import (
     Part,
     TaskType,
 )
-from simulator.jsonlines import Read, Row
+from simulator.duplicates import Duplicates
+from simulator.jsonlines import Row
+from simulator.tables.cells import spelled
+from simulator.tables.records import read_records
+from trees.faults import Fault
 
 T = TypeVar("T")
-ROBOTS: Final = (*METHODS, "offline", "person")
+ROBOTS: Final = (*METHODS, "offline", PERSON)
 _HOLDS: Final = ("prediction_set", "token_table", "samples", "certainty", "options", "marked", "action")
-OTHERS: Final = ("user", "annotator")
-"""Seats of the lines of a log that are no decisions: people's answers and forms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +74,8 @@ class DecisionLine:
         dataset: as written; `version` likewise.
         questions: that could be answered at most; None where the line does not say.
         robot: who sat in the robot's seat; `user` in the user's. Empty where the line does not say.
+        details: what the line tells beside; empty unless they were asked for.
+        number: of the line, from 1.
     """
 
     decision: Decision
@@ -75,64 +90,113 @@ class DecisionLine:
     questions: int | None = None
     robot: str = ""
     user: str = ""
+    details: LineDetails = NO_DETAILS
+    number: int = 0
 
     @property
     def key(self) -> str:
         """What no other line of a file has."""
-        one = self.decision
-        return f"{one.run} {one.episode_id} {self.turn}"
+        return f"{self.decision.run} {self.decision.episode_id} {self.turn}"
+
+    @property
+    def episode(self) -> tuple[str, str]:
+        """Run and episode."""
+        return self.decision.run, self.decision.episode_id
 
 
 @dataclass(frozen=True, slots=True)
-class _Passed:
-    """A line that is no decision."""
+class AnswerLine:
+    """A line that says which person gave an answer.
 
-    key: str
+    Attributes:
+        episode: run and episode.
+        details: text, person and times.
+        number: of the line, from 1.
+    """
+
+    episode: tuple[str, str]
+    details: LineDetails
+    number: int = 0
 
 
-@dataclass(slots=True)
-class _Reader:
-    """Reads the lines of one file."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionsFile:
+    """The contents of a log of decisions.
 
-    file: Path
-    numbers: Any = field(default_factory=count)
+    Attributes:
+        rows: the decisions, in the file's order.
+        faults: of lines that cannot be read.
+        answers: of people, in the file's order.
+        forms: how many lines are annotators' forms.
+    """
 
-    def __call__(self, row: Row) -> DecisionLine | _Passed:
-        if row.get("seat") in OTHERS:
-            return _Passed(f"other {next(self.numbers)}")
-        return decision_line(row, self.file)
+    rows: tuple[DecisionLine, ...]
+    faults: tuple[Fault, ...] = ()
+    answers: tuple[AnswerLine, ...] = ()
+    forms: int = 0
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """The line of each decision."""
+        return tuple(line.number for line in self.rows)
 
 
 def is_decision(row: Mapping[str, Any]) -> bool:
-    """Whether an object is a line of a log of decisions."""
+    """Return True if an object is a line of a log of decisions."""
     return {"pair_id", "method"} <= row.keys() and any(name in row for name in _HOLDS)
 
 
-def read_decisions(path: str | Path) -> Read[DecisionLine]:
-    """The decisions of a file, in its order; lines of users and annotators are passed over.
+def read_decisions(
+    path: str | Path, duplicates: Duplicates = "refuse", *, details: bool = False
+) -> DecisionsFile:
+    """Return the decisions of a file, in its order, with the answers of people among them.
+
+    Args:
+        path: the file.
+        duplicates: see `simulator.duplicates`.
+        details: whether `LineDetails` are read, too; a line is a fault if they are wrong.
 
     Raises:
         InputError: if the file cannot be read at all.
     """
     path = Path(path)
-    read = read_records(path, _Reader(path), lambda one: one.key, name="pair_id")
-    kept = [
-        (row, line) for row, line in zip(read.rows, read.lines, strict=True) if isinstance(row, DecisionLine)
-    ]
-    return Read(tuple(row for row, _ in kept), tuple(line for _, line in kept), read.faults)
+    places = count()
+
+    def parse(row: Row) -> tuple[str, DecisionLine | AnswerLine | None]:
+        seat, other = row.get("seat"), f"other {next(places)}"
+        if seat == ANNOTATOR:
+            return other, None
+        if seat == USER:
+            if not details:
+                return other, AnswerLine(("", ""), NO_DETAILS)
+            run = optional_text(row, "run_id") or path.stem
+            return other, AnswerLine((run, row.text("episode_id")), person_details(row, {}))
+        line = decision_line(row, path)
+        if details:
+            line = replace(line, details=line_details(row, line.decision.options))
+        return line.key, line
+
+    read = read_records(path, parse, lambda row: (row[0], ""), name="pair_id", duplicates=duplicates)
+    held = [(value, number) for (_, value), number in zip(read.rows, read.lines, strict=True)]
+    return DecisionsFile(
+        rows=tuple(replace(line, number=number) for line, number in held if isinstance(line, DecisionLine)),
+        answers=tuple(replace(line, number=number) for line, number in held if isinstance(line, AnswerLine)),
+        forms=sum(line is None for line, _ in held),
+        faults=read.faults,
+    )
 
 
 def with_items(
     lines: Iterable[DecisionLine], pairs: Mapping[str, Pair], scenarios: Mapping[str, Scenario]
 ) -> tuple[DecisionLine, ...]:
-    """The same lines, with the texts of data where they have none of their own.
+    """Return the same lines, with the texts of data where they have none of their own.
 
     Args:
         lines: of a file.
         pairs: of the data, by id.
         scenarios: likewise.
     """
-    return tuple(one if one.known else _with_item(one, pairs, scenarios) for one in lines)
+    return tuple(line if line.known else _with_item(line, pairs, scenarios) for line in lines)
 
 
 def _with_item(
@@ -157,7 +221,7 @@ def _with_item(
 
 
 def decision_line(row: Row, file: Path) -> DecisionLine:
-    """A line of `file`, which names its run where it does not say one.
+    """Return a line of `file`, which names its run where it does not say one.
 
     Raises:
         FieldError: names the field that is missing or wrong.
@@ -195,18 +259,18 @@ def _part(row: Row, item: DecideItem) -> Part | None:
 
 def _item(row: Row) -> tuple[DecideItem, bool]:
     if row.get("item") is not None:
-        given = row.object("item")
-        found = row.parsed("item", lambda _: read_item(given.data, "the item"), given.data)
-        if isinstance(found, DraftItem):
+        record = row.object("item")
+        item = row.parsed("item", lambda _: read_item(record.data, "the item"), record.data)
+        if isinstance(item, DraftItem):
             raise row.wrong("item", "is a draft, of which nothing is decided")
-        return found, True
+        return item, True
     id = row.key("pair_id")
     part: Part = row.one_of("part", PARTS) if row.get("part") is not None else "test"
     if row.get("member") is None:
-        of = optional_text(row, "type")
-        if spelled(of) in TASK_TYPES:
+        kind_text = optional_text(row, "type")
+        if spelled(kind_text) in TASK_TYPES:
             raise row.wrong("member", f"is missing; it must be one of {', '.join(MEMBERS)}")
-        scenario = Scenario(id=id, objects=(), scene="", task="", intended=(), location="", type=of)
+        scenario = Scenario(id=id, objects=(), scene="", task="", intended=(), location="", type=kind_text)
         return ScenarioItem(scenario=scenario, part=part), False
     member: Member = _one_of(row, "member", MEMBERS)
     kind: TaskType = _one_of(row, "type", TASK_TYPES)
@@ -257,105 +321,23 @@ def _decision(row: Row, method: str, item: DecideItem, run: str) -> Decision:
         flags=optional_texts(row, "flags"),
         seconds=row.number_or_none("seconds"),
     )
-    return replace(base, **_FIELDS[method](row))
+    return replace(base, **FIELDS[method](row))
 
 
 def _asked(row: Row, answer: str) -> bool | None:
     """Whether it asked. Where the line does not say so: who was answered did, who could have been did not."""
     asking = "asks" if row.get("asks") is not None else "help"
-    asks = row.get(asking)
-    if asks is not None and asks not in (0, 1):
-        raise row.wrong(asking, f"is {asks!r}, not true or false")
-    if asks is None and (answer or row.get("questions")):
-        return bool(answer)
-    return None if asks is None else bool(asks)
-
-
-def _lettered(row: Row) -> dict[str, Any]:
-    texts = option_texts(row)
-    return {
-        "options": texts,
-        "filled": () if row.get("filled_options") is None else letters(row, "filled_options", texts),
-        "tokens": tuple(_token(row, place, one) for place, one in enumerate(_tokens(row))),
-        "action": optional_text(row, "action"),
-        "right": None if row.get("right") is None else letters(row, "right", texts),
-    }
-
-
-def _tokens(row: Row) -> list[Any]:
-    """Tokens with their log-probabilities, a list or an object."""
-    given = row.get("token_table")
-    return [list(one) for one in given.items()] if isinstance(given, dict) else row.list("token_table")
-
-
-def _judged(row: Row) -> dict[str, Any]:
-    found = _lettered(row)
-    given = row.object("affordance")
-    table = {letter: given.object(letter) for letter in given.data}
-    for letter, one in table.items():
-        for name in ("context", "prompt"):
-            if not 0 <= (one.number_or_none(name) or 0) <= 1:
-                raise row.wrong(f"affordance.{letter}.{name}", f"is {one.get(name)}, not between 0 and 1")
-    affordance = {
-        letter: Affordance(one.number("context"), one.number_or_none("prompt"))
-        for letter, one in table.items()
-    }
-    return {**found, "affordance": affordance}
-
-
-def _sampled(row: Row) -> dict[str, Any]:
-    samples, similar = row.object("samples"), row.get("similarities")
-    counts = {answer: samples.whole(answer) for answer in samples.data}
-    if any(number < 1 for number in counts.values()):
-        raise row.wrong("samples", "has an answer that was drawn less than once")
-    likeness = row.object("similarities") if similar else None
-    draws = row.whole("draws") if row.get("draws") is not None else sum(counts.values())
-    if draws < 0:
-        raise row.wrong("draws", f"is {draws}; so many answers cannot be drawn")
-    return {
-        "samples": counts,
-        "similarities": {} if likeness is None else {one: likeness.number(one) for one in likeness.data},
-        "draws": draws,
-        "action": optional_text(row, "action"),
-    }
-
-
-def _single(row: Row) -> dict[str, Any]:
-    action = optional_text(row, "action") or next(iter(optional_texts(row, "prediction_set")), "")
-    return {"action": action}
-
-
-def _certain(row: Row) -> dict[str, Any]:
-    certainty, flags = read_certainty(row.text("certainty", empty=True)), optional_texts(row, "flags")
-    if certainty == "invalid":
-        flags = tuple(dict.fromkeys((*flags, "invalid_certainty")))
-    return {**_single(row), "certainty": certainty, "flags": flags}
-
-
-def _marked(row: Row) -> dict[str, Any]:
-    name = "marked" if row.get("marked") is not None else "prediction_set"
-    row.list(name)
-    return {"chosen": optional_texts(row, name), "action": optional_text(row, "action")}
-
-
-_FIELDS: Final[Mapping[str, Any]] = {
-    "knowno": _lettered,
-    "lap": _judged,
-    "lofreecp": _sampled,
-    "binary": _certain,
-    "nohelp": _single,
-    "offline": _marked,
-    "person": _marked,
-}
+    asks = optional_flag(row, asking)
+    return bool(answer) if asks is None and (answer or row.get("questions")) else asks
 
 
 def _settings(row: Row, threshold: Calibrated | None) -> Settings:
-    """Those of the line; where it does not say them, its target is that of the threshold in force."""
-    given = row.get("settings") or {}
-    found: Settings = row.parsed("settings", read_settings, given)
-    if threshold is None or "target_success" in given or not 0 < threshold.epsilon < 1:
-        return found
-    return replace(found, target_success=float(1 - exact(threshold.epsilon)))
+    """Return those of the line; where it does not say them, its target is that of the threshold in force."""
+    values = row.get("settings") or {}
+    settings: Settings = row.parsed("settings", read_settings, values)
+    if threshold is None or "target_success" in values or not 0 < threshold.epsilon < 1:
+        return settings
+    return replace(settings, target_success=float(1 - exact(threshold.epsilon)))
 
 
 def _threshold(row: Row) -> Calibrated | None:
@@ -373,42 +355,22 @@ def _threshold(row: Row) -> Calibrated | None:
     )
 
 
-def _token(row: Row, place: int, given: Any) -> tuple[str, float]:
-    name = f"token_table[{place}]"
-    pair = [given.get("token"), given.get("logprob")] if isinstance(given, dict) else given
-    if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
-        raise row.wrong(name, "is not a token with its log-probability")
-    return pair[0], logprob(row, name, pair[1])
-
-
 def _said(row: Row, name: str) -> tuple[tuple[str, str], ...]:
     """Texts by role: a list of objects, of texts alone, or an object."""
-    given = row.get(name)
-    if not given:
+    value = row.get(name)
+    if not value:
         return ()
-    if isinstance(given, dict):
-        return tuple((role, text) for role, text in given.items() if isinstance(text, str))
-    if isinstance(given, list) and all(isinstance(one, str) for one in given):
-        return tuple(("", text) for text in given)
-    return tuple((one.text("role"), one.text("text", empty=True)) for one in row.rows(name))
+    if isinstance(value, dict):
+        return tuple((role, text) for role, text in value.items() if isinstance(text, str))
+    if isinstance(value, list) and all(isinstance(entry, str) for entry in value):
+        return tuple(("", text) for text in value)
+    return tuple((entry.text("role"), entry.text("text", empty=True)) for entry in row.rows(name))
 
 
 def _one_of(row: Row, name: str, allowed: tuple[T, ...]) -> T:
-    """One of some names, however it is spelled."""
-    given = row.get(name)
-    found = next((one for one in allowed if isinstance(given, str) and one == spelled(given)), None)
-    return row.one_of(name, allowed) if found is None else found
-
-
-def optional_text(row: Row, name: str) -> str:
-    """A text that may be missing: then it is empty."""
-    return "" if row.get(name) is None else row.text(name, empty=True)
-
-
-def optional_texts(row: Row, name: str) -> tuple[str, ...]:
-    """A list of texts that may be missing: then there are none."""
-    given = [] if row.get(name) is None else row.list(name)
-    for place, one in enumerate(given):
-        if not isinstance(one, str):
-            raise row.wrong(f"{name}[{place}]", "is not a text")
-    return tuple(given)
+    """Return one of some names, however it is spelled."""
+    value = row.get(name)
+    for choice in allowed:
+        if isinstance(value, str) and choice == spelled(value):
+            return choice
+    return row.one_of(name, allowed)

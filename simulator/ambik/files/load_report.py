@@ -9,9 +9,9 @@ from typing import Final
 
 from simulator.ambik.files.oddities import GROUPED, all_oddities, row_oddities
 from simulator.ambik.files.pairs import COLUMNS, OLD_NAMES, PairsFile
-from simulator.ambik.files.table import Record, clean, says_nothing
 from simulator.ambik.files.versions import TITLES, Seen, is_new, mixture, part_of, plan_shown, seen
 from simulator.ambik.pairs import Pair
+from simulator.tables.cells import Record, clean, says_nothing
 from trees.faults import Fault
 
 TITLES_OF: Final[Mapping[str, str]] = {
@@ -92,39 +92,42 @@ class LoadReport:
         In each column it counts once for a pair, however many files hold the pair; without a pair once for
         each file.
         """
-        places = {(one.code, one.task or one.file, one.message.partition(":")[0]) for one in self.warnings}
+        places = {
+            (warning.code, warning.task or warning.file, warning.message.partition(":")[0])
+            for warning in self.warnings
+        }
         rows = Counter(code for code, _, _ in places)
         counts = {code: len(self.ids(code)) if code in _SHARED else rows[code] for code in TITLES_OF}
         return {code: count for code, count in counts.items() if count}
 
     def ids(self, code: str) -> tuple[str, ...]:
-        """The pairs with an oddity; those that share a warning come last."""
-        told = (one.task for one in self.warnings if one.code == code)
-        return tuple(dict.fromkeys((*told, *self.grouped.get(code, ()))))
+        """Return the pairs with an oddity; those that share a warning come last."""
+        ids = (warning.task for warning in self.warnings if warning.code == code)
+        return tuple(dict.fromkeys((*ids, *self.grouped.get(code, ()))))
 
     def lines(self) -> tuple[str, ...]:
-        """The report in words, without places."""
-        told = [
-            f"{one.file}: {one.pairs} pairs, {TITLES[one.version]}"
-            + (f"; told by {one.why}" if one.why else "")
-            for one in self.files
+        """Return the report in words, without places."""
+        lines = [
+            f"{file.file}: {file.pairs} pairs, {TITLES[file.version]}"
+            + (f"; told by {file.why}" if file.why else "")
+            for file in self.files
         ]
         if self.repeated:
-            told.append(f"{self.repeated} pairs are in several files and count once")
+            lines.append(f"{self.repeated} pairs are in several files and count once")
         if self.restored:
-            told.append(f"{self.restored} pairs without id have that of the same pair in another file")
-        return (*told, *(f"{TITLES_OF[code]}: {count}" for code, count in self.counts.items()))
+            lines.append(f"{self.restored} pairs without id have that of the same pair in another file")
+        return (*lines, *(f"{TITLES_OF[code]}: {count}" for code, count in self.counts.items()))
 
 
 def load_report(file: PairsFile, *, parts_told: bool = False) -> LoadReport:
-    """The report on one file: a function of its rows and of what was read of them.
+    """Return the report on one file: a function of its rows and of what was read of them.
 
     Args:
         file: the file.
         parts_told: whether rows without ``take_amb`` are meant as tests, as they said by other means.
     """
     rows = tuple(zip(file.pairs, file.records, strict=True))
-    found = [
+    warnings = [
         Fault(file.table.path, pair.id, record.line, code, message, "warning")
         for pair, record in rows
         for code, message in row_oddities(pair, record)
@@ -134,7 +137,7 @@ def load_report(file: PairsFile, *, parts_told: bool = False) -> LoadReport:
         Fault(file.table.path, held[0][0].id, held[0][1].line, code, f"{message}{_of_which(held)}", "warning")
         for code, message, held in groups
     )
-    by_line = sorted((*_of_file(file), *shared, *found), key=lambda fault: fault.line)
+    by_line = sorted((*_of_file(file), *shared, *warnings), key=lambda fault: fault.line)
     return LoadReport(
         files=(seen(file),),
         warnings=tuple(by_line),
@@ -145,8 +148,8 @@ def load_report(file: PairsFile, *, parts_told: bool = False) -> LoadReport:
 
 
 def joined(reports: Sequence[LoadReport]) -> LoadReport:
-    """The report on several files that belong together."""
-    files = tuple(one for report in reports for one in report.files)
+    """Return the report on several files that belong together."""
+    files = tuple(file for report in reports for file in report.files)
     return LoadReport(
         files=files,
         warnings=(*mixture(files), *(fault for report in reports for fault in report.warnings)),
@@ -159,7 +162,7 @@ def joined(reports: Sequence[LoadReport]) -> LoadReport:
 
 
 def _of_file(file: PairsFile) -> Iterator[Fault]:
-    """What is odd about the file as a whole."""
+    """Yield what is odd about the file as a whole."""
     if not file.has_ids:
         message = "id: no such column; pairs are named by their rows (row-1, row-2, …)"
         yield Fault(file.table.path, "", 1, "no_ids", message, "warning")
@@ -199,18 +202,18 @@ def _groups(rows: _Rows) -> Iterator[tuple[str, str, _Rows]]:
             yield code, f"plan_for_clear_task: {TITLES_OF[code]}", held
     # What so many new pairs have in common is told once; it counts for each of them.
     for code in GROUPED:
-        told = [
+        shared = [
             (pair, record, message)
             for pair, record in new
-            for found, message in all_oddities(pair, record)
-            if found == code
+            for oddity, message in all_oddities(pair, record)
+            if oddity == code
         ]
-        if told:
-            yield code, told[0][2], tuple((pair, record) for pair, record, _ in told)
+        if shared:
+            yield code, shared[0][2], tuple((pair, record) for pair, record, _ in shared)
 
 
 def _without_take(rows: _Rows) -> Iterator[tuple[str, str, _Rows]]:
-    """A row that does not say which member to take, where others do, may have lost it."""
+    """Yield a row that does not say which member to take, where others do, may have lost it."""
     without = tuple((pair, record) for pair, record in rows if part_of(pair) == "test")
     if without and len(without) < len(rows):
         yield "take_missing", "take_amb: is empty where other rows have it; read as a test", without

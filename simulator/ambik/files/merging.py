@@ -8,9 +8,9 @@ from pathlib import Path
 
 from simulator.ambik.files.load_report import LoadReport, joined, load_report
 from simulator.ambik.files.pairs import PairsFile
-from simulator.ambik.files.table import Record
 from simulator.ambik.files.versions import part_of
 from simulator.ambik.pairs import Pair
+from simulator.tables.cells import Record
 from trees.faults import Fault
 
 _Texts = tuple[str, str]
@@ -32,7 +32,7 @@ class Merged:
 
 
 def merge(files: Sequence[PairsFile]) -> Merged:
-    """One set of pairs out of its files.
+    """Return one set of pairs out of its files.
 
     A pair that several files hold counts once; as the calibration row has it, if there is one. A pair of a
     file without ids takes the id that another file gives the same two tasks. Faults: two pairs of one id, and

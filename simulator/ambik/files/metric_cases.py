@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
-from simulator.ambik.files.jsonlist import read_records
 from simulator.ambik.settings import Metrics
 from simulator.ambik.terms import TASK_TYPES
-from simulator.jsonlines import Read, Row
+from simulator.jsonlines import Row
 
 MEANS: Final = "mean per type"
 READINGS: Final = ("found_in_set", "best_single_option")
@@ -49,31 +47,27 @@ class MetricCase:
 
 
 def is_metric_case(row: Mapping[str, Any]) -> bool:
-    """Whether an object is a case of a metric."""
+    """Return True if an object is a case of a metric."""
     return row.keys() >= {"id", "metric", "input"} and any(name in row for name in _VALUES.values())
 
 
-def read_metric_cases(path: str | Path) -> Read[MetricCase]:
-    """The cases of a file; one of an unknown metric, or with anything missing or of a wrong type, is a fault.
+def read_metric_case(row: Row) -> MetricCase:
+    """Return a case.
 
     Raises:
-        InputError: if the file cannot be read at all.
+        FieldError: if its metric is not known, or anything is missing or of a wrong type.
     """
-    return read_records(path, _case, lambda case: case.id, name="id")
-
-
-def _case(row: Row) -> MetricCase:
     metric = row.one_of("metric", tuple(INPUTS))
-    given = row.object("input")
-    missing = [name for name in INPUTS[metric] if name not in given.data]
+    values = row.object("input")
+    missing = [name for name in INPUTS[metric] if name not in values.data]
     if missing:
         raise row.wrong("input", f"has no {', '.join(missing)}, of which {metric} is computed")
     for name, check in INPUTS[metric].items():
-        check(given, name)
+        check(values, name)
     return MetricCase(
         id=row.key("id"),
         metric=metric,
-        input=given.data,
+        input=values.data,
         paper=_paper(row, metric),
         reference=_reference(row, metric),
         note=row.text("note", empty=True) if row.get("note") is not None else "",
@@ -104,35 +98,35 @@ def _value(row: Row, name: str, metric: str) -> Any:
     return {kind: {rate: means.object(kind).number(rate) for rate in ("HR", "CHR")} for kind in means.data}
 
 
-def _texts(given: Row, name: str) -> None:
-    for place, one in enumerate(given.list(name)):
+def _texts(row: Row, name: str) -> None:
+    for place, one in enumerate(row.list(name)):
         if not isinstance(one, str):
-            raise given.wrong(f"{name}[{place}]", "is not a text")
+            raise row.wrong(f"{name}[{place}]", "is not a text")
 
 
-def _said(given: Row, name: str) -> None:
-    given.text(name, empty=True)
+def _said(row: Row, name: str) -> None:
+    row.text(name, empty=True)
 
 
-def _maybe_said(given: Row, name: str) -> None:
-    if given.get(name) is not None:
-        given.text(name, empty=True)
+def _maybe_said(row: Row, name: str) -> None:
+    if row.get(name) is not None:
+        row.text(name, empty=True)
 
 
-def _size(given: Row, name: str) -> None:
-    if given.whole(name) < 0:
-        raise given.wrong(name, f"is {given.get(name)}; no set is smaller than empty")
+def _size(row: Row, name: str) -> None:
+    if row.whole(name) < 0:
+        raise row.wrong(name, f"is {row.get(name)}; no set is smaller than empty")
 
 
-def _type(given: Row, name: str) -> None:
-    given.one_of(name, TASK_TYPES)
+def _type(row: Row, name: str) -> None:
+    row.one_of(name, TASK_TYPES)
 
 
-def _rows(given: Row, name: str) -> None:
-    for place, one in enumerate(given.list(name)):
+def _rows(row: Row, name: str) -> None:
+    for place, one in enumerate(row.list(name)):
         if not isinstance(one, list) or len(one) != 2:
-            raise given.wrong(f"{name}[{place}]", "is not a type with the size of a set")
-        pair = Row({"type": one[0], "size": one[1]}, f"{given.where}{name}[{place}].")
+            raise row.wrong(f"{name}[{place}]", "is not a type with the size of a set")
+        pair = Row({"type": one[0], "size": one[1]}, f"{row.where}{name}[{place}].")
         _type(pair, "type")
         _size(pair, "size")
 

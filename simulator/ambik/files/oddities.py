@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from simulator.ambik.files.pairs import is_numbered
-from simulator.ambik.files.table import NO_BREAK, Record, parts
 from simulator.ambik.files.versions import is_new, part_of
 from simulator.ambik.pairs import Pair
+from simulator.tables.cells import NO_BREAK, Record, parts
 
 Oddity = tuple[str, str]
 """Its code, and a message that begins with the column."""
@@ -42,13 +42,13 @@ _CROWDED_COMMA: Final = re.compile(r",\S")
 
 
 def row_oddities(pair: Pair, record: Record) -> Iterator[Oddity]:
-    """What is odd about a row alone, and not about all pairs of its kind (`GROUPED`)."""
+    """Yield what is odd about a row alone, and not about all pairs of its kind (`GROUPED`)."""
     new = is_new(pair, record)
-    yield from (one for one in all_oddities(pair, record) if not (new and one[0] in GROUPED))
+    yield from (oddity for oddity in all_oddities(pair, record) if not (new and oddity[0] in GROUPED))
 
 
 def all_oddities(pair: Pair, record: Record) -> Iterator[Oddity]:
-    """All that is odd about a row."""
+    """Yield all that is odd about a row."""
     for rule in (_cells, _letters, _lists, _shortlist, _intent, _variants, _step, _plans):
         yield from rule(pair, record)
 
@@ -72,12 +72,12 @@ def _letters(pair: Pair, record: Record) -> Iterator[Oddity]:
                 "full_width",
                 f"{column}: {' '.join(signs)} divide or negate nothing; the signs that do are , | -",
             )
-        found = [letter for letter in dict.fromkeys(text) if letter in _LOOK_ALIKE]
-        if found:
-            told = ", ".join(f"U+{ord(letter):04X} for {_LOOK_ALIKE[letter]}" for letter in found)
+        letters = [letter for letter in dict.fromkeys(text) if letter in _LOOK_ALIKE]
+        if letters:
+            named = ", ".join(f"U+{ord(letter):04X} for {_LOOK_ALIKE[letter]}" for letter in letters)
             yield (
                 "look_alike",
-                f"{column}: Cyrillic letters that look Latin ({told}); nothing will match them",
+                f"{column}: Cyrillic letters that look Latin ({named}); nothing will match them",
             )
 
 
@@ -101,7 +101,7 @@ def _shortlist(pair: Pair, record: Record) -> Iterator[Oddity]:
     if text and not all(part.strip() for part in text.split(",")):
         yield "shortlist_comma", "amb_shortlist: has a comma with nothing before or after it"
     scene = {thing.casefold() for thing in pair.things}
-    absent = [one for one in pair.shortlist if one.casefold() not in scene]
+    absent = [thing for thing in pair.shortlist if thing.casefold() not in scene]
     if absent:
         yield "shortlist_scene", f"amb_shortlist: {', '.join(absent)}: not in the scene"
 
@@ -117,14 +117,14 @@ def _intent(pair: Pair, record: Record) -> Iterator[Oddity]:
     if _CROWDED_COMMA.search(pair.intent.text):
         yield "intent_form", "user_intent: no blank after a comma"
     for concept in pair.intent.concepts:
-        texts = Counter(one.text.casefold() for one in concept.alternatives)
+        texts = Counter(alternative.text.casefold() for alternative in concept.alternatives)
         twice = [text for text, count in texts.items() if count > 1]
         if twice:
             yield "intent_form", f"user_intent: {', '.join(twice)}: the same alternative in two letter cases"
 
 
 def _variants(pair: Pair, record: Record) -> Iterator[Oddity]:
-    malformed = sum(one.malformed for one in pair.variants)
+    malformed = sum(variant.malformed for variant in pair.variants)
     if malformed:
         yield "variants_malformed", f"variants: {malformed} of {len(pair.variants)} lines are pieces of text"
     if not pair.variants and part_of(pair) == "calibration":
@@ -169,4 +169,4 @@ def first_difference(clear: tuple[str, ...], ambiguous: tuple[str, ...]) -> int:
     """Index of the first line in which two plans differ; the length of the shorter if that is all of it."""
     pairs = zip(clear, ambiguous, strict=False)
     shorter = min(len(clear), len(ambiguous))
-    return next((place for place, (one, other) in enumerate(pairs) if one != other), shorter)
+    return next((place for place, (line, other) in enumerate(pairs) if line != other), shorter)

@@ -7,26 +7,25 @@ import io
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Final
 
-from simulator.ambik.files.table import (
+from simulator.ambik.intents import parse_intent, parse_variants
+from simulator.ambik.pairs import Pair
+from simulator.ambik.terms import AMBIGUITIES, Ambiguity
+from simulator.duplicates import told_once
+from simulator.jsonlines import Row
+from simulator.tables.cells import (
+    SAME_ID,
+    Columns,
     Record,
     Table,
-    header_of,
-    of_today,
     read_key,
     read_list,
     read_table,
     read_whole,
     spelled,
 )
-from simulator.ambik.intents import parse_intent, parse_variants
-from simulator.ambik.pairs import Pair
-from simulator.ambik.terms import AMBIGUITIES, Ambiguity
-from simulator.errors import InputError
-from simulator.jsonlines import Row
 from simulator.whole import write_whole
 from trees.faults import Fault
 
@@ -51,6 +50,7 @@ COLUMNS: Final = (
     *("plan_for_clear_task", "plan_for_amb_task", "end_of_ambiguity", "user_intent", "variants", "take_amb"),
 )
 """All columns, in the order in which the published files have them."""
+_COLUMNS: Final = Columns(COLUMNS, NEEDED, OLD_NAMES)
 _OWN: Final = ("ambiguous_task", "amb_shortlist", "unambiguous_direct", "plan_for_amb_task")
 # A number is one of the list only if a blank or a letter follows: "2.5 cups" begins with a quantity.
 _NUMBER: Final = re.compile(r"\s*[0-9]{1,3}\s*[.)\uff0e\uff09](?:\s+|(?=[^\W\d_]))")
@@ -78,20 +78,26 @@ class PairsFile:
         return self.pairs
 
     @property
+    def lines(self) -> tuple[int, ...]:
+        """The line of each."""
+        return tuple(record.line for record in self.records)
+
+    @property
     def has_ids(self) -> bool:
         """Whether the file has a column of ids; otherwise pairs are named by their rows."""
         return "id" in self.table.columns
 
 
 def is_pairs(header: Iterable[str]) -> bool:
-    """Whether columns are those of a file of pairs."""
-    names = set(of_today(header, COLUMNS, OLD_NAMES).values())
-    return {"ambiguous_task", "ambiguity_type"} <= names or {"ambiguous_task", "unambiguous_direct"} <= names
+    """Return True if columns are those of a file of pairs."""
+    header = tuple(header)
+    others = ("ambiguity_type", "unambiguous_direct")
+    return any(_COLUMNS.hold(header, "ambiguous_task", other) for other in others)
 
 
 def looks_like_pairs(header: Iterable[str]) -> bool:
-    """Whether columns are at least some of those that no other file has."""
-    return any(name in _OWN for name in of_today(header, COLUMNS, OLD_NAMES).values())
+    """Return True if columns are at least some of those that no other file has."""
+    return any(name in _OWN for name in _COLUMNS.today(header).values())
 
 
 def read_pairs_file(path: str | Path) -> PairsFile:
@@ -102,30 +108,18 @@ def read_pairs_file(path: str | Path) -> PairsFile:
     Raises:
         InputError: if the file cannot be read at all, or lacks a column that is needed.
     """
-    table = read_table(path, of_today(header_of(path), COLUMNS, OLD_NAMES))
-    missing = [name for name in NEEDED if name not in table.columns]
-    if missing:
-        raise InputError(
-            f"{path}: no column {', '.join(missing)}; the columns are {', '.join(table.columns) or 'none'}"
-        )
-    faults = list(table.faults)
-    good: dict[str, tuple[Pair, Record]] = {}
-    for record in table.records:
-        called = record_id(table, record)
-        pair = table.parsed(record, called, partial(_of_record, id=called, record=record))
-        if isinstance(pair, Pair) and pair.id in good:
-            earlier = good[pair.id][1].line
-            pair = table.fault(record, pair.id, "id", f"id: the row in line {earlier} has the same")
-        if isinstance(pair, Pair):
-            good[pair.id] = pair, record
-        else:
-            faults.append(pair)
-    pairs, records = tuple(pair for pair, _ in good.values()), tuple(record for _, record in good.values())
-    return PairsFile(table, pairs, records, tuple(sorted(faults, key=lambda fault: fault.line)))
+    table = read_table(path, _COLUMNS)
+    read = table.read(
+        lambda row, record: (_pair_of_record(row, record_id(table, record), record), record),
+        lambda record: record_id(table, record),
+    )
+    once = told_once(path, read, lambda row: (row[0].id, ""), code="id", message=SAME_ID)
+    pairs, records = (tuple(column) for column in zip(*once.rows, strict=True)) if once.rows else ((), ())
+    return PairsFile(table, pairs, records, once.faults)
 
 
 def record_id(table: Table, record: Record) -> str:
-    """A record's id; that of its place if the file has no ids, empty if the cell is."""
+    """Return a record's id; that of its place if the file has no ids, empty if the cell is."""
     if "id" not in table.columns:
         return f"row-{record.number}"
     row = record.row()
@@ -133,7 +127,7 @@ def record_id(table: Table, record: Record) -> str:
 
 
 def read_pair(row: Row, id: str) -> Pair:
-    """A pair out of cleaned cells.
+    """Return a pair out of cleaned cells.
 
     Args:
         row: the cells, those that are empty left out.
@@ -144,9 +138,7 @@ def read_pair(row: Row, id: str) -> Pair:
     """
     if not id:
         raise row.wrong("id", "is empty")
-    for name in NEEDED:
-        if not row.get(name):
-            raise row.wrong(name, "is empty")
+    _COLUMNS.check_row(row)
     step = read_whole(row, "end_of_ambiguity")
     if step is not None and step < 0:
         raise row.wrong("end_of_ambiguity", f"is {step}; the first line of a plan is 0")
@@ -174,34 +166,34 @@ def read_pair(row: Row, id: str) -> Pair:
     )
 
 
-def _of_record(row: Row, id: str, record: Record) -> Pair:
-    """A pair with its shortlist as it stands, where that differs from the list that is read of it."""
+def _pair_of_record(row: Row, id: str, record: Record) -> Pair:
+    """Return a pair with its shortlist as it stands, where that differs from the list that is read of it."""
     pair = read_pair(row, id)
     cell = record.cells.get("amb_shortlist", "")
     return replace(pair, shortlist_cell=cell) if pair.shortlist and cell != pair.shortlist_text else pair
 
 
 def _type(row: Row) -> Ambiguity:
-    """The type, whatever its letter case and what stands between its words."""
+    """Return the type, whatever its letter case and what stands between its words."""
     written = spelled(row.text("ambiguity_type"))
-    for one in AMBIGUITIES:
-        if one == written:
-            return one
+    for kind in AMBIGUITIES:
+        if kind == written:
+            return kind
     return row.one_of("ambiguity_type", AMBIGUITIES)
 
 
 def steps(plan: str) -> tuple[str, ...]:
-    """The lines of a plan without their numbers; blank lines are nothing."""
+    """Return the lines of a plan without their numbers; blank lines are nothing."""
     return tuple(_NUMBER.sub("", line, count=1).strip() for line in plan.split("\n") if line.strip())
 
 
 def is_numbered(line: str) -> bool:
-    """Whether a plan's line begins with its number."""
+    """Return True if a plan's line begins with its number."""
     return _NUMBER.match(line) is not None
 
 
 def cells(pair: Pair) -> dict[str, str]:
-    """A pair as a row of a published file, by column; options of our own are not among them."""
+    """Return a pair as a row of a published file, by column; options of our own are not among them."""
     return {
         "id": pair.id,
         "environment_short": ", ".join(pair.objects),
@@ -217,7 +209,7 @@ def cells(pair: Pair) -> dict[str, str]:
         "plan_for_amb_task": _numbered(pair.ambiguous_plan),
         "end_of_ambiguity": "" if pair.step is None else str(pair.step),
         "user_intent": "" if pair.intent is None else pair.intent.text,
-        "variants": "\n".join(one.text for one in pair.variants),
+        "variants": "\n".join(variant.text for variant in pair.variants),
         "take_amb": "" if pair.take_ambiguous is None else str(int(pair.take_ambiguous)),
     }
 

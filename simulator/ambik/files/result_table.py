@@ -6,18 +6,17 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import Final
 
-from simulator.ambik.files.table import header_of, of_today, read_table, spelled
 from simulator.ambik.terms import AMBIGUITIES, NAMES, TASK_TYPES, TaskType
 from simulator.jsonlines import Read, Row
+from simulator.tables.cells import Columns, read_table, spelled
 from trees.faults import Fault
 
 METRICS: Final = ("icr", "hr", "chr", "ssc", "ambdif", "sr")
 """All that a row may hold; ``sr`` is the success rate on KnowNo's scenarios (Table 8)."""
-_KNOWN: Final = ("model", "method", "type", *METRICS)
+_COLUMNS: Final = Columns(("model", "method", "type", *METRICS))
 ALL: Final = ("all", "pairs")
 """Types of rows that are not of one type: AmbDif is of pairs."""
 _SHORT: Final[Mapping[str, TaskType]] = {
@@ -49,41 +48,35 @@ class ResultRow:
 
 
 def is_result_table(header: Iterable[str]) -> bool:
-    """Whether columns are those of a table of results, in any letter case; it need not have types."""
-    names = set(of_today(header, _KNOWN).values())
-    return "method" in names and bool(names & set(METRICS))
+    """Return True if columns are those of a table of results, in any letter case; it need not have types."""
+    header = tuple(header)
+    return any(_COLUMNS.hold(header, "method", metric) for metric in METRICS)
 
 
 def read_result_table(path: str | Path) -> Read[ResultRow]:
-    """The rows of a table; a row that cannot be read is a fault, one that cannot be right a warning.
+    """Return the rows of a table; a row that cannot be read is a fault, one that cannot be right a warning.
 
     Raises:
         InputError: if the file cannot be read at all.
     """
-    table = read_table(path, of_today(header_of(path), _KNOWN))
-    percent = tuple(name for name in METRICS if any("%" in one.text(name) for one in table.records))
-    rows: list[ResultRow] = []
-    lines: list[int] = []
-    faults = list(table.faults)
-    for record in table.records:
-        found = table.parsed(record, record.text("method"), partial(_row, percent=percent))
-        if isinstance(found, Fault):
-            faults.append(found)
-        else:
-            rows.append(found)
-            lines.append(record.line)
+    table = read_table(path, _COLUMNS)
+    percent = tuple(name for name in METRICS if any("%" in record.text(name) for record in table.records))
+    read = table.read(lambda row, record: _row(row, percent), lambda record: record.text("method"))
+    rows, lines, faults = read.rows, read.lines, list(read.faults)
     if percent:
         message = f"{', '.join(percent)}: percent, read as fractions of 1"
         faults.append(Fault(str(path), "", 1, "percent", message, "warning"))
     # Trailing noughts are often left out, so that one cell alone does not tell how far it was rounded.
-    digits = {name: max((_digits(one.text(name)) for one in table.records), default=0) for name in METRICS}
+    digits = {
+        name: max((_digits(record.text(name)) for record in table.records), default=0) for name in METRICS
+    }
     rounding = {name: 0.5 * 10.0 ** -digits[name] + _EXACT for name in METRICS}
     warnings = [
         Fault(str(path), rows[place].method, lines[place], "consistency", message, "warning")
         for place, message in inconsistencies(rows, rounding)
     ]
     by_line = sorted((*faults, *warnings), key=lambda fault: fault.line)
-    return Read(tuple(rows), tuple(lines), tuple(by_line))
+    return Read(rows, lines, tuple(by_line))
 
 
 def inconsistencies(
@@ -127,17 +120,17 @@ def _row(row: Row, percent: Collection[str]) -> ResultRow:
     )
     called = spelled(row.get("type", ALL[0]))
     kind = _SHORT.get(called, called)
-    found = {name: _fraction(row, name, name in percent) for name in METRICS}
+    values = {name: _fraction(row, name, name in percent) for name in METRICS}
     return ResultRow(
         model=row.get("model", ""),
         method=method or written,
         type=None if kind in ALL else Row({"type": kind}).one_of("type", TASK_TYPES),
-        values={name: value for name, value in found.items() if value is not None},
+        values={name: value for name, value in values.items() if value is not None},
     )
 
 
 def _fraction(row: Row, name: str, percent: bool) -> float | None:
-    """A cell as a fraction of 1.
+    """Return a cell as a fraction of 1.
 
     Args:
         row: the cells.

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from simulator.ambik.files.pairs import OLD_NAMES, PairsFile, is_numbered
-from simulator.ambik.files.table import Record, spelled
 from simulator.ambik.intents import realises
 from simulator.ambik.pairs import Pair
 from simulator.ambik.terms import Ambiguity, Member, Part
+from simulator.tables.cells import Record, spelled
 from trees.faults import Fault
 
 Version = Literal["builtin", "june_2024", "paper", "2025", "other"]
@@ -59,7 +59,7 @@ class Seen:
 
 
 def part_of(pair: Pair) -> Part:
-    """What a pair serves: rows that say which member to take are for calibration (spec 2.2)."""
+    """Return what a pair serves: rows that say which member to take are for calibration (spec 2.2)."""
     return "test" if pair.take_ambiguous is None else "calibration"
 
 
@@ -90,7 +90,7 @@ def plan_shown(pair: Pair) -> Member | None:
 
 
 def seen(file: PairsFile) -> Seen:
-    """Which version a file is."""
+    """Return which version a file is."""
     new = sum(map(is_new, file.pairs, file.records))
     version, why = _version(file, new)
     parts = Counter(map(part_of, file.pairs))
@@ -106,20 +106,20 @@ def seen(file: PairsFile) -> Seen:
 
 
 def mixture(files: Sequence[Seen]) -> tuple[Fault, ...]:
-    """A warning if files of one folder are of several versions, which must not be mixed (spec 2.1).
+    """Return a warning if files of one folder are of several versions, which must not be mixed (spec 2.1).
 
     The calibration rows of 2025 are those of the paper's release.
     """
-    new = any(one.version == "2025" for one in files)
+    new = any(file.version == "2025" for file in files)
     first: dict[Version, Seen] = {}
-    for one in files:
-        calibration = new and one.version == "paper" and set(one.parts) == {"calibration"}
-        if one.version != "other" and not calibration:
-            first.setdefault(one.version, one)
+    for file in files:
+        calibration = new and file.version == "paper" and set(file.parts) == {"calibration"}
+        if file.version != "other" and not calibration:
+            first.setdefault(file.version, file)
     if len(first) < 2:
         return ()
-    told = "; ".join(f"{one.file}: {TITLES[version]}" for version, one in first.items())
-    message = f"files of several versions, which must not be mixed: {told}"
+    versions = "; ".join(f"{file.file}: {TITLES[version]}" for version, file in first.items())
+    message = f"files of several versions, which must not be mixed: {versions}"
     return (Fault([*first.values()][1].file, "", 0, "version", message, "warning"),)
 
 
@@ -137,9 +137,9 @@ def _version(file: PairsFile, new: int) -> tuple[Version, str]:
     for pair in file.pairs:
         types[part_of(pair)][pair.type] += 1
     whole = {"calibration": _CALIBRATION, "test": _TEST}
-    if rows and all(not found or found == whole[part] for part, found in types.items()):
-        told = " and ".join(f"{found.total()} for {part}" for part, found in types.items() if found)
-        return "paper", f"{told}, with the types of the release"
-    if Counter(one.type for one in file.pairs) == Counter(_CALIBRATION) + Counter(_TEST):
+    if rows and all(not counts or counts == whole[part] for part, counts in types.items()):
+        parts = " and ".join(f"{counts.total()} for {part}" for part, counts in types.items() if counts)
+        return "paper", f"{parts}, with the types of the release"
+    if Counter(pair.type for pair in file.pairs) == Counter(_CALIBRATION) + Counter(_TEST):
         return "paper", f"{rows} rows with the types of the release"
     return "other", f"{rows} rows"

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from simulator.ambik.files.decisions import DecisionLine
-from simulator.ambik.importing.lines import Answered, Lines, Logged
+from simulator.ambik.files.decisions import AnswerLine, DecisionLine, DecisionsFile
+from simulator.ambik.files.line_details import PERSON
 from simulator.ambik.records import Calibrated, Decision
+from simulator.ambik.reporting.exporting import safe
 from simulator.ambik.reporting.groups import robot_of
-from simulator.ambik.reporting.terminal import safe
 from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.terms import CONFORMAL
 from simulator.errors import InputError
@@ -22,26 +22,47 @@ CALIBRATION: Final = "calibration"
 
 
 @dataclass(frozen=True, slots=True)
-class Sitting:
+class ImportedEpisode:
     """The lines of one episode.
 
     Attributes:
         lines: decisions, by turn.
         answers: which people gave, in the file's order.
+        repeat: 0, or how many episodes of the file say the same before this one.
     """
 
-    lines: tuple[Logged, ...]
-    answers: tuple[Answered, ...] = ()
+    lines: tuple[DecisionLine, ...]
+    answers: tuple[AnswerLine, ...] = ()
+    repeat: int = 0
 
     @property
-    def every(self) -> tuple[Logged | Answered, ...]:
+    def every(self) -> tuple[DecisionLine | AnswerLine, ...]:
         """All lines."""
         return (*self.lines, *self.answers)
 
     @property
     def first(self) -> DecisionLine:
         """Before anything was asked."""
-        return self.lines[0].line
+        return self.lines[0]
+
+    @property
+    def id(self) -> str:
+        """As the file has it, with the number of an episode that is there again."""
+        return f"{self.first.decision.episode_id}{f'.{self.repeat + 1}' if self.repeat else ''}"
+
+    @property
+    def questions(self) -> int:
+        """Return how many questions could be answered: as the lines say, or else how many were."""
+        said = [line.questions for line in self.lines if line.questions is not None]
+        return max([*said, sum(bool(line.decision.answer) for line in self.lines)])
+
+    @property
+    def actor(self) -> str:
+        """The person who plays, by the name that the file has; empty if none is named."""
+        names = [line.details.actor for line in self.every]
+        if self.first.decision.method == PERSON:
+            names += [line.decision.generator for line in self.lines]
+        return next((name for name in names if name and name != PERSON), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,17 +72,17 @@ class Batch:
     Attributes:
         file: that it is of.
         source: the run, as the file calls it.
-        sittings: its episodes, in the order in which the file has them.
+        episodes: its episodes, in the order in which the file has them.
     """
 
     file: Path
     source: str
-    sittings: tuple[Sitting, ...]
+    episodes: tuple[ImportedEpisode, ...]
 
     @property
     def first(self) -> DecisionLine:
         """A line like which all others are, as far as the configuration goes."""
-        return self.sittings[0].first
+        return self.episodes[0].first
 
     @property
     def calibrates(self) -> bool:
@@ -71,54 +92,58 @@ class Batch:
     @property
     def decisions(self) -> tuple[Decision, ...]:
         """The first of each episode."""
-        return tuple(one.first.decision for one in self.sittings)
+        return tuple(episode.first.decision for episode in self.episodes)
 
 
-def batches_of(file: Path, lines: Lines) -> tuple[tuple[Batch, ...], tuple[Fault, ...]]:
-    """The batches of a file, and what is wrong with answers that belong to no question."""
-    answers: dict[tuple[str, str], list[Answered]] = {}
-    for one in lines.answers:
-        answers.setdefault(one.episode, []).append(one)
-    episodes: dict[tuple[bool, str, str], list[Logged]] = {}
-    for each in lines.decisions:
-        episodes.setdefault((each.line.calibrates, *each.episode), []).append(each)
-    groups: dict[Hashable, list[Sitting]] = {}
-    faults: list[Fault] = []
-    for (_, run, episode), some in episodes.items():
-        some.sort(key=lambda one: one.line.turn)
-        asked = sum(bool(one.line.decision.answer) for one in some)
-        given = answers.pop((run, episode), [])
-        faults += [_unasked(file, one) for one in given[asked:]]
-        sitting = Sitting(tuple(some), tuple(given[:asked]))
-        groups.setdefault(_key(sitting.first), []).append(sitting)
-    faults += [_unasked(file, one) for some in answers.values() for one in some]
-    made = (
-        Batch(file=file, source=one[0].first.decision.run, sittings=tuple(one)) for one in groups.values()
-    )
-    return tuple(made), tuple(faults)
-
-
-def _unasked(file: Path, one: Answered) -> Fault:
+def batches_of(file: Path, held: DecisionsFile) -> tuple[tuple[Batch, ...], tuple[Fault, ...]]:
+    """Return the batches of a file, and what is wrong with answers that belong to no question."""
+    answers: defaultdict[tuple[str, str], list[AnswerLine]] = defaultdict(list)
+    for answer in held.answers:
+        answers[answer.episode].append(answer)
+    seen: Counter[tuple[bool, str]] = Counter()
+    episodes: defaultdict[tuple[bool, tuple[str, str], int], list[DecisionLine]] = defaultdict(list)
+    for line in held.rows:
+        # Lines that are kept though they are there twice are of an episode that was played twice.
+        repeat = seen[line.calibrates, line.key]
+        seen[line.calibrates, line.key] += 1
+        episodes[(line.calibrates, line.episode, repeat)].append(line)
+    groups: defaultdict[Hashable, list[ImportedEpisode]] = defaultdict(list)
+    for (_, episode, repeat), lines in episodes.items():
+        lines.sort(key=lambda line: line.turn)
+        asked = sum(bool(line.decision.answer) for line in lines)
+        given, answers[episode] = answers[episode][:asked], answers[episode][asked:]
+        groups[_key(lines[0])].append(ImportedEpisode(tuple(lines), tuple(given), repeat))
+    batches = [
+        Batch(file=file, source=group[0].first.decision.run, episodes=tuple(group))
+        for group in groups.values()
+    ]
     problem = "typed_text: answers no question of its episode"
-    return Fault(str(file), one.episode[1], one.number, "format", problem)
+    unasked = [
+        Fault(str(file), answer.episode[1], answer.number, "format", problem)
+        for rest in answers.values()
+        for answer in rest
+    ]
+    return tuple(batches), tuple(unasked)
 
 
 def _key(line: DecisionLine) -> Hashable:
-    """What all lines of a batch have in common."""
-    one = line.decision
-    who = (one.run, line.calibrates, one.method, robot_of(one), one.context)
+    """Return what all lines of a batch have in common."""
+    decision = line.decision
+    who = (decision.run, line.calibrates, decision.method, robot_of(decision), decision.context)
     if line.calibrates:
-        return (*who, type(one.item))
-    return (*who, one.dialogue, line.settings, _threshold(line))
+        return (*who, type(decision.item))
+    return (*who, decision.dialogue, line.settings, _threshold(line))
 
 
 def _threshold(line: DecisionLine) -> Hashable:
-    one = line.threshold if line.decision.method in CONFORMAL else None
-    return None if one is None else (one.q_hat, one.n, one.epsilon, one.rank, one.run)
+    threshold = line.threshold if line.decision.method in CONFORMAL else None
+    if threshold is None:
+        return None
+    return threshold.q_hat, threshold.n, threshold.epsilon, threshold.rank, threshold.run
 
 
 def calibration_of(batch: Batch, among: Iterable[Batch]) -> Batch | None:
-    """The batch that a batch of tests is calibrated on; None if there is none among these.
+    """Return the batch that a batch of tests is calibrated on; None if there is none among these.
 
     It is the one that the lines name, or else the one of the same method, robot, context and kind of task.
 
@@ -127,11 +152,11 @@ def calibration_of(batch: Batch, among: Iterable[Batch]) -> Batch | None:
     """
     if batch.first.decision.method not in CONFORMAL:
         return None
-    same = [one for one in among if one.calibrates and _alike(one, batch)]
+    same = [other for other in among if other.calibrates and _kind(other) == _kind(batch)]
     threshold = batch.first.threshold
-    fit = [one for one in same if threshold is not None and one.source == threshold.run] or same
+    fit = [other for other in same if threshold is not None and other.source == threshold.run] or same
     if len(fit) > 1:
-        named = ", ".join(dict.fromkeys(one.source for one in fit))
+        named = ", ".join(dict.fromkeys(other.source for other in fit))
         raise InputError(
             f"calibration_run does not say which of several calibrations it is of ({named}); give the rows "
             "of one"
@@ -139,17 +164,13 @@ def calibration_of(batch: Batch, among: Iterable[Batch]) -> Batch | None:
     return fit[0] if fit else None
 
 
-def _alike(one: Batch, other: Batch) -> bool:
-    keys = ((of.method, robot_of(of), of.context, type(of.item)) for of in (_of(one), _of(other)))
-    return len(set(keys)) == 1
-
-
-def _of(batch: Batch) -> Decision:
-    return batch.first.decision
+def _kind(batch: Batch) -> Hashable:
+    decision = batch.first.decision
+    return decision.method, robot_of(decision), decision.context, type(decision.item)
 
 
 def threshold_of(batch: Batch, calibration: Batch | None, run: str) -> Calibrated | None:
-    """The threshold under which a batch's sets are: as its lines have it, or else of its calibration.
+    """Return the threshold under which a batch's sets are: as its lines have it, or else of its calibration.
 
     Args:
         batch: of tests.
@@ -172,38 +193,37 @@ def threshold_of(batch: Batch, calibration: Batch | None, run: str) -> Calibrate
 
 
 def names_of(batches: Sequence[Batch], name: str | None = None) -> tuple[str, ...]:
-    """How the runs of one file are called: as the file calls them, with what tells them apart.
+    """Return how the runs of one file are called: as the file calls them, with what tells them apart.
 
     Args:
         batches: of the file.
         name: in place of the file's names; several begin with it.
     """
-    by_source: dict[str, list[Batch]] = {}
-    for one in batches:
-        by_source.setdefault(one.source, []).append(one)
-    parts = {source: _apart(some) for source, some in by_source.items()}
+    by_source: defaultdict[str, list[Batch]] = defaultdict(list)
+    for batch in batches:
+        by_source[batch.source].append(batch)
     seen: Counter[str] = Counter()
-    made = []
-    for one in batches:
-        base = safe(one.source)
+    names = []
+    for batch in batches:
+        beside = by_source[batch.source]
+        base = safe(batch.source)
         if name is not None:
             base = f"{name}-{base}" if len(by_source) > 1 else name
-        called = "-".join((base, *(safe(part(one)) for part in parts[one.source])))
-        if one.calibrates and len(by_source[one.source]) > 1:
+        # What of the configuration tells the batches of one run apart.
+        parts = [
+            part for part in _PARTS if len(set(map(part, (other.first.decision for other in beside)))) > 1
+        ]
+        called = "-".join((base, *(safe(part(batch.first.decision)) for part in parts)))
+        if batch.calibrates and len(beside) > 1:
             called = f"{called}-{CALIBRATION}"
         seen[called] += 1
-        made.append(f"{called}-{seen[called]}" if seen[called] > 1 else called)
-    return tuple(made)
+        names.append(f"{called}-{seen[called]}" if seen[called] > 1 else called)
+    return tuple(names)
 
 
-_PARTS: Final[tuple[Callable[[Batch], str], ...]] = (
-    lambda one: _of(one).method,
-    lambda one: robot_of(_of(one)),
-    lambda one: _of(one).context,
-    lambda one: _of(one).dialogue,
+_PARTS: Final[tuple[Callable[[Decision], str], ...]] = (
+    lambda decision: decision.method,
+    robot_of,
+    lambda decision: decision.context,
+    lambda decision: decision.dialogue,
 )
-
-
-def _apart(some: Sequence[Batch]) -> Sequence[Callable[[Batch], str]]:
-    """What of the configuration tells the batches of one run apart."""
-    return [part for part in _PARTS if len({part(one) for one in some}) > 1]

@@ -50,7 +50,7 @@ class Thing:
     category: str
 
     def is_a(self, category: str) -> bool:
-        """Whether it belongs to a category or to one within it."""
+        """Return True if it belongs to a category or to one within it."""
         return bool(self.category) and category in categories()[self.category].wider
 
 
@@ -62,7 +62,9 @@ class _Table:
         self.categories = {
             name: Category(name, _words(name, row), _wider(rows, name)) for name, row in rows.items()
         }
-        self.by_words = {words: one.name for one in self.categories.values() for words in one.words}
+        self.by_words = {
+            words: category.name for category in self.categories.values() for words in category.words
+        }
         self.by_name: dict[tuple[str, ...], str] = {}
         self.by_head: dict[str, str] = {}
         for name, row in rows.items():
@@ -106,52 +108,52 @@ def _table() -> _Table:
 
 @cache
 def sense() -> Mapping[str, Any]:
-    """What everybody knows (tables/common_sense.yaml)."""
+    """Return what everybody knows (tables/common_sense.yaml)."""
     raw = _read("common_sense.yaml")
     return MappingProxyType(raw)
 
 
 @cache
 def categories() -> Mapping[str, Category]:
-    """All categories by name."""
+    """Return all categories by name."""
     return MappingProxyType(_table().categories)
 
 
 def category_of_words(words: tuple[str, ...]) -> str:
-    """The category that goes by these words; empty if none does."""
+    """Return the category that goes by these words; empty if none does."""
     return _table().by_words.get(words, "")
 
 
 def is_packing(word: str) -> bool:
-    """Whether a word only says how something is packed."""
+    """Return True if a word only says how something is packed."""
     return word in _table().packing
 
 
 def is_measure(word: str) -> bool:
-    """Whether a word before ``of`` is an amount."""
+    """Return True if a word before ``of`` is an amount."""
     return word in _table().measures
 
 
 def is_describing(word: str) -> bool:
-    """Whether a word describes and may be left out."""
+    """Return True if a word describes and may be left out."""
     return word in _table().describing
 
 
 def is_material(word: str) -> bool:
-    """Whether a word says what something is made of."""
+    """Return True if a word says what something is made of."""
     return word in _table().materials
 
 
 @cache
 def thing_names() -> tuple[str, ...]:
-    """The full names of all things in the table, in its order."""
+    """Return the full names of all things in the table, in its order."""
     rows = _read("categories.yaml")["categories"].values()
     return tuple(dict.fromkeys(name for row in rows for name in row.get("things", ())))
 
 
 @lru_cache(maxsize=8192)
 def thing(name: str) -> Thing:
-    """An object by its name: what it is, and to which category it belongs."""
+    """Return an object by its name: what it is, and to which category it belongs."""
     table = _table()
     parts = stems(name)
     if len(parts) > 1 and parts[0] in ("a", "an", "the", "some"):
@@ -166,7 +168,7 @@ def thing(name: str) -> Thing:
 
 
 def _only_packing(parts: tuple[str, ...], start: int) -> bool:
-    """Whether what is left is a word of packing, and something before it says what is packed."""
+    """Return True if what is left is a word of packing, and something before it says what is packed."""
     if len(parts) - start > 1 or not is_packing(parts[start]):
         return False
     food = (categories()[name].wider for word in parts[:start] if (name := _table().by_head.get(word)))

@@ -148,7 +148,7 @@ def _choices() -> tuple[_Choice, ...]:
 
 @cache
 def purposes() -> tuple[Purpose, ...]:
-    """All purposes, in the table's order: the first that holds is taken."""
+    """Return all purposes, in the table's order: the first that holds is taken."""
     return tuple(
         Purpose(
             when=re.compile(row["when"], re.IGNORECASE),
@@ -164,7 +164,7 @@ def purposes() -> tuple[Purpose, ...]:
 
 @cache
 def rewrites() -> tuple[Rewrite, ...]:
-    """All rewrites, in the table's order."""
+    """Return all rewrites, in the table's order."""
     return tuple(
         Rewrite(
             when=re.compile(row["when"], re.IGNORECASE),
@@ -181,7 +181,7 @@ def rewrites() -> tuple[Rewrite, ...]:
 
 @cache
 def amounts() -> tuple[Amount, ...]:
-    """All steps that leave an amount open, in the table's order."""
+    """Return all steps that leave an amount open, in the table's order."""
     return tuple(
         Amount(
             when=re.compile(row["when"], re.IGNORECASE),
@@ -205,23 +205,23 @@ def somethings() -> tuple[tuple[re.Pattern[str], str], ...]:
 
 
 def is_knowable(word: str) -> bool:
-    """Whether a word says that everybody knows which one: suitable, proper."""
+    """Return True if a word says that everybody knows which one: suitable, proper."""
     return word in sense()["knowable"]
 
 
 def is_wide(category: str) -> bool:
-    """Whether a category is so wide that its name says nothing."""
+    """Return True if a category is so wide that its name says nothing."""
     return category in sense()["wide"]
 
 
-def is_perishable(one: Thing) -> bool:
-    """Whether a thing is kept in the fridge."""
-    return any(one.is_a(kind) for kind in sense()["perishable"])
+def is_perishable(thing: Thing) -> bool:
+    """Return True if a thing is kept in the fridge."""
+    return any(thing.is_a(kind) for kind in sense()["perishable"])
 
 
-def seldomness(one: Thing) -> int:
-    """How seldom one takes it where there is something else: paper and plastic more than china."""
-    return sum(word in one.stems for word in sense()["seldom"])
+def seldomness(thing: Thing) -> int:
+    """Return how seldom one takes it where there is something else: paper and plastic more than china."""
+    return sum(word in thing.stems for word in sense()["seldom"])
 
 
 @cache
@@ -243,7 +243,7 @@ def settle(category: str, head: str, things: Sequence[Thing], step: str, goal: s
     Returns:
         One entry per rule that left something out, the narrowest last; none if no rule applies.
     """
-    found: list[Settled] = []
+    settleds: list[Settled] = []
     left = tuple(things)
     for rule in _choices():
         if len(left) == 1 or not _applies(rule, category, head, left, step, goal):
@@ -251,14 +251,14 @@ def settle(category: str, head: str, things: Sequence[Thing], step: str, goal: s
         narrowed = _picked(rule, left)
         if narrowed and len(narrowed) < len(left):
             left = narrowed
-            found.append(Settled(left, rule.why, rule.when is not None))
-    return tuple(found)
+            settleds.append(Settled(left, rule.why, rule.when is not None))
+    return tuple(settleds)
 
 
 def _applies(rule: _Choice, category: str, head: str, things: Sequence[Thing], step: str, goal: str) -> bool:
     if rule.head and rule.head != head:
         return False
-    if category not in rule.about and not any(one.category in rule.about for one in things):
+    if category not in rule.about and not any(thing.category in rule.about for thing in things):
         return False
     return bool(
         (rule.when is None or rule.when.search(step)) and (rule.goal is None or rule.goal.search(goal))
@@ -266,8 +266,8 @@ def _applies(rule: _Choice, category: str, head: str, things: Sequence[Thing], s
 
 
 def _picked(rule: _Choice, things: Sequence[Thing]) -> tuple[Thing, ...]:
-    """Those of the first name that anything has, of what is not out."""
-    left = tuple(one for one in things if not any(is_called(one, name) for name in rule.drop))
+    """Return those of the first name that anything has, of what is not out."""
+    left = tuple(thing for thing in things if not any(is_called(thing, name) for name in rule.drop))
     for name in rule.pick:
         fitting = tuple(one for one in left if (one.stems == name if rule.exact else is_called(one, name)))
         if fitting:
@@ -275,15 +275,15 @@ def _picked(rule: _Choice, things: Sequence[Thing]) -> tuple[Thing, ...]:
     return left if rule.drop else ()
 
 
-def is_called(one: Thing, name: tuple[str, ...]) -> bool:
-    """Whether all words of `name` are in the thing's name."""
-    return all(word in one.stems for word in name)
+def is_called(thing: Thing, name: tuple[str, ...]) -> bool:
+    """Return True if all words of `name` are in the thing's name."""
+    return all(word in thing.stems for word in name)
 
 
 def fittest(purpose: Purpose, things: Sequence[Thing]) -> str:
-    """The name of the thing that serves a purpose best; empty if there is none."""
+    """Return the name of the thing that serves a purpose best; empty if there is none."""
     for name in purpose.need:
-        for one in things:
-            if one.stems == name or (is_called(one, name) and one.stems[-1] == name[-1]):
-                return one.name
+        for thing in things:
+            if thing.stems == name or (is_called(thing, name) and thing.stems[-1] == name[-1]):
+                return thing.name
     return purpose.stand

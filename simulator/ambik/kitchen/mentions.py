@@ -75,7 +75,7 @@ class Mention:
 
 @lru_cache(maxsize=4096)
 def mentions(text: str, things: tuple[Thing, ...]) -> tuple[Mention, ...]:
-    """The nouns of `text` that name a thing of the scene, or a category."""
+    """Return the nouns of `text` that name a thing of the scene, or a category."""
     return tuple(_mentions(text, things))
 
 
@@ -107,56 +107,56 @@ def _mentions(text: str, things: tuple[Thing, ...]) -> Iterator[Mention]:
 @lru_cache(maxsize=1024)
 def _vocabulary(things: tuple[Thing, ...]) -> frozenset[str]:
     """Words that a noun may consist of here: of the things, and of categories."""
-    told = {word for one in things for word in one.stems}
+    told = {word for thing in things for word in thing.stems}
     return frozenset(told | _category_words()) - _NO_NOUNS
 
 
 @lru_cache(maxsize=1)
 def _category_words() -> frozenset[str]:
-    return frozenset(word for one in categories().values() for name in one.words for word in name)
+    return frozenset(word for category in categories().values() for name in category.words for word in name)
 
 
 def _can_be_head(word: str) -> bool:
     return not is_describing(word) and (not word.endswith("ing") or word in ("dressing", "seasoning"))
 
 
-def _is_verb(found: Sequence[Word], at: int) -> bool:
-    if found[at].stem not in sense()["also_verbs"]:
+def _is_verb(words: Sequence[Word], at: int) -> bool:
+    if words[at].stem not in sense()["also_verbs"]:
         return False
     if at == 0:
         return True
-    after = found[at + 1].stem if at + 1 < len(found) else ""
-    return found[at - 1].stem in _BEFORE_VERBS and after in sense()["after_verbs"]
+    after = words[at + 1].stem if at + 1 < len(words) else ""
+    return words[at - 1].stem in _BEFORE_VERBS and after in sense()["after_verbs"]
 
 
-def _is_amount(found: Sequence[Word], end: int) -> bool:
-    return end < len(found) and found[end].stem == "of" and is_measure(found[end - 1].stem)
+def _is_amount(words: Sequence[Word], end: int) -> bool:
+    return end < len(words) and words[end].stem == "of" and is_measure(words[end - 1].stem)
 
 
-def _with_of(found: Sequence[Word], at: int, end: int, things: Sequence[Thing]) -> int | None:
-    """Where a name such as `bottle of red wine` ends, if it begins here."""
-    for one in things:
-        size = len(one.stems)
-        if "of" in one.stems and tuple(word.stem for word in found[at : at + size]) == one.stems:
+def _with_of(words: Sequence[Word], at: int, end: int, things: Sequence[Thing]) -> int | None:
+    """Return where a name such as `bottle of red wine` ends, if it begins here."""
+    for thing in things:
+        size = len(thing.stems)
+        if "of" in thing.stems and tuple(word.stem for word in words[at : at + size]) == thing.stems:
             return at + size
     return None
 
 
-def _read(text: str, found: Sequence[Word], at: int, end: int, things: tuple[Thing, ...]) -> Mention | None:
-    run = tuple(word.stem for word in found[at:end])
+def _read(text: str, words: Sequence[Word], at: int, end: int, things: tuple[Thing, ...]) -> Mention | None:
+    run = tuple(word.stem for word in words[at:end])
     named, category, exact = resolve(run, things)
     if not named and not category:
         return None
-    start, stop = found[at].start, found[end - 1].end
-    front = at - 2 if at > 1 and found[at - 1].stem == "of" and is_measure(found[at - 2].stem) else at
+    start, stop = words[at].start, words[end - 1].end
+    front = at - 2 if at > 1 and words[at - 1].stem == "of" and is_measure(words[at - 2].stem) else at
     return Mention(
         start=start,
         end=stop,
         stems=run,
         things=named,
         category=category,
-        before=found[front - 1].stem if front else "",
-        amount=found[front].stem if front < at else "",
+        before=words[front - 1].stem if front else "",
+        amount=words[front].stem if front < at else "",
         exact=exact,
         plural=text[start:stop].lower().endswith("s") and not run[-1].endswith("s"),
     )
@@ -165,20 +165,20 @@ def _read(text: str, found: Sequence[Word], at: int, end: int, things: tuple[Thi
 @lru_cache(maxsize=8192)
 def resolve(run: tuple[str, ...], things: tuple[Thing, ...]) -> tuple[tuple[Thing, ...], str, bool]:
     """What a noun of these words may mean: the things, the category that it names, whether by a full name."""
-    same = tuple(one for one in things if one.stems == run)
+    same = tuple(thing for thing in things if thing.stems == run)
     if same:
         return same, "", True
     wanted = () if category_of_words(run) else _essential(run)
-    short = tuple(one for one in things if _essential(one.stems) == wanted and not is_packing(run[-1]))
+    short = tuple(thing for thing in things if _essential(thing.stems) == wanted and not is_packing(run[-1]))
     if len(short) == 1:
         return short, "", True
     if is_packing(run[-1]) and len(run) > 1:
         # A yogurt cup is a yogurt, and no cup.
-        packed = _narrowed(tuple(one for one in things if run[-1] in one.stems), run[:-1])
+        packed = _narrowed(tuple(thing for thing in things if run[-1] in thing.stems), run[:-1])
         return (packed, "", False) if packed else resolve(run[:-1], things)
     category, rest = _category_of(run)
     if category:
-        group = tuple(one for one in things if one.is_a(category) or one.head == run[-1])
+        group = tuple(thing for thing in things if thing.is_a(category) or thing.head == run[-1])
     else:
         group, rest = _by_head(run[-1], things), run[:-1]
     return _narrowed(group, rest), category, False
@@ -197,10 +197,10 @@ def _category_of(run: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
 
 
 def _by_head(head: str, things: Sequence[Thing]) -> tuple[Thing, ...]:
-    group = tuple(one for one in things if one.head == head)
+    group = tuple(thing for thing in things if thing.head == head)
     if group:
         return group
-    group = tuple(one for one in things if head in one.stems and not is_material(head))
+    group = tuple(thing for thing in things if head in thing.stems and not is_material(head))
     # Strawberries are no strawberry yogurt and no strawberry cake: such a word means one kind, or none.
     return group if is_packing(head) or len({one.category for one in group}) == 1 else ()
 
@@ -215,9 +215,9 @@ def _narrowed(group: tuple[Thing, ...], rest: Sequence[str]) -> tuple[Thing, ...
     return group
 
 
-def _is_called(one: Thing, word: str) -> bool:
-    if word in one.stems:
+def _is_called(thing: Thing, word: str) -> bool:
+    if word in thing.stems:
         return True
-    return bool(one.category) and any(
-        (word,) in categories()[name].words for name in categories()[one.category].wider
+    return bool(thing.category) and any(
+        (word,) in categories()[name].words for name in categories()[thing.category].wider
     )

@@ -78,9 +78,9 @@ class Case:
         """Of the step; what is called `something sharp` is one, too."""
         found = mentions(self.step, self.things)
         vague = tuple(
-            one
-            for one in _somethings(self)
-            if not any(one.end > each.start and each.end > one.start for each in found)
+            something
+            for something in _somethings(self)
+            if not any(something.end > each.start and each.end > something.start for each in found)
         )
         return tuple(sorted((*found, *vague), key=lambda one: one.start))
 
@@ -111,37 +111,37 @@ class Opening:
 def _somethings(case: Case) -> Iterator[Mention]:
     for pattern, category in somethings():
         for hit in pattern.finditer(case.step):
-            group = tuple(one for one in case.things if one.is_a(category))
+            group = tuple(thing for thing in case.things if thing.is_a(category))
             yield Mention(hit.start(), hit.end(), stems(hit.group()), group, category, "", "", False, False)
 
 
 def open_amount(case: Case) -> Amount | None:
-    """The amount that the step leaves open; None if it does not, or a number is told anywhere."""
-    for one in amounts():
-        if one.when.search(case.step) and (one.goal is None or one.goal.search(case.goal)):
-            said = one.told.search(case.goal) or (one.number and _NUMBER.search(case.goal))
-            return None if said else one
+    """Return the amount that the step leaves open; None if it does not, or a number is told anywhere."""
+    for amount in amounts():
+        if amount.when.search(case.step) and (amount.goal is None or amount.goal.search(case.goal)):
+            said = amount.told.search(case.goal) or (amount.number and _NUMBER.search(case.goal))
+            return None if said else amount
     return None
 
 
 def openings(case: Case) -> tuple[Opening, ...]:
-    """The nouns of the step that do not say which thing they mean, in the step's order."""
+    """Return the nouns of the step that do not say which thing they mean, in the step's order."""
     return tuple(
-        _opening(case, one)
-        for one in case.nouns
-        if not one.exact and (len(one.things) > 1 or _vague(case, one)) and not _said_here(case, one)
+        _opening(case, noun)
+        for noun in case.nouns
+        if not noun.exact and (len(noun.things) > 1 or _vague(case, noun)) and not _said_here(case, noun)
     )
 
 
 def only_one(case: Case) -> tuple[Opening, ...]:
     """Kitchenware that the step names by its kind alone, where the scene has one of the kind."""
     return tuple(
-        Opening(one, (one.things[0].name,), "text")
-        for one in case.nouns
-        if one.category
-        and len(one.things) == 1
-        and one.things[0].is_a("kitchenware")
-        and not _vague(case, one)
+        Opening(noun, (noun.things[0].name,), "text")
+        for noun in case.nouns
+        if noun.category
+        and len(noun.things) == 1
+        and noun.things[0].is_a("kitchenware")
+        and not _vague(case, noun)
     )
 
 
@@ -168,13 +168,13 @@ def _opening(case: Case, noun: Mention) -> Opening:
 
 
 def _likeliest_first(things: Sequence[Thing]) -> tuple[Thing, ...]:
-    """What one usually takes comes first: china before plastic."""
+    """Return things with what one usually takes first: china before plastic."""
     return tuple(sorted(things, key=seldomness))
 
 
 def _vague(case: Case, noun: Mention) -> bool:
-    """Whether the words say that everybody knows which: a suitable tool."""
-    before = [one for one in words(case.step) if one.end <= noun.start][-2:]
+    """Return True if the words say that everybody knows which: a suitable tool."""
+    before = [word for word in words(case.step) if word.end <= noun.start][-2:]
     return any(is_knowable(one.stem) for one in before) or any(map(is_knowable, noun.stems))
 
 
@@ -195,13 +195,13 @@ def _said_here(case: Case, noun: Mention) -> bool:
 
 
 def _left(case: Case, noun: Mention) -> tuple[Thing, ...]:
-    """What it may mean besides what the step names before it: another condiment than the salt."""
+    """Return what it may mean besides what the step names before it: another condiment than the salt."""
     named = [each for one in case.nouns if one.exact and one.start < noun.start for each in one.things]
-    return tuple(one for one in noun.things if one not in named) or noun.things
+    return tuple(thing for thing in noun.things if thing not in named) or noun.things
 
 
 def _said_before(case: Case, noun: Mention) -> tuple[str, ...]:
-    """What the steps before, or the task, call by name of what the noun may mean."""
+    """Return what the steps before, or the task, call by name of what the noun may mean."""
     earlier = _named(case.earlier, case.things, noun.things)
     if earlier and not noun.indefinite:
         return earlier
@@ -216,22 +216,23 @@ def _said_before(case: Case, noun: Mention) -> tuple[str, ...]:
 
 def _named(text: str, things: tuple[Thing, ...], group: Sequence[Thing]) -> tuple[str, ...]:
     found = {
-        one.things[0].name: None
-        for one in mentions(text, things)
-        if len(one.things) == 1 and one.things[0] in group
+        mention.things[0].name: None
+        for mention in mentions(text, things)
+        if len(mention.things) == 1 and mention.things[0] in group
     }
     return tuple(found)
 
 
 def _open_in(text: str, things: tuple[Thing, ...], noun: Mention) -> bool:
-    """Whether the text uses the same open word besides the names."""
+    """Return True if the text uses the same open word besides the names."""
     return any(
-        one.head == noun.head and not one.exact and len(one.things) > 1 for one in mentions(text, things)
+        mention.head == noun.head and not mention.exact and len(mention.things) > 1
+        for mention in mentions(text, things)
     )
 
 
 def _for_purpose(case: Case, noun: Mention) -> tuple[str, Why] | None:
-    """The thing of a wide category that serves what is to be done here, or in the end."""
+    """Return the thing of a wide category that serves what is to be done here, or in the end."""
     for text in (case.step, case.goal):
         for purpose in purposes():
             if not purpose.when.search(text):
@@ -242,12 +243,12 @@ def _for_purpose(case: Case, noun: Mention) -> tuple[str, Why] | None:
     return None
 
 
-def _fits(one: Thing, category: str) -> bool:
-    return one.is_a(category) or (category == "tool" and one.is_a("kitchenware"))
+def _fits(thing: Thing, category: str) -> bool:
+    return thing.is_a(category) or (category == "tool" and thing.is_a("kitchenware"))
 
 
 def _place(case: Case, noun: Mention) -> Opening:
-    """Where something is taken from, or set down."""
+    """Return where something is taken from, or set down."""
     before = case.step[: noun.start]
     if not _PLACE_FROM.search(case.step) or _PLACE_TO.search(before):
         return Opening(noun, ("kitchen table",), "sense", (), _TABLE)

@@ -22,6 +22,9 @@ from simulator.ambik.playing import (
 from simulator.ambik.terms import Context, Dialogue
 
 MANY: Final = 4
+MOST: Final = 5
+ENOUGH: Final = 3
+"""With so many, none that is offered to people is made up of things of another kind."""
 
 
 def case_of(
@@ -30,7 +33,7 @@ def case_of(
     exchanges: Sequence[tuple[str, str]] = (),
     dialogue: Dialogue = "before",
 ) -> Case:
-    """What a robot may go by; without a plan the instruction is the step (spec 5, 9)."""
+    """Return what a robot may go by; without a plan the instruction is the step (spec 5, 9)."""
     full = context == "full_plan"
     step = step_of(item)
     return Case(
@@ -51,25 +54,25 @@ def alternatives(case: Case, many: int = MANY, enough: int = MANY) -> tuple[str,
         many: actions at most.
         enough: so many are not followed by some with things of another kind.
     """
-    found = dict.fromkeys(judge(case, many).marked)
-    action = next(iter(found))
+    marked = dict.fromkeys(judge(case, many).marked)
+    action = next(iter(marked))
     for likely, other in _others(case, action):
-        if len(found) >= (many if likely else enough):
+        if len(marked) >= (many if likely else enough):
             break
-        found.setdefault(other)
-    return tuple(found)
+        marked.setdefault(other)
+    return tuple(marked)
 
 
 def _others(case: Case, action: str) -> Iterator[tuple[bool, str]]:
-    """The action with things of the same kind (likely ones), then with others, then something else."""
-    nouns = [one for one in mentions(action, case.things) if one.things]
+    """Yield the action with things of the same kind (likely ones), then with others, then something else."""
+    nouns = [mention for mention in mentions(action, case.things) if mention.things]
     for alike in (_same_kind, _same_family, _anything):
         for noun in reversed(nouns):
             for other in case.things:
                 if other not in noun.things and alike(noun.things[0], other):
                     yield alike is _same_kind, _with(action, noun, other)
     body = action.rstrip(". ")
-    yield from ((False, f"{body} using the {one.name}.") for one in case.things)
+    yield from ((False, f"{body} using the {thing.name}.") for thing in case.things)
     yield from ((False, other) for other in (f"{body}, and wait.", f"{body}, but later."))
 
 
@@ -77,13 +80,23 @@ def _with(action: str, noun: Mention, other: Thing) -> str:
     return f"{with_article(action[: noun.start], other.name)}{other.name}{action[noun.end :]}"
 
 
-def _same_kind(one: Thing, other: Thing) -> bool:
-    return bool(one.category) and one.category == other.category
+def _same_kind(thing: Thing, other: Thing) -> bool:
+    return bool(thing.category) and thing.category == other.category
 
 
-def _same_family(one: Thing, other: Thing) -> bool:
-    return one.is_a("ingredient") == other.is_a("ingredient") and bool(other.category)
+def _same_family(thing: Thing, other: Thing) -> bool:
+    return thing.is_a("ingredient") == other.is_a("ingredient") and bool(other.category)
 
 
-def _anything(one: Thing, other: Thing) -> bool:
-    return one != other
+def _anything(thing: Thing, other: Thing) -> bool:
+    return thing != other
+
+
+def kitchen_options(item: DecideItem) -> tuple[str, ...]:
+    """Return two to five actions that might be meant at the item's step, of the built-in robot's making.
+
+    They are offered to people where the data have none. Nothing of what the data know of the answer goes into
+    them, so the right one may be missing; they are the same for everybody, in an order that tells nothing: of
+    their words.
+    """
+    return tuple(sorted(alternatives(case_of(item), MOST, ENOUGH)))

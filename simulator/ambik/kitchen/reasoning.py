@@ -130,32 +130,32 @@ def judge(case: Case, most: int = MOST) -> Judgement:
 
 
 def variants(
-    case: Case, found: Sequence[Opening], open_: Sequence[Opening], asked: Opening, most: int
+    case: Case, openings: Sequence[Opening], open_: Sequence[Opening], asked: Opening, most: int
 ) -> tuple[str, ...]:
-    """The step with each thing that the open noun may mean, everything else as settled."""
+    """Return the step with each thing that the open noun may mean, everything else as settled."""
     told: dict[str, None] = {}
     for name in asked.names[:most]:
         edits = [
-            _edit(case, one, name if one.mention == asked.mention else one.names[0])
-            for one in found
-            if one.names
+            _edit(case, opening, name if opening.mention == asked.mention else opening.names[0])
+            for opening in openings
+            if opening.names
         ]
         told[_completed(case, edits, open_)[0]] = None
     return tuple(told)
 
 
 def _after_answer(
-    case: Case, found: Sequence[Opening], open_: Sequence[Opening], notes: list[Note]
+    case: Case, openings: Sequence[Opening], open_: Sequence[Opening], notes: list[Note]
 ) -> Judgement:
     """Acts on what it was told; the question is not asked twice."""
     question, answer = case.exchanges[-1]
     said = " ".join(affirmed(text) for _, text in case.exchanges)
     edits, used = [], False
-    for one in found:
-        meant = _meant(said, one, case.things)
+    for opening in openings:
+        meant = _meant(said, opening, case.things)
         used = used or bool(meant)
-        if names := meant or one.names[:1]:
-            edits.append(_edit(case, one, " and the ".join(names)))
+        if names := meant or opening.names[:1]:
+            edits.append(_edit(case, opening, " and the ".join(names)))
     base, more = _completed(case, edits, open_)
     action = base if used else told_to(case, base, affirmed(answer))
     notes = [*notes, *more, heard(question, answer), plain(action)]
@@ -163,22 +163,25 @@ def _after_answer(
 
 
 def affirmed(answer: str) -> str:
-    """An answer without what it denies."""
+    """Return an answer without what it denies."""
     negative = bool(_NO.match(answer))
     sentences = (one.strip() for one in re.split(r"(?<=[.;!?])\s+", _NO.sub("", answer, count=1)))
     return " ".join(
-        one
-        for one in sentences
-        if not _DENIES.search(one) and (not negative or _ADVISES.search(one) or _what_to_do(one))
+        sentence
+        for sentence in sentences
+        if not _DENIES.search(sentence)
+        and (not negative or _ADVISES.search(sentence) or _what_to_do(sentence))
     )
 
 
 def told_to(case: Case, action: str, answer: str) -> str:
     """The action with what an answer tells and no noun takes up: things, an amount, what comes first."""
     things = tuple(
-        one.things[0] for one in mentions(answer, case.things) if len(one.things) == 1 and not one.plural
-    ) or tuple(one.things[0] for one in mentions(answer, case.things) if len(one.things) == 1)
-    fresh = tuple(dict.fromkeys(one for one in things if one.name.lower() not in action.lower()))
+        mention.things[0]
+        for mention in mentions(answer, case.things)
+        if len(mention.things) == 1 and not mention.plural
+    ) or tuple(mention.things[0] for mention in mentions(answer, case.things) if len(mention.things) == 1)
+    fresh = tuple(dict.fromkeys(thing for thing in things if thing.name.lower() not in action.lower()))
     first = next(filter(None, map(_what_to_do, re.split(r"(?<=[.;!?])\s+", answer))), "")
     if first and first.split()[0].lower() not in ("use", "take"):
         return f"{first[:1].upper()}{first[1:]}, then {action[:1].lower()}{action[1:]}"
@@ -190,13 +193,13 @@ def told_to(case: Case, action: str, answer: str) -> str:
     return action
 
 
-def _by(one: Thing) -> str:
-    """How a thing is added to an action: one puts something in a bowl, and stirs with a spoon."""
-    return "in" if any(map(one.is_a, ("container", "appliance", "place", "bakeware"))) else "with"
+def _by(thing: Thing) -> str:
+    """Return how a thing is added to an action: one puts something in a bowl, and stirs with a spoon."""
+    return "in" if any(map(thing.is_a, ("container", "appliance", "place", "bakeware"))) else "with"
 
 
 def _what_to_do(sentence: str) -> str:
-    """What a sentence says is to be done: ``wash it`` of ``You should wash it.``; empty if nothing."""
+    """Return what a sentence says is to be done: ``wash it`` of ``You should wash it.``; empty if nothing."""
     advice = _SHOULD.search(sentence)
     said = (advice[1] if advice else sentence).strip(" .!")
     return said if said and stems(said)[:1] and stems(said)[0] in _imperatives() else ""
@@ -209,9 +212,9 @@ def _imperatives() -> frozenset[str]:
 
 def _meant(answer: str, opening: Opening, things: tuple[Thing, ...]) -> tuple[str, ...]:
     """Which of the things that a noun may mean an answer names; by part of the name where that is enough."""
-    group = tuple(one for one in things if one.name in opening.names) or opening.mention.things
+    group = tuple(thing for thing in things if thing.name in opening.names) or opening.mention.things
     group = group if len(group) > 1 or len(opening.mention.things) < 2 else opening.mention.things
-    told = (one.things[0] for one in mentions(answer, group) if len(one.things) == 1)
+    told = (mention.things[0] for mention in mentions(answer, group) if len(mention.things) == 1)
     if named := {one.name: None for one in told}:
         return tuple(named)
     words = stems(answer)
@@ -224,7 +227,7 @@ def _meant(answer: str, opening: Opening, things: tuple[Thing, ...]) -> tuple[st
 
 
 def _completed(case: Case, edits: Sequence[_Edit], open_: Sequence[Opening]) -> tuple[str, list[Note]]:
-    """The step with edits, rewritten where it does not say what to do, and with what it lacks."""
+    """Return the step with edits, rewritten where it does not say what to do, and with what it lacks."""
     text = _edited(case.step, edits)
     notes: list[Note] = []
     for change in (_rewritten, _as_told, _filled, _fetched):
@@ -256,10 +259,12 @@ def _rewritten(case: Case, text: str, open_: Sequence[Opening]) -> _Made:
 
 def _as_told(case: Case, text: str, open_: Sequence[Opening]) -> _Made:
     """Adds what the task says the same thing is done with, where or how much, and the step does not."""
-    verb = next((one for one in stems(case.step) if one not in _ADVERBS), "")
+    verb = next((stem for stem in stems(case.step) if stem not in _ADVERBS), "")
     clauses = [one for one in _CLAUSE.split(case.task) if verb in one.lower() and verb in stems(one)]
     for clause in clauses:
-        named = [one for one in mentions(clause, case.things) if len(one.things) == 1 and one.exact]
+        named = [
+            mention for mention in mentions(clause, case.things) if len(mention.things) == 1 and mention.exact
+        ]
         if len(clauses) > 1 and not any(one.things[0] in _spoken_of(case) for one in named):
             continue
         for one in named:
@@ -278,7 +283,7 @@ def _as_told(case: Case, text: str, open_: Sequence[Opening]) -> _Made:
 
 
 def _told_names(opening: Opening) -> str:
-    """What the text has named, all of it; else the likeliest thing."""
+    """Return what the text has named, all of it; else the likeliest thing."""
     several = opening.by == "text" and opening.mention.plural
     return " and the ".join(opening.names) if several else opening.names[0]
 
@@ -288,7 +293,7 @@ def _filled(case: Case, text: str, open_: Sequence[Opening]) -> _Made:
     for purpose in purposes():
         if not purpose.phrase or not purpose.when.search(case.step):
             continue
-        if any(_names_any(one, purpose.named) for one in _nouns(text, case)):
+        if any(_names_any(noun, purpose.named) for noun in _nouns(text, case)):
             return None
         name = fittest(purpose, case.things)
         if not name or name.lower() in text.lower():
@@ -314,10 +319,10 @@ def _fetched(case: Case, text: str, open_: Sequence[Opening]) -> _Made:
 
 
 def _nouns(text: str, case: Case) -> Iterator[str]:
-    """The categories of what a text names."""
-    for one in mentions(text, case.things):
-        yield one.category
-        yield from (each.category for each in one.things[:1])
+    """Yield the categories of what a text names."""
+    for mention in mentions(text, case.things):
+        yield mention.category
+        yield from (each.category for each in mention.things[:1])
 
 
 def _names_any(category: str, wanted: Iterable[str]) -> bool:
@@ -325,15 +330,15 @@ def _names_any(category: str, wanted: Iterable[str]) -> bool:
 
 
 def _spoken_of(case: Case) -> tuple[Thing, ...]:
-    """What the step names, or if it names nothing (prepare them) what is named before it."""
+    """Return what the step names, or if it names nothing (prepare them) what is named before it."""
     for text in (case.step, case.earlier, case.task):
-        if things := tuple(each for one in mentions(text, case.things) for each in one.things[:1]):
+        if things := tuple(each for mention in mentions(text, case.things) for each in mention.things[:1]):
             return things
     return ()
 
 
-def _is_any(one: Thing, kinds: Iterable[str]) -> bool:
-    return any(one.is_a(kind) for kind in kinds)
+def _is_any(thing: Thing, kinds: Iterable[str]) -> bool:
+    return any(thing.is_a(kind) for kind in kinds)
 
 
 def _edit(case: Case, opening: Opening, name: str) -> _Edit:
@@ -356,8 +361,8 @@ def _edit(case: Case, opening: Opening, name: str) -> _Edit:
 
 
 def _edited(text: str, edits: Iterable[_Edit]) -> str:
-    for one in sorted(edits, reverse=True):
-        text = f"{with_article(text[: one.start], one.text)}{one.text}{text[one.end :]}"
+    for edit in sorted(edits, reverse=True):
+        text = f"{with_article(text[: edit.start], edit.text)}{edit.text}{text[edit.end :]}"
     return text
 
 

@@ -21,7 +21,7 @@ class Note(NamedTuple):
 
 
 def asking(spoken: str, names: Sequence[str]) -> Note:
-    """The question which of several things a word means."""
+    """Return the question which of several things a word means."""
     *most, last = names
     listed = f"the {', the '.join(most)} or the {last}" if most else f"the {last}"
     chosen = f"{'、'.join(most)} 还是 {last}" if most else last  # blanks: what there is has English names
@@ -29,19 +29,19 @@ def asking(spoken: str, names: Sequence[str]) -> Note:
 
 
 def asking_how(spoken: tuple[str, str], action: str) -> Note:
-    """The question after an amount or a duration."""
+    """Return the question after an amount or a duration."""
     step = action.strip(" .")
     return Note(f"“{step}”: {spoken[0]}?", f"“{step}”：{spoken[1]}？")
 
 
 def lacks(spoken: tuple[str, str]) -> Note:
-    """Why it asks after an amount."""
+    """Return why it asks after an amount."""
     return Note(f"Nobody says {spoken[0]}: I ask.", f"没有人说{spoken[1]}：我提问。")
 
 
 def any_of(actions: Sequence[str]) -> Note:
-    """The question which of several actions is meant."""
-    *most, last = (one.strip(" .") for one in actions)
+    """Return the question which of several actions is meant."""
+    *most, last = (action.strip(" .") for action in actions)
     return Note(
         f"What do you want me to do: “{'”, “'.join(most)}” or “{last}”?",
         f"您要我做什么：“{'”、“'.join(most)}”还是“{last}”？",
@@ -49,7 +49,7 @@ def any_of(actions: Sequence[str]) -> Note:
 
 
 def asks(spoken: str) -> Note:
-    """Why it asks."""
+    """Return why it asks."""
     return Note(
         f"Neither the text nor common sense says which {spoken}: I ask.",
         f"文字和常识都没有说明是哪个“{spoken}”：我提问。",
@@ -57,7 +57,7 @@ def asks(spoken: str) -> Note:
 
 
 def fills(name: str, why: Why, spoken: str = "") -> Note:
-    """What common sense or safety puts in."""
+    """Return what common sense or safety puts in."""
     en, zh = _KINDS[why.kind]
     if spoken:
         return Note(f"{en}: {why.en} “{spoken}” is the {name}.", f"{zh}：{why.zh}“{spoken}”就是{name}。")
@@ -65,7 +65,7 @@ def fills(name: str, why: Why, spoken: str = "") -> Note:
 
 
 def told(why: Why) -> Note:
-    """What has to be done."""
+    """Return what has to be done."""
     return Note(
         f"{'Safety' if why.kind == 'safety' else 'Common sense'}: {why.en}",
         f"{'安全' if why.kind == 'safety' else '常识'}：{why.zh}",
@@ -73,7 +73,7 @@ def told(why: Why) -> Note:
 
 
 def names_it(spoken: str, names: Sequence[str]) -> Note:
-    """What the text has said already."""
+    """Return what the text has said already."""
     return Note(
         f"“{spoken}”: the text has named the {', the '.join(names)}.",
         f"“{spoken}”：文中已经提到{'、'.join(names)}。",
@@ -81,7 +81,7 @@ def names_it(spoken: str, names: Sequence[str]) -> Note:
 
 
 def guesses(spoken: str, name: str) -> Note:
-    """What it takes where any will do."""
+    """Return what it takes where any will do."""
     return Note(
         f"“{spoken}”: everybody is supposed to know which; I take the {name}.",
         f"“{spoken}”：应该人人都知道是哪个；我用{name}。",
@@ -89,7 +89,7 @@ def guesses(spoken: str, name: str) -> Note:
 
 
 def heard(question: str, answer: str) -> Note:
-    """What it was told."""
+    """Return what it was told."""
     return Note(
         f"I asked “{question}” and was told “{answer}”.", f"我问了“{question}”，得到的回答是“{answer}”。"
     )

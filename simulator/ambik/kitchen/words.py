@@ -58,19 +58,19 @@ class Word(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def words(text: str) -> tuple[Word, ...]:
-    """The words of `text`, in order, with the marks between them."""
+    """Return the words of `text`, in order, with the marks between them."""
     return tuple(Word(stem(one.group()), one.start(), one.end()) for one in _WORD.finditer(text))
 
 
 @lru_cache(maxsize=4096)
 def stems(text: str) -> tuple[str, ...]:
-    """The words of `text` in their one form, marks left out."""
-    return tuple(one.stem for one in words(text) if one.stem[:1].isalnum())
+    """Return the words of `text` in their one form, marks left out."""
+    return tuple(word.stem for word in words(text) if word.stem[:1].isalnum())
 
 
 @lru_cache(maxsize=8192)
 def stem(word: str) -> str:
-    """A word in lower case and singular; good enough for what stands in kitchens."""
+    """Return a word in lower case and singular; good enough for what stands in kitchens."""
     lowered = word.lower().replace("’", "'")
     if lowered in _IRREGULAR:
         return _IRREGULAR[lowered]
@@ -87,7 +87,7 @@ def stem(word: str) -> str:
 
 
 def plural(name: str) -> str:
-    """A name in the plural, by its last word."""
+    """Return a name in the plural, by its last word."""
     lowered = name.lower()
     if lowered.endswith(("knife", "loaf", "half")):
         return f"{name[:-2] if lowered.endswith('fe') else name[:-1]}ves"
@@ -99,5 +99,5 @@ def plural(name: str) -> str:
 
 
 def with_article(before: str, name: str) -> str:
-    """The text before a name, with `a` or `an` as the name needs it."""
+    """Return the text before a name, with `a` or `an` as the name needs it."""
     return _ARTICLE.sub(lambda hit: hit.group(1) + ("n " if name[:1].lower() in "aeiou" else " "), before)

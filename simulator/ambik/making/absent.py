@@ -10,7 +10,7 @@ from typing import Final
 from simulator.ambik.annotation.rules import known_objects
 from simulator.ambik.kitchen.categories import category_of_words, is_measure, sense, thing, thing_names
 from simulator.ambik.kitchen.words import stem, stems
-from simulator.ambik.making.groups import all_groups, making_table
+from simulator.ambik.making.scenes import all_groups, making_table
 from simulator.ambik.naming import folded, named, names_any
 from simulator.ambik.terms import APPLIANCES
 
@@ -21,7 +21,7 @@ _BEFORE_VERBS: Final = r"(?:^|[.,;:!]|\b(?:and|then|to|please|or|not|will|can))\
 
 
 def absent(text: str, objects: Sequence[str]) -> tuple[str, ...]:
-    """What `text` names and the scene does not hold, each once, in the text's order.
+    """Return what `text` names and the scene does not hold, each once, in the text's order.
 
     Names are those of all that is known to stand in kitchens, whole words and the longer ones first. What
     may mean something of the scene is there: "the knife", where there is a bread knife; "bread", where there
@@ -39,7 +39,7 @@ def absent(text: str, objects: Sequence[str]) -> tuple[str, ...]:
 
 @cache
 def vocabulary() -> tuple[str, ...]:
-    """The full names of all that is known to stand in kitchens."""
+    """Return the full names of all that is known to stand in kitchens."""
     grouped = (name for group in all_groups() for name in group.objects)
     names = (*APPLIANCES, *grouped, *known_objects(), *thing_names())
     return tuple(
@@ -63,7 +63,9 @@ def _is_there(name: str, there: tuple[str, ...]) -> bool:
 def _is_meant(name: str, text: str) -> bool:
     """Whether any place that has the name speaks of a thing: not of an amount, a deed or what is made."""
     places = re.finditer(rf"(?<!\w){re.escape(folded(name))}(?:e?s)?(?!\w)", folded(text))
-    return any(_is_thing(name, folded(text)[: one.start()], folded(text)[one.end() :]) for one in places)
+    return any(
+        _is_thing(name, folded(text)[: place.start()], folded(text)[place.end() :]) for place in places
+    )
 
 
 def _is_thing(name: str, before: str, after: str) -> bool:

@@ -1,5 +1,8 @@
 """From scenes to drafts: a model is asked role by role, and every answer is kept (spec 11, steps 2 to 4).
 
+The templates are ``personas/ambik/new_<role>.<language>.jinja``; each is a conversation
+(`simulator.ambik.prompts`) with worked examples out of the built-in pairs (``shown`` in tables/making.yaml).
+
 A clear task that names what is not in its scene is dropped, and so is one to which no candidate could be
 read. Everything else stays as the model wrote it: annotators repair. The plan is rewritten for one candidate,
 the first in the order in which annotators look at them that differs from the clear task.
@@ -7,22 +10,139 @@ the first in the order in which annotators look at them that differs from the cl
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Literal
+from functools import cache
+from typing import Any, Final, Literal, get_args
 
+from personas.templates import render
 from simulator.ambik.annotation.rules import ORDER
+from simulator.ambik.data import load_pairs
 from simulator.ambik.making.absent import absent
-from simulator.ambik.making.prompts import Role, new_prompt
-from simulator.ambik.making.reading import parting, read_candidate, read_plan, read_task
-from simulator.ambik.making.scenes import Scene
-from simulator.ambik.naming import folded
-from simulator.ambik.pairs import Candidate, Draft
-from simulator.ambik.prompts import TURNS, Prompt, request_for
-from simulator.ambik.terms import Ambiguity
-from simulator.journal import Journal, key_of
+from simulator.ambik.making.scenes import Scene, making_table
+from simulator.ambik.naming import bare, folded
+from simulator.ambik.pairs import Candidate, Draft, Pair
+from simulator.ambik.prompts import TURNS, Prompt, messages_of, read_line, request_for
+from simulator.ambik.terms import APPLIANCES, Ambiguity
+from simulator.generation import Journal, key_of
 from simulator.models import ChatModel, Refused
 from simulator.seeds import derive_seed
+
+Role = Literal["task", "plan", "safety", "common_sense_knowledge", "preferences", "rewrite"]
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
+"""In the order in which they are asked for; a type's role writes the candidate of that type."""
+
+
+def new_prompt(
+    role: Role,
+    language: str,
+    *,
+    scene: str,
+    task: str = "",
+    plan: Sequence[str] = (),
+    ambiguous: str = "",
+) -> Prompt:
+    """Return the prompt of a role.
+
+    Args:
+        role: what is asked for.
+        language: of the instructions; tasks and plans are English.
+        scene: with articles.
+        task: the clear task; for all roles but ``task``.
+        plan: of the clear task, without numbers; for ``rewrite``.
+        ambiguous: the ambiguous task; for ``rewrite``.
+
+    Raises:
+        TemplateError: if the template is missing or malformed.
+    """
+    variables = {
+        "dataset": "ambik",
+        "appliances": APPLIANCES,
+        "examples": _examples()[role],
+        "scene": scene,
+        "task": task,
+        "plan": tuple(plan),
+        "ambiguous": ambiguous,
+    }
+    found = render(f"ambik/new_{role}", language, variables)
+    messages = messages_of(found.text, f"ambik/new_{role}.{language}")
+    return Prompt(messages, found.version, len(messages) - 1)
+
+
+@cache
+def _examples() -> dict[Role, tuple[Pair, ...]]:
+    pairs = {pair.id: pair for pair in load_pairs()}
+    return {role: tuple(pairs[id] for id in making_table()["shown"][role]) for role in ROLES}
+
+
+LONGEST: Final = 1000
+"""Letters of a task, a question, an answer or a step; the rest is cut off."""
+MOST_STEPS: Final = 20
+_LABELS: Final[Mapping[str, str]] = {
+    "task": r"(?:(?:new|unclear|ambiguous|clear|rewritten) )?task|(?:新的?|改写后的)?任务",
+    "question": "question|问题",
+    "answer": "answer|回答",
+    "plan": "(?:my |the |its |new )?plan|计划",
+}
+_LABEL: Final[Mapping[str, re.Pattern[str]]] = {
+    field: re.compile(rf"^(?:\W*[0-9][.)])?\W*(?:{words})\W*[:：]\W*", re.I)
+    for field, words in _LABELS.items()
+}
+_STEP: Final = re.compile(
+    r"^[\s*#_]*(?:[0-9]{1,3}\s*[.):、]|step\s+[0-9]{1,3}\s*[.:)]?|[-•*]\s)[\s*_]*", re.I
+)
+
+
+def read_task(text: str) -> str:
+    """Return the task: the first line that says something, without its label; empty if there is none."""
+    return read_line(_LABEL["task"].sub("", text.strip(), count=1), LONGEST)
+
+
+def read_plan(text: str) -> tuple[str, ...]:
+    """Return the steps, without their numbers, up to the first line after them that has none.
+
+    Where no line has a number, every line is a step.
+    """
+    lines = [line for line in text.splitlines() if any(map(str.isalnum, line))]
+    first = next((place for place, line in enumerate(lines) if _STEP.match(line)), None)
+    if first is None:
+        lines = [line for line in lines if not _LABEL["plan"].fullmatch(line.strip())]
+        return tuple(_said(line) for line in lines[:MOST_STEPS])
+    numbered = []
+    for line in lines[first:]:
+        if not _STEP.match(line):
+            break
+        numbered.append(_said(_STEP.sub("", line, count=1)))
+    return tuple(one for one in numbered if one)[:MOST_STEPS]
+
+
+def read_candidate(text: str, kind: Ambiguity) -> Candidate | None:
+    """Task, question and answer, each after its label, the first of each; None if one is missing."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        for field in ("task", "question", "answer"):
+            label = _LABEL[field].match(line)
+            if label and field not in found and (said := _said(line[label.end() :])):
+                found[field] = said
+    if len(found) < 3:
+        return None
+    return Candidate(type=kind, task=found["task"], question=found["question"], answer=found["answer"])
+
+
+def parting(clear: tuple[str, ...], ambiguous: tuple[str, ...]) -> int | None:
+    """Return the index, from 0, of the first step in which two plans differ; None if there is none in both.
+
+    Letter case, blanks and final stops are no difference.
+    """
+    both = zip(clear, ambiguous, strict=False)
+    return next((place for place, (one, other) in enumerate(both) if bare(one) != bare(other)), None)
+
+
+def _said(line: str) -> str:
+    """Return one line of text without what marks it up."""
+    return " ".join(line.strip(" *_\t").split())[:LONGEST]
+
 
 PURPOSE: Final = "ambik.new_{role}"
 Reason = Literal["refused", "no task", "not in the scene", "no candidate"]
@@ -105,7 +225,7 @@ class Asker:
         self._model = model
 
     async def ask(self, scene: Scene, role: Role, attempt: int = 0, **told: Any) -> str | None:
-        """What the model writes in a role; None if it refuses, and then it is not asked again.
+        """Return what the model writes in a role; None if it refuses, and then it is not asked again.
 
         Raises:
             NotAsked: if there is no answer yet, and no model.
@@ -140,13 +260,13 @@ class Asker:
 
 
 def about(service: str, decoding: Decoding) -> str:
-    """What the keys of a command's answers begin with; the number of tries makes no difference."""
+    """Return what the keys of a command's answers begin with; the number of tries makes no difference."""
     said = {name: value for name, value in asdict(decoding).items() if name != "tries"}
     return f"{key_of(service, said)}-"
 
 
 async def make(asker: Asker, scene: Scene) -> Made:
-    """A draft in a scene, or why there is none.
+    """Return a draft in a scene, or why there is none.
 
     Raises:
         NotAsked: if an answer is missing, and there is no model.
@@ -176,9 +296,9 @@ async def _draft(asker: Asker, scene: Scene, task: str, dropped: tuple[Dropped, 
     plan = read_plan(await asker.ask(scene, "plan", task=task) or "")
     candidates: dict[Ambiguity, Candidate] = {}
     for kind in ORDER:
-        found = read_candidate(await asker.ask(scene, kind, task=task) or "", kind)
-        if found is not None:
-            candidates[kind] = found
+        candidate = read_candidate(await asker.ask(scene, kind, task=task) or "", kind)
+        if candidate is not None:
+            candidates[kind] = candidate
     if not candidates:
         return Made(scene.id, dropped=(*dropped, Dropped(scene.id, task, "no candidate")))
     chosen = first_open(task, candidates)

@@ -11,7 +11,7 @@ from simulator.ambik.settings import Metrics
 
 
 def computed(case: MetricCase, mode: Metrics) -> Any:
-    """What the metric of a case gives.
+    """Return what the metric of a case gives.
 
     Where the paper can be read in two ways (an intent whose concepts are spread over several options), an
     object with both readings, as the case has it.
@@ -36,12 +36,12 @@ def computed(case: MetricCase, mode: Metrics) -> Any:
 
 
 def expected(case: MetricCase, mode: Metrics) -> Any:
-    """What the case says that it is."""
+    """Return what the case says that it is."""
     return case.paper if mode == "paper" else case.reference
 
 
 def agrees(case: MetricCase, mode: Metrics) -> bool:
-    """Whether both are the same."""
+    """Return True if both are the same."""
     return _same(computed(case, mode), expected(case, mode))
 
 

@@ -13,6 +13,7 @@ from simulator.ambik import conformal
 from simulator.ambik.measuring import resampling
 from simulator.ambik.measuring.outcome_rows import asked_well, cluster_of
 from simulator.ambik.records import Decision
+from simulator.ambik.sets.coverage import coverage_of
 from simulator.ambik.sets.predicting import (
     calibrate_prepared,
     check_same_scores,
@@ -35,9 +36,8 @@ class EpsilonPoint(NamedTuple):
         q_hat: the threshold.
         ask_rate: share of tasks of which the robot asks.
         accuracy: of the decision to ask or not; None where no task says whether a good robot asks.
-        coverage: share of sets with a right option, with Clopper and Pearson's interval; None where no right
-            option is known.
-        set_size: mean size of the sets.
+        coverage: share of sets with a right option (`coverage_of`); None where no right option is known.
+        set_size: mean size of the sets; None where none was made.
     """
 
     epsilon: float
@@ -45,7 +45,7 @@ class EpsilonPoint(NamedTuple):
     ask_rate: Interval
     accuracy: Interval | None
     coverage: Interval | None
-    set_size: Interval
+    set_size: Interval | None
 
 
 def epsilon_curve(
@@ -73,20 +73,20 @@ def epsilon_curve(
     """
     if not decisions or not grid:
         return ()
-    ready = [prepared(one, settings) for one in decisions]
+    ready = [prepared(decision, settings) for decision in decisions]
     base = calibrate_prepared([prepared(one, settings) for one in calibration], settings)
     check_same_scores(decisions[0], base, settings)
     targets = [float(conformal.epsilon_of(value)) for value in grid]
     q_hats = [recalibrated(base, replace(settings, target_success=target)).q_hat for target in targets]
     table: list[list[float | None]] = []
-    covered: list[list[bool]] = []
+    covered: list[Interval | None] = []
     for q_hat in q_hats:
         outcomes = [outcome_prepared(one, q_hat, settings) for one in ready]
-        table.append([one.help for one in outcomes])
-        table.append([asked_well(one, settings) for one in outcomes])
-        table.append([len(one.predicted) for one in outcomes])
-        covered.append([one.covered for one in outcomes if one.covered is not None])
-    clusters = resampling.cluster_numbers([cluster_of(one.item) for one in decisions])
+        table.append([outcome.help for outcome in outcomes])
+        table.append([asked_well(outcome, settings) for outcome in outcomes])
+        table.append([len(outcome.predicted) if outcome.decision.was_made else None for outcome in outcomes])
+        covered.append(coverage_of(outcomes))
+    clusters = resampling.cluster_numbers([cluster_of(decision.item) for decision in decisions])
     sizes = range(2, len(table), 3)
     found = resampling.means(np.array(table, dtype=float).T, clusters, counts=sizes, seed=seed)
     return tuple(
@@ -96,10 +96,9 @@ def epsilon_curve(
 
 
 def _point(
-    epsilon: float, q_hat: float, found: Sequence[Interval | None], covered: Sequence[bool]
+    epsilon: float, q_hat: float, intervals: Sequence[Interval | None], covered: Interval | None
 ) -> EpsilonPoint:
-    asks, accuracy, size = found
-    if asks is None or size is None:
-        raise ValueError("every decision has a set")
-    share = conformal.coverage(sum(covered), len(covered)) if covered else None
-    return EpsilonPoint(epsilon, q_hat, asks, accuracy, share, size)
+    asks, accuracy, size = intervals
+    if asks is None:
+        raise ValueError("every decision asks or does not")
+    return EpsilonPoint(epsilon, q_hat, asks, accuracy, covered, size)

@@ -49,6 +49,11 @@ class Measure:
         return None if self.interval is None else self.interval.value
 
     @property
+    def reasons(self) -> str:
+        """Return why other rows do not count, and how many; empty if all do."""
+        return ", ".join(f"{count} with {why}" for why, count in self.left_out.items())
+
+    @property
     def n(self) -> int:
         """Rows that count."""
         return 0 if self.interval is None else self.interval.n
@@ -67,8 +72,8 @@ class TypeMeasures:
         ssc: set size correctness.
         coverage: share of sets with a right option among those whose right option is known; to be shown per
             type, not to be promised. For KnowNo's data this is the success rate.
-        set_size: mean size of the sets.
-        empty: share of empty sets.
+        set_size: mean size of the sets that were made: decisions that were never made are left out.
+        empty: share of empty sets among them.
     """
 
     type: str
@@ -107,7 +112,7 @@ class Measures:
     flags: Mapping[str, int]
 
     def of(self, task_type: str) -> TypeMeasures | None:
-        """The measures of a type; None if there are no such tasks."""
+        """Return the measures of a type; None if there are no such tasks."""
         return next((one for one in self.types if one.type == task_type), None)
 
 
@@ -139,9 +144,13 @@ def measures(outcomes: Sequence[Outcome], settings: Settings, *, seed: int = 0) 
         ambdif=_ambdif(pairs, resampled[ALL, "ambdif"], settings),
         accuracy=_measure(ALL, "accuracy", rows, resampled),
         macro_chr=average,
-        fillers=sum(one.removed for one in outcomes),
-        sizes=dict(sorted(Counter(len(one.predicted) for one in outcomes).items())),
-        flags=dict(sorted(Counter(flag for one in outcomes for flag in one.decision.flags).items())),
+        fillers=sum(outcome.removed for outcome in outcomes),
+        sizes=dict(
+            sorted(
+                Counter(len(outcome.predicted) for outcome in outcomes if outcome.decision.was_made).items()
+            )
+        ),
+        flags=dict(sorted(Counter(flag for outcome in outcomes for flag in outcome.decision.flags).items())),
     )
 
 
@@ -154,7 +163,7 @@ def _types(rows: Sequence[OutcomeRow]) -> tuple[str, ...]:
 def _table(
     rows: Sequence[OutcomeRow], pairs: Matched, types: Sequence[str]
 ) -> tuple[resampling.Floats, dict[tuple[str, str], int]]:
-    """One row an outcome, then one a matched pair; one column a measure of a type."""
+    """Return one row an outcome, then one a matched pair; one column a measure of a type."""
     columns = {(kind, name): place for place, (kind, name) in enumerate(_columns(types))}
     table = np.full((len(rows) + len(pairs.values), len(columns)), np.nan)
     for number, row in enumerate(rows):

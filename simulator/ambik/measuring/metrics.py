@@ -43,7 +43,7 @@ def icr(
 
 
 def without_fillers(predicted: Iterable[str]) -> tuple[str, ...]:
-    """What of a set the paper's rule looks at: all but ``do nothing``."""
+    """Return what of a set the paper's rule looks at: all but ``do nothing``."""
     return tuple(text for text in predicted if not is_filler(text))
 
 

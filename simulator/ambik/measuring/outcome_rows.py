@@ -20,6 +20,7 @@ NO_INTENT: Final = "no intent"
 MALFORMED: Final = "malformed intent"
 OTHER_TYPE: Final = "other type"
 NO_SHORTLIST: Final = "no shortlist"
+NOT_DECIDED: Final = "nothing decided"
 UNKNOWN: Final = "right option unknown"
 NOT_JUDGED: Final = "no rule for asking"
 Value = float | str
@@ -44,7 +45,7 @@ class OutcomeRow:
 
 
 def outcome_rows(outcomes: Sequence[Outcome], settings: Settings) -> tuple[OutcomeRow, ...]:
-    """One row for each outcome, in order.
+    """Return one row for each outcome, in order.
 
     Args:
         outcomes: in the order of the tasks; in reference mode a task without an intent takes the one before.
@@ -63,12 +64,12 @@ def asked_well(outcome: Outcome, settings: Settings) -> int | None:
 
 
 def cluster_of(item: DecideItem) -> str:
-    """The pair of a task, or the scenario."""
+    """Return the pair of a task, or the scenario."""
     return item.pair.id if isinstance(item, PairItem) else item.id
 
 
 def size_for_asking(outcome: Outcome, settings: Settings) -> int:
-    """The size of a set by which asking is judged.
+    """Return the size of a set by which asking is judged.
 
     It is the set's own where a question is asked of sets with more than one action; of everybody who asks by
     other means it is 2 if they ask and 1 if not. What is neither certain nor uncertain is no help; the
@@ -91,15 +92,15 @@ def _row(outcome: Outcome, intent: Intent | None, settings: Settings) -> Outcome
     return OutcomeRow(
         outcome.decision.item.type,
         cluster_of(outcome.decision.item),
-        f"{outcome.decision.item.id} {outcome.decision.dialogue}",
+        outcome.decision.task,
         {
             "icr": _icr(outcome, intent, settings),
             "hr": float(outcome.help),
             "chr": asking,
             "ssc": _ssc(outcome, settings),
             "coverage": UNKNOWN if outcome.covered is None else float(outcome.covered),
-            "set_size": float(len(outcome.predicted)),
-            "empty": float(not outcome.predicted),
+            "set_size": float(len(outcome.predicted)) if outcome.decision.was_made else NOT_DECIDED,
+            "empty": float(not outcome.predicted) if outcome.decision.was_made else NOT_DECIDED,
             "accuracy": NOT_JUDGED if decided is None else float(decided),
         },
     )
@@ -117,23 +118,23 @@ def _ssc(outcome: Outcome, settings: Settings) -> Value:
     if not isinstance(item, PairItem) or judged is None:
         return OTHER_TYPE
     pair = item.pair
-    found = metrics.ssc(pair.shortlist, outcome.predicted, judged, settings.metrics, pair.shortlist_cell)
-    if found is not None:
-        return found
+    value = metrics.ssc(pair.shortlist, outcome.predicted, judged, settings.metrics, pair.shortlist_cell)
+    if value is not None:
+        return value
     # A type that does not count does not count with a shortlist either.
     listed = metrics.ssc(("anything",), (), judged, settings.metrics) is not None
     return NO_SHORTLIST if listed else OTHER_TYPE
 
 
 def _intents(outcomes: Sequence[Outcome], settings: Settings) -> list[Intent | None]:
-    own = [_intent(one) for one in outcomes]
+    own = [_intent(outcome) for outcome in outcomes]
     if settings.metrics == "paper":
         return own
-    found: list[Intent | None] = []
+    intents: list[Intent | None] = []
     for intent in own:
         usable = intent is not None and not intent.malformed
-        found.append(intent if usable else (found[-1] if found else None))
-    return found
+        intents.append(intent if usable else (intents[-1] if intents else None))
+    return intents
 
 
 def _intent(outcome: Outcome) -> Intent | None:

@@ -33,7 +33,9 @@ def matched(outcomes: Sequence[Outcome], mode: Metrics = "paper") -> Matched:
 
     KnowNo's scenarios have no pairs and do not count as unmatched.
     """
-    clear, ambiguous = ([one for one in outcomes if _member(one) == name] for name in ("clear", "ambiguous"))
+    clear, ambiguous = (
+        [outcome for outcome in outcomes if _member(outcome) == name] for name in ("clear", "ambiguous")
+    )
     if mode == "reference":
         both = list(zip(clear, ambiguous, strict=False))
         values = tuple(float(difference(one, other, mode)) for one, other in both)

@@ -78,7 +78,7 @@ def _within(inner: frozenset[Hashable], outer: frozenset[Hashable]) -> float:
 
 
 def _size(one: _Set) -> float:
-    return float(len(one.outcome.predicted))
+    return float(len(one.outcome.predicted)) if one.outcome.decision.was_made else math.nan
 
 
 def _covered(one: _Set) -> float:
@@ -146,16 +146,16 @@ class Compared:
     not_people: int
 
 
-def elements(one: Outcome, match: Match) -> frozenset[Hashable]:
-    """A set's actions as they are compared.
+def elements(outcome: Outcome, match: Match) -> frozenset[Hashable]:
+    """Return a set's actions as they are compared.
 
     Args:
-        one: the set.
+        outcome: with the set.
         match: by their texts, or by the objects of the scene that they name.
     """
     if match == "text":
-        return frozenset(map(bare, one.predicted))
-    return frozenset(_objects(text, one.decision.item) for text in one.predicted)
+        return frozenset(map(bare, outcome.predicted))
+    return frozenset(_objects(text, outcome.decision.item) for text in outcome.predicted)
 
 
 def compare_sets(
@@ -177,8 +177,8 @@ def compare_sets(
     known = (one for one in given if one.method == "person" and one.chosen is not None)
     marked = [(_task(one), _set(outcome(one, None, settings))) for one in known]
     by_task: dict[Hashable, list[_Set]] = {}
-    for one in models:
-        by_task.setdefault(_task(one.decision), []).append(_set(one))
+    for model in models:
+        by_task.setdefault(_task(model.decision), []).append(_set(model))
     pairs = tuple(_set_pair(_Sides(mine, other)) for task, mine in marked for other in by_task.get(task, ()))
     seen = {task for task, _ in marked}
     return Compared(
@@ -190,8 +190,8 @@ def compare_sets(
     )
 
 
-def people_sets_table(found: Compared, title: str = "People's sets against prediction sets") -> Table:
-    """The comparison as a table: a row for each run and type, with intervals."""
+def people_sets_table(compared: Compared, title: str = "People's sets against prediction sets") -> Table:
+    """Return the comparison as a table: a row for each run and type, with intervals."""
     heads = {
         "jaccard": "Jaccard (objects)",
         "jaccard_text": "Jaccard (texts)",
@@ -216,7 +216,7 @@ def people_sets_table(found: Compared, title: str = "People's sets against predi
             row.decisions,
             *(row.measures[name] for name in heads),
         )
-        for row in found.rows
+        for row in compared.rows
     ]
     columns: tuple[Column | str, ...] = (
         "run",
@@ -231,32 +231,32 @@ def people_sets_table(found: Compared, title: str = "People's sets against predi
 
 
 def _rows(pairs: Sequence[SetPair], seed: int) -> Iterable[PeopleSets]:
-    runs = dict.fromkeys((one.run, one.method) for one in pairs)
+    runs = dict.fromkeys((pair.run, pair.method) for pair in pairs)
     for run, method in runs:
-        own = [one for one in pairs if (one.run, one.method) == (run, method)]
+        own = [pair for pair in pairs if (pair.run, pair.method) == (run, method)]
         known = [name for name in TASK_TYPES if any(one.item.type == name for one in own)]
         others = dict.fromkeys(one.item.type for one in own if one.item.type not in TASK_TYPES)
         for name in (ALL, *known, *others):
             yield _row(run, method, name, [one for one in own if name in (ALL, one.item.type)], seed)
 
 
-def _row(run: str, method: str, type: str, some: Sequence[SetPair], seed: int) -> PeopleSets:
-    values = np.array([[one.values[name] for name in MEASURES] for one in some])
-    clusters = cluster_numbers([cluster_of(one.item) for one in some])
+def _row(run: str, method: str, type: str, pairs: Sequence[SetPair], seed: int) -> PeopleSets:
+    values = np.array([[pair.values[name] for name in MEASURES] for pair in pairs])
+    clusters = cluster_numbers([cluster_of(pair.item) for pair in pairs])
     sizes = [place for place, name in enumerate(MEASURES) if name.endswith("_size")]
     return PeopleSets(
         run=run,
         method=method,
         type=type,
-        items=len({_same(one.item) for one in some}),
-        people=len({one.person for one in some}),
-        decisions=len(some),
+        items=len({_same(pair.item) for pair in pairs}),
+        people=len({pair.person for pair in pairs}),
+        decisions=len(pairs),
         measures=dict(zip(MEASURES, means(values, clusters, counts=sizes, seed=seed), strict=True)),
     )
 
 
-def _set(one: Outcome) -> _Set:
-    return _Set(one, elements(one, "objects"), elements(one, "text"))
+def _set(outcome: Outcome) -> _Set:
+    return _Set(outcome, elements(outcome, "objects"), elements(outcome, "text"))
 
 
 def _set_pair(of: _Sides) -> SetPair:
@@ -283,7 +283,7 @@ def _task(decision: Decision) -> Hashable:
 
 
 def _same(item: DecideItem) -> Hashable:
-    """What two items share that ask for the same decision, whatever they offer and serve."""
+    """Return what two items share that ask for the same decision, whatever they offer and serve."""
     if isinstance(item, PairItem):
         return item.member, replace(item.pair, options=())
     return replace(item.scenario, part=None)

@@ -30,7 +30,7 @@ def means(
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> list[Interval | None]:
-    """The mean of every column with a 95 % percentile interval from drawing whole clusters.
+    """Return the mean of every column with a 95 % percentile interval from drawing whole clusters.
 
     Args:
         values: one row a decision, one column a measure; not a number where it does not count.
@@ -42,8 +42,8 @@ def means(
     Returns:
         One interval a column, `Interval.n` being the rows that count; None where none does.
     """
-    found, _ = means_and_macro(values, clusters, (), counts=counts, seed=seed, resamples=resamples)
-    return found
+    intervals, _ = means_and_macro(values, clusters, (), counts=counts, seed=seed, resamples=resamples)
+    return intervals
 
 
 def means_and_macro(
@@ -97,8 +97,8 @@ def _ratios(top: Floats, bottom: Floats, seed: int, resamples: int) -> Floats:
     """Means as they are, then in every resample; a rare type may be missing from one."""
     drawn = resampled(np.hstack([top, bottom]), seed=seed, resamples=resamples)
     with np.errstate(invalid="ignore", divide="ignore"):
-        found: Floats = np.divide(*np.hsplit(drawn, 2))
-    return found
+        floats: Floats = np.divide(*np.hsplit(drawn, 2))
+    return floats
 
 
 def _by_cluster(values: Floats, clusters: NDArray[np.intp]) -> Floats:

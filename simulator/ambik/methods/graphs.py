@@ -1,4 +1,4 @@
-r"""One LangGraph state machine per method, built of the same nodes (spec 8).
+"""One LangGraph state machine per method, built of the same nodes (spec 6 to 8).
 
 ::
 
@@ -14,7 +14,10 @@ options are the context (`kit.Kit`).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Final
@@ -23,25 +26,227 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from simulator.ambik.methods import nodes
-from simulator.ambik.methods.kit import DecisionParts, Kit, MethodOptions, State, Update
-from simulator.ambik.prompts import Case
-from simulator.ambik.terms import Method
-from simulator.models import ChatModel
+from simulator.ambik.methods.kit import DecisionParts, Kit, MethodOptions, State, Update, things_of
+from simulator.ambik.methods.needs import TOP
+from simulator.ambik.naming import context_affordance, is_filler, is_not_listed
+from simulator.ambik.parsing import (
+    FIVE,
+    LETTERS,
+    read_action,
+    read_certainty,
+    read_options,
+    with_not_listed,
+)
+from simulator.ambik.prompts import TURNS, Case, Prompt, one_line, prompt
+from simulator.ambik.sets.scoring_rules import counted, option_letter, probability_of_true
+from simulator.ambik.sets.similarity import similarities
+from simulator.ambik.terms import DO_NOTHING, Method, Role
+from simulator.models import ChatModel, Request, TokenLogprob, Unsupported, sample
+
+Table = tuple[tuple[str, float], ...]
+"""Tokens with log-probabilities (natural), as returned."""
+_SPECIAL: Final = re.compile(r"\s*<[^<>]*>\s*")
+
+
+def says_nothing(place: TokenLogprob) -> bool:
+    """Return True if what was written is a blank, a bracket or a token that only the model knows of."""
+    return bool(_SPECIAL.fullmatch(place.token)) or not any(map(str.isalnum, place.token))
+
+
+def first_word(places: Sequence[TokenLogprob]) -> TokenLogprob | None:
+    """Return the first place that says something; the very first if none does, None if there is none."""
+    return next((place for place in places if not says_nothing(place)), places[0] if places else None)
+
+
+def table_of(place: TokenLogprob | None) -> Table:
+    """Return what could have been written in a place; some servers leave out what was."""
+    if place is None:
+        return ()
+    written = () if any(token == place.token for token, _ in place.top) else ((place.token, place.logprob),)
+    return (*written, *place.top)
+
+
+def names_option(table: Table, options: int) -> bool:
+    """Return True if any token denotes one of so many options."""
+    return any(option_letter(token, FIVE[:options]) for token, _ in table)
+
+
+TEMPERATURE: Final = 0.7
+"""Of several draws; with 0 they would all be alike (spec 8.3)."""
+_BLANK_LINE: Final = "\n\n"
+# Nothing is lost by stopping at a fifth option: the parser reads the first four. No more than four of these,
+# which is what OpenAI's servers take.
+_FIFTH: Final = ("\nE)", "\n5.")
+_WORD: Final = 8
+"""Tokens in which a word of certainty is said."""
+_LATER: Final = 4
+"""Tokens among which the letter is looked for behind a blank or a bracket."""
+
+
+async def generate(state: State, runtime: Runtime[Kit]) -> Update:
+    """Four options."""
+    kit = runtime.context
+    asked = prompt("generate", kit.case)
+    (text,), flags = await _options_texts(kit, asked, 1)
+    options = read_options(text)
+    flags += ["filled"] if options.filled else []
+    if kit.options.not_listed:
+        options = with_not_listed(options, kit.options.seed)
+    return {
+        "options": dict(options.texts),
+        "filled": list(options.filled),
+        "prompts": [["generate", asked.text]],
+        "raw": [["generate", text]],
+        "flags": flags,
+    }
+
+
+async def draw(state: State, runtime: Runtime[Kit]) -> Update:
+    """Four options, several times; with what has to stand for missing ones, since they were asked for."""
+    kit = runtime.context
+    asked = prompt("generate", kit.case)
+    texts, flags = await _options_texts(kit, asked, kit.options.samples)
+    drawn = [read_options(text) for text in texts]
+    answers = counted(text for options in drawn for text in options.texts.values())
+    similar = kit.options.background.similar
+    return {
+        "samples": answers,
+        "similarities": similarities(answers, similar) if similar else {},
+        "draws": len(LETTERS) * len(drawn),
+        "prompts": [["generate", asked.text]],
+        "raw": [["generate", text] for text in texts],
+        "flags": [*flags, *(["filled"] if any(options.filled for options in drawn) else [])],
+    }
+
+
+async def generate_one(state: State, runtime: Runtime[Kit]) -> Update:
+    """Return one action."""
+    kit = runtime.context
+    asked = prompt("generate_one", kit.case)
+    request = kit.request("generate_one", asked, max_tokens=kit.options.max_tokens)
+    text = await one_line(kit.generator, request, kit.case.language)
+    action = read_action(text)
+    return {
+        "action": action or DO_NOTHING,
+        "prompts": [["generate_one", asked.text]],
+        "raw": [["generate_one", text]],
+        "flags": [] if action else ["filled"],
+    }
+
+
+async def choose(state: State, runtime: Runtime[Kit]) -> Update:
+    """Log-probabilities of the letters."""
+    kit, options = runtime.context, state["options"]
+    asked = prompt("choose", kit.case, options=tuple(options.items()))
+    table, text = await _one_word(kit, "choose", asked, lambda table: names_option(table, len(options)))
+    return {
+        "tokens": [list(pair) for pair in table],
+        "prompts": [["choose", asked.text]],
+        "raw": [["choose", text]],
+        "flags": [] if names_option(table, len(options)) else ["no_letter"],
+    }
+
+
+async def afford(state: State, runtime: Runtime[Kit]) -> Update:
+    """Return which options are possible and safe; all are asked about at once, the same text once.
+
+    An option that no model wrote (a filler, and that none of the others is meant) is no action to judge.
+    """
+    kit, options = runtime.context, state["options"]
+    judged = {
+        letter: text for letter, text in options.items() if not is_filler(text) and not is_not_listed(text)
+    }
+    prompts = {text: prompt("afford", kit.case, action=text) for text in dict.fromkeys(judged.values())}
+    answers = await asyncio.gather(
+        *(_one_word(kit, "afford", asked, _says_whether) for asked in prompts.values())
+    )
+    shares = {text: probability_of_true(table) for text, (table, _) in zip(prompts, answers, strict=True)}
+    things, words = things_of(kit.case.item), kit.options.background.vocabulary
+    return {
+        "affordance": {
+            letter: [context_affordance(text, things, words), shares[text]] for letter, text in judged.items()
+        },
+        "prompts": [["afford", asked.text] for asked in prompts.values()],
+        "raw": [["afford", text] for _, text in answers],
+        "flags": ["affordance_unknown"] if None in shares.values() else [],
+    }
+
+
+async def certainty(state: State, runtime: Runtime[Kit]) -> Update:
+    """Certain or uncertain of the one action."""
+    kit = runtime.context
+    asked = prompt("certainty", kit.case, action=state["action"])
+    request = kit.request("certainty", asked, max_tokens=_WORD, stop=("\n",))
+    text = (await kit.chooser.complete(request)).text
+    word = read_certainty(text)
+    return {
+        "certainty": word,
+        "prompts": [["certainty", asked.text]],
+        "raw": [["certainty", text]],
+        "flags": ["invalid_certainty"] if word == "invalid" else [],
+    }
+
+
+async def _options_texts(kit: Kit, asked: Prompt, samples: int) -> tuple[list[str], list[str]]:
+    """Return what was written, and flags.
+
+    A blank line ends the options, but some models put one in front of them or between them; if most texts are
+    cut short by it, they are asked for again without that stop.
+    """
+    several = samples > 1
+    request = kit.request(
+        "generate",
+        asked,
+        temperature=TEMPERATURE if several else 0.0,
+        **({"seed": kit.options.seed} if several else {}),
+        max_tokens=kit.options.max_tokens,
+        stop=(_BLANK_LINE, *_FIFTH, TURNS[kit.case.language]),
+        samples=samples,
+    )
+    texts = await _samples(kit.generator, request)
+    short = sum(len(read_options(text).filled) >= len(LETTERS) - 1 for text in texts)
+    if short * 2 <= len(texts):
+        return texts, []
+    again = await _samples(kit.generator, replace(request, stop=request.stop[1:]))
+    return again, ["asked_again"]
+
+
+async def _samples(model: ChatModel, request: Request) -> list[str]:
+    return list((await sample(model, request)).samples)
+
+
+async def _one_word(
+    kit: Kit, role: Role, asked: Prompt, enough: Callable[[Table], bool]
+) -> tuple[Table, str]:
+    """Return the table of the first token that says something, and what was written."""
+    request = kit.request(role, asked, max_tokens=1, top_logprobs=TOP)
+    answer = await kit.chooser.complete(request)
+    if answer.text and not answer.logprobs:
+        raise Unsupported(f"{kit.chooser.name} was asked for log-probabilities and gave none; take another")
+    table = table_of(first_word(answer.logprobs))
+    if not enough(table) and all(map(says_nothing, answer.logprobs)):
+        answer = await kit.chooser.complete(replace(request, max_tokens=_LATER))
+        table = table_of(first_word(answer.logprobs))
+    return table, answer.text
+
+
+def _says_whether(table: Table) -> bool:
+    return probability_of_true(table) is not None
+
 
 Node = Callable[[State, Runtime[Kit]], Awaitable[Update]]
 STAGES: Final[Mapping[Method, tuple[tuple[Node, ...], ...]]] = {
-    "knowno": ((nodes.generate,), (nodes.choose,)),
-    "lap": ((nodes.generate,), (nodes.choose, nodes.afford)),
-    "lofreecp": ((nodes.draw,),),
-    "binary": ((nodes.generate_one,), (nodes.certainty,)),
-    "nohelp": ((nodes.generate_one,),),
+    "knowno": ((generate,), (choose,)),
+    "lap": ((generate,), (choose, afford)),
+    "lofreecp": ((draw,),),
+    "binary": ((generate_one,), (certainty,)),
+    "nohelp": ((generate_one,),),
 }
 """What is done one after the other; what is in one stage is done at the same time."""
 
 
 def build_graph(method: Method) -> StateGraph[State, Kit, State, State]:
-    """The uncompiled machine of a method."""
+    """Return the uncompiled machine of a method."""
     graph = StateGraph(State, context_schema=Kit)
     stages = STAGES[method]
     names = [[node.__name__ for node in stage] for stage in stages]

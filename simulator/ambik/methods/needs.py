@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 from simulator.ambik.terms import NAMES, Method
@@ -30,21 +29,8 @@ class Known(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Announced:
-    """What is known of a model that is not loaded yet.
-
-    Attributes:
-        ignored: parameters that it does not take.
-    """
-
-    name: str
-    capabilities: Capabilities
-    ignored: frozenset[str] = frozenset()
-
-
 def refusal(method: Method, generator: Known, chooser: Known | None = None, *, samples: int = 5) -> str:
-    """Why models cannot play a method, in a sentence with the way out; empty if they can.
+    """Return why models cannot play a method, in a sentence with the way out; empty if they can.
 
     Args:
         method: which.

@@ -83,7 +83,7 @@ class ModelAnnotator:
 
 
 def annotation_prompt(draft: Draft, language: str) -> Prompt:
-    """What a model reads: the guidelines that people get, and the draft.
+    """Return what a model reads: the guidelines that people get, and the draft.
 
     Args:
         draft: to be made a pair.

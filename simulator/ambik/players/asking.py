@@ -7,8 +7,7 @@ from typing import Final, NamedTuple
 from personas.templates import render
 from simulator.ambik.methods.kit import SEED
 from simulator.ambik.naming import is_filler, is_not_listed
-from simulator.ambik.players.lines import one_line, read_line
-from simulator.ambik.prompts import Case, prompt, request_for
+from simulator.ambik.prompts import Case, one_line, prompt, read_line, request_for
 from simulator.forms import LONGEST
 from simulator.models import ChatModel
 from simulator.seats import View
@@ -33,7 +32,7 @@ class Asked(NamedTuple):
 
 
 async def ask(model: ChatModel, case: Case, actions: tuple[str, ...], view: View) -> Asked:
-    """A question whose answer tells which of several actions is meant.
+    """Return a question whose answer tells which of several actions is meant.
 
     Args:
         model: words it.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any, Final
 
-from simulator.ambik.methods.background import NOTHING, Background
-from simulator.ambik.methods.kit import DecisionParts, MethodOptions
+from simulator.ambik.methods.kit import NOTHING, Background, DecisionParts, MethodOptions
 from simulator.ambik.payloads import decision_payload, outcome_of
 from simulator.ambik.players.asking import ask
 from simulator.ambik.players.knows import RobotKnows
@@ -60,15 +59,15 @@ class MethodRobot:
             language=rules.language,
         )
         decision = await self._decide(case, rules, view)
-        found = outcome_of(decision, rules)
+        outcome = outcome_of(decision, rules)
         trace: dict[str, Any] = {"flags": list(decision.flags)}
         if self._background.similar is not None and decision.samples:
             trace["similarity"] = self._background.similar.name
-        if found is None:
+        if outcome is None:
             return Reply(move={"decision": decision_payload(decision)}, trace=trace)
-        trace |= {"set": list(found.predicted), "help": found.help}
-        if found.help and knows.may_ask:
-            asked = await ask(self._generator, case, found.predicted, view)
+        trace |= {"set": list(outcome.predicted), "help": outcome.help}
+        if outcome.help and knows.may_ask:
+            asked = await ask(self._generator, case, outcome.predicted, view)
             decision = replace(
                 decision,
                 question=asked.question,
@@ -77,7 +76,7 @@ class MethodRobot:
                 flags=(*decision.flags, *(("question_made",) if asked.made else ())),
             )
         return Reply(
-            text=decision.question or found.action,
+            text=decision.question or outcome.action,
             move={"decision": decision_payload(decision)},
             trace=trace,
         )

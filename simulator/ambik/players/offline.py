@@ -47,7 +47,7 @@ class OfflineRobot:
 
 
 def offline_robot(name: str) -> Seat:
-    """The built-in robot called `name`.
+    """Return the built-in robot called `name`.
 
     Raises:
         InputError: if there is none.

@@ -10,9 +10,8 @@ from simulator.ambik.methods.kit import SEED
 from simulator.ambik.pairs import Scenario
 from simulator.ambik.players.asking import MOST_TOKENS
 from simulator.ambik.players.knows import UserKnows
-from simulator.ambik.players.lines import one_line, read_line
 from simulator.ambik.playing import USER, Options
-from simulator.ambik.prompts import case_of, prompt, request_for
+from simulator.ambik.prompts import case_of, one_line, prompt, read_line, request_for
 from simulator.ambik.questions import answer_to, hear, hear_scenario, names_what_was_said
 from simulator.errors import SeatError
 from simulator.forms import LONGEST
@@ -22,7 +21,7 @@ from simulator.seats import Kind, Reply, View
 _PICK_UP: Final = "pick-up"
 
 
-class Wish(NamedTuple):
+class UserRequest(NamedTuple):
     """What a user wants, in words.
 
     Attributes:
@@ -36,16 +35,16 @@ class Wish(NamedTuple):
     language: str = "en"
 
 
-def wish_of(item: DecideItem, language: str) -> Wish:
-    """What the user of an item wants."""
+def request_of(item: DecideItem, language: str) -> UserRequest:
+    """Return what the user of an item wants."""
     if isinstance(item, PairItem):
-        return Wish(item.pair.clear, item.pair.answer if item.member == "ambiguous" else "")
+        return UserRequest(item.pair.clear, item.pair.answer if item.member == "ambiguous" else "")
     scenario = item.scenario
     variables = {
         "objects": scenario.intended,
         "place": "" if scenario.location == _PICK_UP else scenario.location,
     }
-    return Wish(render("ambik/scenario_answer", language, variables).text, language=language)
+    return UserRequest(render("ambik/scenario_answer", language, variables).text, language=language)
 
 
 class ItemUser:
@@ -58,13 +57,13 @@ class ItemUser:
     name = "offline/item"
 
     async def reply(self, view: View) -> Reply:
-        """The item's answer, as far as the question asks for it."""
+        """Return the item's answer, as far as the question asks for it."""
         knows: UserKnows = view.task
         return Reply(text=item_answer(knows.item, knows.question, Options.read(view.options).language))
 
 
 def item_answer(item: DecideItem, question: str, language: str) -> str:
-    """What the data have to say to a question."""
+    """Return what the data have to say to a question."""
     if not isinstance(item, PairItem):
         return _scenario_answer(item.scenario, question, language) or _not_understood(language)
     pair = item.pair
@@ -112,7 +111,7 @@ class ModelUser:
         """
         knows: UserKnows = view.task
         language = Options.read(view.options).language
-        wish = wish_of(knows.item, language)
+        wish = request_of(knows.item, language)
         case = case_of(knows.item, exchanges=knows.exchanges, language=language)
         asked = prompt("answer", case, question=knows.question, wish=wish.text, detail=wish.detail)
         request = request_for(

@@ -15,17 +15,17 @@ from simulator.ambik.files.result_table import ALL
 from simulator.ambik.log_lines import form_lines
 from simulator.ambik.playing import ROBOT, USER
 from simulator.ambik.reporting.groups import Result
-from simulator.ambik.reporting.terminal import safe, write_text
 from simulator.ambik.rows import item_from_row, item_record
 from simulator.ambik.terms import CONFORMAL
 from simulator.ambik.trial_log import options_of
 from simulator.jsonlines import write_lines
+from simulator.whole import write_whole
 
 TYPES: Final = ("icr", "hr", "chr", "ssc")
 
 
 def run_lines(reader: LogReader, run: str) -> Iterator[dict[str, Any]]:
-    """The lines of a run with what makes a file whole: the task, which part it serves, who sat where.
+    """Yield the lines of a run with what makes a file whole: the task, which part it serves, who sat where.
 
     Raises:
         InputError: if the run is another benchmark's.
@@ -102,14 +102,19 @@ def export_runs(
     if reader is not None:
         for run in dict.fromkeys(runs):
             if options_of(reader, run).task == "annotate":
-                written += [one.path for one in pair_export.export_runs(folder, reader, [run])]
+                written += [export_run.path for export_run in pair_export.export_runs(folder, reader, [run])]
                 continue
             path = folder / f"{safe(run)}.jsonl"
             write_run_lines(path, reader, [run])
             written.append(path)
     if results:
-        written.append(write_text(folder / "results.csv", results_csv(results)))
+        written.append(write_whole(folder / "results.csv", results_csv(results)))
     return written
+
+
+def safe(name: str) -> str:
+    """Return a name fit for a file."""
+    return "".join(sign if sign.isalnum() or sign in "._-" else "-" for sign in name).strip("-.") or "run"
 
 
 def results_csv(results: Sequence[Result]) -> str:
@@ -117,20 +122,20 @@ def results_csv(results: Sequence[Result]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["method", "model", "type", "tasks", *TYPES, "ambdif"])
-    for one in results:
-        if one.group.dataset == "knowno":
+    for result in results:
+        if result.group.dataset == "knowno":
             continue
-        for kind in one.measures.types:
+        for kind in result.measures.types:
             values = [getattr(kind, name).value for name in TYPES]
-            writer.writerow([one.group.method_name, one.name, kind.type, kind.tasks, *values, None])
+            writer.writerow([result.group.method_name, result.name, kind.type, kind.tasks, *values, None])
         writer.writerow(
             [
-                one.group.method_name,
-                one.name,
+                result.group.method_name,
+                result.name,
                 ALL[0],
-                len(one.outcomes),
+                len(result.outcomes),
                 *(None for _ in TYPES),
-                one.measures.ambdif.value,
+                result.measures.ambdif.value,
             ]
         )
     return out.getvalue()

@@ -13,6 +13,7 @@ from simulator.ambik.reporting.groups import Result
 from simulator.ambik.reporting.tables import SHORT
 from simulator.ambik.terms import CONFORMAL
 from simulator.figures import Bars, Figure, Level, Line, Mark, Panel
+from simulator.stats import Interval
 
 BINS: Final = 20
 KEPT: Final = "at most the threshold"
@@ -20,7 +21,7 @@ ABOVE: Final = "above it"
 
 
 def figures(results: Sequence[Result]) -> tuple[Figure, ...]:
-    """All figures for which there is something to draw."""
+    """Return all figures for which there is something to draw."""
     made = [make(results) for make in _MAKERS]
     return tuple(one for one in made if one is not None)
 
@@ -29,7 +30,7 @@ def icr_figure(results: Sequence[Result]) -> Figure | None:
     """Fig. 3: ICR, a panel for each type; who decides below, a bar for each method."""
     panels = []
     for kind, title in SHORT.items():
-        found = [(one, one.measures.of(kind)) for one in results if one.group.dataset == "ambik"]
+        found = [(result, result.measures.of(kind)) for result in results if result.group.dataset == "ambik"]
         marks = _bars([(one, of.icr) for one, of in found if of is not None])
         if marks:
             panels.append(Panel(title, "robot", "ICR", marks))
@@ -43,7 +44,9 @@ def icr_figure(results: Sequence[Result]) -> Figure | None:
 
 def ssc_figure(results: Sequence[Result]) -> Figure | None:
     """Fig. 4: SSC of the conformal methods, by robot."""
-    some = [one for one in results if one.group.method in CONFORMAL and one.group.dataset == "ambik"]
+    some = [
+        result for result in results if result.group.method in CONFORMAL and result.group.dataset == "ambik"
+    ]
     marks = _bars([(one, one.measures.overall.ssc) for one in some])
     if not marks:
         return None
@@ -54,9 +57,9 @@ def ssc_figure(results: Sequence[Result]) -> Figure | None:
 def nonconformity_figure(results: Sequence[Result]) -> Figure | None:
     """Nonconformities of right options, with the threshold between two colours."""
     panels = []
-    for one in results:
-        found = one.calibrated
-        if found is None or not found.nonconformities or one.settings.cp_rule == "reference":
+    for result in results:
+        found = result.calibrated
+        if found is None or not found.nonconformities or result.settings.cp_rule == "reference":
             continue
         edges = conformal.histogram(found.nonconformities, BINS).edges
         finite = [value for value in found.nonconformities if math.isfinite(value)]
@@ -66,7 +69,7 @@ def nonconformity_figure(results: Sequence[Result]) -> Figure | None:
         told = "infinite" if math.isinf(found.q_hat) else f"{found.q_hat:.4f}"
         more = f", {infinite} infinite" if infinite else ""
         marks = _histogram(finite, edges, found.q_hat)
-        title = f"{one.label}: threshold {told}, n {found.n}{more}"
+        title = f"{result.label}: threshold {told}, n {found.n}{more}"
         panels.append(Panel(title, "nonconformity, lower end", "items", marks, y_range=None))
     if not panels:
         return None
@@ -79,7 +82,7 @@ def nonconformity_figure(results: Sequence[Result]) -> Figure | None:
 
 def sizes_figure(results: Sequence[Result]) -> Figure | None:
     """Sizes of prediction sets."""
-    some = [one for one in results if one.outcomes]
+    some = [result for result in results if result.outcomes]
     if not some:
         return None
     every = sorted({size for one in some for size in one.measures.sizes})
@@ -99,9 +102,11 @@ def sizes_figure(results: Sequence[Result]) -> Figure | None:
 def coverage_figure(results: Sequence[Result]) -> Figure | None:
     """Coverage with its interval beside what the law predicts."""
     some = [
-        (one, one.coverage)
-        for one in results
-        if one.coverage is not None and one.coverage.coverage is not None and one.settings.cp_rule == "split"
+        (result, result.coverage)
+        for result in results
+        if result.coverage is not None
+        and result.coverage.coverage is not None
+        and result.settings.cp_rule == "split"
     ]
     if not some:
         return None
@@ -118,8 +123,8 @@ def coverage_figure(results: Sequence[Result]) -> Figure | None:
             "measured (Clopper-Pearson)",
             names,
             [one.value for one in measured],
-            [one.low for one in measured],
-            [one.high for one in measured],
+            [one.reach[0] for one in measured],
+            [one.reach[1] for one in measured],
             [one.n for one in measured],
         ),
         Bars(
@@ -142,17 +147,22 @@ def coverage_figure(results: Sequence[Result]) -> Figure | None:
 def epsilon_figure(results: Sequence[Result]) -> Figure | None:
     """Accuracy of asking against how often is asked, and both over epsilon, as the threshold moves."""
     curves: list[tuple[str, tuple[EpsilonPoint, ...]]] = []
-    for one in results:
-        if one.group.calibration and one.outcomes:
+    for result in results:
+        if result.group.calibration and result.outcomes:
             curves.append(
-                (one.label, epsilon_curve(one.group.decisions, one.group.calibration, one.settings))
+                (
+                    result.label,
+                    epsilon_curve(result.group.decisions, result.group.calibration, result.settings),
+                )
             )
     panels = [
-        _panel("Accuracy against asking", "asks", "right to ask or not", [_against(*one) for one in curves]),
+        _panel(
+            "Accuracy against asking", "asks", "right to ask or not", [_against(*curve) for curve in curves]
+        ),
         _panel("Asking", "epsilon", "asks", [_over(name, points, _asks) for name, points in curves]),
         _panel("Coverage", "epsilon", "coverage", [_over(name, points, _covers) for name, points in curves]),
     ]
-    held = [one for one in panels if one is not None]
+    held = [panel for panel in panels if panel is not None]
     if not held:
         return None
     caption = "Every fortieth between 0 and 1 as epsilon, on the same scores; 95 % intervals over pairs."
@@ -160,11 +170,15 @@ def epsilon_figure(results: Sequence[Result]) -> Figure | None:
 
 
 def _asks(point: EpsilonPoint) -> tuple[float, float, float] | None:
-    return point.ask_rate[:3]
+    return _drawn(point.ask_rate)
+
+
+def _drawn(interval: Interval) -> tuple[float, float, float]:
+    return interval.value, *interval.reach
 
 
 def _covers(point: EpsilonPoint) -> tuple[float, float, float] | None:
-    return None if point.coverage is None else point.coverage[:3]
+    return None if point.coverage is None else _drawn(point.coverage)
 
 
 def _over(
@@ -172,7 +186,7 @@ def _over(
     points: Sequence[EpsilonPoint],
     of: Callable[[EpsilonPoint], tuple[float, float, float] | None],
 ) -> Line | None:
-    known = [(one.epsilon, found) for one in points if (found := of(one)) is not None]
+    known = [(point.epsilon, found) for point in points if (found := of(point)) is not None]
     if not known:
         return None
     x, values = [one for one, _ in known], [found for _, found in known]
@@ -182,9 +196,9 @@ def _over(
 def _against(name: str, points: Sequence[EpsilonPoint]) -> Line | None:
     """Accuracy by ask rate; of several epsilons that ask as often the smallest."""
     by_rate: dict[float, tuple[float, float, float]] = {}
-    for one in points:
-        if one.accuracy is not None:
-            by_rate.setdefault(one.ask_rate.value, one.accuracy[:3])
+    for point in points:
+        if point.accuracy is not None:
+            by_rate.setdefault(point.ask_rate.value, _drawn(point.accuracy))
     if not by_rate:
         return None
     x = sorted(by_rate)
@@ -192,19 +206,25 @@ def _against(name: str, points: Sequence[EpsilonPoint]) -> Line | None:
 
 
 def _line(name: str, x: Sequence[float], values: Sequence[tuple[float, float, float]]) -> Line:
-    """A curve through values with the ends of their intervals."""
-    return Line(name, x, [one[0] for one in values], [one[1] for one in values], [one[2] for one in values])
+    """Return a curve through values with the ends of their intervals."""
+    return Line(
+        name,
+        x,
+        [value[0] for value in values],
+        [value[1] for value in values],
+        [value[2] for value in values],
+    )
 
 
 def _panel(title: str, x: str, y: str, lines: Sequence[Line | None]) -> Panel | None:
-    held = [one for one in lines if one is not None]
+    held = [line for line in lines if line is not None]
     return Panel(title, x, y, held, x_range=(0, 1)) if held else None
 
 
-def _bars(found: Sequence[tuple[Result, Measure]]) -> list[Bars]:
-    """A series for each method, a category for each robot."""
+def _bars(results: Sequence[tuple[Result, Measure]]) -> list[Bars]:
+    """Return a series for each method, a category for each robot."""
     series: dict[str, list[tuple[str, Measure]]] = {}
-    for one, measure in found:
+    for one, measure in results:
         if measure.interval is not None:
             series.setdefault(one.group.method_name, []).append((one.name, measure))
     marks = []
@@ -215,8 +235,8 @@ def _bars(found: Sequence[tuple[Result, Measure]]) -> list[Bars]:
                 method,
                 [name for name, _ in told],
                 [of.value for _, of in told],
-                [of.low for _, of in told],
-                [of.high for _, of in told],
+                [of.reach[0] for _, of in told],
+                [of.reach[1] for _, of in told],
                 [of.n for _, of in told],
             )
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,12 +12,12 @@ from simulator.ambik.files.result_table import METRICS, ResultRow
 from simulator.ambik.files.versions import TITLES
 from simulator.ambik.measuring.cases import agrees, computed, expected
 from simulator.ambik.pairs import Scenario
-from simulator.ambik.reporting.section import Section
 from simulator.ambik.settings import Metrics
 from simulator.ambik.statistics import statistics
 from simulator.ambik.terms import AMBIGUITIES, NAMES
 from simulator.figures import Cell, Column, Table
 from simulator.jsonlines import Read
+from simulator.reporting import Section, file_section
 from simulator.stats import Interval
 
 RELEASED: Final = 500
@@ -28,16 +28,16 @@ def pairs_section(loaded: Loaded, files: tuple[str, ...]) -> Section:
     """Shares of types, and which member serves calibration."""
     found = statistics(loaded.pairs)
     rows: list[list[Cell]] = [[kind, found.types[kind], found.shares[kind]] for kind in AMBIGUITIES]
-    tables = {"types": Table(["type", Column("pairs", 0), Column("%", 1, 100)], rows, "Types")}
+    tables = [Table(["type", Column("pairs", 0), Column("%", 1, 100)], rows, "Types", "types")]
     if found.balance:
         balance: list[list[Cell]] = [
             [member, *counts.values(), sum(counts.values())] for member, counts in found.balance.items()
         ]
         heads: list[Column | str] = ["used as", *(Column(kind, 0) for kind in AMBIGUITIES), Column("all", 0)]
-        tables["balance"] = Table(heads, balance, "Calibration: which member is used")
-    return Section(
-        kind="pairs",
-        name=Path(files[0]).parent.name if len(files) > 1 else Path(files[0]).stem,
+        tables.append(Table(heads, balance, "Calibration: which member is used", "balance"))
+    return file_section(
+        "pairs",
+        Path(files[0]).parent.name if len(files) > 1 else Path(files[0]).stem,
         title="Pairs",
         files=files,
         rows=found.pairs,
@@ -45,7 +45,7 @@ def pairs_section(loaded: Loaded, files: tuple[str, ...]) -> Section:
         tables=tables,
         remarks=tuple(loaded.report.lines()),
         data={
-            "versions": [TITLES[one.version] for one in loaded.report.files],
+            "versions": [TITLES[file.version] for file in loaded.report.files],
             "types": dict(found.types),
             "shares": dict(found.shares),
             "calibration": dict(found.balance),
@@ -56,10 +56,10 @@ def pairs_section(loaded: Loaded, files: tuple[str, ...]) -> Section:
 
 
 def _checks(loaded: Loaded) -> Mapping[str, Any]:
-    """What spec 2.1 tells of the published files, by its names."""
+    """Return what spec 2.1 tells of the published files, by its names."""
     found = statistics(loaded.pairs)
     told: dict[str, Any] = {}
-    if found.pairs == RELEASED and all(one.version == "paper" for one in loaded.report.files):
+    if found.pairs == RELEASED and all(file.version == "paper" for file in loaded.report.files):
         told["B1.types_500"] = {kind: 100 * found.types[kind] / found.pairs for kind in AMBIGUITIES}
     if found.balance:
         told["B5.calibration_balance"] = {
@@ -70,19 +70,19 @@ def _checks(loaded: Loaded) -> Mapping[str, Any]:
 
 
 def scenarios_section(read: Read[Scenario], file: str) -> Section:
-    """How many scenarios of each type there are."""
+    """Return how many scenarios of each type there are."""
     counts: dict[str, int] = {}
-    for one in read.rows:
-        counts[one.type] = counts.get(one.type, 0) + 1
+    for row in read.rows:
+        counts[row.type] = counts.get(row.type, 0) + 1
     rows: list[list[Cell]] = [[kind, count] for kind, count in sorted(counts.items())]
-    return Section(
-        kind="scenarios",
-        name=Path(file).stem,
+    return file_section(
+        "scenarios",
+        Path(file).stem,
         title="KnowNo's scenarios",
         files=(file,),
         rows=len(read.rows),
         left_out=len(read.faults),
-        tables={"types": Table(["type", Column("scenarios", 0)], rows)},
+        tables=[Table(["type", Column("scenarios", 0)], rows, name="types")],
         data={"types": counts},
     )
 
@@ -103,17 +103,19 @@ def cases_section(read: Read[MetricCase], file: str, shown: Metrics | None = Non
     heads = ["case", "metric", *(head for mode in modes for head in (mode, f"{mode}: found"))]
     cases = {mode: [case for case in read.rows if mode in case.told] for mode in modes}
     equal = {mode: sum(agrees(case, mode) for case in some) for mode, some in cases.items()}
-    return Section(
-        kind="metric_cases",
-        name=Path(file).stem,
+    return file_section(
+        "metric_cases",
+        Path(file).stem,
         title="Cases of metrics",
         files=(file,),
         rows=len(read.rows),
         left_out=len(read.faults),
-        tables={"cases": Table(heads, rows)},
+        tables=[Table(heads, rows, name="cases")],
         remarks=tuple(f"{mode}: {count} of {len(cases[mode])} equal" for mode, count in equal.items()),
         data={
             "equal": equal,
+            # Cases that have another value than by the paper's rule.
+            "unexpected": len(cases["paper"]) - equal["paper"] if "paper" in equal else 0,
             "told": {mode: len(some) for mode, some in cases.items()},
             "cases": {
                 case.id: {
@@ -134,14 +136,8 @@ def cases_section(read: Read[MetricCase], file: str, shown: Metrics | None = Non
     )
 
 
-def cases_apart(sections: Iterable[Section]) -> int:
-    """How many cases of metrics have another value than by the paper's rule."""
-    cases = (one for one in sections if one.kind == "metric_cases" and "paper" in one.data["equal"])
-    return sum(one.data["told"]["paper"] - one.data["equal"]["paper"] for one in cases)
-
-
 def _compared(case: MetricCase, mode: Metrics) -> tuple[str, str]:
-    """What should be found, and what is; nothing where the file has no such value."""
+    """Return what should be found, and what is; nothing where the file has no such value."""
     if mode not in case.told:
         return "", _told(computed(case, mode))
     found = "the same" if agrees(case, mode) else f"NOT: {_told(computed(case, mode))}"
@@ -157,7 +153,7 @@ def _told(value: Any) -> str:
 
 
 def results_section(read: Read[ResultRow], file: str) -> Section:
-    """A table of results as it is, with what in it cannot be right."""
+    """Return a table of results as it is, with what in it cannot be right."""
     held = [name for name in METRICS if any(name in row.values for row in read.rows)]
     rows: list[list[Cell]] = [
         [
@@ -168,6 +164,7 @@ def results_section(read: Read[ResultRow], file: str) -> Section:
         ]
         for row in read.rows
     ]
+    heads: list[Column | str] = ["model", "method", "type", *(Column(name, 2) for name in held)]
     wrong = [fault for fault in read.faults if fault.code == "consistency"]
     bad = sum(fault.severity != "warning" for fault in read.faults)
     said = [
@@ -178,17 +175,17 @@ def results_section(read: Read[ResultRow], file: str) -> Section:
         "CHR is HR for preferences and 1 - HR for the other types; AmbDif is not above the highest HR of an "
         "ambiguous type. Values may be off by half of the last digit that their column has."
     )
-    return Section(
-        kind="result_table",
-        name=Path(file).stem,
+    return file_section(
+        "result_table",
+        Path(file).stem,
         title="Results as they are printed",
         files=(file,),
         rows=len(read.rows),
         left_out=bad,
-        tables={"results": Table(["model", "method", "type", *(Column(name, 2) for name in held)], rows)},
+        tables=[Table(heads, rows, name="results")],
         remarks=(rule, *(said or ["every row is consistent"])),
         data={
-            "rows": [
+            "results": [
                 {"model": row.model, "method": row.method, "type": row.type, **row.values}
                 for row in read.rows
             ],

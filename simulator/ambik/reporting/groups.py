@@ -16,9 +16,8 @@ from simulator.ambik.files.versions import KINDS, Kind, kind_of_pair, plan_shown
 from simulator.ambik.items import PairItem
 from simulator.ambik.measuring.measures import Measures, measures
 from simulator.ambik.records import Calibrated, Decision, Exchange, Outcome
-from simulator.ambik.reporting.switches import NONE, OF_SCORES, Switches
-from simulator.ambik.sets.coverage import CoverageReport
-from simulator.ambik.sets.coverage_report import report_of
+from simulator.ambik.reporting.settings import NONE, OF_SCORES, Switches
+from simulator.ambik.sets.coverage import CoverageReport, report_of
 from simulator.ambik.sets.predicting import calibrate, outcome
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import CONFORMAL, METHODS, NAMES, Context, Dialogue
@@ -91,7 +90,7 @@ class Group:
         return ", ".join(name for name, holds in told.items() if holds)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Result:
     """A group with its sets.
 
@@ -131,11 +130,11 @@ def told_apart(
         part: whose decisions are kept; ``all``: both, apart where the data are those of 2025.
     """
     found: list[Group] = []
-    for one in groups:
-        held = {kind: _of_kind(one, kind) for kind in KINDS}
+    for group in groups:
+        held = {kind: _of_kind(group, kind) for kind in KINDS}
         some = [each for kind, each in held.items() if each.decisions and part in ("all", kind)]
-        told = part != "all" or ("2025" in one.version and any(each.part == "added" for each in some))
-        found += some if told and one.dataset == "ambik" else [one]
+        told = part != "all" or ("2025" in group.version and any(each.part == "added" for each in some))
+        found += some if told and group.dataset == "ambik" else [group]
     return tuple(found)
 
 
@@ -147,7 +146,7 @@ def _of_kind(group: Group, kind: Kind) -> Group:
         group,
         part=kind,
         decisions=tuple(filter(holds, group.decisions)),
-        exchanges=tuple(one for one in group.exchanges if holds(one.before)),
+        exchanges=tuple(exchange for exchange in group.exchanges if holds(exchange.before)),
     )
 
 
@@ -155,14 +154,19 @@ def added_statement(group: Group) -> str:
     """What is odd about the pairs of a group of those added in 2025, in a sentence; empty for others."""
     if group.part != "added":
         return ""
-    pairs = {one.item.pair.id: one.item.pair for one in group.decisions if isinstance(one.item, PairItem)}
+    pairs = {
+        decision.item.pair.id: decision.item.pair
+        for decision in group.decisions
+        if isinstance(decision.item, PairItem)
+    }
     shown = Counter(map(plan_shown, pairs.values()))
-    preferences = [one for one in pairs.values() if one.type == "preferences"]
+    preferences = [pair for pair in pairs.values() if pair.type == "preferences"]
     return (
         f"{group.source}: {len(pairs)} pairs as added in 2025 are told apart. {shown['ambiguous']} of them "
         f"show the ambiguous plan in both columns, so their clear tasks are shown an ambiguous step and are "
         f"no evidence of what is done on clear tasks; {shown['clear']} show the clear one. "
-        f"{sum(not one.shortlist for one in preferences)} of {len(preferences)} preferences have no shortlist"
+        f"{sum(not pair.shortlist for pair in preferences)} of {len(preferences)} preferences have no "
+        "shortlist"
     )
 
 
@@ -172,11 +176,11 @@ def baseline_groups(groups: Sequence[Group]) -> tuple[Group, ...]:
     They can ask where one of the groups could, and are measured under the settings of the first of them.
     """
     found: dict[Hashable, Group] = {}
-    for one in groups:
-        ids = frozenset(decision.item.id for decision in one.decisions)
-        key = one.context, one.dialogue, one.dataset, one.part, ids
-        if one.exchanges or key not in found:
-            found[key] = one if key not in found else replace(found[key], exchanges=one.exchanges)
+    for group in groups:
+        ids = frozenset(decision.item.id for decision in group.decisions)
+        key = group.context, group.dialogue, group.dataset, group.part, ids
+        if group.exchanges or key not in found:
+            found[key] = group if key not in found else replace(found[key], exchanges=group.exchanges)
     return tuple(made for one in found.values() for made in _baselines(one))
 
 
@@ -199,13 +203,15 @@ def _baselines(group: Group) -> Iterable[Group]:
 def grouped(decisions: Iterable[Decision]) -> dict[tuple[str, str, Context, Dialogue], list[Decision]]:
     """Decisions by method, robot, context and dialogue, in the order of the first of each."""
     found: dict[tuple[str, str, Context, Dialogue], list[Decision]] = {}
-    for one in decisions:
-        found.setdefault((one.method, robot_of(one), one.context, one.dialogue), []).append(one)
+    for decision in decisions:
+        found.setdefault(
+            (decision.method, robot_of(decision), decision.context, decision.dialogue), []
+        ).append(decision)
     return found
 
 
 def robot_of(decision: Decision) -> str:
-    """Who decided: a model, with the one that chose if that is another; all people are one."""
+    """Return who decided: a model, with the one that chose if that is another; all people are one."""
     if decision.method == "person":
         return PEOPLE
     if decision.chooser and decision.chooser != decision.generator:
@@ -219,7 +225,7 @@ def results_of(groups: Sequence[Group], switches: Switches = NONE) -> tuple[Resu
     Raises:
         InputError: if a group cannot be calibrated, or not with these settings.
     """
-    ordered = sorted(groups, key=lambda one: _ORDER.index(one.method))
+    ordered = sorted(groups, key=lambda group: _ORDER.index(group.method))
     names = [f"{one.robot}{f', {one.conditions}' if one.conditions else ''}" for one in ordered]
     alike = Counter((one.method, name) for one, name in zip(ordered, names, strict=True))
     seen: Counter[tuple[str, str]] = Counter()
@@ -234,7 +240,7 @@ def results_of(groups: Sequence[Group], switches: Switches = NONE) -> tuple[Resu
 def _result(group: Group, name: str, switches: Switches) -> Result:
     settings = switches.over(group.settings)
     calibrated, remarks = _calibrated(group, settings, switches)
-    outcomes = tuple(outcome(one, calibrated, settings) for one in group.decisions)
+    outcomes = tuple(outcome(decision, calibrated, settings) for decision in group.decisions)
     report = None
     if calibrated is not None and len(calibrated.nonconformities) == calibrated.n:
         report = report_of(calibrated, outcomes, settings)
@@ -253,7 +259,7 @@ def _result(group: Group, name: str, switches: Switches) -> Result:
 def _calibrated(
     group: Group, settings: Settings, switches: Switches
 ) -> tuple[Calibrated | None, tuple[str, ...]]:
-    """The threshold, and what is to be said of it."""
+    """Return the threshold, and what is to be said of it."""
     if group.method not in CONFORMAL:
         return None, ()
     if group.calibration:
@@ -276,16 +282,16 @@ def _calibrated(
     )
 
 
-def _unlike(group: Group, found: Calibrated, switches: Switches) -> tuple[str, ...]:
+def _unlike(group: Group, calibrated: Calibrated, switches: Switches) -> tuple[str, ...]:
     """That the threshold in force was another, though nothing was changed."""
     then = group.logged
     if then is None or any(name in OF_SCORES for name in switches.changed(group.settings)):
         return ()
-    if then.q_hat == found.q_hat or abs(then.q_hat - found.q_hat) < _CLOSE:
+    if then.q_hat == calibrated.q_hat or abs(then.q_hat - calibrated.q_hat) < _CLOSE:
         return ()
     return (
         f"{group.source}: was played with the threshold {then.q_hat:.4f} of {then.n} items; the calibration "
-        f"as it is now gives {found.q_hat:.4f} of {found.n}, which is used here",
+        f"as it is now gives {calibrated.q_hat:.4f} of {calibrated.n}, which is used here",
     )
 
 
@@ -297,13 +303,13 @@ def reference_values(result: Result) -> Calibrated | None:
 
 
 def settings_statement(results: Sequence[Result]) -> tuple[str, ...]:
-    """What was changed after the runs were played, a sentence; none if nothing was."""
+    """Return what was changed after the runs were played, a sentence; none if nothing was."""
     told: dict[str, dict[str, Any]] = {}
-    for one in results:
-        for name in one.settings.__dataclass_fields__:
-            then, now = getattr(one.group.settings, name), getattr(one.settings, name)
+    for result in results:
+        for name in result.settings.__dataclass_fields__:
+            then, now = getattr(result.group.settings, name), getattr(result.settings, name)
             if then != now:
-                told.setdefault(f"{name} = {now} instead of {then}", {})[one.group.source] = None
+                told.setdefault(f"{name} = {now} instead of {then}", {})[result.group.source] = None
     if not told:
         return ()
     changes = "; ".join(told)

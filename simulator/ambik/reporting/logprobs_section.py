@@ -10,19 +10,17 @@ from typing import Any, Final, get_args
 
 from simulator.ambik import conformal
 from simulator.ambik.cautions import MARGINAL
-from simulator.ambik.files.logprobs import Logprobs
-from simulator.ambik.files.published_run import decisions_of
+from simulator.ambik.files.knowno import Logprobs, decisions_of
 from simulator.ambik.measuring.measures import Measures, measures
 from simulator.ambik.records import Calibrated, Decision
-from simulator.ambik.reporting.additions import COUNTS_TOKENS
-from simulator.ambik.reporting.section import Section
-from simulator.ambik.reporting.switches import NONE, Switches
-from simulator.ambik.sets.coverage import CoverageReport
-from simulator.ambik.sets.coverage_report import report_of
+from simulator.ambik.reporting.settings import NONE, Switches
+from simulator.ambik.reporting.tables import COUNTS_TOKENS
+from simulator.ambik.sets.coverage import CoverageReport, report_of
 from simulator.ambik.sets.predicting import Prepared, calibrate_prepared, outcome_prepared, prepared
 from simulator.ambik.settings import DEFAULT, Quantile, Settings, Tokens
 from simulator.errors import InputError
 from simulator.figures import Cell, Column, Table
+from simulator.reporting import Section, file_section
 from simulator.stats import Interval
 
 TOKENS: Final[tuple[Tokens, ...]] = get_args(Tokens)
@@ -69,19 +67,19 @@ def logprobs_section(
     Raises:
         InputError: if the records cannot be scored.
     """
-    run = [one for one in decisions_of(records, file) if one.item.part == "calibration"]
+    run = [decision for decision in decisions_of(records, file) if decision.item.part == "calibration"]
     if not run:
         raise InputError(
             f"{file}: no record is of the split calib, so there is nothing to take a threshold of"
         )
-    found = rules_section(run, Path(file).stem, files=(file,), left_out=left_out, switches=switches)
+    section = rules_section(run, Path(file).stem, files=(file,), left_out=left_out, switches=switches)
     if len(run) == len(records):
-        return found
-    told = (
+        return section
+    message = (
         f"{len(records) - len(run)} records of the split test are not calibrated on; `askback import "
         "ambik-results` makes tests of them"
     )
-    return replace(found, remarks=(told, *found.remarks))
+    return replace(section, remarks=(message, *section.remarks))
 
 
 def rules_section(
@@ -110,14 +108,14 @@ def rules_section(
         for tokens, quantile in product(TOKENS, QUANTILES)
     ]
     first = rules[0].calibrated
-    return Section(
-        kind="knowno_run",
-        name=name,
+    return file_section(
+        "knowno_run",
+        name,
         title="A KnowNo run: thresholds by rule, and what they do on the run's own items",
         files=files,
         rows=len(run),
         left_out=left_out,
-        tables={"thresholds": _thresholds(rules), "help": _help(rules)},
+        tables=[_thresholds(rules), _help(rules)],
         remarks=(
             f"n {first.n}, epsilon {first.epsilon:g}, rank {first.rank}, temperature {base.temperature:g}; "
             f"{first.without} items have no right option",
@@ -130,7 +128,7 @@ def rules_section(
             "n": first.n,
             "epsilon": first.epsilon,
             "rank": first.rank,
-            "rules": {f"{one.settings.tokens}.{one.settings.quantile}": _plain(one) for one in rules},
+            "rules": {f"{rule.settings.tokens}.{rule.settings.quantile}": _plain(rule) for rule in rules},
         },
     )
 
@@ -157,9 +155,9 @@ def _rule(run: Sequence[Decision], settings: Settings) -> Rule:
 def _left_out(
     ready: Sequence[Prepared], nonconformities: Sequence[float], settings: Settings
 ) -> Interval | None:
-    """Each item against the threshold of all others."""
+    """Return each item against the threshold of all others."""
     known = [one for one in ready if one.known]
-    if len(known) < 2:
+    if len(known) < 2 or len(known) != len(nonconformities):  # with repeats of items, "all others" are not
         return None
     ordered = sorted(range(len(known)), key=nonconformities.__getitem__)
     values = [nonconformities[place] for place in ordered]
@@ -185,40 +183,40 @@ def _epsilon(settings: Settings) -> Any:
 
 def _thresholds(rules: Sequence[Rule]) -> Table:
     rows: list[list[Cell]] = []
-    for one in rules:
-        finite = one.calibrated.q_hat != float("inf")
-        success = one.by_size.overall.coverage.interval
-        place = f"{one.order} and next" if one.settings.quantile == "numpy_linear" else str(one.order)
-        names: list[Cell] = [one.settings.tokens, one.settings.quantile, place]
-        rows.append([*names, one.calibrated.q_hat if finite else None, success, one.left_out])
+    for rule in rules:
+        finite = rule.calibrated.q_hat != float("inf")
+        success = rule.by_size.overall.coverage.interval
+        place = f"{rule.order} and next" if rule.settings.quantile == "numpy_linear" else str(rule.order)
+        names: list[Cell] = [rule.settings.tokens, rule.settings.quantile, place]
+        rows.append([*names, rule.calibrated.q_hat if finite else None, success, rule.left_out])
     heads = ("tokens", "quantile", "which", Column("q-hat", 6), "in the set", "left out")
-    return Table(heads, rows, "Thresholds")
+    return Table(heads, rows, "Thresholds", "thresholds")
 
 
 def _help(rules: Sequence[Rule]) -> Table:
     rows: list[list[Cell]] = [
         [
-            one.settings.tokens,
-            one.settings.quantile,
-            one.by_size.overall.hr.interval,
-            one.by_original.overall.hr.interval,
-            one.by_size.overall.set_size.interval,
-            one.by_size.overall.empty.interval,
+            rule.settings.tokens,
+            rule.settings.quantile,
+            rule.by_size.overall.hr.interval,
+            rule.by_original.overall.hr.interval,
+            rule.by_size.overall.set_size.interval,
+            rule.by_size.overall.empty.interval,
         ]
-        for one in rules
+        for rule in rules
     ]
     heads = ("tokens", "quantile", "asks, by size", "asks, original", "set size", "empty sets")
-    return Table(heads, rows, "Help")
+    return Table(heads, rows, "Help", "help")
 
 
-def _plain(one: Rule) -> dict[str, Any]:
+def _plain(rule: Rule) -> dict[str, Any]:
     return {
-        "q_hat": one.calibrated.q_hat,
-        "order": one.order,
-        "success_rate": one.by_size.overall.coverage,
-        "help_rate": {"size": one.by_size.overall.hr, "original": one.by_original.overall.hr},
-        "set_size": one.by_size.overall.set_size,
-        "empty": one.by_size.overall.empty,
-        "left_out_coverage": one.left_out,
-        "report": one.report,
+        "q_hat": rule.calibrated.q_hat,
+        "order": rule.order,
+        "success_rate": rule.by_size.overall.coverage,
+        "help_rate": {"size": rule.by_size.overall.hr, "original": rule.by_original.overall.hr},
+        "set_size": rule.by_size.overall.set_size,
+        "empty": rule.by_size.overall.empty,
+        "left_out_coverage": rule.left_out,
+        "report": rule.report,
     }

@@ -19,7 +19,7 @@ PUBLISHED: Final = "paper"
 
 @cache
 def paper() -> dict[str, Any]:
-    """All that the paper prints."""
+    """Return all that the paper prints."""
     text = (Path(__file__).parent / "paper.yaml").read_text(encoding="utf-8")
     found: dict[str, Any] = yaml.safe_load(text)
     return found
@@ -28,11 +28,12 @@ def paper() -> dict[str, Any]:
 def is_published(results: Iterable[Result]) -> bool:
     """Whether some results are on data that the paper's are on; of scenarios, on others than the built-in."""
     return any(
-        _foreign(one) if one.group.dataset == "knowno" else one.group.version == PUBLISHED for one in results
+        _foreign(result) if result.group.dataset == "knowno" else result.group.version == PUBLISHED
+        for result in results
     )
 
 
 def _foreign(result: Result) -> bool:
-    tasks = {one.task for one in load_scenarios()}
-    items = (one.item for one in result.group.decisions)
-    return not any(isinstance(one, ScenarioItem) and one.scenario.task in tasks for one in items)
+    tasks = {scenario.task for scenario in load_scenarios()}
+    items = (decision.item for decision in result.group.decisions)
+    return not any(isinstance(item, ScenarioItem) and item.scenario.task in tasks for item in items)

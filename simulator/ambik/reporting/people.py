@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from simulator.ambik.annotation.agreement import agreement_table, pair_agreement
 from simulator.ambik.measuring.people_sets import PeopleSets, compare_sets, people_sets_table
 from simulator.ambik.records import PairForm
 from simulator.ambik.reporting.groups import Result
-from simulator.ambik.reporting.section import Section
 from simulator.ambik.reporting.tables import SHORT
 from simulator.figures import Cell, Column, Table
+from simulator.reporting import Section
 
 _OVERLAP: Final = {
     "jaccard": "Jaccard",
@@ -27,11 +28,16 @@ _SIZES: Final = {
 
 def people_section(results: Sequence[Result]) -> Section | None:
     """What people hold for possible, beside prediction sets; None if no task was decided on by both."""
-    people = [one for result in results if result.group.method == "person" for one in result.group.decisions]
+    people = [
+        decision
+        for result in results
+        if result.group.method == "person"
+        for decision in result.group.decisions
+    ]
     models = [one for one in results if one.group.method != "person"]
     if not people or not models:
         return None
-    found = compare_sets(people, [each for one in models for each in one.outcomes], models[0].settings)
+    found = compare_sets(people, [each for model in models for each in model.outcomes], models[0].settings)
     if not found.pairs:
         return None
     told = [
@@ -40,11 +46,10 @@ def people_section(results: Sequence[Result]) -> Section | None:
         if count
     ]
     return Section(
-        kind="people_sets",
-        name="",
+        name="people_sets",
         title="People's sets beside prediction sets",
-        tables={"overlap": _table(found.rows, _OVERLAP), "sizes": _table(found.rows, _SIZES)},
-        exact={"all": people_sets_table(found)},
+        tables=[_table(found.rows, _OVERLAP, "overlap"), _table(found.rows, _SIZES, "sizes")],
+        exact=[replace(people_sets_table(found), name="all")],
         remarks=(
             "Actions are the same if they name the same objects of the scene. several = asks: a person marks "
             "several actions where the model asks, and one where it does not.",
@@ -59,21 +64,21 @@ def people_section(results: Sequence[Result]) -> Section | None:
     )
 
 
-def _table(rows: Sequence[PeopleSets], heads: dict[str, str]) -> Table:
+def _table(rows: Sequence[PeopleSets], heads: dict[str, str], name: str) -> Table:
     made: list[list[Cell]] = [
         [
             row.run,
-            SHORT.get(row.type, row.type),  # type: ignore[call-overload]
+            SHORT.get(row.type, row.type),
             *(row.measures[name] for name in heads),
             row.decisions,
         ]
         for row in rows
     ]
-    return Table(["run", "type", *heads.values(), Column("decisions", 0)], made)
+    return Table(["run", "type", *heads.values(), Column("decisions", 0)], made, name=name)
 
 
 def agreement_section(forms: Sequence[PairForm]) -> Section | None:
-    """How far annotators agree; None if no draft has two of them."""
+    """Return how far annotators agree; None if no draft has two of them."""
     if not forms:
         return None
     found = pair_agreement(forms)
@@ -87,10 +92,9 @@ def agreement_section(forms: Sequence[PairForm]) -> Section | None:
     if found.replaced:
         told.append(f"{found.replaced} earlier forms of the same person on the same draft do not count")
     return Section(
-        kind="agreement",
-        name="",
+        name="agreement",
         title="Annotators' agreement",
-        tables={"": agreement_table(found, "")},
+        tables=[agreement_table(found, "")],
         remarks=tuple(told),
         data={"agreement": found},
     )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from simulator import datasets
 from simulator.ambik.data import BUILTIN, Loaded, load_scenarios, read_pairs
-from simulator.ambik.files.decisions import DecisionLine, read_decisions, with_items
+from simulator.ambik.files.decisions import DecisionLine, with_items
 from simulator.ambik.files.kinds import (
     DECISIONS,
     KNOWNO,
@@ -17,10 +16,7 @@ from simulator.ambik.files.kinds import (
     METRIC_CASES,
     PAIRS,
     RESULT_TABLE,
-    Contents,
-    Kind,
-    files_of,
-    kind_of,
+    TABLES,
 )
 from simulator.ambik.files.merging import merge
 from simulator.ambik.items import PairItem
@@ -32,126 +28,101 @@ from simulator.ambik.reporting.file_sections import (
     scenarios_section,
 )
 from simulator.ambik.reporting.logprobs_section import logprobs_section
-from simulator.ambik.reporting.section import Section, named_apart
+from simulator.ambik.reporting.settings import ReportSettings
 from simulator.ambik.reporting.sources import Found, from_lines
-from simulator.ambik.reporting.switches import NONE, Switches
 from simulator.ambik.rows import BENCHMARK
+from simulator.duplicates import CODE, Duplicates, left_out, repeats_statement
 from simulator.errors import InputError
+from simulator.reporting import Problems, Section
+from simulator.tables.spec import Contents, TableSpec
 from trees.faults import Fault
 
 _SUFFIXES: Final = (".csv", ".tsv", ".json", ".jsonl")
 
 
-@dataclass(slots=True)
-class Scored:
-    """What files hold.
-
-    Attributes:
-        sections: of files that are no decisions, in the order of their kinds.
-        found: groups of decisions.
-        faults: of rows that were left out; warnings among them.
-        unreadable: files that could not be read at all, with the reason.
-        passed_over: files in folders that are none of AmbiK's.
-        any: whether anything was read.
-    """
-
-    sections: list[Section] = field(default_factory=list)
-    found: Found = field(default_factory=Found)
-    faults: list[Fault] = field(default_factory=list)
-    unreadable: list[str] = field(default_factory=list)
-    passed_over: list[Path] = field(default_factory=list)
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing could be read."""
-        return not self.sections and not self.found.groups and not self.found.remarks
-
-
 def score_files(
-    paths: Sequence[Path],
-    *,
-    calibration: Sequence[Path] = (),
-    data: str | None = None,
-    switches: Switches = NONE,
-) -> Scored:
-    """Everything that files and folders hold.
+    paths: Iterable[Path], problems: Problems, settings: ReportSettings | None = None
+) -> tuple[Sequence[Section], Found]:
+    """Return sections of files that are no decisions, in the order of their kinds, and groups of decisions.
 
     Args:
         paths: files, and folders that are looked through.
-        calibration: files of decisions on calibration items.
-        data: what decisions without texts are of, a name or a path; None: pairs among the files, those that
-            the lines name, or those registered as ``ambik``.
-        switches: over the settings of runs.
+        problems: what is wrong with them goes there.
+        settings: which files are of calibration items, what decisions without texts are of, and how sets are
+            made.
 
     Raises:
         InputError: if a calibration file cannot be read, or data do not exist.
     """
-    scored = Scored()
-    held = _read(paths, scored)
+    settings = settings or ReportSettings()
+    sections: list[Section] = []
+    held, found = _read(paths, problems, settings.duplicates), Found()
     if PAIRS.name in held:
-        merged = merge([one for one in held[PAIRS.name].values() if hasattr(one, "pairs")])  # type: ignore[misc]
+        merged = merge([pairs for pairs in held[PAIRS.name].values() if hasattr(pairs, "pairs")])  # type: ignore[misc]
         loaded = Loaded(tuple(merged.pairs.values()), merged.faults, merged.report)
-        scored.faults += [one for one in merged.faults if one not in scored.faults]
-        scored.sections.append(pairs_section(loaded, tuple(map(str, held[PAIRS.name]))))
+        problems.faults += [fault for fault in merged.faults if fault not in problems.faults]
+        sections.append(pairs_section(loaded, tuple(map(str, held[PAIRS.name]))))
     for kind, make in _MAKERS.items():
         for file, contents in held.get(kind, {}).items():
             try:
-                scored.sections.append(make(contents, str(file), switches))
+                sections.append(make(contents, str(file), settings.switches))
             except InputError as error:
-                scored.unreadable.append(str(error))
-    if DECISIONS.name in held or calibration:
-        _decisions(held, calibration, data, scored)
-    scored.sections = list(named_apart(scored.sections))
-    return scored
+                problems.unreadable.append(str(error))
+    if DECISIONS.name in held or settings.calibration:
+        found = _decisions(held, settings, problems)
+    repeated = [fault for fault in problems.faults if isinstance(fault, Fault) and fault.code == CODE]
+    if repeated:
+        found.remarks.append(repeats_statement(repeated))
+    return sections, found
 
 
 _MAKERS: Final[Mapping[str, Any]] = {
     KNOWNO.name: lambda read, file, switches: scenarios_section(read, file),
     METRIC_CASES.name: lambda read, file, switches: cases_section(read, file, switches.given.get("metrics")),
     LOGPROBS.name: lambda read, file, switches: logprobs_section(
-        read.rows, file, left_out=len(read.faults), switches=switches
+        read.rows, file, left_out=left_out(read.faults), switches=switches
     ),
     RESULT_TABLE.name: lambda read, file, switches: results_section(read, file),
 }
 Held = dict[str, dict[Path, Contents]]
 
 
-def _read(paths: Iterable[Path], scored: Scored) -> Held:
-    """The files of AmbiK among paths and in folders, by kind; what is wrong with them goes to `scored`."""
+def _read(paths: Iterable[Path], problems: Problems, duplicates: Duplicates) -> Held:
+    """Return the files of AmbiK among paths and in folders, by kind; what is wrong goes to `problems`."""
     held: Held = {}
     for path in dict.fromkeys(paths):
-        for file, kind in _kinds(path, scored):
+        for file, kind in _kinds(path, problems):
             if file in held.get(kind.name, {}):
                 continue
             try:
-                contents = kind.read(file)
+                contents = kind.read(file, duplicates)
             except InputError as error:
-                scored.unreadable.append(str(error))
+                problems.unreadable.append(str(error))
                 continue
-            scored.faults += contents.faults
+            problems.faults += contents.faults
             if contents.rows:
                 held.setdefault(kind.name, {})[file] = contents
             else:
-                scored.unreadable.append(f"{file}: no row of it can be read")
+                problems.unreadable.append(f"{file}: no row of it can be read")
     return held
 
 
-def _kinds(path: Path, scored: Scored) -> Iterator[tuple[Path, Kind]]:
+def _kinds(path: Path, problems: Problems) -> Iterator[tuple[Path, TableSpec[Any]]]:
     if not path.exists():
-        scored.unreadable.append(f"{path}: there is no such file or folder")
+        problems.unreadable.append(f"{path}: there is no such file or folder")
     elif path.is_file():
-        kind = kind_of(path)
+        kind = TABLES.kind_of(path)
         if kind is not None:
             yield path, kind
         else:
-            scored.unreadable.append(f"{path}: {_why(path)}")
+            problems.unreadable.append(f"{path}: {_why(path)}")
     else:
-        held = files_of(path)
+        held = TABLES.files_of(path)
         yield from held.items()
         others = (file for file in sorted(path.rglob("*")) if file.suffix.lower() in _SUFFIXES)
-        scored.passed_over += [file for file in others if file.is_file() and file not in held]
+        problems.passed_over += [file for file in others if file.is_file() and file not in held]
         if not held:
-            scored.unreadable.append(f"{path}: holds no file of AmbiK's")
+            problems.unreadable.append(f"{path}: holds no file of AmbiK's")
 
 
 def _why(path: Path) -> str:
@@ -162,20 +133,20 @@ def _why(path: Path) -> str:
         return f"cannot be read ({error.strerror})"
 
 
-def _decisions(held: Held, calibration: Sequence[Path], data: str | None, scored: Scored) -> None:
-    lines = [one for contents in held.get(DECISIONS.name, {}).values() for one in contents.rows]
-    others: list[DecisionLine] = []
-    for file in calibration:
-        read = read_decisions(file)
+def _decisions(held: Held, settings: ReportSettings, problems: Problems) -> Found:
+    lines = [line for contents in held.get(DECISIONS.name, {}).values() for line in contents.rows]
+    calibrating: list[DecisionLine] = []
+    for file in settings.calibration:
+        read = DECISIONS.read(file, settings.duplicates)
         if not read.rows:
             raise InputError(f"--calibration {file}: no row of it can be read")
-        scored.faults += [one for one in read.faults if one not in scored.faults]
-        others += read.rows
-    pairs, scenarios = texts_of([*lines, *others], held, data)
+        problems.faults += [fault for fault in read.faults if fault not in problems.faults]
+        calibrating += read.rows
+    pairs, scenarios = texts_of([*lines, *calibrating], held, settings.data)
     # A file may be named both ways: then it holds calibration rows alone.
-    taken = {one.key for one in others}
-    tests = [one for one in lines if one.key not in taken]
-    scored.found = from_lines(with_items(tests, pairs, scenarios), with_items(others, pairs, scenarios))
+    taken = {line.key for line in calibrating}
+    tests = [line for line in lines if line.key not in taken]
+    return from_lines(with_items(tests, pairs, scenarios), with_items(calibrating, pairs, scenarios))
 
 
 def texts_of(
@@ -191,7 +162,7 @@ def texts_of(
     Raises:
         InputError: if `data` do not exist.
     """
-    lacking = [one.decision.item for one in lines if not one.known]
+    lacking = [line.decision.item for line in lines if not line.known]
     pairs: dict[str, Pair] = {}
     scenarios: dict[str, Scenario] = {}
     if any(isinstance(one, PairItem) for one in lacking):
@@ -205,8 +176,8 @@ def texts_of(
 
 
 def _named(lines: Iterable[DecisionLine]) -> str | None:
-    """The data that lines name, if they are at hand: the built-in ones, or those registered."""
-    if all(one.version == BUILTIN for one in lines):
+    """Return the data that lines name, if they are at hand: the built-in ones, or those registered."""
+    if all(line.version == BUILTIN for line in lines):
         return BUILTIN
     dataset = datasets.find(BENCHMARK)
     return BENCHMARK if dataset is not None and dataset.benchmark == BENCHMARK else None

@@ -37,9 +37,16 @@ class Found:
     published: dict[str, tuple[Decision, ...]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
 
+    def add(self, other: Found) -> None:
+        """Add what others hold."""
+        self.groups += other.groups
+        self.forms += other.forms
+        self.published |= other.published
+        self.remarks += other.remarks
+
 
 def from_runs(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = False) -> Found:
-    """The groups of some runs; of each conformal one with the decisions of its calibration run.
+    """Return the groups of some runs; of each conformal one with the decisions of its calibration run.
 
     Raises:
         InputError: if a run is another benchmark's, or none of its episodes has been played to its end.
@@ -101,25 +108,25 @@ def _unfinished(reader: LogReader, run: str, aborted: bool) -> list[str]:
 
 
 def from_lines(lines: Sequence[DecisionLine], calibration: Sequence[DecisionLine] = ()) -> Found:
-    """The groups of lines of files.
+    """Return the groups of lines of files.
 
     Args:
         lines: of one file or several; some of them may be of calibration items.
         calibration: of other files, all of calibration items.
     """
     found = Found()
-    calibrating = _first([*(one for one in lines if one.calibrates), *calibration])
-    tests = [one for one in lines if not one.calibrates]
+    calibrating = _first([*(line for line in lines if line.calibrates), *calibration])
+    tests = [line for line in lines if not line.calibrates]
     by_run: dict[str, list[DecisionLine]] = {}
-    for one in tests:
-        by_run.setdefault(one.decision.run, []).append(one)
+    for test in tests:
+        by_run.setdefault(test.decision.run, []).append(test)
     used: set[str] = set()
     for run, some in by_run.items():
         firsts = _first(some)
         talks = _exchanges(some)
-        for (method, *_), made in grouped(one.decision for one in firsts).items():
+        for (method, *_), made in grouped(first.decision for first in firsts).items():
             mine = {one.episode_id for one in made}
-            of = [one for one in firsts if one.decision.episode_id in mine]
+            of = [first for first in firsts if first.decision.episode_id in mine]
             threshold = _threshold(of)
             fit = _fitting(calibrating, made[0], threshold) if method in CONFORMAL else []
             if method in CONFORMAL and not fit and threshold is None and any(one.threshold for one in of):
@@ -169,49 +176,49 @@ def _fitting(
     return fit
 
 
-def _fits(one: Decision, tested: Decision) -> bool:
-    return (*_key(one)[:3], type(one.item)) == (*_key(tested)[:3], type(tested.item))
+def _fits(decision: Decision, tested: Decision) -> bool:
+    return (*_key(decision)[:3], type(decision.item)) == (*_key(tested)[:3], type(tested.item))
 
 
 def _first(lines: Iterable[DecisionLine]) -> list[DecisionLine]:
-    """The first decision of each episode: before anything was asked in it."""
+    """Return the first decision of each episode: before anything was asked in it."""
     found: dict[tuple[str, str], DecisionLine] = {}
-    for one in lines:
-        key = one.decision.run, one.decision.episode_id
-        if key not in found or one.turn < found[key].turn:
-            found[key] = one
+    for line in lines:
+        key = line.decision.run, line.decision.episode_id
+        if key not in found or line.turn < found[key].turn:
+            found[key] = line
     return list(found.values())
 
 
 def _exchanges(lines: Iterable[DecisionLine]) -> tuple[Exchange, ...]:
     episodes: dict[str, list[DecisionLine]] = {}
-    for one in lines:
-        episodes.setdefault(one.decision.episode_id, []).append(one)
+    for line in lines:
+        episodes.setdefault(line.decision.episode_id, []).append(line)
     made = []
-    for some in episodes.values():
-        some.sort(key=lambda one: one.turn)
-        if any(one.questions or one.decision.answer for one in some):
-            said = [one.decision for one in some]
+    for episode in episodes.values():
+        episode.sort(key=lambda one: one.turn)
+        if any(one.questions or one.decision.answer for one in episode):
+            said = [one.decision for one in episode]
             made.append(
                 Exchange(
                     before=said[0],
                     after=said[-1],
                     questions=tuple((one.question, one.answer) for one in said if one.asked and one.answer),
-                    robot=some[0].robot,
-                    user=some[0].user,
+                    robot=episode[0].robot,
+                    user=episode[0].user,
                 )
             )
     return tuple(made)
 
 
 def _threshold(lines: Sequence[DecisionLine]) -> Calibrated | None:
-    """The one threshold that was in force for all; None if there is none, or there are several."""
-    values = {None if one.threshold is None else one.threshold.q_hat for one in lines}
+    """Return the one threshold that was in force for all; None if there is none, or there are several."""
+    values = {None if line.threshold is None else line.threshold.q_hat for line in lines}
     return lines[0].threshold if len(values) == 1 else None
 
 
 def _without_texts(run: str, lines: Sequence[DecisionLine]) -> list[str]:
-    count = sum(not one.known for one in lines)
+    count = sum(not line.known for line in lines)
     if not count:
         return []
     return [
@@ -245,10 +252,10 @@ def _group(
         decisions=tuple(made),
         calibration=tuple(calibration),
         logged=logged,
-        exchanges=tuple(one for one in talks if _key(one.before) == key),
+        exchanges=tuple(talk for talk in talks if _key(talk.before) == key),
         people=len({one.generator for one in made}) if first.method == "person" else 0,
     )
 
 
-def _key(one: Decision) -> Key:
-    return one.method, robot_of(one), one.context, one.dialogue
+def _key(decision: Decision) -> Key:
+    return decision.method, robot_of(decision), decision.context, decision.dialogue

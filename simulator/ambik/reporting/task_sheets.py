@@ -17,7 +17,7 @@ _MARKS: Final = {True: "asks", False: "acts"}
 
 
 def task_sheets(results: Sequence[Result], ids: Sequence[str] = (ALL,)) -> str:
-    """One sheet for each pair or scenario, in the order in which they occur.
+    """Return one sheet for each pair or scenario, in the order in which they occur.
 
     Args:
         results: whose sets are shown.
@@ -27,10 +27,10 @@ def task_sheets(results: Sequence[Result], ids: Sequence[str] = (ALL,)) -> str:
         InputError: if no result has a pair or scenario that is asked for.
     """
     found: dict[str, dict[str, list[tuple[Result, Outcome]]]] = {}
-    for one in results:
-        for each in one.outcomes:
+    for result in results:
+        for each in result.outcomes:
             key, member = _place(each.decision.item)
-            found.setdefault(key, {}).setdefault(member, []).append((one, each))
+            found.setdefault(key, {}).setdefault(member, []).append((result, each))
     if missing := [id for id in ids if id != ALL and id not in found]:
         raise InputError(f"--task {missing[0]}: no run or file here has such a pair or scenario")
     wanted = found if ALL in ids else {id: found[id] for id in dict.fromkeys(ids)}

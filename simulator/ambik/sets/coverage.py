@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from simulator.ambik import conformal
-from simulator.ambik.cautions import MARGINAL, Caution
+from simulator.ambik.cautions import MARGINAL, NO_PROMISE, Caution, caution
 from simulator.ambik.conformal import Histogram, Number, Quantile, Range
-from simulator.stats import Interval
+from simulator.ambik.measuring.outcome_rows import cluster_of
+from simulator.ambik.records import Calibrated, Outcome
+from simulator.ambik.settings import Settings
+from simulator.stats import Interval, cluster_bootstrap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,11 +28,10 @@ class CoverageReport:
         guarantee: between what the probability of coverage lies.
         promised: central 95 % range of the empirical coverage of as many items as were tested, by the
             beta-binomial law; of endlessly many (Beta) if none were.
-        tested: sets that were made.
-        coverage: of those sets whose true answer is known, with the Clopper-Pearson interval; None if there
-            are none.
+        tested: decisions, those included that were never made.
+        coverage: of those sets whose true answer is known; None if there are none.
         unknown: sets without a known true answer.
-        mean_size: of the sets; None if there are none.
+        mean_size: of the sets that were made; None if there are none.
         empty: share of empty sets; None likewise.
         without: calibration items without any right candidate.
         nonconformities: of the calibration's true answers.
@@ -68,8 +70,9 @@ def coverage_report(
     nonconformities: Sequence[float],
     epsilon: Number,
     *,
-    covered: Sequence[bool | None] = (),
-    sizes: Sequence[int] = (),
+    coverage: Interval | None = None,
+    sizes: Sequence[int | None] = (),
+    unknown: int = 0,
     without: int = 0,
     quantile: Quantile = "exact",
     bins: int = 20,
@@ -81,8 +84,9 @@ def coverage_report(
     Args:
         nonconformities: of the calibration items' true answers.
         epsilon: the error that is allowed.
-        covered: per tested item whether its set holds a true answer; None where none is known.
-        sizes: of the tested items' sets.
+        coverage: of the sets whose true answer is known; None if there are none. `Interval.n` counts items.
+        sizes: of the sets; None for one that was never made.
+        unknown: sets without a known true answer.
         without: calibration items without any right candidate.
         quantile: how the threshold is taken.
         bins: of the histogram of nonconformities.
@@ -90,13 +94,11 @@ def coverage_report(
         q_hat: the threshold, likewise.
 
     Raises:
-        ValueError: if a nonconformity is not a number or `covered` and `sizes` differ in length.
+        ValueError: if a nonconformity is not a number.
     """
-    if len(covered) != len(sizes):
-        raise ValueError("coverage and sizes must be told of the same sets")
     n = len(nonconformities) if n is None else n
-    known = [one for one in covered if one is not None]
-    counts = Counter(sizes)
+    made = [size for size in sizes if size is not None]
+    counts = Counter(made)
     return CoverageReport(
         n=n,
         epsilon=float(conformal.exact(epsilon)),
@@ -104,12 +106,12 @@ def coverage_report(
         q_hat=conformal.threshold(nonconformities, epsilon, quantile) if q_hat is None else q_hat,
         quantile=quantile,
         guarantee=conformal.guarantee(n, epsilon, quantile),
-        promised=_promised(n, epsilon, len(known), quantile),
-        tested=len(covered),
-        coverage=conformal.coverage(sum(known), len(known)) if known else None,
-        unknown=len(covered) - len(known),
-        mean_size=sum(sizes) / len(sizes) if sizes else None,
-        empty=counts[0] / len(sizes) if sizes else None,
+        promised=_promised(n, epsilon, 0 if coverage is None else coverage.n, quantile),
+        tested=len(sizes),
+        coverage=coverage,
+        unknown=unknown,
+        mean_size=sum(made) / len(made) if made else None,
+        empty=counts[0] / len(made) if made else None,
         without=without,
         nonconformities=conformal.histogram(nonconformities, bins),
         sizes={size: counts[size] for size in sorted(counts) if counts[size]},
@@ -121,3 +123,54 @@ def _promised(n: int, epsilon: Number, tested: int, quantile: Quantile) -> Range
     if tested:
         return conformal.beta_binomial_range(n, epsilon, tested, quantile)
     return conformal.beta_range(n, epsilon, quantile)
+
+
+def report_of(calibrated: Calibrated, outcomes: Sequence[Outcome], settings: Settings) -> CoverageReport:
+    """Report on a calibration and the sets that were made with it.
+
+    Args:
+        calibrated: the calibration.
+        outcomes: of the test items, or of one type of them, for which nothing is promised.
+        settings: under which both were made.
+    """
+    reference = settings.cp_rule == "reference"
+    report = coverage_report(
+        calibrated.nonconformities,
+        calibrated.epsilon,
+        coverage=coverage_of(outcomes),
+        sizes=[len(outcome.predicted) if outcome.decision.was_made else None for outcome in outcomes],
+        unknown=sum(outcome.covered is None for outcome in outcomes),
+        without=calibrated.without,
+        quantile="numpy_linear" if reference else settings.quantile,
+        n=calibrated.n,
+        q_hat=calibrated.q_hat,
+    )
+    if reference:
+        return replace(report, warnings=(NO_PROMISE,))
+    if calibrated.repeats:
+        told = caution("repeats", repeats=calibrated.repeats, n=calibrated.n)
+        report = replace(report, warnings=(*report.warnings, told))
+    if calibrated.unaffordable:
+        told = caution(
+            "unaffordable",
+            unaffordable=calibrated.unaffordable,
+            n=calibrated.n,
+            most=calibrated.n - calibrated.rank + 1,
+        )
+        return replace(report, warnings=(*report.warnings, told))
+    return report
+
+
+def coverage_of(outcomes: Sequence[Outcome]) -> Interval | None:
+    """Return the share of sets with a right option; None where no right option is known.
+
+    Clopper and Pearson's interval holds where each task was played once; otherwise whole pairs are resampled.
+    `Interval.n` counts tasks.
+    """
+    known = [outcome for outcome in outcomes if outcome.covered is not None]
+    covered = [float(bool(one.covered)) for one in known]
+    tasks = {one.decision.task for one in known}
+    if not known or len(tasks) == len(known):
+        return conformal.coverage(int(sum(covered)), len(known)) if known else None
+    pairs = [cluster_of(one.decision.item) for one in known]
+    return cluster_bootstrap(covered, pairs)._replace(n=len(tasks))

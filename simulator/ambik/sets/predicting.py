@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from simulator.ambik import conformal
 from simulator.ambik.naming import is_filler, is_not_listed
-from simulator.ambik.records import ABORTED, Calibrated, Decision, Letter, Outcome, Scored
+from simulator.ambik.records import Calibrated, Decision, Letter, Outcome, Scored
 from simulator.ambik.sets import scoring_rules
 from simulator.ambik.sets.truth import acceptable_options, candidates
 from simulator.ambik.settings import DEFAULT, Settings
@@ -49,7 +49,7 @@ class Prepared:
 
 
 def scored(decision: Decision, settings: Settings) -> tuple[Scored, ...]:
-    """A decision's candidates with their nonconformities, in the order of options or samples.
+    """Return a decision's candidates with their nonconformities, in the order of options or samples.
 
     Raises:
         InputError: if the decision lacks what its method's score is made of, or a setting is out of range.
@@ -58,8 +58,8 @@ def scored(decision: Decision, settings: Settings) -> tuple[Scored, ...]:
 
 
 def prepared(decision: Decision, settings: Settings) -> Prepared:
-    """A decision, ready for thresholds; see `scored`."""
-    if ABORTED in decision.flags:
+    """Return a decision, ready for thresholds; see `scored`."""
+    if not decision.was_made:
         return Prepared(decision, (), False, "", ())
     right = acceptable_options(decision, settings)
     of = candidates(decision)
@@ -75,9 +75,10 @@ def prepared(decision: Decision, settings: Settings) -> Prepared:
 
 
 def calibrate(decisions: Sequence[Decision], settings: Settings, run: str = "") -> Calibrated:
-    """The threshold that calibration decisions give.
+    """Return the threshold that calibration decisions give.
 
-    Items of which the data do not say what is right are left out and counted. With ``cp_rule =
+    Items of which the data do not say what is right are left out and counted, and so are the repeats of an
+    item: its first decision counts. With ``cp_rule =
     "reference"``, n is the number of right options, not of items.
 
     Args:
@@ -88,16 +89,22 @@ def calibrate(decisions: Sequence[Decision], settings: Settings, run: str = "") 
     Raises:
         InputError: if they are not of one conformal method, or cannot be scored.
     """
-    return calibrate_prepared([prepared(one, settings) for one in decisions], settings, run)
+    return calibrate_prepared([prepared(decision, settings) for decision in decisions], settings, run)
 
 
-def calibrate_prepared(of: Sequence[Prepared], settings: Settings, run: str = "") -> Calibrated:
+def calibrate_prepared(prepareds: Sequence[Prepared], settings: Settings, run: str = "") -> Calibrated:
     """`calibrate`, of decisions that have been scored."""
-    methods = list(dict.fromkeys(one.decision.method for one in of))
+    methods = list(dict.fromkeys(prepared.decision.method for prepared in prepareds))
     if len(methods) > 1 or any(method not in CONFORMAL for method in methods):
         names = ", ".join(methods)
         raise InputError(f"a calibration is of one of {', '.join(CONFORMAL)}; these decisions are of {names}")
-    known = [one for one in of if one.known]
+    # Repeats of an item hang together: the promise rests on as many observations as there are items.
+    items: dict[str, Prepared] = {}
+    for prepared in prepareds:
+        items.setdefault(prepared.decision.task, prepared)
+        if prepared.known and not items[prepared.decision.task].known:
+            items[prepared.decision.task] = prepared
+    known = [item for item in items.values() if item.known]
     if settings.cp_rule == "reference":
         values = [score for one in known for score in _right_scores(one)]
         quantile: conformal.Quantile = "numpy_linear"
@@ -112,21 +119,24 @@ def calibrate_prepared(of: Sequence[Prepared], settings: Settings, run: str = ""
         rank=conformal.rank(len(values), epsilon),
         nonconformities=tuple(values),
         without=sum(not any(one.acceptable for one in some.scored) for some in known),
-        unknown=len(of) - len(known),
+        repeats=len(prepareds) - len(items),
+        unknown=len(items) - len(known),
         unaffordable=sum(map(_is_unaffordable, known)),
         run=run,
         settings=asdict(settings),
     )
 
 
-def _is_unaffordable(of: Prepared) -> bool:
+def _is_unaffordable(prepared: Prepared) -> bool:
     """Return True if no right option of LAP's can have a score above 0, for want of affordance."""
-    right = [one.letter for one in of.scored if one.acceptable and one.letter in of.decision.affordance]
-    return bool(right) and all(of.decision.affordance[letter].score == 0 for letter in right)
+    right = [
+        one.letter for one in prepared.scored if one.acceptable and one.letter in prepared.decision.affordance
+    ]
+    return bool(right) and all(prepared.decision.affordance[letter].score == 0 for letter in right)
 
 
 def recalibrated(calibrated: Calibrated, settings: Settings) -> Calibrated:
-    """The same calibration with another target or quantile: no decisions are needed.
+    """Return the same calibration with another target or quantile: no decisions are needed.
 
     Raises:
         InputError: if the calibration's nonconformities are not kept.
@@ -149,7 +159,7 @@ def recalibrated(calibrated: Calibrated, settings: Settings) -> Calibrated:
 
 
 def outcome(decision: Decision, calibrated: Calibrated | None, settings: Settings) -> Outcome:
-    """A decision's prediction set, whether the robot asks, and what it would do.
+    """Return a decision's prediction set, whether the robot asks, and what it would do.
 
     Args:
         decision: of any method, of the built-in robot or of a person.
@@ -162,10 +172,10 @@ def outcome(decision: Decision, calibrated: Calibrated | None, settings: Setting
     return outcome_under(prepared(decision, settings), calibrated, settings)
 
 
-def outcome_under(of: Prepared, calibrated: Calibrated | None, settings: Settings) -> Outcome:
+def outcome_under(prepared: Prepared, calibrated: Calibrated | None, settings: Settings) -> Outcome:
     """`outcome`, of a decision that has been scored."""
-    decision = of.decision
-    if decision.method in CONFORMAL and ABORTED not in decision.flags:
+    decision = prepared.decision
+    if decision.method in CONFORMAL and decision.was_made:
         if calibrated is None:
             raise InputError(
                 f"{NAMES[decision.method]} has no prediction set without a calibration "
@@ -173,26 +183,26 @@ def outcome_under(of: Prepared, calibrated: Calibrated | None, settings: Setting
             )
         check_same_scores(decision, calibrated, settings)
     q_hat = math.inf if calibrated is None else calibrated.q_hat
-    return outcome_prepared(of, q_hat, settings)
+    return outcome_prepared(prepared, q_hat, settings)
 
 
-def outcome_prepared(of: Prepared, q_hat: float, settings: Settings) -> Outcome:
+def outcome_prepared(prepared: Prepared, q_hat: float, settings: Settings) -> Outcome:
     """`outcome_under` a threshold that stands as a number; a decision never made has an empty set."""
-    decision = of.decision
-    if ABORTED in decision.flags:
+    decision = prepared.decision
+    if not decision.was_made:
         return Outcome(decision=decision, predicted=(), help=bool(decision.asked), covered=False)
-    members = [one for one in of.scored if _is_in(one, q_hat, decision, settings)]
+    members = [one for one in prepared.scored if _is_in(one, q_hat, decision, settings)]
     kept = members
     if settings.metrics == "paper":
-        kept = [one for one in members if not _fills(one, decision)]
+        kept = [member for member in members if not _fills(member, decision)]
     return Outcome(
         decision=decision,
         predicted=tuple(one.text for one in kept),
-        help=_asks(of, members, kept, q_hat, settings),
+        help=_asks(prepared, members, kept, q_hat, settings),
         removed=len(members) - len(kept),
-        covered=any(one.acceptable for one in members) if of.known else None,
-        acceptable=any(one.acceptable for one in of.scored) if of.known else None,
-        action=of.best,
+        covered=any(member.acceptable for member in members) if prepared.known else None,
+        acceptable=any(one.acceptable for one in prepared.scored) if prepared.known else None,
+        action=prepared.best,
     )
 
 
@@ -286,33 +296,33 @@ def _returned(decision: Decision, rows: Mapping[Letter, Scored], settings: Setti
     return tuple(replace(rows[letter], nonconformity=1 - share) for letter, share in found)
 
 
-def _true_nonconformity(of: Prepared) -> float:
-    worst = math.inf if of.decision.method == "lofreecp" else _CERTAIN
-    return min((one.nonconformity for one in of.scored if one.acceptable), default=worst)
+def _true_nonconformity(prepared: Prepared) -> float:
+    worst = math.inf if prepared.decision.method == "lofreecp" else _CERTAIN
+    return min((one.nonconformity for one in prepared.scored if one.acceptable), default=worst)
 
 
-def _right_scores(of: Prepared) -> list[float]:
-    if of.decision.method == "lofreecp":
-        return [one.nonconformity for one in of.scored if one.acceptable]
-    letters = dict.fromkeys(one.letter for one in of.returned)
-    return [1 - one.nonconformity for one in of.scored if one.acceptable and one.letter in letters]
+def _right_scores(prepared: Prepared) -> list[float]:
+    if prepared.decision.method == "lofreecp":
+        return [one.nonconformity for one in prepared.scored if one.acceptable]
+    letters = dict.fromkeys(one.letter for one in prepared.returned)
+    return [1 - one.nonconformity for one in prepared.scored if one.acceptable and one.letter in letters]
 
 
-def _is_in(one: Scored, q_hat: float, decision: Decision, settings: Settings) -> bool:
+def _is_in(scored: Scored, q_hat: float, decision: Decision, settings: Settings) -> bool:
     if decision.method not in CONFORMAL:
         return True
     if settings.cp_rule == "split":
-        return one.nonconformity <= q_hat
+        return scored.nonconformity <= q_hat
     if decision.method == "knowno":
-        return 1 - one.nonconformity > q_hat
-    score = one.nonconformity if decision.method == "lofreecp" else 1 - one.nonconformity
+        return 1 - scored.nonconformity > q_hat
+    score = scored.nonconformity if decision.method == "lofreecp" else 1 - scored.nonconformity
     return score >= q_hat
 
 
 def _asks(
-    of: Prepared, members: Sequence[Scored], kept: Sequence[Scored], q_hat: float, settings: Settings
+    prepared: Prepared, members: Sequence[Scored], kept: Sequence[Scored], q_hat: float, settings: Settings
 ) -> bool:
-    decision = of.decision
+    decision = prepared.decision
     if decision.method == "binary":
         return decision.certainty == "uncertain"
     if decision.method == "nohelp":
@@ -324,20 +334,24 @@ def _asks(
     # The original counts what it holds: fillers, and a letter that came back twice as two.
     size = len(members)
     if settings.tokens == "raw_top5" and decision.method == "knowno":
-        unseen = [one for one in members if one.letter not in {some.letter for some in of.returned}]
-        size = len(unseen) + sum(_is_in(one, q_hat, decision, settings) for one in of.returned)
-    return size != 1 or any(is_not_listed(one.text) for one in members)
+        unseen = [
+            member for member in members if member.letter not in {some.letter for some in prepared.returned}
+        ]
+        size = len(unseen) + sum(_is_in(one, q_hat, decision, settings) for one in prepared.returned)
+    return size != 1 or any(is_not_listed(member.text) for member in members)
 
 
-def _best(decision: Decision, of: Sequence[Scored]) -> str:
+def _best(decision: Decision, scoreds: Sequence[Scored]) -> str:
     if decision.method not in CONFORMAL and decision.action:
         return decision.action
-    actions = [one for one in of if not _fills(one, decision) and not is_not_listed(one.text)]
-    return min(actions, key=lambda one: one.nonconformity).text if actions else ""
+    actions = [
+        scored for scored in scoreds if not _fills(scored, decision) and not is_not_listed(scored.text)
+    ]
+    return min(actions, key=lambda action: action.nonconformity).text if actions else ""
 
 
-def _fills(one: Scored, decision: Decision) -> bool:
-    return is_filler(one.text) or (bool(one.letter) and one.letter in decision.filled)
+def _fills(scored: Scored, decision: Decision) -> bool:
+    return is_filler(scored.text) or (bool(scored.letter) and scored.letter in decision.filled)
 
 
 def _temperature(settings: Settings) -> float:

@@ -50,7 +50,7 @@ def softmax(logprobs: Sequence[float], temperature: float) -> list[float]:
     highest = max(logprobs, default=-math.inf)
     if highest == -math.inf:
         return [0.0] * len(logprobs)
-    weights = [math.exp((one - highest) / temperature) for one in logprobs]
+    weights = [math.exp((logprob - highest) / temperature) for logprob in logprobs]
     total = sum(weights)
     return [weight / total for weight in weights]
 
@@ -68,7 +68,7 @@ def merged(tokens: Iterable[Token], letters: Sequence[Letter]) -> dict[Letter, f
 def elements(
     tokens: Sequence[Token], letters: Sequence[Letter], temperature: float, rule: Tokens
 ) -> tuple[tuple[Letter, float], ...]:
-    """The options that were returned, with their confidences, in the order of `tokens`.
+    """Return the options that were returned, with their confidences, in the order of `tokens`.
 
     With ``merged`` each is there once. With ``raw_top5`` a letter that was returned twice is there twice, and
     tokens that are no letter have taken their part of the softmax before they fall out.
@@ -130,12 +130,12 @@ def with_affordance(
 
 
 def normalised(answer: str) -> str:
-    """An answer of LofreeCP as it is counted (spec 8.3): small letters, no label, no final stop."""
+    """Return an answer of LofreeCP as it is counted (spec 8.3): small letters, no label, no final stop."""
     return bare(answer)
 
 
 def counted(answers: Iterable[str]) -> dict[str, int]:
-    """How often each normalised answer occurs, in the order of their first occurrence."""
+    """Return how often each normalised answer occurs, in the order of their first occurrence."""
     found: dict[str, int] = {}
     for answer in answers:
         key = normalised(answer)
@@ -144,7 +144,7 @@ def counted(answers: Iterable[str]) -> dict[str, int]:
 
 
 def most_frequent(samples: Mapping[str, int]) -> tuple[str, ...]:
-    """The answer that was drawn most often, and those tied with it, in the samples' order."""
+    """Return the answer that was drawn most often, and those tied with it, in the samples' order."""
     highest = max(samples.values(), default=0)
     return tuple(answer for answer, count in samples.items() if count == highest)
 
@@ -203,4 +203,4 @@ def _log_sum(logprobs: Sequence[float]) -> float:
     highest = max(logprobs)
     if highest == -math.inf:
         return highest
-    return highest + math.log(sum(math.exp(one - highest) for one in logprobs))
+    return highest + math.log(sum(math.exp(logprob - highest) for logprob in logprobs))

@@ -32,7 +32,7 @@ class Similarity(Protocol):
         """For the log."""
 
     def __call__(self, to: str, texts: Sequence[str]) -> Mapping[str, float]:
-        """The similarity of each of `texts` to `to`, by text."""
+        """Return the similarity of each of `texts` to `to`, by text."""
 
 
 def similarities(samples: Mapping[str, int], similar: Similarity) -> dict[str, float]:
@@ -49,7 +49,7 @@ def similarities(samples: Mapping[str, int], similar: Similarity) -> dict[str, f
 
 
 def task_texts(items: Iterable[Pair | Scenario]) -> tuple[str, ...]:
-    """The texts that the default is fitted on: of a pair both tasks."""
+    """Return the texts that the default is fitted on: of a pair both tasks."""
     found: list[str] = []
     for item in items:
         found.extend((item.clear, item.ambiguous) if isinstance(item, Pair) else (item.task,))
@@ -57,7 +57,7 @@ def task_texts(items: Iterable[Pair | Scenario]) -> tuple[str, ...]:
 
 
 def similarity(name: str, texts: Sequence[str]) -> Similarity:
-    """The similarity of a name.
+    """Return the similarity of a name.
 
     Args:
         name: ``offline/tfidf``, or a folder with a transformers encoder.
@@ -99,7 +99,7 @@ class TfIdf:
         return cls({run: math.log((1 + n) / (1 + df)) + 1 for run, df in frequencies.items()})
 
     def __call__(self, to: str, texts: Sequence[str]) -> dict[str, float]:
-        """The cosine of each of `texts` with `to`; 0 where one of them has no known run."""
+        """Return the cosine of each of `texts` with `to`; 0 where one of them has no known run."""
         goal = self._vector(to)
         return {text: _cosine(self._vector(text), goal) for text in texts}
 
@@ -143,7 +143,7 @@ class Encoder:
         return cls(model.to(device).eval(), tokenizer, str(folder))
 
     def __call__(self, to: str, texts: Sequence[str]) -> dict[str, float]:
-        """The cosine of each of `texts` with `to`."""
+        """Return the cosine of each of `texts` with `to`."""
         torch = imported("torch")
         batch = [*texts, to]
         encoded = self.tokenizer(batch, padding=True, truncation=True, return_tensors="pt")

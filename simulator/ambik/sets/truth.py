@@ -57,7 +57,7 @@ _ANY_SPONGE: Final = re.compile(r"\b(?:clean |dirty )sponge\b")
 
 
 def candidates(decision: Decision) -> Mapping[str, str]:
-    """What a decision chose from: letter -> text, or text -> text where there are no letters."""
+    """Return what a decision chose from: letter -> text, or text -> text where there are no letters."""
     if decision.method in ("knowno", "lap"):
         return decision.options
     if decision.method == "lofreecp":
@@ -68,7 +68,7 @@ def candidates(decision: Decision) -> Mapping[str, str]:
 
 
 def acceptable_options(decision: Decision, settings: Settings) -> frozenset[str] | None:
-    """The right ones of a decision's candidates.
+    """Return the right ones of a decision's candidates.
 
     Args:
         decision: with its item.
@@ -96,7 +96,7 @@ def acceptable_options(decision: Decision, settings: Settings) -> frozenset[str]
 
 
 def expected_type(decision: Decision) -> TaskType | None:
-    """The type by which asking is judged: after the answer an ambiguous task is a clear one (spec 5).
+    """Return the type by which asking is judged: after the answer an ambiguous task is a clear one (spec 5).
 
     None for KnowNo's scenarios, of which no type says whether a good robot asks.
     """
@@ -106,7 +106,7 @@ def expected_type(decision: Decision) -> TaskType | None:
 
 
 def fits(scenario: Scenario, option: str) -> bool:
-    """Whether an option does what the user of a scenario wants (spec 9).
+    """Return True if an option does what the user of a scenario wants (spec 9).
 
     Args:
         scenario: with the intended objects and the place they are to go to.
@@ -135,7 +135,7 @@ def _intents(item: PairItem, decision: Decision, settings: Settings) -> Sequence
     if settings.calibration_truth == "intent_for_clear" and cleared:
         return intents
     keywords = item.part == "calibration" or bool(pair.options)
-    variants = [one for one in pair.variants if not one.malformed] if keywords else []
+    variants = [variant for variant in pair.variants if not variant.malformed] if keywords else []
     return variants or intents
 
 

@@ -43,7 +43,7 @@ _ASKS_FOR_HELP = {
 # What asks for something, beside what `Reading.asked` finds: people leave question marks out.
 _ASKS = {
     "en": re.compile(
-        r"\b(?:what|which|where|when|who|whom|whose|how|why|tell|explain|describe)\b"
+        r"\b(?:what|which|where|when|who|whom|whose|how|why|tell|explain|describe|or)\b"
         r"|(?:^|[.!?,;]\s*)(?:do|does|did|is|are|can|could|should|shall|may|must|will|would)\b",
         re.IGNORECASE,
     ),
@@ -71,7 +71,7 @@ class OfflineExperts:
         return Verdict(False, reason("foreign"))
 
     async def hear(self, situation: Situation) -> Heard:
-        """The type: answerable if some node would be given, else by the look of the utterance."""
+        """Return the type: answerable if some node would be given, else by the look of the utterance."""
         judged = self._judge(situation)
         for index in (judged.single, *judged.several):
             if index is not None:
@@ -90,7 +90,7 @@ class OfflineExperts:
         return Choice(chosen, reason("answer", nodes=", ".join(chosen)), details)
 
     async def compose(self, situation: Situation, nodes: tuple[Node, ...]) -> Wording:
-        """Nothing around the nodes' own words."""
+        """Return nothing around the nodes' own words."""
         return Wording()
 
     async def respond(self, situation: Situation, type: TurnType) -> str:
@@ -153,7 +153,7 @@ class _Heard(NamedTuple):
 
 
 def asks_about_task(reading: Reading) -> bool:
-    """Whether the utterance asks for something of the task: what the ranker takes for granted.
+    """Return True if the utterance asks for something of the task: what the ranker takes for granted.
 
     The ranker has learned from seekers who always ask; of "Thanks!" it knows only that most turns are
     answered. On the published dialogues this rule changes next to nothing.
@@ -164,7 +164,7 @@ def asks_about_task(reading: Reading) -> bool:
 
 
 def _pointed_at(reading: Reading, chances: Floats) -> str | None:
-    """The likeliest available node among those that go on from what was given last."""
+    """Return the likeliest available node among those that go on from what was given last."""
     last = reading.given[-1] if reading.given else None
     follow = [
         position
@@ -176,7 +176,7 @@ def _pointed_at(reading: Reading, chances: Floats) -> str | None:
 
 
 def unanswered_type(situation: Situation, reading: Reading) -> Heard:
-    """The type of an utterance that no available node answers."""
+    """Return the type of an utterance that no available node answers."""
     about = reading.index.about
     if not reading.asked:
         if reading.stated & about:
@@ -195,14 +195,14 @@ def unanswered_type(situation: Situation, reading: Reading) -> Heard:
 
 
 def _most_like_given(situation: Situation, reading: Reading) -> tuple[str, float] | None:
-    """The given node that is most like what is asked, and how like."""
+    """Return the given node that is most like what is asked, and how like."""
     likeness = reading.likeness.max(axis=0)
     given = [(index, float(likeness[reading.index.column[index]])) for index in situation.frontier.given]
     return max(given, key=lambda pair: pair[1], default=None)
 
 
 def _said_already(situation: Situation, reading: Reading) -> str:
-    """The text that answers what is asked again: the likest given node's, else the opening."""
+    """Return the text that answers what is asked again: the likest given node's, else the opening."""
     tree = situation.frontier.tree
     likest = _most_like_given(situation, reading)
     return tree.by_index[likest[0]].text if likest else tree.opening

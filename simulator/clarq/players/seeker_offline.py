@@ -13,7 +13,7 @@ from personas.templates import render
 from simulator.clarq.graph import SEEKER, TURN_LIMIT, farewell
 from simulator.clarq.lexical import sentences
 from simulator.clarq.seeker.noticing import Topic
-from simulator.clarq.seeker.planning import MANNERS, Manner, plan, tries
+from simulator.clarq.seeker.planning import MANNERS, RunSettings, plan, tries
 from simulator.clarq.seeker.topics import Case, case_of, says_enough
 from simulator.errors import InputError
 from simulator.seats import Kind, Reply, View
@@ -35,7 +35,7 @@ class OfflineSeeker:
     def __init__(self, manner: str = "careful") -> None:
         if manner not in MANNERS:
             raise InputError(f"The offline seeker's manner is one of {', '.join(MANNERS)}, not {manner!r}.")
-        self._manner: Manner = manner
+        self._manner: RunSettings = manner
         self.name = "offline/seeker" if manner == "careful" else f"offline/seeker:{manner}"
 
     async def reply(self, view: View) -> Reply:
@@ -52,7 +52,7 @@ class OfflineSeeker:
         return self._say(view, now, act, asking, asking[0].why, again=again)
 
     def _leaving(self, view: View, now: Case, mine: Sequence[str]) -> str:
-        """Why to leave whatever is open; empty if there is no reason to."""
+        """Return why to leave whatever is open; empty if there is no reason to."""
         if len(mine) + 1 >= int(view.options.get("turn_limit", TURN_LIMIT)):
             return "the last turn allowed"
         if not now.told and len(mine) >= STARTS:
@@ -90,7 +90,7 @@ class OfflineSeeker:
 
 
 def _notes(now: Case) -> list[str]:
-    """The first sentence of everything told, to be summed up aloud."""
+    """Return the first sentence of everything told, to be summed up aloud."""
     return [sentences(text, now.language)[0] for _, text in now.told if not farewell(text)]
 
 

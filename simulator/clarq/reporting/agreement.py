@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from logs.rows import Judgment, Turn
-from simulator.agreement import cluster_kappa
 from simulator.clarq.graph import PROVIDER
 from simulator.clarq.reporting.scored import Scored
 from simulator.clarq.review import Failure, ProviderMark, Review, read_reviews
 from simulator.clarq.score import REVIEW_SUCCESS, SUCCESS, judge_decides, judge_verdicts, reviewer_verdicts
+from simulator.judging.agreement import cluster_kappa
 from simulator.stats import Interval, cluster_bootstrap, cohen_kappa, wilson
 
 Turns = Mapping[str, Sequence[Turn]]
@@ -97,7 +97,7 @@ class Agreement:
 def error_rates(
     judgments: Iterable[Judgment], turns: Turns, clusters: Mapping[str, Hashable] | None = None
 ) -> ErrorRates:
-    """The provider's errors per 100 turns, out of all finished reviews.
+    """Return the provider's errors per 100 turns, out of all finished reviews.
 
     Args:
         judgments: in the order in which they were written.
@@ -106,16 +106,18 @@ def error_rates(
     """
     finished = _finished(read_reviews(judgments), turns)
     marks: list[ProviderMark] = []
-    of: list[Hashable] = []
+    hashables: list[Hashable] = []
     failures: dict[Failure, int] = {}
     for (episode, _), review in finished.items():
         numbers = _provider_turns(turns[episode])
         marks += [review.provider.get(number, ProviderMark()) for number in numbers]
-        of += [clusters[episode] if clusters else episode] * len(numbers)
+        hashables += [clusters[episode] if clusters else episode] * len(numbers)
         for failure in review.seeker.values():
             failures[failure] = failures.get(failure, 0) + 1
     return ErrorRates(
-        rates=tuple(_rate(error, [wrong(mark) for mark in marks], of) for error, wrong in _ERRORS if marks),
+        rates=tuple(
+            _rate(error, [wrong(mark) for mark in marks], hashables) for error, wrong in _ERRORS if marks
+        ),
         turns=len(marks),
         dialogues=len({episode for episode, _ in finished}),
         failures=failures,
@@ -123,7 +125,7 @@ def error_rates(
 
 
 def reviewers(judgments: Iterable[Judgment]) -> tuple[str, ...]:
-    """Who has finished at least one review, in the order of their first marks."""
+    """Return who has finished at least one review, in the order of their first marks."""
     done = [who for (_, who), review in read_reviews(judgments).items() if review.done]
     return tuple(dict.fromkeys(done))
 
@@ -156,7 +158,7 @@ def agreement(judgments: Iterable[Judgment], turns: Turns, first: str, second: s
 
 
 def success_agreement(scored: Iterable[Scored], judgments: Iterable[Judgment]) -> Agreement | None:
-    """The automatic success against what people said of the same dialogues (paper VI-C).
+    """Return the automatic success against what people said of the same dialogues (paper VI-C).
 
     The automatic one is the rule's and the judges', whatever reviewers have settled since. People are
     reviewers and those who played the provider; None if nobody has said anything.
@@ -241,8 +243,7 @@ def _rate(error: str, wrong: Sequence[bool], clusters: Sequence[Hashable]) -> Er
         rate = cluster_bootstrap([100.0 * one for one in wrong], clusters, bounds=(0, 100))
         return ErrorRate(error, sum(wrong), rate)
     # Resampling what never happened would claim certainty.
-    none = wilson(0, len(wrong))
-    return ErrorRate(error, 0, Interval(0.0, 100 * none.low, 100 * none.high, none.n))
+    return ErrorRate(error, 0, wilson(0, len(wrong)).times(100))
 
 
 def _agreement(question: str, answers: Sequence[Disagreement]) -> Agreement:

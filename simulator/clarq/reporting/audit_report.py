@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
+from simulator.figures import Cell, Column, Table
+from simulator.reporting import Section
 from simulator.runner.logged import ERASED
 from simulator.stats import Interval
 
-# How the tables name what goes wrong, and the rate of `AuditRow` that counts it.
-_RATES = {
-    "unasked nodes": "unasked",
-    "wrong Response II": "refused",
-    "wrong nodes": "wrong",
-    "missed nodes": "missed",
+# How the tables name what goes well or wrong, and the rate of `AuditRow` that counts it.
+_RATES: Final = {
+    "agreement": "agreement",
+    "II kept": "kept",
+    "unasked": "unasked",
+    "wrong II": "refused",
+    "wrong": "wrong",
+    "missed": "missed",
 }
+_REPLAYED: Final = ("replayed", "logged", "difference")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,123 +144,81 @@ class ReplayRow:
     difference: Interval
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
-    """One part of an audit of several: what it was held against, and what it found."""
-
-    title: str
-    report: AuditReport
-    replay: tuple[ReplayRow, ...] = ()
-
-
-def sections_json(sections: Sequence[Section]) -> list[dict[str, Any]]:
-    """Every section as plain JSON, under its title."""
-    return [{"title": part.title} | audit_json(part.report, part.replay) for part in sections]
-
-
-def audit_json(report: AuditReport, replayed: Sequence[ReplayRow], erased: int = 0) -> dict[str, Any]:
-    """Everything as plain JSON, every decision included, and how many dialogues were erased."""
-    return {
-        "provider": report.provider,
-        "multi": report.multi,
-        "by_language": [_plain(row) for row in report.by_language],
-        "by_type": [_plain(row) for row in report.by_type],
-        "replay": [_plain(row) for row in replayed],
-        ERASED: erased,
-        "turns": [asdict(turn) | {"agrees": turn.agrees} for turn in report.turns],
-    }
-
-
-def print_audit(
-    console: Console,
+def audit_section(
     report: AuditReport,
-    replayed: Sequence[ReplayRow],
+    replayed: Sequence[ReplayRow] = (),
     *,
+    name: str = "audit",
+    source: str = "",
     show: int = 0,
     erased: int = 0,
-    title: str = "",
-) -> None:
-    """Tables by language and type, the replay, and the first `show` disagreements.
+    asked: Mapping[str, Any] | None = None,
+) -> Section:
+    """Return what an audit found: tables by language and type, the replay, every decision for programs.
 
-    Dialogues of people who have withdrawn are in none of them; it is said how many are `erased`.
+    Args:
+        report: of the decisions.
+        replayed: of the logged seeker lines; empty if they were not replayed.
+        name: of the section.
+        source: what they were held against, where there are several.
+        show: how many disagreements are shown.
+        erased: dialogues of people who have withdrawn, which are in none of this.
+        asked: how models were asked.
     """
     kind = "multi-info" if report.multi else "single-info"
     left = f", {erased} {ERASED}" if erased else ""
-    console.print(
-        f"\n[bold]{report.provider}[/bold] as {kind} provider, {len(report.turns)} decisions{left}{title}"
-    )
-    console.print(_language_table("by language, 95 % intervals over task types", report.by_language))
-    console.print(_type_table("by task type", report.by_type))
-    if replayed:
-        console.print(_replay_table(replayed))
     disagreements = [turn for turn in report.turns if not turn.agrees]
-    for turn in disagreements[:show]:
-        console.print(
-            f"\n[bold]{turn.dialogue}[/bold] line {turn.position}: available {_nodes(turn.available)}, "
-            f"logged [green]{_nodes(turn.logged)}[/green], decided [red]{_nodes(turn.decided)}[/red]"
-        )
-        console.print(f"[dim]{escape(turn.reason)}[/dim]\n{escape(turn.utterance)}")
-    if len(disagreements) > show:
-        console.print(f"[dim]{len(disagreements) - show} more disagreements; --show N prints them.[/dim]")
+    more = len(disagreements) - show
+    tables = [
+        _table(
+            report.by_language,
+            "By language, 95 % intervals over types; errors per 100 turns",
+            "language",
+        ),
+        _table(report.by_type, "By task type", "type"),
+    ]
+    if replayed:
+        rows: list[list[Cell]] = [
+            [row.label, row.replayed.n, row.replayed, row.logged, row.difference] for row in replayed
+        ]
+        heads: list[Column | str] = [
+            "language",
+            Column("dialogues", 0),
+            *(Column(head, 3) for head in _REPLAYED),
+        ]
+        tables.append(Table(heads, rows, "Logged seeker lines replayed: success", "replay"))
+    return Section(
+        name=name,
+        title=f"{report.provider} as {kind} provider, {len(report.turns)} decisions{left}{source}",
+        tables=tables,
+        text="\n".join(map(_disagreement, disagreements[:show])),
+        remarks=[
+            *([f"asked with {json.dumps(asked, ensure_ascii=False)}"] if asked else []),
+            *([f"{more} more disagreements; --show N prints them."] if more > 0 else []),
+        ],
+        data={
+            "provider": report.provider,
+            "multi": report.multi,
+            ERASED: erased,
+            **({"asked": asked} if asked else {}),
+            "turns": [asdict(turn) | {"agrees": turn.agrees} for turn in report.turns],
+        },
+    )
 
 
-def _plain(row: AuditRow | ReplayRow) -> dict[str, Any]:
-    return {
-        name: value._asdict() if isinstance(value := getattr(row, name), Interval) else value
-        for name in row.__dataclass_fields__
-    }
+def _table(rows: Sequence[AuditRow], title: str, name: str) -> Table:
+    cells = [[row.label, row.agreement.n, *(getattr(row, rate) for rate in _RATES.values())] for row in rows]
+    digits = {"agreement": 3, "II kept": 2}
+    columns = (Column(head, digits.get(head, 1)) for head in _RATES)
+    return Table([name, Column("turns", 0), *columns], cells, title, f"by_{name}")
+
+
+def _disagreement(turn: Compared) -> str:
+    return (
+        f"{turn.dialogue} line {turn.position}: available {_nodes(turn.available)}, "
+        f"logged {_nodes(turn.logged)}, decided {_nodes(turn.decided)}\n{turn.reason}\n{turn.utterance}\n"
+    )
 
 
 def _nodes(indices: Sequence[str]) -> str:
     return ", ".join(indices) or "none"
-
-
-def _language_table(title: str, rows: Sequence[AuditRow]) -> Table:
-    table = _table(title, *(row.label for row in rows))
-    table.add_row("turns", *(str(row.agreement.n) for row in rows))
-    table.add_row("node agreement", *(_cell(row.agreement, 3, True) for row in rows))
-    table.add_row("Response II kept", *(_kept(row, True) for row in rows))
-    for name, rate in _RATES.items():
-        table.add_row(f"{name} per 100 turns", *(_cell(getattr(row, rate), 1, True) for row in rows))
-    return table
-
-
-def _type_table(title: str, rows: Sequence[AuditRow]) -> Table:
-    rates = (name.replace("Response ", "").replace(" nodes", "") for name in _RATES)
-    table = _table(f"{title}; errors per 100 turns", "turns", "agreement", "II kept", *rates)
-    for row in rows:
-        errors = (_cell(getattr(row, rate), 1, False) for rate in _RATES.values())
-        agreement = _cell(row.agreement, 3, False)
-        table.add_row(row.label, str(row.agreement.n), agreement, _kept(row, False), *errors)
-    return table
-
-
-def _kept(row: AuditRow, with_interval: bool) -> str:
-    if row.kept is None:
-        return "–"
-    shown = _cell(row.kept, 2, with_interval)
-    return f"{shown} of {row.kept.n}" if with_interval else shown
-
-
-def _replay_table(rows: Sequence[ReplayRow]) -> Table:
-    table = _table("logged seeker lines replayed: success", "dialogues", "replayed", "logged", "difference")
-    for row in rows:
-        cells = (_cell(value, 3, True) for value in (row.replayed, row.logged, row.difference))
-        table.add_row(row.label, str(row.replayed.n), *cells)
-    return table
-
-
-def _table(title: str, *headings: str) -> Table:
-    table = Table(title=title, title_justify="left", title_style="dim", box=None, pad_edge=False)
-    table.add_column("", no_wrap=True)
-    for heading in headings:
-        table.add_column(heading, justify="right", no_wrap=True)
-    return table
-
-
-def _cell(value: Interval, digits: int, with_interval: bool) -> str:
-    shown = f"{value.value:.{digits}f}"
-    if not with_interval:
-        return shown
-    places = max(digits - 1, 0)
-    return f"{shown} [dim]{value.low:.{places}f}–{value.high:.{places}f}[/dim]"

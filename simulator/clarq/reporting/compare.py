@@ -78,7 +78,7 @@ def compare(first: Sequence[Scored], second: Sequence[Scored]) -> tuple[Comparis
 
 
 def pairs(first: Sequence[Scored], second: Sequence[Scored]) -> tuple[Pair, ...]:
-    """The plays of the same items in two runs, in the order of the first."""
+    """Return the plays of the same items in two runs, in the order of the first."""
     waiting: dict[str, list[Scored]] = {}
     for one in sorted(second, key=_repeat):
         waiting.setdefault(one.episode.item_hash, []).append(one)
@@ -89,31 +89,31 @@ def pairs(first: Sequence[Scored], second: Sequence[Scored]) -> tuple[Pair, ...]
     return tuple(Pair(one, partner[one.episode.id]) for one in first if one.episode.id in partner)
 
 
-def _repeat(one: Scored) -> int:
-    return one.episode.repeat
+def _repeat(scored: Scored) -> int:
+    return scored.episode.repeat
 
 
-def _comparison(language: Language, some: Sequence[Pair]) -> Comparison:
+def _comparison(language: Language, pairs: Sequence[Pair]) -> Comparison:
     return Comparison(
         language=language,
-        pairs=tuple(some),
+        pairs=tuple(pairs),
         differences=(
-            _success(some),
-            *(_mean(metric, ended) for metric in ("aqd", "aql") if (ended := _both_ended(some))),
+            _success(pairs),
+            *(_mean(metric, ended) for metric in ("aqd", "aql") if (ended := _both_ended(pairs))),
         ),
-        gained=sum(pair.change == 1 for pair in some),
-        lost=sum(pair.change == -1 for pair in some),
+        gained=sum(pair.change == 1 for pair in pairs),
+        lost=sum(pair.change == -1 for pair in pairs),
     )
 
 
-def _both_ended(some: Sequence[Pair]) -> list[Pair]:
-    return [pair for pair in some if pair.first.ended and pair.second.ended]
+def _both_ended(pairs: Sequence[Pair]) -> list[Pair]:
+    return [pair for pair in pairs if pair.first.ended and pair.second.ended]
 
 
-def _success(some: Sequence[Pair]) -> Difference:
-    one = [pair.first.scores.success for pair in some]
-    two = [pair.second.scores.success for pair in some]
-    items = _items(some)
+def _success(pairs: Sequence[Pair]) -> Difference:
+    one = [pair.first.scores.success for pair in pairs]
+    two = [pair.second.scores.success for pair in pairs]
+    items = _items(pairs)
     return Difference(
         metric="success",
         first=share(one, items),
@@ -123,10 +123,10 @@ def _success(some: Sequence[Pair]) -> Difference:
     )
 
 
-def _mean(metric: str, some: Sequence[Pair]) -> Difference:
-    one = [float(getattr(pair.first.scores, metric)) for pair in some]
-    two = [float(getattr(pair.second.scores, metric)) for pair in some]
-    items = _items(some)
+def _mean(metric: str, pairs: Sequence[Pair]) -> Difference:
+    one = [float(getattr(pair.first.scores, metric)) for pair in pairs]
+    two = [float(getattr(pair.second.scores, metric)) for pair in pairs]
+    items = _items(pairs)
     return Difference(
         metric=metric,
         first=bootstrap_mean(one, items, bounds=None),
@@ -135,5 +135,5 @@ def _mean(metric: str, some: Sequence[Pair]) -> Difference:
     )
 
 
-def _items(some: Sequence[Pair]) -> list[str]:
-    return [pair.first.episode.item_hash for pair in some]
+def _items(pairs: Sequence[Pair]) -> list[str]:
+    return [pair.first.episode.item_hash for pair in pairs]

@@ -50,7 +50,7 @@ class Report:
 def report(
     reader: LogReader, run_id: str, scored: Sequence[Scored] | None = None, *, exclude_aborted: bool = False
 ) -> Report:
-    """The report of a run; `scored` spares scoring it again."""
+    """Return the report of a run; `scored` spares scoring it again."""
     scored = score_run(reader, run_id, exclude_aborted=exclude_aborted) if scored is None else scored
     statuses, failures = endings_of_runs(reader, [run_id])
     languages: dict[Language, list[Scored]] = {}
@@ -73,5 +73,5 @@ def report(
     )
 
 
-def _type_label(one: Scored) -> str:
-    return f"{one.task.type}. {task_type(one.task.type).name(one.task.language)}"
+def _type_label(scored: Scored) -> str:
+    return f"{scored.task.type}. {task_type(scored.task.type).name(scored.task.language)}"

@@ -77,5 +77,5 @@ def _scored(played: PlayedToEnd, task: Task, judgments: Sequence[Judgment]) -> S
     )
 
 
-def _place(one: Scored) -> tuple[str, int, str, int]:
-    return one.task.language, one.task.type, one.task.id, one.episode.repeat
+def _place(scored: Scored) -> tuple[str, int, str, int]:
+    return scored.task.language, scored.task.type, scored.task.id, scored.episode.repeat

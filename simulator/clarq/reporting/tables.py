@@ -36,7 +36,7 @@ def rows(
     label: Callable[[Scored], str],
     order: Callable[[Scored], tuple[str, int]] | None = None,
 ) -> tuple[Row, ...]:
-    """One row per label, in the order of `order` (default: of first appearance)."""
+    """Return one row per label, in the order of `order` (default: of first appearance)."""
     groups: dict[str, list[Scored]] = {}
     for one in sorted(scored, key=order) if order else scored:
         groups.setdefault(label(one), []).append(one)

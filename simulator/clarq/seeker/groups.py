@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from simulator.clarq.lexical import stem, terms
-from simulator.clarq.seeker.reading import words
+from simulator.clarq.seeker.reading import word_set, words
 from trees import Background, Language
 
 SECTIONS = ("items", "skills", "scenes")
@@ -19,8 +19,14 @@ _MEASURE = re.compile(
 )
 _SHORT_NOTE = 6  # words; longer parentheses describe ways and rules
 _NO_LABEL = re.compile(r"^[的号之色形]|^[带上下用做放到里打会能子品物头器]$")
+# Verbs of one character by which skills are alike: 骑鹈鹕 and 骑信天翁.
+_SINGLE_VERBS = frozenset(verb for verb in word_set("zh", "verbs") if len(verb) == 1) - frozenset(
+    "做用使打放让把将"
+)
 _WORD = re.compile(r"[a-z][\w'’-]*")
-_NUMBERING = re.compile(r"(?:\s+(?:no\.?\s*)?\d+)+$|\s+[A-Z\d]$", re.IGNORECASE)
+_NUMBERING = re.compile(
+    r"(?:\s+(?:no\.?\s*)?\d+)+$|\s+(?:[A-Z\d]|one|two|three|four|five|six)$", re.IGNORECASE
+)
 _JOINT = re.compile(r"\s+(?:of|on|with|for|to|in|at|from|under)\s+")
 
 
@@ -41,7 +47,7 @@ class Entry:
 
 @lru_cache(maxsize=4096)
 def _stems(text: str) -> tuple[tuple[str, str], ...]:
-    """The words of an English text with their stems, each once."""
+    """Return the words of an English text with their stems, each once."""
     return tuple((word, _stem(word)) for word in dict.fromkeys(_WORD.findall(text.lower())))
 
 
@@ -50,7 +56,7 @@ _stem = lru_cache(maxsize=16384)(stem)
 
 @lru_cache(maxsize=65536)
 def _alike(word: str, others: frozenset[str]) -> bool:
-    """Whether a stem is one of `others` or a longer or shorter form of one (coastline, smithy)."""
+    """Return True if a stem is one of `others` or a longer or shorter form of one (coastline, smithy)."""
     return word in others or (
         len(word) >= 5
         and any(len(other) >= 5 and (word.startswith(other) or other.startswith(word)) for other in others)
@@ -76,7 +82,7 @@ class Group:
     own: tuple[frozenset[str], ...]
 
     def named(self, text: str, language: Language) -> frozenset[int]:
-        """Which options `text` names by something only they have."""
+        """Return which options `text` names by something only they have."""
         found = frozenset(terms(text, language))
         return frozenset(
             position
@@ -85,23 +91,23 @@ class Group:
         )
 
     def _tells(self, own: str, text: str) -> bool:
-        """Whether a single character tells which is meant: 铜 in 铜剪刀 or 铜的, but not anywhere."""
+        """Return True if a single character tells which is meant: 铜 in 铜剪刀 or 铜的, but not anywhere."""
         return len(own) == 1 and any(own + after in text for after in (self.label[:1], "的", "色", "之"))
 
     def mention(self, text: str, language: Language) -> str:
-        """The word by which `text` speaks of them without saying which; empty if it does not."""
+        """Return the word by which `text` speaks of them without saying which; empty if it does not."""
         if language == "zh":
             return max((word for word in self.words if word in text), key=len, default="")
         return next((word for word, root in _stems(text) if _alike(root, self.words)), "")
 
     def mentioned(self, text: str, language: Language) -> bool:
-        """Whether `text` speaks of one of them at all."""
+        """Return True if `text` speaks of one of them at all."""
         return bool(self.mention(text, language))
 
 
 @lru_cache(maxsize=8192)
 def parts(text: str) -> Entry:
-    """An entry of the background in parts."""
+    """Return an entry of the background in parts."""
     match = _PARENTHESIS.match(text)
     name, note = (f"{match.group(1)} {match.group(3)}".strip(), match.group(2)) if match else (text, "")
     return Entry(text, _MEASURE.sub("", _ARTICLE.sub("", name)).strip(" ."), note.strip())
@@ -110,19 +116,19 @@ def parts(text: str) -> Entry:
 @lru_cache(maxsize=1024)
 def entries_of(background: Background, section: str) -> tuple[Entry, ...]:
     """The entries of a section in parts, spelled as within a sentence: only a proper name has capitals."""
-    found = []
+    entries = []
     for text in getattr(background, section):
         name = text[:1].lower() + text[1:]
         common = text[1:2].islower() and (
             section == "skills" or (section == "items" and name == name.lower())
         )
-        found.append(parts(name if common else text))
-    return tuple(found)
+        entries.append(parts(name if common else text))
+    return tuple(entries)
 
 
 @lru_cache(maxsize=512)
 def groups(background: Background, language: Language) -> tuple[Group, ...]:
-    """All groups, by section; one with the same options as an earlier one is left out."""
+    """Return all groups, by section; one with the same options as an earlier one is left out."""
     find = _english if language == "en" else _chinese
     found: dict[tuple[str, ...], Group] = {}
     for section in SECTIONS:
@@ -197,13 +203,13 @@ def _by_head(
 
 
 def _note_head(note: str) -> list[str]:
-    """What a short parenthesis is about: its last word (“full of tall bean poles”)."""
+    """Return what a short parenthesis is about: its last word (“full of tall bean poles”)."""
     found = re.findall(r"[\w'-]+", note)
     return found[-1:] if 1 < len(found) <= _SHORT_NOTE and terms(found[-1], "en") else []
 
 
 def _surrounds(members: list[Entry], first: dict[str, list[Entry]], key: str) -> bool:
-    """Whether a place is only where other like places are: two gates of the garden are no gardens."""
+    """Return True if a place is only where other like places are: two gates of the garden are no gardens."""
     return any(
         other != key and 1 < len(inner) < len(members) and all(entry in members for entry in inner)
         for other, inner in first.items()
@@ -234,8 +240,10 @@ def _chinese(entries: tuple[Entry, ...], section: str) -> Found:
                 seen.add(suffix)
                 yield suffix, _mentions(suffix), members
         if section == "skills":
-            for length in (3, 2):
+            for length in (3, 2, 1):
                 prefix = entry.name[:length]
+                if length == 1 and prefix not in _SINGLE_VERBS:
+                    continue
                 members = [other for other in entries if other.name.startswith(prefix)]
                 if len(members) > 1 and prefix not in seen and prefix not in {"使用", "发动"}:
                     seen.add(prefix)

@@ -24,15 +24,15 @@ class Knowledge:
         self.language: Language = language
 
     def terms(self, text: str) -> Terms:
-        """The terms of a text."""
+        """Return the terms of a text."""
         return _term_set(text, self.language)
 
     def read(self, line: str) -> tuple[Segment, ...]:
-        """The segments of a provider's line."""
+        """Return the segments of a provider's line."""
         return read_english(line) if self.language == "en" else read_chinese(line)
 
     def entries(self, section: str) -> tuple[Entry, ...]:
-        """The entries of a section of the background."""
+        """Return the entries of a section of the background."""
         return entries_of(self.background, section)
 
     @cached_property
@@ -61,6 +61,12 @@ class Knowledge:
         return tuple(found for entry in self.entries("scenes") if (found := self.terms(entry.name)))
 
     @cached_property
+    def note_terms(self) -> tuple[Terms, ...]:
+        """The terms of each parenthesis of the items and scenes."""
+        entries = (*self.entries("items"), *self.entries("scenes"))
+        return tuple(self.terms(entry.note) for entry in entries if entry.note)
+
+    @cached_property
     def entry_terms(self) -> Terms:
         """All terms of the items' and scenes' names."""
         entries = (*self.entries("items"), *self.entries("scenes"))
@@ -72,7 +78,7 @@ class Knowledge:
         return any(self.is_money(entry) for entry in self.background.items)
 
     def is_money(self, entry: str) -> bool:
-        """Whether an entry stands for money."""
+        """Return True if an entry stands for money."""
         return any(word in entry.lower() for word in words(self.language)["money"].split())
 
     def has(self, thing: Terms) -> bool:
@@ -82,27 +88,27 @@ class Knowledge:
         )
 
     def names_place(self, text: str) -> bool:
-        """Whether `text` names one of the scenes, or most of its name."""
+        """Return True if `text` names one of the scenes, or most of its name."""
         found = self.terms(text)
         return any(len(own & found) > 0.6 * len(own) for own in self.place_terms)
 
     def hints_at_place(self, text: str) -> bool:
-        """Whether `text` shares any word with the name of a scene."""
+        """Return True if `text` shares any word with the name of a scene."""
         found = self.terms(text)
         return any(own & found for own in self.place_terms)
 
     def is_aside(self, line: str) -> bool:
-        """Whether a provider's line is about the talk itself, not about the task."""
+        """Return True if a provider's line is about the talk itself, not about the task."""
         return _is_aside(self.language, line)
 
     def pattern(self, name: str) -> re.Pattern[str]:
-        """A pattern of the word lists."""
+        """Return a pattern of the word lists."""
         return _pattern(self.language, name)
 
 
 @lru_cache(maxsize=1024)
 def knowledge_of(background: Background, language: Language) -> Knowledge:
-    """The knowledge in `background`, worked out once per task."""
+    """Return the knowledge in `background`, worked out once per task."""
     return Knowledge(background, language)
 
 

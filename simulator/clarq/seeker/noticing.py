@@ -10,8 +10,7 @@ from typing import Final, Literal
 
 from simulator.clarq.seeker.groups import Group
 from simulator.clarq.seeker.knowledge import MOST_OPTIONS, Knowledge, Terms, knowledge_of
-from simulator.clarq.seeker.reading import Segment, word_set
-from simulator.clarq.seeker.requiring import Requirement, read_requirement
+from simulator.clarq.seeker.reading import Requirement, Segment, read_requirement, word_set
 from trees import Background, Language
 
 Kind = Literal[
@@ -83,7 +82,7 @@ class _Spot:
 
 
 def from_lines(knowledge: Knowledge, told: tuple[tuple[int, str], ...]) -> Iterator[Topic]:
-    """What the provider's lines leave open; the first of them is the opening response."""
+    """Yield what the provider's lines leave open; the first of them is the opening response."""
     texts = tuple(text for _, text in told)
     for count, (line, _) in enumerate(told, start=1):
         yield from _from_line(knowledge.background, knowledge.language, line, texts[:count])
@@ -93,7 +92,7 @@ def from_lines(knowledge: Knowledge, told: tuple[tuple[int, str], ...]) -> Itera
 def _from_line(
     background: Background, language: Language, line: int, texts: tuple[str, ...]
 ) -> tuple[Topic, ...]:
-    """What the last of `texts` leaves open."""
+    """Return what the last of `texts` leaves open."""
     knowledge = knowledge_of(background, language)
     heard = frozenset[str]().union(*map(knowledge.terms, texts[:-1]))
     spot = _Spot(knowledge, line, texts[-1], heard, len(texts) == 1)
@@ -104,7 +103,11 @@ def _from_segment(segment: Segment, spot: _Spot) -> list[Topic]:
     found = open_groups(spot.knowledge, segment.text, segment.text if spot.opening else spot.text)
     places = next((group for group, _ in found if group.section == "scenes"), None)
     things = list(_things(segment, spot))
-    topics = [
+    topics = list(_stocked(segment, spot))
+    if segment.made:
+        topics += [Topic(kind="how", about=segment.step, line=spot.line, why=f"to be made: {segment.text}")]
+        things = [thing for thing in things if thing not in segment.offered]
+    topics += [
         Topic(
             kind="where",
             about=thing,
@@ -131,7 +134,7 @@ def _from_segment(segment: Segment, spot: _Spot) -> list[Topic]:
 
 
 def open_groups(knowledge: Knowledge, segment: str, line: str) -> list[tuple[Group, str]]:
-    """The groups that `segment` mentions and `line` does not decide, with the word that mentions them.
+    """Return the groups that `segment` mentions and `line` does not decide, with the word that mentions them.
 
     Of groups that overlap, one is taken: in Chinese the one mentioned by the longest word, else the
     largest that can still be read out; of skills, which mostly share a verb, the smallest.
@@ -182,18 +185,35 @@ def _choice(group: Group, word: str, segment: Segment, spot: _Spot) -> Topic:
 
 
 def _things(segment: Segment, spot: _Spot) -> Iterator[str]:
-    """What a segment wants or names that the background has not and no line has spoken of."""
+    """Yield what a segment wants or names that the background has not and no line has spoken of."""
     knowledge = spot.knowledge
     used = segment.used if knowledge.rich else ()
     offered = () if spot.opening else segment.offered
-    found = dict.fromkeys((*segment.names, *segment.wanted, *used, *offered))
+    keepers = dict.fromkeys((*segment.names, *segment.wanted, *used, *offered))
     if knowledge.names_place(_PURPOSE.sub("", segment.text)):
-        found = dict.fromkeys(segment.keepers)  # the place may be what their key is for
-    for thing in found:
+        keepers = dict.fromkeys(segment.keepers)  # the place may be what their key is for
+    for thing in keepers:
         own = knowledge.terms(thing)
         known = own <= knowledge.vocabulary if thing in segment.names else knowledge.has(own)
         if own and not own <= spot.heard and not known:
             yield thing
+
+
+def _stocked(segment: Segment, spot: _Spot) -> Iterator[Topic]:
+    """Return what a segment wants of which a place has several: “engines with two and four cylinders”."""
+    knowledge = spot.knowledge
+    several = [
+        knowledge.terms(entry.note)
+        for entry in knowledge.entries("scenes")
+        if knowledge.pattern("several").search(entry.note)
+    ]
+    for thing in segment.wanted:
+        own = knowledge.terms(thing)
+        if own and not own <= spot.heard and any(own <= note for note in several):
+            noun = _ARTICLE.sub("", thing)
+            yield Topic(
+                kind="which", about=noun, sort="thing", line=spot.line, why=f"several sorts of {noun}"
+            )
 
 
 def _vague(segment: Segment, spot: _Spot) -> Iterator[Topic]:
@@ -203,6 +223,8 @@ def _vague(segment: Segment, spot: _Spot) -> Iterator[Topic]:
             continue
         own = knowledge.terms(noun)
         if own and own <= spot.heard:
+            continue
+        if len(own) > 1 and any(own <= note for note in knowledge.note_terms):
             continue
         if not any(group.mention(noun, knowledge.language) for group in knowledge.groups):
             yield Topic(
@@ -248,19 +270,19 @@ def left_over(knowledge: Knowledge, told: tuple[tuple[int, str], ...]) -> Iterat
 
 @lru_cache(maxsize=1024)
 def obstacles(knowledge: Knowledge) -> tuple[Topic, ...]:
-    """What stands in the way according to the parentheses of items and scenes, each once."""
+    """Return what stands in the way according to the parentheses of items and scenes, each once."""
     pattern, harmless = knowledge.pattern("obstacle"), knowledge.pattern("no_obstacle")
-    found: dict[str, Topic] = {}
+    topics: dict[str, Topic] = {}
     for entry in (*knowledge.entries("items"), *knowledge.entries("scenes")):
         for note in _notes(entry.note, pattern):
             if pattern.search(note) and not harmless.search(note):
                 why = f"in the way at {entry.name}"
-                found.setdefault(note, Topic(kind="obstacle", about=note, options=(entry.name,), why=why))
-    return tuple(found.values())
+                topics.setdefault(note, Topic(kind="obstacle", about=note, options=(entry.name,), why=why))
+    return tuple(topics.values())
 
 
 def _notes(note: str, pattern: re.Pattern[str]) -> list[str]:
-    """The parts of a note; what stands before the part that matters is left out."""
+    """Return the parts of a note; what stands before the part that matters is left out."""
     found = []
     for part in re.split(r"[;；]\s*", note):
         clauses = part.split("，")
@@ -271,7 +293,7 @@ def _notes(note: str, pattern: re.Pattern[str]) -> list[str]:
 
 
 def requirements(knowledge: Knowledge, told: tuple[tuple[int, str], ...]) -> Iterator[Topic]:
-    """What a skill takes that the seeker has not, once somebody has spoken of doing it."""
+    """Yield what a skill takes that the seeker has not, once somebody has spoken of doing it."""
     spoken = frozenset[str]().union(*(knowledge.terms(text) for _, text in told))
     for name, requirement in _lacking(knowledge):
         if knowledge.terms(name) & spoken:
@@ -290,7 +312,7 @@ def _requirement(requirement: Requirement, skill: str, line: int) -> Topic:
 
 @lru_cache(maxsize=1024)
 def _lacking(knowledge: Knowledge) -> tuple[tuple[str, Requirement], ...]:
-    """Names of skills with what they take and the seeker has not."""
+    """Return names of skills with what they take and the seeker has not."""
     found = []
     for entry in knowledge.entries("skills"):
         match = knowledge.pattern("requires").search(entry.note)

@@ -61,8 +61,8 @@ def spell(tokens: Sequence[str]) -> str:
 
 
 def phrases_of(tokens: Sequence[str]) -> list[Phrase]:
-    """The noun phrases, roughly: words between determiners, function words and punctuation."""
-    found: list[Phrase] = []
+    """Return the noun phrases, roughly: words between determiners, function words and punctuation."""
+    phrases: list[Phrase] = []
     determiner, current, before = "", list[str](), ""
     for token in (*tokens, "."):
         lowered, before, previous = token.lower(), token.lower(), before
@@ -73,12 +73,12 @@ def phrases_of(tokens: Sequence[str]) -> list[Phrase]:
             continue
         if not token[0].isalnum() or lowered in _ENDS or lowered in _DETERMINERS:
             if current:
-                found.append(Phrase(determiner, _without_participle(current)))
+                phrases.append(Phrase(determiner, _without_participle(current)))
             current = []
             determiner = lowered if lowered in _DETERMINERS else ""
         else:
             current.append(token)
-    return found
+    return phrases
 
 
 def _without_participle(words: list[str]) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ def causes(doing: Sequence[str]) -> bool:
 
 
 def objects_of(tokens: Sequence[str]) -> list[Phrase]:
-    """The objects that a verb is followed by."""
+    """Return the objects that a verb is followed by."""
     if tokens and tokens[0].lower() in _PARTICLES | _OBJECT_PRONOUNS:
         tokens = tokens[1:]
     if [token.lower() for token in tokens[:2]] == ["hold", "of"]:
@@ -108,8 +108,8 @@ def objects_of(tokens: Sequence[str]) -> list[Phrase]:
 
 
 def _row(tokens: Sequence[str]) -> list[Phrase]:
-    """The noun phrases that `tokens` begin with, joined by commas or “and”."""
-    found: list[Phrase] = []
+    """Return the noun phrases that `tokens` begin with, joined by commas or “and”."""
+    phrases: list[Phrase] = []
     determiner, current = "", list[str]()
     for token in (*tokens, "."):
         lowered = token.lower()
@@ -123,11 +123,11 @@ def _row(tokens: Sequence[str]) -> list[Phrase]:
             current.append(token)
             continue
         if current:
-            found.append(Phrase(determiner, _without_participle(current)))
+            phrases.append(Phrase(determiner, _without_participle(current)))
             determiner, current = "", []
         if lowered not in {",", "and", "or", ":"}:
             break
-    return found
+    return phrases
 
 
 _NEEDS = re.compile(
@@ -136,7 +136,7 @@ _NEEDS = re.compile(
 
 
 def needed(tokens: Sequence[str]) -> list[Phrase]:
-    """What a segment says is needed, required or included, or must be bought."""
+    """Return what a segment says is needed, required or included, or must be bought."""
     text = spell(tokens)
     return [
         phrase
@@ -147,7 +147,7 @@ def needed(tokens: Sequence[str]) -> list[Phrase]:
 
 
 def nouns_of(phrases: Sequence[Phrase]) -> tuple[str, ...]:
-    """The phrases that name something to be got hold of, without “suitable” and amounts."""
+    """Return the phrases that name something to be got hold of, without “suitable” and amounts."""
     return tuple(noun for phrase in phrases if (noun := _noun(phrase)))
 
 
@@ -206,19 +206,19 @@ _WITH = re.compile(r"\b(?:laced|mixed|infused|coated|filled) (?:with|in)\s+")
 
 
 def put_to_use(doing: Sequence[str], text: str) -> list[Phrase]:
-    """What something is to be done with."""
-    found = [
+    """Return what something is to be done with."""
+    phrases = [
         phrase for match in _WITH.finditer(text) for phrase in _row(TOKEN.findall(text[match.end() :]))[:1]
     ]
     if doing and doing[0].lower() in _CONSUME | _DONE_WITH:
-        found += [
+        phrases += [
             phrase
             for position, token in enumerate(doing)
             if token.lower() in {"with", "using"}
             for phrase in _row(doing[position + 1 :])[:1]
             if phrase.determiner in {"", "a", "an", "some"}
         ]
-    return found
+    return phrases
 
 
 _OFFERED = re.compile(
@@ -253,23 +253,23 @@ def vague_of(phrases: Sequence[Phrase], text: str, verb: str) -> tuple[tuple[Vag
         text: the segment.
         verb: what it tells to do, lower case; empty if nothing.
     """
-    found: dict[str, Vagueness] = {}
+    vaguenesses: dict[str, Vagueness] = {}
     for phrase in phrases:
         plain = [word for word in phrase.words if word.lower() not in _EMPTY]
         sort = _sort(phrase, plain, verb) if plain and len(phrase.words) <= 4 else None
         if sort is not None:
-            found.setdefault(" ".join(plain), sort)
+            vaguenesses.setdefault(" ".join(plain), sort)
     for match in _ONE_OF.finditer(text):
-        found.setdefault(match.group(1), "thing")
+        vaguenesses.setdefault(match.group(1), "thing")
     for match in (*_IN_WHICH.finditer(text), *_IS_RIGHT.finditer(text)):
-        found.setdefault(match.group(1), "value")
+        vaguenesses.setdefault(match.group(1), "value")
     for match in _APPOINTED.finditer(text):
-        found.setdefault(match.group(1) or match.group(2), "time")
-    return tuple((sort, noun) for noun, sort in found.items())
+        vaguenesses.setdefault(match.group(1) or match.group(2), "time")
+    return tuple((sort, noun) for noun, sort in vaguenesses.items())
 
 
 def _sort(phrase: Phrase, plain: list[str], verb: str) -> Vagueness | None:
-    """The sort of question that a phrase calls for; None if it is definite enough."""
+    """Return the sort of question that a phrase calls for; None if it is definite enough."""
     fitting = any(word.lower() in _FITTING for word in phrase.words[:-1])
     determiner, first = phrase.determiner, phrase.words[0].lower()
     possessive = phrase.words[0].endswith("'s")
@@ -292,7 +292,7 @@ def _sort(phrase: Phrase, plain: list[str], verb: str) -> Vagueness | None:
 
 
 def names_of(tokens: Sequence[str], *, first: bool) -> tuple[str, ...]:
-    """Names of people and places that a segment speaks of as to be found or as holding something.
+    """Return names of people and places that a segment speaks of as to be found or as holding something.
 
     Args:
         tokens: the segment's words and punctuation.
@@ -322,7 +322,7 @@ def holds(name: str, text: str) -> bool:
 
 
 def keepers_of(text: str) -> tuple[str, ...]:
-    """Who has no name and yet holds something: “the giant's goose wears the key”."""
+    """Return who has no name and yet holds something: “the giant's goose wears the key”."""
     match = _KEEPER.search(text)
     return (match.group(1)[:1].lower() + match.group(1)[1:],) if match else ()
 

@@ -16,8 +16,8 @@ from simulator.clarq.graph import farewell
 from simulator.clarq.seeker.noticing import Topic
 from simulator.clarq.seeker.topics import Case, answered, answered_first, case, open_topics
 
-Manner = Literal["careful", "hasty", "verbose"]
-MANNERS: Final[tuple[Manner, ...]] = ("careful", "hasty", "verbose")
+RunSettings = Literal["careful", "hasty", "verbose"]
+MANNERS: Final[tuple[RunSettings, ...]] = ("careful", "hasty", "verbose")
 Asked = tuple[tuple[Topic, ...], ...]
 
 _AT_ONCE: Final = {"careful": 1, "hasty": 1, "verbose": 3}
@@ -25,23 +25,25 @@ _TRIES: Final = {"careful": 2, "hasty": 1, "verbose": 4}  # askings of a slot
 _CHOICES: Final = frozenset({"choice", "alternatives", "passed"})
 _FAINT: Final = frozenset({"how", "step"})
 _PATIENCE: Final = 2  # refusals of such a question, then no more of them
-_REPHRASED: Final = frozenset({"choice", "where", "alternatives"})  # kinds worth a second question
+# Kinds worth a second question.
+_REPHRASED: Final = frozenset({"choice", "where", "alternatives", "obstacle", "which"})
+_INSISTED: Final = frozenset({"choice", "which"})  # even if the first one was refused
 
 
 @lru_cache(maxsize=2048)
-def plan(now: Case, manner: Manner) -> Asked:
-    """The topics asked about turn by turn, last of all what to ask now; no topics are a goodbye."""
+def plan(now: Case, manner: RunSettings) -> Asked:
+    """Return the topics asked about turn by turn, last of all what to ask now; no topics are a goodbye."""
     before = plan(case(now.background, now.said[:-1], now.language), manner) if now.said else ()
     return (*before, _next(now, before, manner))
 
 
 def tries(topic: Topic, asked: Asked) -> int:
-    """How often the slot of `topic` has been asked about."""
+    """Return how often the slot of `topic` has been asked about."""
     return sum(topic.slot in {one.slot for one in together} for together in asked)
 
 
-def _next(now: Case, asked: Asked, manner: Manner) -> tuple[Topic, ...]:
-    """What to ask about next, given what has been asked before."""
+def _next(now: Case, asked: Asked, manner: RunSettings) -> tuple[Topic, ...]:
+    """Return what to ask about next, given what has been asked before."""
     left = [topic for topic in open_topics(now) if not _unsayable(topic)]
     if left and left[0].kind == "start":
         return tuple(left)
@@ -74,8 +76,16 @@ def _decided_by_the_way(now: Case) -> list[Topic]:
     return [
         replace(topic, kind="passed", why="decided while something else was asked")
         for topic in now.noticed
-        if topic.kind in _CHOICES and topic not in now.open and not _unsayable(topic)
+        if topic.kind in _CHOICES
+        and topic not in now.open
+        and not _unsayable(topic)
+        and not _all_wanted(topic, now)
     ]
+
+
+def _all_wanted(topic: Topic, now: Case) -> bool:
+    """Return True if the opening names several of the options: it wants them all."""
+    return topic.group is not None and len(topic.group.named(now.told[0][1], now.language)) > 1
 
 
 def _fruitless(asked: Asked, now: Case) -> bool:
@@ -89,12 +99,15 @@ def _fruitless(asked: Asked, now: Case) -> bool:
 
 
 def _worth_rephrasing(topic: Topic, asked: Asked, now: Case) -> bool:
-    """Whether to ask again: about a choice in other words, about a source if something else was told."""
-    if topic.kind not in _REPHRASED or tries(topic, asked) >= _TRIES["careful"]:
+    """Return True if to ask again: what was refused in other words, the rest if something else was told.
+
+    When something is cannot be asked more plainly than it was.
+    """
+    if topic.kind not in _REPHRASED or topic.sort == "time" or tries(topic, asked) >= _TRIES["careful"]:
         return False
     line = _last_asked(topic, asked)
     refused = line not in dict(now.told)
-    return topic.kind == "choice" if refused else not answered(topic, line, now)
+    return topic.kind in _INSISTED if refused else not answered(topic, line, now)
 
 
 def _unanswered(asked: Sequence[Topic], before: Asked, now: Case) -> list[Topic]:
@@ -118,7 +131,7 @@ def _unanswered(asked: Sequence[Topic], before: Asked, now: Case) -> list[Topic]
 
 
 def _last_asked(topic: Topic, before: Asked) -> int:
-    """The number of the seeker's line, and so of the reply to it, that asked about `topic` last."""
+    """Return the number of the seeker's line, and so of the reply to it, that asked about `topic` last."""
     return max(line for line, together in enumerate(before) if topic.slot in {one.slot for one in together})
 
 

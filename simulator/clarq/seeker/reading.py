@@ -1,10 +1,15 @@
-"""How the offline seeker reads a provider's line: what it is told to do, to get, and left to guess."""
+"""How the offline seeker reads a provider's line: what it is told to do, to get, and left to guess.
+
+A skill may be said to require a thing, something to be known, or something to be done first; “(requires
+entering an address)” asks for no thing that could be found anywhere.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -24,6 +29,7 @@ class Segment:
         step: what is to be done, as the seeker would say it of itself; empty if nothing is.
         explained: whether the step says well enough how it is done.
         achieves: whether the step is of those that say what to bring about rather than what to do.
+        made: whether the step is to make what is offered.
         wanted: things to be got hold of.
         used: things that are only put to use.
         offered: things that somebody wants to be brought, or that something is made of.
@@ -37,6 +43,7 @@ class Segment:
     step: str = ""
     explained: bool = True
     achieves: bool = False
+    made: bool = False
     wanted: tuple[str, ...] = ()
     used: tuple[str, ...] = ()
     offered: tuple[str, ...] = ()
@@ -48,14 +55,14 @@ class Segment:
 
 @cache
 def words(language: Language) -> Mapping[str, Any]:
-    """The word lists of `language` as they stand in ``tables/words.yaml``."""
+    """Return the word lists of `language` as they stand in ``tables/words.yaml``."""
     text = files("simulator.clarq").joinpath("tables", "words.yaml").read_text(encoding="utf-8")
     lists: Mapping[str, Any] = yaml.safe_load(text)[language]
     return lists
 
 
 def word_set(language: Language, name: str) -> frozenset[str]:
-    """One of the word lists."""
+    """Return one of the word lists."""
     return frozenset(words(language)[name].split())
 
 
@@ -63,3 +70,62 @@ def vague_words(language: Language) -> dict[str, Vagueness]:
     """Vague nouns and the sort of question they call for."""
     lists: Mapping[Vagueness, str] = words(language)["vague"]
     return {word: sort for sort, text in lists.items() for word in text.split()}
+
+
+_KNOWN = word_set("en", "known_by_heart")
+_VERBS = word_set("en", "verbs")
+_KNOWING = re.compile(r"^(?:to know|knowing|knowledge of)\s+(?:the\s+)?", re.IGNORECASE)
+_ACTING = re.compile(r"^(?:to|you to|the \w+ to) (?P<base>[a-z]+)\b(?P<rest>.*)", re.IGNORECASE)
+# “entering the address”, “lifting heavy stones”, but “painting supplies” are things.
+_GERUND = re.compile(
+    r"^(?P<gerund>[a-z]{2,}ing)(?P<rest>\s+(?:(?:the|an?|one|some|your|my)\b.*|\S+\s+\S.*))", re.IGNORECASE
+)
+_RULES_ZH = words("zh")["requirements"]
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A requirement.
+
+    Attributes:
+        what: the thing; what is to be known; or what is to be done, in the verb's base form.
+        sort: which of these.
+    """
+
+    what: str
+    sort: Literal["thing", "knowledge", "activity"] = "thing"
+
+
+@lru_cache(maxsize=1024)
+def read_requirement(text: str, language: Language) -> Requirement:
+    """Return the requirement that `text` speaks of."""
+    return _english(text) if language == "en" else _chinese(text)
+
+
+def _english(text: str) -> Requirement:
+    if match := _KNOWING.match(text):
+        return Requirement(text[match.end() :], "knowledge")
+    if match := _ACTING.match(text):
+        return Requirement((match.group("base") + match.group("rest")).strip(), "activity")
+    if (match := _GERUND.match(text)) and (base := base_of(match.group("gerund").lower())):
+        return Requirement(base + match.group("rest"), "activity")
+    if text.split() and text.split()[-1].lower() in _KNOWN:
+        return Requirement(re.sub(r"^(?:the|a|an) ", "", text), "knowledge")
+    return Requirement(text)
+
+
+def base_of(gerund: str) -> str:
+    """Return the verb of a gerund, if it is a known one."""
+    stem = gerund.removesuffix("ing")
+    doubled = stem[:-1] if stem[-1:] == stem[-2:-1] else stem
+    return next((verb for verb in (stem, stem + "e", doubled) if verb in _VERBS), "")
+
+
+def _chinese(text: str) -> Requirement:
+    if match := re.match(_RULES_ZH["knowing"], text):
+        return Requirement(text[match.end() :].removesuffix("后"), "knowledge")
+    if re.search(_RULES_ZH["known"], text):
+        return Requirement(text, "knowledge")
+    if re.match(_RULES_ZH["acting"], text):
+        return Requirement(text, "activity")
+    return Requirement(re.sub(_RULES_ZH["using"], "", text).removesuffix("后"))

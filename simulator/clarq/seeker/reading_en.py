@@ -23,14 +23,14 @@ from simulator.clarq.seeker.phrases_en import (
     spell,
     vague_of,
 )
-from simulator.clarq.seeker.reading import Segment, word_set
-from simulator.clarq.seeker.requiring import base_of
+from simulator.clarq.seeker.reading import Segment, base_of, word_set
 
 _VERBS = word_set("en", "verbs")
 _AMBIGUOUS = word_set("en", "ambiguous")
 _PLAIN = word_set("en", "plain")
 _ACQUIRE = word_set("en", "acquire")
 _ACHIEVE = word_set("en", "achieve")
+_MAKE = word_set("en", "making")
 _CONSUME = word_set("en", "consume")
 _DETERMINERS = word_set("en", "determiners")
 _ADVERBS = word_set("en", "adverbs")
@@ -64,7 +64,7 @@ _MINE = {"your": "my", "yours": "mine", "yourself": "myself"}
 
 @lru_cache(maxsize=4096)
 def read_english(line: str) -> tuple[Segment, ...]:
-    """The segments of a line."""
+    """Return the segments of a line."""
     return tuple(
         _segment(part, first=position == 0, sure=position > 0)
         for sentence in sentences(line, "en")
@@ -92,7 +92,7 @@ def _skip(tokens: Sequence[str], position: int) -> int:
 
 
 def _pieces(tokens: Sequence[str]) -> Iterator[list[str]]:
-    """A sentence's tokens, cut where the next thing to do begins and around subordinate clauses."""
+    """Yield a sentence's tokens, cut where the next thing to do begins and around subordinate clauses."""
     piece: list[str] = []
     for position, token in enumerate(tokens):
         breaks = token in {",", ";", ":", "–", "—"} or token in _JOINERS
@@ -106,7 +106,7 @@ def _pieces(tokens: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _begins(tokens: Sequence[str], position: int, piece: Sequence[str]) -> bool:
-    """Whether a new segment begins behind the comma or conjunction at `position`."""
+    """Return True if a new segment begins behind the comma or conjunction at `position`."""
     token = tokens[position]
     rest = position + 1
     while rest < len(tokens) and (tokens[rest].lower() in _JOINERS | _ADVERBS or tokens[rest] == ","):
@@ -125,7 +125,7 @@ def _begins(tokens: Sequence[str], position: int, piece: Sequence[str]) -> bool:
 
 
 def _is_verb(tokens: Sequence[str], position: int, *, sure: bool = False) -> bool:
-    """Whether a verb stands at `position`; `sure` if a main clause must begin there."""
+    """Return True if a verb stands at `position`; `sure` if a main clause must begin there."""
     word = tokens[position].lower()
     if word not in _VERBS or sure:
         return word in _VERBS
@@ -163,6 +163,7 @@ def _segment(tokens: list[str], *, first: bool, sure: bool) -> Segment:
         wanted=nouns_of(wanted),
         used=nouns_of(used),
         achieves=verb in _ACHIEVE,
+        made=verb in _MAKE and bool(offered(text)),
         vague=vague_of(phrases, text, verb),
         offered=nouns_of(offered(text)),
         names=(*names, *keepers),
@@ -172,7 +173,7 @@ def _segment(tokens: list[str], *, first: bool, sure: bool) -> Segment:
 
 
 def _doing(text: str, *, sure: bool) -> list[str]:
-    """The tokens of what is to be done in a segment; empty if nothing is."""
+    """Return the tokens of what is to be done in a segment; empty if nothing is."""
     if gerund := _START_BY.search(text):
         tokens = TOKEN.findall(text[gerund.start(1) :])
         verb = base_of(tokens[0].lower())
@@ -196,7 +197,7 @@ _START_BY = re.compile(r"\b(?:start|begin) by (\w+ing)\b", re.IGNORECASE)
 
 
 def _of_oneself(step: str) -> str:
-    """The provider's “you” as the seeker's “I”."""
+    """Return the provider's “you” as the seeker's “I”."""
 
     def turn(match: re.Match[str]) -> str:
         word, following = match.group(1).lower(), match.group(2).lower()

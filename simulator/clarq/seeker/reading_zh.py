@@ -19,17 +19,23 @@ _LEAD = re.compile(
     r"|也|还|你们?|我|只要|只需要?|需要|应该|必须|务必|直接|可以|记得|别忘了|请|要|得|把它们?带到|这时候?|目前|现在|于是|也要)+"
 )
 _CONDITION = re.compile(
-    r"(?:的时候|时|以后|之后|之前|以前|的话|后)$|^(?:等|趁|当|要是|如果|一旦|只有|因为|由于)"
+    r"(?:的时候|时|以后|之后|之前|以前|的话|后)$|^(?:等|趁|当|要是|如果|一旦|只有|因为|由于)|^连.*都|一[响亮停到]$"
 )
 _MEANS = re.compile(r"^用[^，]{1,8}(?:把|将|给|来)?|使用.{2}")
 _STATEMENT = re.compile(r"^[^让使把将请给]{1,6}会|[有是]了$")
 _PLAIN = re.compile(
-    r"^(?:去|到|在|前往|走|离开|回|带|送|拿|选|挑|等|从|端|举|说|看|进|下|提|开上|穿过|放|夹|挂|装|安|请|问|交|给|卖|按)"
+    r"^(?:去|到|在|前往|走|离开|回|带|送|拿|选|挑|等|从|端|举|说|看|进|下|提|开上|穿过|放|夹|挂|装|安|请|问|交|卖|按"
+    r"|给(?!.{1,4}(?:做|缝|粘|涂|刷|换|上油|治)))"
 )
-_SOME = r"(?:一[个件种份块些样点]|新|某种|某个|什么|些)[^，。]{0,5}"
+_SOME = r"(?:一[个件种份块些样点]|新|某种|某个|什么|些)[^，。]{0,8}"
+# A tool that does something: “用陶哨吹出三个音”.
+_TOOL = re.compile(rf"用(?P<what>[^，。用来把将]{{2,6}}?)(?=(?:{'|'.join(_VERBS)})[出响开进到走去])")
+# “趁天黑前运回村里” tells to do something all the same.
+_WHILE = re.compile(r"^趁[^，]{1,6}?(?:时候?|以?前|之?后)(?=.{3})")
+_PRONOUN_ONLY = re.compile(r"^把它们?.{1,3}$")
 _USED = re.compile(r"(?:将|把)(?P<what>[^，。]{2,40}?)(?:一同|一起)?(?:放入|放进|放到|加入|倒进|撒入|放在)")
 _NOUN_END = re.compile(
-    r"来(?!自)|用来|用于|用以|以便|并|给|让|作为|进行|然后|就|即可|才|到|去|后|放|煮|的时候|加|做|制|以|从|在|之|时|便|帮|完成|建造|是|也|吧|了|都|打|后"
+    r"来(?!自)|用来|用于|用以|以便|并|给|让|作为|进行|然后|就|即可|才|到|去|后|放|煮|的时候|加|做|制|以|从|在|之|时|便|帮|完成|建造|是|也|吧|了|都|打|后|起身|开门|放行"
 )
 _AMOUNT = re.compile(
     r"^(?:一些|一点|某种|某个|[一二三四五六七八九十两几\d.]+\s*(?:个|把|根|只|条|张|块|片|件|套|支|瓶|袋|盏|颗|克|毫升|升|公斤|份|台|种|双|位|枚|束)?(?:的)?)"
@@ -53,7 +59,7 @@ _NOT_NAMES = re.compile(r"[它他她这那你我们的地方东西办法机会�
 
 @lru_cache(maxsize=4096)
 def read_chinese(line: str) -> tuple[Segment, ...]:
-    """The segments of a line."""
+    """Return the segments of a line."""
     return tuple(
         _segment(piece.strip())
         for sentence in sentences(line, "zh")
@@ -63,8 +69,8 @@ def read_chinese(line: str) -> tuple[Segment, ...]:
 
 
 def _segment(text: str) -> Segment:
-    bare = _LEAD.sub("", text)
-    tells = _CONDITION.search(text) or _STATEMENT.search(bare)
+    bare = _LEAD.sub("", _WHILE.sub("", text))
+    tells = _PRONOUN_ONLY.search(bare) or _CONDITION.search(_WHILE.sub("", text)) or _STATEMENT.search(bare)
     acts = bare.startswith(_VERBS) and not tells and len(bare) >= 4 and not bare.startswith("做的是")
     step = bare.replace("你", "我") if acts else ""
     return Segment(
@@ -80,7 +86,7 @@ def _segment(text: str) -> Segment:
 
 def _wanted(text: str) -> tuple[str, ...]:
     found: list[str] = []
-    for pattern in (_ACQUIRE, _NEED):
+    for pattern in (_ACQUIRE, _NEED, _TOOL):
         for match in pattern.finditer(text):
             found += _nouns(match.group("what"))
     return tuple(dict.fromkeys(found))
@@ -90,7 +96,7 @@ _NO_NOUN = re.compile(r"^[先再还不将把自己要只已被从向为能会有
 
 
 def _nouns(row: str) -> list[str]:
-    """The nouns that an enumeration names, amounts and “suitable” left out."""
+    """Return the nouns that an enumeration names, amounts and “suitable” left out."""
     found = []
     for part in re.split(r"[、，和与及]|以及", row):
         noun = _AMOUNT.sub("", part.strip("“”的"))
@@ -100,7 +106,7 @@ def _nouns(row: str) -> list[str]:
         if (
             1 < len(noun) <= 8
             and noun not in _VAGUE
-            and not noun.startswith(_VERBS)
+            and (noun.endswith("机") or not noun.startswith(_VERBS))
             and not _NO_NOUN.search(noun)
             and not _ACTS.search(noun)
         ):
@@ -109,7 +115,7 @@ def _nouns(row: str) -> list[str]:
 
 
 def _vague(text: str) -> tuple[tuple[Vagueness, str], ...]:
-    found: dict[str, Vagueness] = {}
+    vaguenesses: dict[str, Vagueness] = {}
     for word, sort in _VAGUE.items():
         if word not in text or (
             sort == "some" and not re.search(f"{_SOME}{word}|(?:{_FITTING})的?{word}", text)
@@ -117,11 +123,11 @@ def _vague(text: str) -> tuple[tuple[Vagueness, str], ...]:
             continue
         if sort in {"way", "time"} and not re.search(f"(?:某种|一种|{_FITTING}|一个|的){word}", text):
             continue
-        found[word] = "thing" if sort == "some" else sort
+        vaguenesses[word] = "thing" if sort == "some" else sort
     if timed := _TIMED.search(text):
-        found.pop("时间", None)
-        found[timed.group("time") or "时间"] = "time"
-    return tuple((sort, noun) for noun, sort in found.items())
+        vaguenesses.pop("时间", None)
+        vaguenesses[timed.group("time") or "时间"] = "time"
+    return tuple((sort, noun) for noun, sort in vaguenesses.items())
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -27,6 +27,8 @@ from trees import Background, Language
 # Share of a topic's terms that a line must have to speak of it.
 _SPEAKS_OF = {"where": 0.5, "which": 1.0, "obstacle": 0.4, "how": 0.6, "step": 0.34}
 
+_DECIDED = frozenset({"choice", "where", "alternatives"})  # kinds of which a line tells that it decides them
+
 
 @dataclass(frozen=True)
 class Case:
@@ -66,21 +68,21 @@ class Case:
     @cached_property
     def noticed(self) -> tuple[Topic, ...]:
         """Everything noticed, settled or not, each topic once."""
-        found: dict[tuple[str, ...], Topic] = {}
+        topics: dict[tuple[str, ...], Topic] = {}
         for topic in (
             *from_lines(self.knowledge, self.told),
             *obstacles(self.knowledge),
             *requirements(self.knowledge, self.told),
         ):
-            found.setdefault(topic.slot, topic)
-        spoken = {option for topic in found.values() for option in topic.options}
+            topics.setdefault(topic.slot, topic)
+        spoken = {option for topic in topics.values() for option in topic.options}
         for topic in alternatives(self.knowledge):
             if spoken.isdisjoint(topic.options):
                 spoken.update(topic.options)
-                found[topic.slot] = topic
+                topics[topic.slot] = topic
         for topic in left_over(self.knowledge, self.told):
-            found.setdefault(topic.slot, topic)
-        return tuple(found.values())
+            topics.setdefault(topic.slot, topic)
+        return tuple(topics.values())
 
     @cached_property
     def open(self) -> tuple[Topic, ...]:
@@ -90,18 +92,18 @@ class Case:
 
 @lru_cache(maxsize=512)
 def case(background: Background, said: tuple[str, ...], language: Language) -> Case:
-    """A case, worked out once: the next turn looks back on this one."""
+    """Return a case, worked out once: the next turn looks back on this one."""
     return Case(background, said, language)
 
 
 def case_of(view: View) -> Case:
-    """What a seeker's view holds to find topics in."""
+    """Return what a seeker's view holds to find topics in."""
     said = tuple(line.text for line in view.lines if line.seat == "provider")[1:]
     return case(view.task.background, said, "zh" if view.language == "zh" else "en")
 
 
 def open_topics(now: Case) -> tuple[Topic, ...]:
-    """Everything that is open, asked or not, in the order in which it is worth asking.
+    """Return everything that is open, asked or not, in the order in which it is worth asking.
 
     What the latest line has raised comes first, then choices, sources, obstacles, vague words, steps and
     alternatives of which nobody has spoken, each in the order in which they came up.
@@ -121,7 +123,7 @@ def open_topics(now: Case) -> tuple[Topic, ...]:
 
 
 def settled(topic: Topic, now: Case) -> bool:
-    """Whether a line has decided `topic`: named one of the options, or spoken of the thing itself."""
+    """Return True if a line has decided `topic`: named one of the options, or spoken of the thing itself."""
     later = [text for line, text in now.told if line > topic.line]
     if topic.group is not None and topic.kind != "where":
         said = later if topic.kind == "choice" else [text for _, text in now.told]
@@ -135,7 +137,7 @@ def settled(topic: Topic, now: Case) -> bool:
 
 
 def answered(topic: Topic, line: int, now: Case) -> bool:
-    """Whether the provider's line number `line`, the reply to a question about `topic`, may answer it.
+    """Return True if the provider's line number `line`, the reply to a question about `topic`, may answer it.
 
     It does not if it tells nothing new, or if it plainly settles something else that was open.
     """
@@ -145,16 +147,16 @@ def answered(topic: Topic, line: int, now: Case) -> bool:
     after = case(now.background, now.said[: line + 1], now.language)
     if settled(topic, after):
         return True
-    if topic.kind in {"choice", "where"}:
+    if topic.kind in _DECIDED:
         named = topic.group is not None and bool(topic.group.named(text, now.language))
         return topic.kind == "where" and (named or _speaks_of(topic, text, now))
     before = case(now.background, now.said[:line], now.language)
-    others = (other for other in before.open if other.kind in {"choice", "where"} and other != topic)
+    others = (other for other in before.open if other.kind in _DECIDED and other != topic)
     return not any(settled(other, after) for other in others)
 
 
 def answered_first(asked: Sequence[Topic], line: int, now: Case) -> Topic | None:
-    """Which of the topics `asked` at once the provider's line number `line` answers.
+    """Return which of the topics `asked` at once the provider's line number `line` answers.
 
     The one it settles, else the one that it has most words in common with; None if it tells nothing.
     """
@@ -176,7 +178,7 @@ def _all_terms(topic: Topic, now: Case) -> Terms:
 
 
 def says_enough(now: Case) -> bool:
-    """Whether the provider's last line says that there is nothing left to tell."""
+    """Return True if the provider's last line says that there is nothing left to tell."""
     if not now.said or not now.knowledge.pattern("enough").search(now.said[-1]):
         return False
     return len(now.said) - 1 not in dict(now.told)

@@ -39,7 +39,7 @@ def vocabularies() -> tuple[tuple[re.Pattern[str], Vocabulary], ...]:
 
 
 def stem(vocabulary: Mapping[str, Any], word: str) -> str:
-    """The entry of `word`, a plural maybe."""
+    """Return the entry of `word`, a plural maybe."""
     return next(one for one in (word, word.removesuffix("s"), word.removesuffix("es")) if one in vocabulary)
 
 
@@ -75,7 +75,7 @@ def _qualities() -> Vocabulary:
 
 
 def _plural(word: str) -> str:
-    """The plural that no s or es makes: ``strawberries``, ``shelves``; empty where there is none."""
+    """Return the plural that no s or es makes: ``strawberries``, ``shelves``; empty where there is none."""
     if re.search(r"[a-z][^aeiou\W]y$", word, re.ASCII):
         return f"{word[:-1]}ies"
     return f"{word[:-1]}ves" if re.search(r"[a-z](lf|af)$", word, re.ASCII) else ""
@@ -122,7 +122,7 @@ def _spellings() -> tuple[frozenset[str], Mapping[str, set[str]], Mapping[str, s
 
 
 def _consonants(word: str) -> str:
-    """The consonants of a word and its first letter; empty if they are too few to tell it."""
+    """Return the consonants of a word and its first letter; empty if they are too few to tell it."""
     left = _VOWELS.sub("", word)
     return left if len(left) >= _TELLING else ""
 

@@ -86,16 +86,16 @@ def table() -> Mapping[str, Any]:
 
 
 def read_question(world: World, text: str) -> Question:
-    """What `text` asks about the things of `world`; never raises."""
+    """Return what `text` asks about the things of `world`; never raises."""
     said = _spelt_out(text)
     official = _official(_unpunctuated(said))
     if official is not None:
         return official
-    sentences = [_core(one) for one in _questions(mended(said))]
+    sentences = [_core(question) for question in _questions(mended(said))]
     words = _unpunctuated(" ".join(sentences))
     if any(pattern.search(words) for pattern in _never()):
         return Question()
-    named = dict.fromkeys(mention for one in sentences for mention in _mentions(world, one))
+    named = dict.fromkeys(mention for sentence in sentences for mention in _mentions(world, sentence))
     mentions = tuple(named)
     asks = [key for key, patterns in _open() if any(pattern.search(words) for pattern in patterns)]
     alternatives = len(mentions) > 1 and any(map(_OR.search, sentences))
@@ -108,7 +108,7 @@ def read_question(world: World, text: str) -> Question:
 
 
 def read_mentions(world: World, text: str) -> tuple[Mention, ...]:
-    """What `text`, a question or an answer, names of the things of `world`; never raises."""
+    """Return what `text`, a question or an answer, names of the things of `world`; never raises."""
     return tuple(_mentions(world, _without(table()["tags"], _spelt_out(text))))
 
 
@@ -166,13 +166,13 @@ def _unpunctuated(words: str) -> str:
 
 
 def _questions(words: str) -> list[str]:
-    """The sentences that are questions; all of them if none has a question mark."""
+    """Return the sentences that are questions; all of them if none has a question mark."""
     sentences = [one for one in _SENTENCE.split(words) if one.strip()]
-    return [one for one in sentences if one.endswith("?")] or sentences
+    return [sentence for sentence in sentences if sentence.endswith("?")] or sentences
 
 
 def _core(sentence: str) -> str:
-    """A sentence as a plain statement or question: without tags, and not rhetorical."""
+    """Return a sentence as a plain statement or question: without tags, and not rhetorical."""
     words = _tagless(sentence)
     for pattern, instead in table()["rhetorical"]:
         words = re.sub(pattern, instead, words)
@@ -220,7 +220,7 @@ def _never() -> tuple[re.Pattern[str], ...]:
 
 
 def _quests(words: str) -> Iterator[Mention]:
-    """What the words ask to do, if it is about that."""
+    """Yield what the words ask to do, if it is about that."""
     for quest, verbs in table()["quests"].items():
         if re.search(rf"{table()['doing']}.*?(?:{verbs})|{table()['doing_zh']}.*?(?:{verbs})", words):
             yield Mention("quest", quest)
@@ -228,7 +228,7 @@ def _quests(words: str) -> Iterator[Mention]:
 
 
 def _mentions(world: World, sentence: str) -> Iterator[Mention]:
-    """What is named, each stretch of words read once, longest first."""
+    """Return what is named, each stretch of words read once, longest first."""
     parts = (_unpunctuated(normalize(part)) for part in re.split("[,，、(]", sentence))
     words = re.sub(word_table()["silent"], lambda match: " " * len(match[0]), " , ".join(parts))
     putting = re.search(table()["putting"], words) and not re.search(table()["put_there"], words)
@@ -282,7 +282,7 @@ def _says_which(one: tuple[int, int, str, Any], named: list[tuple[int, int, str,
 
 
 def _place_begins(world: World, words: str, start: int, end: int, bits: BitSet, placed: int) -> int | None:
-    """Where the words begin that make what is named at `start` a place; None if it is none."""
+    """Return where the words begin that make what is named at `start` a place; None if it is none."""
     before = _before(words, start, end)
     if before is None and placed >= 0 and _JOINED.match(words[placed:start]):
         return placed
@@ -294,7 +294,7 @@ def _place_begins(world: World, words: str, start: int, end: int, bits: BitSet, 
 def _with_place(
     world: World, found: list[tuple[int, Mention]], words: str, before: int, start: int, place: Mention
 ) -> list[tuple[int, Mention]]:
-    """What has been found with a place more; its own qualities say nothing about the object."""
+    """Return what has been found with a place more; its own qualities say nothing about the object."""
     bits = int(place.value)
     if found and found[-1][1].key == place.key and re.fullmatch(r"[^,]*\s,\s", words[found[-1][0] : start]):
         where, last = found[-1]
@@ -316,7 +316,7 @@ def _describes(world: World, mention: Mention, bits: BitSet, between: str) -> bo
 
 
 def _denied(words: str, taken: list[bool]) -> list[tuple[int, int]]:
-    """The stretches in which what is named is said not to be so."""
+    """Return the stretches in which what is named is said not to be so."""
     ends = [match.start() for match in re.finditer(table()["scope_ends"], words)]
     stretches = []
     for match in re.finditer(table()["negators"], words):
@@ -354,7 +354,7 @@ def _named(world: World, key: str, value: str) -> BitSet:
 
 
 def _before(words: str, start: int, end: int) -> int | None:
-    """Where the words begin that make the thing at `start` a place; None if it is none."""
+    """Return where the words begin that make the thing at `start` a place; None if it is none."""
     rows, far = word_table(), max(0, start - _FAR)
     front = words[far:start]
     english = re.search(
@@ -373,7 +373,7 @@ def _before(words: str, start: int, end: int) -> int | None:
 
 
 def _which(world: World, containers: BitSet, words: str) -> BitSet:
-    """Those of `containers` whose colour and size are the ones in `words`, if there are any."""
+    """Return those of `containers` whose colour and size are the ones in `words`, if there are any."""
     for key in ("color", "size"):
         for word, value in word_table()["values"][key].items():
             if re.search(rf"\b{word}\b", words) if word.isascii() else word in words:

@@ -66,7 +66,7 @@ class Reader:
         self._known: dict[str, Command] = {}
 
     def read(self, text: str) -> Command:
-        """The command that `text` gives; never raises."""
+        """Return the command that `text` gives; never raises."""
         known = self._known.get(text)
         if known is None:
             known = self._read(text)
@@ -76,7 +76,7 @@ class Reader:
         return known
 
     def ground(self, command: Command, at: int) -> Action | None:
-        """The action that `command` means for a robot at `at`; None if its things fit no action."""
+        """Return the action that `command` means for a robot at `at`; None if its things fit no action."""
         return _ground(self._world, at, command)
 
     def _read(self, text: str) -> Command:
@@ -181,7 +181,7 @@ def _ground(world: World, at: int, command: Command) -> Action | None:
 
 
 def _container(verb: str) -> Callable[[World, int, tuple[int, ...]], Action | None]:
-    """The variant for a location or for a movable receptacle; nothing for what holds nothing."""
+    """Return the variant for a location or for a movable receptacle; nothing for what holds nothing."""
 
     def ground(world: World, at: int, args: tuple[int, ...]) -> Action | None:
         kind = world.kinds[args[-1]]

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from simulator.errors import InputError
 from simulator.handmethat.actions import domain
 from simulator.handmethat.env.commands import Command, Reader
-from simulator.handmethat.env.gym_env import HandMeThat
-from simulator.handmethat.env.structured import MOST_ENTITIES, structured_space
+from simulator.handmethat.env.gym_env import MOST_ENTITIES, HandMeThat, structured_space
 from simulator.handmethat.hierarchy import STATES, hierarchy
 from simulator.handmethat.meanings.model import KIND_KEYS, PLACE_KEYS, QUESTS, VERBS, Meaning
 from simulator.handmethat.task import Task
@@ -120,11 +119,11 @@ class HandMeThatDiscrete(gymnasium.Env[Any, Any]):
         return observation, reward, terminated, truncated, info
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Which actions may be taken now: the name that sb3-contrib looks for."""
+        """Return which actions may be taken now: the name that sb3-contrib looks for."""
         return np.arange(self._slots) < len(self._valid)
 
     def command(self, action: int) -> str:
-        """The words of an action; empty if it may not be taken."""
+        """Return the words of an action; empty if it may not be taken."""
         return self._valid[action] if 0 <= action < len(self._valid) else ""
 
     def _told(
@@ -155,7 +154,7 @@ class HandMeThatDiscrete(gymnasium.Env[Any, Any]):
 
 
 def utterance_row(world: World, utterance: Meaning) -> NDArray[np.int16]:
-    """What was said, by the columns of `UTTERANCE`."""
+    """Return what was said, by the columns of `UTTERANCE`."""
     table, said = hierarchy(), dict(utterance.description)
     place = next((str(said[key]) for key in PLACE_KEYS if key in said), None)
     argument, quest = utterance.argument, utterance.quest
@@ -175,11 +174,11 @@ def utterance_row(world: World, utterance: Meaning) -> NDArray[np.int16]:
 
 
 def story_rows(task: Task) -> NDArray[np.int16]:
-    """What the human did, by number and rows."""
-    found = np.zeros((STORY, 1 + _STORY_ARGS), np.int16)
+    """Return what the human did, by number and rows."""
+    array = np.zeros((STORY, 1 + _STORY_ARGS), np.int16)
     for i, (name, args) in enumerate(task.actions[-STORY:]):
-        found[i, : 1 + len(args)] = (1 + STORY_VERBS.index(name), *(one + 1 for one in args))
-    return found
+        array[i, : 1 + len(args)] = (1 + STORY_VERBS.index(name), *(one + 1 for one in args))
+    return array
 
 
 @cache

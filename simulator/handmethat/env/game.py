@@ -166,7 +166,7 @@ class Game:
         self._domain = domain("robot")
 
     def in_mode(self, mode: Mode) -> Game:
-        """The same game as seen in `mode`; both share the words that have been made."""
+        """Return the same game as seen in `mode`; both share the words that have been made."""
         other = copy(self)
         other.observer = self.observer
         other.mode = mode
@@ -204,13 +204,13 @@ class Game:
         return self.styled(told)
 
     def start(self) -> GameState:
-        """The robot at the floor with an empty hand; the human holds nothing (spec 9.1)."""
+        """Return the robot at the floor with an empty hand; the human holds nothing (spec 9.1)."""
         state = self.task.current
         floor = self.task.world.entity("floor")
         return GameState(state._replace(at=floor, holding=NOTHING, given=0, waiting=False))
 
     def act(self, game: GameState, text: str) -> Outcome:
-        """What command `text` leads to. Nonsense changes nothing and is charged all the same.
+        """Return what command `text` leads to. Nonsense changes nothing and is charged all the same.
 
         Raises:
             ValueError: if the episode is over.
@@ -235,27 +235,27 @@ class Game:
         words = self._observed(self._plain_words(after, command)) if self.text else ""
         return Outcome(after, command.kind, words, -cost, command.error, command.text, command)
 
-    def ask(self, game: GameState, given: Answer, command: Command | None = None) -> Outcome:
-        """The outcome of a question that somebody (maybe not the built-in expert) has answered."""
-        cost = question_cost(given.key, self.costs.questions)
+    def ask(self, game: GameState, answer: Answer, command: Command | None = None) -> Outcome:
+        """Return the outcome of a question that somebody (maybe not the built-in expert) has answered."""
+        cost = question_cost(answer.key, self.costs.questions)
         after = self._charged(game, game.state, -cost)._replace(question_cost=game.question_cost + cost)
-        told = self.observer.table["answered"].format(answer=given.text) if self.text else ""
+        told = self.observer.table["answered"].format(answer=answer.text) if self.text else ""
         command = command or Command("question")
-        return Outcome(after, "question", self._observed(told), -cost, None, "", command, answer=given)
+        return Outcome(after, "question", self._observed(told), -cost, None, "", command, answer=answer)
 
     def look(self, game: GameState) -> str:
-        """The view now."""
+        """Return the view now."""
         return self.styled(self._view(game.state))
 
     def _view(self, state: State) -> str:
         return self.observer.view(state, self.mode, quirk=self.quirk)
 
     def inventory(self, game: GameState) -> str:
-        """What the robot holds, and the task again."""
+        """Return what the robot holds, and the task again."""
         return self.styled(f"{self.observer.inventory(game.state)}\n{self.description}")
 
     def opening(self, *, with_task: bool = True) -> str:
-        """What the robot reads first; without the task as histories have it (spec 9.6)."""
+        """Return what the robot reads first; without the task as histories have it (spec 9.6)."""
         task = self.description if with_task else None
         state = self.start().state
         return self._observed(self.observer.opening(state, task, self._view(state)))
@@ -268,7 +268,7 @@ class Game:
         extended: bool = False,
         reference: bool = False,
     ) -> tuple[str, ...]:
-        """The commands that make sense now (spec 9.4).
+        """Return the commands that make sense now (spec 9.4).
 
         Args:
             game: where the episode stands.
@@ -286,7 +286,7 @@ class Game:
         return tuple(map(reference_text, found)) if reference or self.style == "reference" else found
 
     def paper_score(self, game: GameState) -> int:
-        """The paper's metric: the running sum of a success, and a fixed score of every failure."""
+        """Return the paper's metric: the running sum of a success, and a fixed score of every failure."""
         return game.score if game.success else self.costs.failure
 
     def _manipulate(self, game: GameState, command: Command) -> Outcome:
@@ -331,7 +331,7 @@ class Game:
         return self.styled(self.observer.failure(command.error or "parse"))
 
     def command_text(self, text: str) -> str:
-        """A command as it is listed here, of one written in any way (``apple 1``)."""
+        """Return a command as it is listed here, of one written in any way (``apple 1``)."""
         command = normalize(text)
         return self.styled(" ".join(command.split()))
 
@@ -340,7 +340,7 @@ class Game:
         return reference_text(text) if self.style == "reference" else text
 
     def _observed(self, text: str) -> str:
-        """An observation: as `styled`; in the published style, without runs of white space too."""
+        """Return an observation: as `styled`; in the published style, without runs of white space too."""
         return collapse(reference_text(text)) if self.style == "reference" else text
 
 

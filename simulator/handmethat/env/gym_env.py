@@ -1,28 +1,131 @@
 """HandMeThat as a Gymnasium environment: ``gymnasium.make("askback/HandMeThat-v0", tasks=…)`` (spec 9).
 
 `HandMeThat` keeps nothing of its own but the value of where the episode stands; the rules are `Game`'s.
+`StructuredObserver` says what the robot sees as arrays, a row per entity, for networks that need no words.
 """
 
 from __future__ import annotations
 
 import string
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 import gymnasium
+import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 
 from simulator.errors import InputError
 from simulator.handmethat.env.commands import LONGEST_COMMAND
-from simulator.handmethat.env.demos import expert_commands
 from simulator.handmethat.env.game import LIMIT, CommandList, Costs, Game, GameState, Outcome
 from simulator.handmethat.env.naming import Language
+from simulator.handmethat.env.observe import visible
+from simulator.handmethat.env.scripts import expert_commands
 from simulator.handmethat.env.source import task_source
-from simulator.handmethat.env.structured import StructuredObserver, structured_space
+from simulator.handmethat.hierarchy import STATES, hierarchy
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import Mode
+from simulator.handmethat.world import HUMAN, BitSet, State, World
+
+# More than any household that the rules of sampling allow.
+MOST_ENTITIES: Final = 448
+_FIRST: Final = State._fields.index(STATES[0])
+_NOWHERE: Final = 255
+Arrays = dict[str, Any]
+
+
+def structured_space(task: spaces.Space[str]) -> spaces.Dict:
+    """Return the space of `StructuredObserver.arrays` with the task's words beside it.
+
+    Rows are entities in the order of creation; those not visible, and those beyond the household, are 0
+    (``place``: -1). ``kind`` is 1 + the type's number in tables/objects.yaml, ``color`` and ``size`` 1 + the
+    value's number, ``states`` one column per state, ``place`` the row of the container or -1 for none,
+    ``given`` what the human holds. ``at`` is the row of the place where the robot stands, ``holding`` the
+    row of what it holds; `MOST_ENTITIES` stands for the human, and for nothing.
+    """
+    n, table = MOST_ENTITIES, hierarchy()
+    return spaces.Dict(
+        {
+            "kind": spaces.Box(0, len(table.kinds), (n,), np.int16),
+            "color": spaces.Box(0, len(table.colors), (n,), np.int8),
+            "size": spaces.Box(0, len(table.sizes), (n,), np.int8),
+            "states": spaces.Box(0, 1, (n, len(STATES)), np.int8),
+            "place": spaces.Box(-1, n - 1, (n,), np.int16),
+            "visible": spaces.Box(0, 1, (n,), np.int8),
+            "given": spaces.Box(0, 1, (n,), np.int8),
+            "at": spaces.Discrete(n + 1),
+            "holding": spaces.Discrete(n + 1),
+            "task": task,
+        }
+    )
+
+
+class StructuredObserver:
+    """Puts states of one household into arrays.
+
+    Args:
+        world: the household.
+        mode: what the robot sees.
+        quirk: see `sight.visible`.
+
+    Raises:
+        InputError: if the household has more than `MOST_ENTITIES`.
+    """
+
+    def __init__(self, world: World, mode: Mode, *, quirk: bool = False) -> None:
+        if len(world) > MOST_ENTITIES:
+            raise InputError(
+                f"A household of {len(world)} entities: structured observations hold {MOST_ENTITIES}."
+            )
+        self._world, self._mode, self._quirk = world, mode, quirk
+        table, numbers = hierarchy(), _numbers()
+        self._fixed: dict[str, NDArray[Any]] = {
+            "kind": _padded([numbers.get(kind.name, 0) for kind in world.kinds], np.int16),
+            "color": _padded([_number(table.colors, value) for value in world.colors], np.int8),
+            "size": _padded([_number(table.sizes, value) for value in world.sizes], np.int8),
+        }
+
+    def arrays(self, state: State) -> Arrays:
+        """Return the arrays of `structured_space`, without ``task``."""
+        seen = _array(visible(self._world, state, self._mode, quirk=self._quirk))
+        place = np.full(MOST_ENTITIES, -1, np.int16)
+        where, count = np.frombuffer(state.place, np.uint8).astype(np.int16), len(self._world)
+        place[:count] = np.where((where == _NOWHERE) | (seen[:count] == 0), -1, where)
+        bits: tuple[BitSet, ...] = state[_FIRST : _FIRST + len(STATES)]  # type: ignore[assignment]
+        arrays: Arrays = {key: values * seen.astype(values.dtype) for key, values in self._fixed.items()}
+        return arrays | {
+            "states": np.stack([_array(field) for field in bits], axis=1) * seen[:, None],
+            "place": place,
+            "visible": seen,
+            "given": _array(state.given) * seen,
+            "at": np.int64(MOST_ENTITIES if state.at == HUMAN else state.at),
+            "holding": np.int64(MOST_ENTITIES if state.holding < 0 else state.holding),
+        }
+
+
+@cache
+def _numbers() -> Mapping[str, int]:
+    return {name: number for number, name in enumerate(hierarchy().kinds, start=1)}
+
+
+def _array(bits: BitSet) -> NDArray[np.int8]:
+    """Return a bit set as an array of 0 and 1, `MOST_ENTITIES` long."""
+    raw = np.frombuffer(bits.to_bytes(MOST_ENTITIES // 8, "little"), np.uint8)
+    return np.unpackbits(raw, bitorder="little").astype(np.int8)
+
+
+def _padded(values: Sequence[int], dtype: type[np.int8] | type[np.int16]) -> NDArray[Any]:
+    array = np.zeros(MOST_ENTITIES, dtype)
+    array[: len(values)] = values
+    return array
+
+
+def _number(options: Sequence[str], value: str | None) -> int:
+    return 0 if value is None else 1 + options.index(value)
+
 
 GIVE_UP: Final = "stop"
 _LONGEST_TEXT: Final = 65_536
@@ -160,7 +263,7 @@ class HandMeThat(gymnasium.Env[Any, str]):
         return self._observation(), reward, terminated, outcome.game.truncated, info
 
     def render(self) -> str | None:
-        """The last observation and the view; None without ``ansi``."""
+        """Return the last observation and the view; None without ``ansi``."""
         if self.render_mode != "ansi":
             return None
         (game, _, _), state = self._now()
@@ -176,20 +279,20 @@ class HandMeThat(gymnasium.Env[Any, str]):
             raise gymnasium.error.ResetNeeded("Call reset before step or render.")
         return self._current, self._state
 
-    def _choose(self, wanted: Task | str | int | None) -> Task:
-        if isinstance(wanted, Task):
-            return wanted
-        if isinstance(wanted, str):
-            return self._source.named(wanted)
+    def _choose(self, task: Task | str | int | None) -> Task:
+        if isinstance(task, Task):
+            return task
+        if isinstance(task, str):
+            return self._source.named(task)
         count = len(self._source)
-        if wanted is None:
+        if task is None:
             return self._source.task(int(self.np_random.integers(count)))
-        if not 0 <= wanted < count:
-            raise InputError(f"options task {wanted}: there are tasks 0 to {count - 1}")
-        return self._source.task(wanted)
+        if not 0 <= task < count:
+            raise InputError(f"options task {task}: there are tasks 0 to {count - 1}")
+        return self._source.task(task)
 
     def _prepare(self, task: Task) -> _Prepared:
-        """What is needed to play a task, kept for a while: its words need not be made twice."""
+        """Return what is needed to play a task, kept for a while: its words need not be made twice."""
         kept = self._prepared.get(task.id)
         if kept is None or kept.game.task is not task:
             game = Game(
@@ -259,7 +362,7 @@ class HandMeThat(gymnasium.Env[Any, str]):
 
 
 def _text_spaces(language: Language) -> tuple[spaces.Text, spaces.Text]:
-    """The spaces of observations and of commands."""
+    """Return the spaces of observations and of commands."""
     letters = string.ascii_letters + string.digits + string.punctuation + " "
     if language != "en":
         letters += _CHINESE + _FULL_WIDTH

@@ -53,13 +53,13 @@ def traits_of(world: World) -> list[Traits]:
 
 
 def truths(state: State, traits: Traits, entity: int) -> tuple[int, ...]:
-    """Which of its states an entity has: 1 or 0 for each."""
+    """Return which of its states an entity has: 1 or 0 for each."""
     return tuple([state[field] >> entity & 1 for field in traits.states])  # type: ignore[operator]
 
 
 @lru_cache(maxsize=_MOST_KEPT)
 def phrase(language: Language, form: Form, traits: Traits, true: tuple[int, ...]) -> str:
-    """A noun with its states in front."""
+    """Return a noun with its states in front."""
     table, told = wording(language), noun(language, traits)
     words = state_words(language, traits, true)
     pattern = table[f"{form}_with_states" if words else form]
@@ -81,6 +81,6 @@ def state_words(language: Language, traits: Traits, true: tuple[int, ...]) -> tu
 
 @lru_cache(maxsize=_MOST_KEPT)
 def noun(language: Language, traits: Traits) -> str:
-    """The word for its type (in English its identifier) with its name in commands."""
+    """Return the word for its type (in English its identifier) with its name in commands."""
     told = word(traits.kind, language) if language != "en" else traits.kind
     return str(wording(language)["noun"].format(word=told, label=traits.label))

@@ -1,4 +1,4 @@
-"""What the robot reads: views, confirmations, the inventory, the task (spec 9.3).
+"""What the robot can see and reads: views, confirmations, the inventory, the task (spec 9.3).
 
 All of it derives from one state, so nothing can be shown that the rules do not know (B10). Wordings are in
 tables/observations.*.yaml. The lists of things are kept by what lies there and how it is, since a command
@@ -23,11 +23,65 @@ from simulator.handmethat.env.naming import (
     wording,
 )
 from simulator.handmethat.env.questions import official_questions
-from simulator.handmethat.env.sight import shows
 from simulator.handmethat.hierarchy import STATES
-from simulator.handmethat.meanings.naming import display_name
+from simulator.handmethat.meanings.render import display_name
 from simulator.handmethat.views import Mode
-from simulator.handmethat.world import HUMAN, NOTHING, BitSet, State, World, bit_set, entities, location_of
+from simulator.handmethat.world import (
+    HUMAN,
+    NOTHING,
+    BitSet,
+    State,
+    World,
+    bit_set,
+    entities,
+    is_unlocked,
+    location_of,
+)
+
+
+def shows(world: World, state: State, container: int) -> bool:
+    """Return True if what lies in or on `container` can be seen from beside it: no shut lid is over it."""
+    return world.relation(container) == "ontop" or is_unlocked(world, state, container)
+
+
+def visible(world: World, state: State, mode: Mode, *, quirk: bool = False) -> BitSet:
+    """Return the entities that the robot sees now, what it holds and the locations included.
+
+    Args:
+        world: the household.
+        state: its state now.
+        mode: ``full``: everything; ``partial``: where the robot stands, no deeper than a shut lid.
+        quirk: in full mode, lids hide things at the current place alone, as in the published program.
+    """
+    everything = (1 << len(world)) - 1
+    seen = bit_set(world.locations) | _held(state)
+    if mode == "full" and not quirk:
+        return everything
+    if mode == "full":
+        here = BitSet(0) if state.at == HUMAN else _at(world, state, state.at, lids=False)
+        return everything & ~(here & ~_at_place(world, state))
+    return seen | _at_place(world, state) | (state.given if state.at == HUMAN else 0)
+
+
+def _held(state: State) -> BitSet:
+    return 1 << state.holding if state.holding >= 0 else 0
+
+
+def _at_place(world: World, state: State) -> BitSet:
+    return 0 if state.at == HUMAN else _at(world, state, state.at, lids=True)
+
+
+def _at(world: World, state: State, container: int, lids: bool) -> BitSet:
+    """Return what lies at `container`, directly or deeper; with `lids`, only what no shut lid hides."""
+    if lids and not shows(world, state, container):
+        return 0
+    seen = 0
+    for content in state.contents(container):
+        seen |= 1 << content
+        if world.kinds[content].receptacle:
+            seen |= _at(world, state, content, lids)
+    return seen
+
 
 __all__ = ["Observer", "TextStyle", "collapse", "reference_text", "wording"]
 
@@ -66,7 +120,7 @@ class Observer:
         self._there: dict[int, str] = {}
 
     def view(self, state: State, mode: Mode, *, quirk: bool = False) -> str:
-        """What the robot sees now.
+        """Return what the robot sees now.
 
         Args:
             state: of the household.
@@ -88,7 +142,7 @@ class Observer:
         return "\n".join(lines)
 
     def _elsewhere(self, state: State) -> dict[int, str]:
-        """What every location is told as from another; a command changes one or two of them."""
+        """Return what every location is told as from another; a command changes one or two of them."""
         before, told = self._before, self._there
         stale = self.world.locations if before is None else _places_that_differ(self.world, before, state)
         for place in stale:
@@ -97,12 +151,12 @@ class Observer:
         return told
 
     def inventory(self, state: State) -> str:
-        """What the robot holds."""
+        """Return what the robot holds."""
         held = [] if state.holding == NOTHING else [state.holding]
         return str(self.table["you_hold"].format(things=self._list(state, held)))
 
     def room(self) -> str:
-        """The human and the locations, the floor excepted."""
+        """Return the human and the locations, the floor excepted."""
         places = [place for place in self.world.locations if self.world.names[place] != "floor"]
         plain = [
             phrase(self.language, "thing", self._traits[place]._replace(states=()), ()) for place in places
@@ -176,7 +230,7 @@ class Observer:
                 self._lists.clear()
                 self._masks.clear()
             found = self._lists[key] = self.table["between_things"].join(
-                [self._phrase("thing", state, one) for one in things]
+                [self._phrase("thing", state, thing) for thing in things]
             )
         return found
 
@@ -189,12 +243,12 @@ class Observer:
 
 
 def _places_that_differ(world: World, before: State, after: State) -> set[int]:
-    """The locations at which something lies, or is, differently in two states."""
+    """Return the locations at which something lies, or is, differently in two states."""
     changed: BitSet = 0
     if before.place != after.place:
         pairs = zip(before.place, after.place, strict=True)
         changed = bit_set(i for i, (old, new) in enumerate(pairs) if old != new)
     for old, new in zip(before[_FIRST:_LAST], after[_FIRST:_LAST], strict=True):
         changed |= old ^ new  # type: ignore[operator]
-    places = (location_of(world, state, one) for one in entities(changed) for state in (before, after))
+    places = (location_of(world, state, entity) for entity in entities(changed) for state in (before, after))
     return {place for place in places if place >= 0}

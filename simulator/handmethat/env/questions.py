@@ -19,7 +19,7 @@ from simulator.handmethat.env.asking import Mention, Question, read_question, ta
 from simulator.handmethat.env.naming import Language
 from simulator.handmethat.hierarchy import STATES, hierarchy
 from simulator.handmethat.meanings.model import KIND_KEYS, PLACE_KEYS, Meaning
-from simulator.handmethat.meanings.naming import display_name
+from simulator.handmethat.meanings.render import display_name
 from simulator.handmethat.task import Task
 from simulator.handmethat.words import all_words, state_word, word
 from simulator.handmethat.world import BitSet, World, bit_set, entities
@@ -48,7 +48,7 @@ class Answer(NamedTuple):
 
 
 def question_cost(key: str, costs: Mapping[str, int] | None = None) -> int:
-    """What a question costs, by its key; several at once cost their sum.
+    """Return what a question costs, by its key; several at once cost their sum.
 
     Args:
         key: of `Answer`.
@@ -73,12 +73,12 @@ class PriceRule(NamedTuple):
 
 
 def price_rule() -> PriceRule:
-    """The rule that people and models are told."""
+    """Return the rule that people and models are told."""
     return PriceRule(question_cost("object"), question_cost("clear"), table()["most_things"])
 
 
 def official_questions(language: Language) -> tuple[str, ...]:
-    """The published questions; the one about states once for each state."""
+    """Return the published questions; the one about states once for each state."""
     found = []
     for key, phrase in table()["official"][language].items():
         if key == "state":
@@ -90,7 +90,7 @@ def official_questions(language: Language) -> tuple[str, ...]:
 
 
 def answer(task: Task, text: str, language: Language = "en") -> Answer:
-    """The human's answer to a question in free words.
+    """Return the human's answer to a question in free words.
 
     Args:
         task: whose meaning m is asked about.
@@ -113,14 +113,14 @@ def answer(task: Task, text: str, language: Language = "en") -> Answer:
 
 
 def question_key(task: Task, question: Question) -> str:
-    """Which question it is; ``other`` if it makes no sense here, ``too_many`` if it names too much."""
+    """Return which question it is; ``other`` if it makes no sense here, ``too_many`` if it names too much."""
     if "destination" in question.asks and task.meaning.quest != "move_to":
         return "other"
     if question.asks:
         return "+".join(question.asks)
     if len(question.mentions) > table()["most_things"]:
         return "too_many"
-    return "+".join(_KEY_OF_MENTION.get(one.key, one.key) for one in question.mentions) or "other"
+    return "+".join(_KEY_OF_MENTION.get(mention.key, mention.key) for mention in question.mentions) or "other"
 
 
 class _Part(NamedTuple):
@@ -143,7 +143,7 @@ def _about(task: Task, mentions: tuple[Mention, ...], language: Language) -> tup
             by_key.setdefault(mention.key, []).append(mention)
     told = []
     for alternatives in by_key.values():
-        judged = [(_verdict(task, one), one) for one in alternatives]
+        judged = [(_verdict(task, alternative), alternative) for alternative in alternatives]
         right = next((one for verdict, one in judged if verdict == "yes"), None)
         if right is not None and len(alternatives) > 1:
             told.append(_confirm(task, right, language))
@@ -159,10 +159,12 @@ _TURNED: Final[Mapping[Verdict, Verdict]] = {"yes": "no", "no": "yes", "indiffer
 
 
 def _wording(mentions: tuple[Mention, ...], verdict: Verdict) -> str:
-    """Which words say it so that nobody can take a yes for a no."""
+    """Return which words say it so that nobody can take a yes for a no."""
     many = len(mentions) > 1
-    if verdict == "indifferent" or not all(one.negated for one in mentions):
-        alternatives = len({one.key for one in mentions}) == 1 and not any(one.negated for one in mentions)
+    if verdict == "indifferent" or not all(mention.negated for mention in mentions):
+        alternatives = len({mention.key for mention in mentions}) == 1 and not any(
+            mention.negated for mention in mentions
+        )
         return "none" if verdict == "no" and many and alternatives else verdict
     if many:
         return "neither" if verdict == "yes" else "one_of_them"
@@ -209,7 +211,7 @@ def _kind_verdict(meaning: Meaning, asked: str) -> Verdict:
 
 
 def _around(task: Task, name: str) -> BitSet:
-    """What a container itself lies in or on: what is in the box on the table is on the table too."""
+    """Return what a container itself lies in or on: what is in the box on the table is on the table too."""
     found, one = 0, task.current.container(task.world.index[name])
     while one >= 0:
         found |= 1 << one
@@ -218,7 +220,7 @@ def _around(task: Task, name: str) -> BitSet:
 
 
 def _above(name: str) -> tuple[str, ...]:
-    """The subclass and the class of a type, the class of a subclass."""
+    """Return the subclass and the class of a type, the class of a subclass."""
     table_ = hierarchy()
     if name in table_.kinds:
         return table_.kinds[name].subclass, table_.kinds[name].cls
@@ -226,7 +228,7 @@ def _above(name: str) -> tuple[str, ...]:
 
 
 def _kind(meaning: Meaning) -> tuple[str, str | None]:
-    """The meaning's kind: its key and name."""
+    """Return the meaning's kind: its key and name."""
     for key in reversed(KIND_KEYS):
         if (value := meaning.get(key)) is not None:
             return key, str(value)
@@ -234,7 +236,7 @@ def _kind(meaning: Meaning) -> tuple[str, str | None]:
 
 
 def _place(meaning: Meaning) -> tuple[str, str | None]:
-    """Where the meaning's object lies: ``inside`` or ``ontop``, and of what."""
+    """Return where the meaning's object lies: ``inside`` or ``ontop``, and of what."""
     for key in PLACE_KEYS:
         if (value := meaning.get(key)) is not None:
             return key, str(value)
@@ -337,7 +339,7 @@ def _tell_attribute(task: Task, language: Language) -> _Part:
 
 
 def _tell_task(task: Task, language: Language) -> _Part:
-    """What the instruction has said already: what to do, not where to put it."""
+    """Return what the instruction has said already: what to do, not where to put it."""
     meaning = task.meaning
     quest = meaning.argument if meaning.quest == "change_state" else meaning.quest
     return _Part(
@@ -365,7 +367,7 @@ _OPEN: Final[Mapping[str, Callable[[Task, Language], _Part]]] = {
 
 
 def describe_object(world: World, meaning: Meaning, language: Language) -> str:
-    """The meaning's whole description in words: a noun phrase."""
+    """Return the meaning's whole description in words: a noun phrase."""
     words: Mapping[str, Any] = table()["answers"][language]
     states = _states(meaning, language, (*STATES, "color", "size"))
     _, name = _kind(meaning)
@@ -395,10 +397,10 @@ def _states(meaning: Meaning, language: Language, keys: Collection[str]) -> list
 def _kind_words(name: str, language: Language) -> str:
     table_, words = hierarchy(), table()["answers"][language]
     form = "kind" if name in table_.kinds else "subclass" if name in table_.subclasses else "class"
-    told = words[form].format(kind=word(name, language))
-    if language == "en" and told[2:3] in tuple("aeiou") and told.startswith("a "):
-        told = f"an {told[2:]}"
-    return str(told)
+    message = words[form].format(kind=word(name, language))
+    if language == "en" and message[2:3] in tuple("aeiou") and message.startswith("a "):
+        message = f"an {message[2:]}"
+    return str(message)
 
 
 def _called(world: World, name: str, language: Language) -> str:

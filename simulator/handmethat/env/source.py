@@ -25,11 +25,11 @@ class TaskSource(Protocol):
     def __len__(self) -> int: ...
 
     def task(self, number: int) -> Task:
-        """The task with this number."""
+        """Return the task with this number."""
         ...
 
     def named(self, task_id: str) -> Task:
-        """The task with this id.
+        """Return the task with this id.
 
         Raises:
             InputError: if there is none.
@@ -38,7 +38,7 @@ class TaskSource(Protocol):
 
 
 def task_source(data: str | Path | Task | Sequence[Task], split: str | None = None) -> TaskSource:
-    """The tasks of `data`.
+    """Return the tasks of `data`.
 
     Args:
         data: a task, tasks, ``builtin``, the name of registered data, an episode file, or a folder of them
@@ -109,7 +109,7 @@ class _Folder:
 
 
 def _folder(data: str | Path) -> Path | None:
-    """The folder that `data` means; None for a file or for the built-in tasks."""
+    """Return the folder that `data` means; None for a file or for the built-in tasks."""
     if data == BUILTIN:
         return None
     dataset = datasets.find(data) if isinstance(data, str) else None

@@ -39,12 +39,14 @@ class Offers:
         self._openable, self._receptacles = of("openable"), of("receptacle")
         self._toggleable, self._sliceable = of("toggleable"), of("sliceable")
         self._cleanable = of("dustyable") | of("stainable")
-        self._brushes = bit_set(one for word in CLEANING_TOOLS for one in entities(_of_type(world, word)))
+        self._brushes = bit_set(
+            entity for word in CLEANING_TOOLS for entity in entities(_of_type(world, word))
+        )
         self._knives = _of_type(world, "knife")
         self._pick = tuple(f"pick up {label}" for label in self._labels)
 
     def listed(self, state: State, *, only_filled: bool = False) -> tuple[str, ...]:
-        """The published list, each command once.
+        """Return the published list, each command once.
 
         Args:
             state: of the household.
@@ -58,19 +60,19 @@ class Offers:
         return tuple(found)
 
     def strict(self, state: State) -> tuple[str, ...]:
-        """The commands whose preconditions hold now."""
+        """Return the commands whose preconditions hold now."""
         if state.at == HUMAN:
             return (*self._moves, *self._at_human(state))
         return (*self._moves, *self._applicable(state))
 
     def extra(self, language: Language) -> tuple[str, ...]:
-        """What is never listed but may be said: looking, the inventory, help and the questions."""
+        """Return what is never listed but may be said: looking, the inventory, help and the questions."""
         return ("look", "inventory", "help", *(f"question: {text}" for text in official_questions(language)))
 
     def _at_human(self, state: State) -> list[str]:
         if state.holding != NOTHING:
             return [f"give {self._labels[state.holding]} to {HUMAN_WORD}"]
-        return [f"take {self._labels[one]} from {HUMAN_WORD}" for one in entities(state.given)]
+        return [f"take {self._labels[entity]} from {HUMAN_WORD}" for entity in entities(state.given)]
 
     def _at_place(self, state: State, only_filled: bool) -> list[str]:
         at, held, labels = state.at, state.holding, self._labels
@@ -89,16 +91,16 @@ class Offers:
                 found += [f"slice {labels[one]} with {labels[held]}" for one in sliceable]
             if held == NOTHING:
                 found += [self._pick[one] for one in here]
-                for one in entities(things & self._receptacles):
-                    found += self._from(state, one, only_filled)
+                for entity in entities(things & self._receptacles):
+                    found += self._from(state, entity, only_filled)
             else:
                 found.append(self._put(held, at))
-                for one in entities(things & self._receptacles):
-                    found += self._lid(state, one)
-                    if not self._receptacles >> held & 1 and not self._shut(state, one):
-                        found.append(self._put(held, one))
-            for one in entities(things & self._toggleable):
-                found += self._switch(state, one)
+                for entity in entities(things & self._receptacles):
+                    found += self._lid(state, entity)
+                    if not self._receptacles >> held & 1 and not self._shut(state, entity):
+                        found.append(self._put(held, entity))
+            for entity in entities(things & self._toggleable):
+                found += self._switch(state, entity)
         if held == NOTHING:
             found += self._appliance(state, here)
         return found
@@ -136,7 +138,7 @@ class Offers:
         return bool(self._openable >> entity & ~state.open >> entity & 1)
 
     def _applicable(self, state: State) -> list[str]:
-        """What is applicable at a location beside moving; only a lid that is shut hides anything."""
+        """Return what is applicable at a location beside moving; only a lid that is shut hides anything."""
         world, at, held, here = self._world, state.at, state.holding, state.contents(state.at)
         reachable = [] if self._hidden(state, at) else here
         found = self._lid(state, at) + self._switch(state, at)
@@ -163,12 +165,12 @@ class Offers:
     def _use(
         self, state: State, tool: int, at: int, here: Iterable[int], reachable: Iterable[int]
     ) -> list[str]:
-        """What the thing in the hand can clean or cut."""
+        """Return what the thing in the hand can clean or cut."""
         world, label, found = self._world, self._labels[tool], []
         kind = world.kinds[tool].name
         if not world.of("soakable") >> tool & ~state.soaked >> tool & 1:
             targets = [one for one in (at, *reachable) if kind in world.kinds[one].cleaners]
-            dirty = [one for one in targets if self._cleanable >> one & 1]
+            dirty = [target for target in targets if self._cleanable >> target & 1]
             found += [f"clean {self._labels[one]} with {label}" for one in dirty]
         if self._knives >> tool & 1 and world.relation(at) == "ontop":
             cut = [one for one in here if self._sliceable >> one & 1]

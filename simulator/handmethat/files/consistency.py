@@ -37,7 +37,7 @@ _KEYS: Final = (
 
 
 def doubts(task: Task) -> Iterator[Doubt]:
-    """What does not agree, in the order of the file's keys."""
+    """Yield what does not agree, in the order of the file's keys."""
     count = len(templates())
     if task.goal_index is not None and not 0 <= task.goal_index < count:
         yield Doubt("goal", f"goal_idx: {task.goal_index} is no template; they are numbered 0 to {count - 1}")

@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from simulator.errors import InputError
+from simulator.field_faults import field_faults
 from simulator.handmethat.actions import Action
 from simulator.handmethat.files.faults import Faults
 from simulator.handmethat.files.layout import apply_layout, find_layout
@@ -73,7 +74,7 @@ class Checked:
 
 
 def read_file(path: Path, *, replay: bool = False, whole: bool = True) -> Task:
-    """The task of an episode file.
+    """Return the task of an episode file.
 
     Args:
         path: the file; its name tells the level where the file does not.
@@ -105,7 +106,7 @@ def check_file(path: Path, *, replay: bool = False, whole: bool = True) -> Check
 
 
 def task_from_json(data: Any, name: str, *, replay: bool = False) -> Task:
-    """The task out of an episode file's content; `name` is the file's, without ``.json``.
+    """Return the task out of an episode file's content; `name` is the file's, without ``.json``.
 
     Raises:
         InputError: if it is faulty.
@@ -117,7 +118,7 @@ def task_from_json(data: Any, name: str, *, replay: bool = False) -> Task:
 
 
 def task_to_json(task: Task) -> dict[str, Any]:
-    """The content of the task's episode file: what was read, if it was read from one."""
+    """Return the content of the task's episode file: what was read, if it was read from one."""
     made = _plain(task)
     made |= {key: value for key, value in task.extra.items() if key != LAYOUT}
     layout = task.extra.get(LAYOUT)
@@ -147,11 +148,8 @@ def _check(data: Any, faults: Faults, replay: bool, whole: bool = True) -> Check
     try:
         content = _validated(data)
     except ValidationError as error:
-        for one in error.errors(include_url=False, include_input=False, include_context=False):
-            key = ".".join(map(str, one["loc"]))
-            faults.add(
-                key, f"{one['msg'][0].lower()}{one['msg'][1:]} (see the published format)", code="format"
-            )
+        for fault in field_faults(error, data):
+            faults.add(fault.field, f"{fault.problem} (see the published format)", code="format")
         return Checked(None, faults)
     task = _read(content, faults, replay)
     if task is None or faults.errors:
@@ -160,7 +158,7 @@ def _check(data: Any, faults: Faults, replay: bool, whole: bool = True) -> Check
 
 
 def _validated(data: Any) -> _EpisodeFile:
-    """The keys of a file, with one record for an entity that is the same in both states."""
+    """Return the keys of a file, with one record for an entity that is the same in both states."""
     first, later = (
         data.get(key) if isinstance(data, dict) else None
         for key in ("initial_object_dict", "current_object_dict")
@@ -248,7 +246,7 @@ def _read_level(content: _EpisodeFile, faults: Faults) -> Level | None:
 
 
 def _with_rest(task: Task, data: Mapping[str, Any], content: _EpisodeFile, replay: bool) -> Task:
-    """The task with whatever of the file it does not hold, and with how the file is laid out."""
+    """Return the task with whatever of the file it does not hold, and with how the file is laid out."""
     known = {field.alias or name for name, field in _EpisodeFile.model_fields.items()}
     extra = {key: value for key, value in data.items() if key not in known and key != LAYOUT}
     as_read = task
@@ -262,7 +260,7 @@ def _with_rest(task: Task, data: Mapping[str, Any], content: _EpisodeFile, repla
 
 
 def plain_rest(task: Task) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What stands in a task's file before the two dictionaries of records, and what after them."""
+    """Return what stands in a task's file before the two dictionaries of records, and what after them."""
     names = task.world.names
 
     def actions(some: Sequence[Action]) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ _BITS: Final = {"0": False, "1": True}
 
 
 def file_text(task: Task) -> str:
-    """The text of the task's episode file."""
+    """Return the text of the task's episode file."""
     known = hierarchy().kinds
     if task.extra or any(known.get(kind.name) is not kind for kind in task.world.kinds):
         return _dumps(task_to_json(task))

@@ -18,7 +18,7 @@ Layout = dict[str, Any]
 
 
 def find_layout(ours: Any, theirs: Any) -> Layout | None:
-    """What `apply_layout` needs to make `theirs` out of `ours`."""
+    """Return what `apply_layout` needs to make `theirs` out of `ours`."""
     # Unlike ==, the text tells true from 1 and one order of keys from another, and is as fast.
     if repr(ours) == repr(theirs):
         return None

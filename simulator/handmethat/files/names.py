@@ -37,7 +37,7 @@ class Name(NamedTuple):
 
 
 def parse_name(name: str) -> Name | None:
-    """What the name of a file says, with or without ``.json``; None if it is not a published name."""
+    """Return what the name of a file says, with or without ``.json``; None if it is not a published name."""
     stem = name.removesuffix(".json")
     for style, pattern in _PATTERNS.items():
         if match := pattern.fullmatch(stem):

@@ -83,11 +83,11 @@ class Packed:
         return (self.named(name) for name in self._ids)
 
     def task(self, number: int) -> Task:
-        """The episode with this number."""
+        """Return the episode with this number."""
         return self.named(self._ids[number])
 
     def named(self, task_id: str) -> Task:
-        """The episode with this id.
+        """Return the episode with this id.
 
         Raises:
             InputError: if there is none.

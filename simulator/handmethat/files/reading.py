@@ -48,7 +48,7 @@ class Reader:
         self.faults = faults
 
     def entity(self, key: str, name: object) -> int:
-        """The entity called `name`; 0, with a fault, if there is none."""
+        """Return the entity called `name`; 0, with a fault, if there is none."""
         found = self.world.index.get(name) if isinstance(name, str) else None
         if found is None:
             self.faults.add(key, f"there is no {name!r} in initial_object_dict")
@@ -56,7 +56,7 @@ class Reader:
         return found
 
     def actions(self, key: str, records: Sequence[ActionRecord]) -> tuple[Action, ...]:
-        """The human's actions."""
+        """Return the human's actions."""
         return tuple(self._action(f"{key}.{i}", record) for i, record in enumerate(records))
 
     def _action(self, key: str, record: ActionRecord) -> Action:
@@ -74,7 +74,7 @@ class Reader:
         return Action(record.name, tuple(args))
 
     def replay(self, state: State, actions: Sequence[Action]) -> State:
-        """The state after `actions`; a fault if one of them cannot be done."""
+        """Return the state after `actions`; a fault if one of them cannot be done."""
         for i, (name, args) in enumerate(actions):
             schema = domain("human")[name]
             unmet = schema.unmet(self.world, state, args)
@@ -87,7 +87,7 @@ class Reader:
         return state
 
     def meaning(self, key: str, triple: Triple, *, spoken: bool = False) -> Meaning:
-        """A meaning, or an utterance if it was `spoken`, which may leave a destination open."""
+        """Return a meaning, or an utterance if it was `spoken`, which may leave a destination open."""
         quest, description, *rest = triple if len(triple) in (2, 3) else (None, None, None)
         argument = rest[0] if rest else None
         if quest not in QUESTS:
@@ -123,7 +123,7 @@ class Reader:
             self.faults.add(key, f"{argument!r} is none of {', '.join(VERBS_READ)}")
 
     def groundings(self, key: str, pairs: Sequence[Triple], quest: Quest) -> tuple[Grounding, ...]:
-        """A set of [object, argument or null]."""
+        """Return a set of [object, argument or null]."""
         found = []
         for i, pair in enumerate(pairs):
             place = f"{key}.{i}"
@@ -135,13 +135,13 @@ class Reader:
         return tuple(found)
 
     def listener(self, rows: Sequence[Triple]) -> tuple[tuple[Meaning, float], ...]:
-        """The listener's likeliest readings with their probabilities."""
-        found = []
+        """Return the listener's likeliest readings with their probabilities."""
+        meanings = []
         for i, row in enumerate(rows):
             key = f"{OWN}.listener.{i}"
             match row:
                 case [list() as triple, float() | int() as chance] if not isinstance(chance, bool):
-                    found.append((self.meaning(f"{key}.0", triple), float(chance)))
+                    meanings.append((self.meaning(f"{key}.0", triple), float(chance)))
                 case _:
                     self.faults.add(key, "must be [[quest type, specifiers, argument], probability]")
-        return tuple(found)
+        return tuple(meanings)

@@ -51,7 +51,7 @@ Records = Mapping[str, Record]
 
 
 def read_household(initial: Records, current: Records, faults: Faults) -> tuple[World, State, State] | None:
-    """The household of a file, its first state, and its state when the human asks.
+    """Return the household of a file, its first state, and its state when the human asks.
 
     Both states have the agent at the floor; where the human stands is not in the records.
 
@@ -72,7 +72,7 @@ def read_household(initial: Records, current: Records, faults: Faults) -> tuple[
 
 
 def unchanged(initial: Mapping[str, Any], current: Mapping[str, Any]) -> frozenset[str]:
-    """The entities whose records in a file are alike to the letter at first and when the human asks.
+    """Return the entities whose records in a file are alike to the letter at first and when the human asks.
 
     Nearly all are; `read_household` is faster where these have one `Record` in both dictionaries.
     """
@@ -85,7 +85,7 @@ def unchanged(initial: Mapping[str, Any], current: Mapping[str, Any]) -> frozens
 
 
 def write_records(world: World, state: State) -> dict[str, dict[str, Any]]:
-    """The records of a state, as `read_household` reads them; a state that is held has no place."""
+    """Return the records of a state, as `read_household` reads them; a state that is held has no place."""
     found = {}
     for i, (name, kind) in enumerate(zip(world.names, world.kinds, strict=True)):
         states: dict[str, bool | str] = {key: has(state, key, i) for key in kind.states}

@@ -42,7 +42,7 @@ class Split:
     parts: Group = field(default_factory=dict)
 
     def part(self, name: str) -> tuple[str, ...]:
-        """The files of a part.
+        """Return the files of a part.
 
         Raises:
             InputError: if there is no such part.
@@ -83,7 +83,7 @@ def read_split(path: Path) -> Split:
 
 
 def make_split(names: Iterable[str], parts: Mapping[str, Part]) -> Split:
-    """The split of files with published names.
+    """Return the split of files with published names.
 
     Args:
         names: file names with ``.json``, in the order in which they are to be listed.
@@ -112,7 +112,7 @@ def make_split(names: Iterable[str], parts: Mapping[str, Part]) -> Split:
 
 
 def merge_splits(paths: Sequence[Path]) -> Split:
-    """One split out of several files': every group with the files that any of them lists.
+    """Return one split out of several files': every group with the files that any of them lists.
 
     Raises:
         InputError: if one cannot be read, or a file is in different parts.
@@ -138,7 +138,7 @@ def _merged(groups: Sequence[Group]) -> Group:
 
 
 def split_to_json(split: Split, style: Style = "v2") -> list[dict[str, list[str]]]:
-    """The split file's content in v1's shape or v2's; in the first generator's without parts."""
+    """Return the split file's content in v1's shape or v2's; in the first generator's without parts."""
     if style == "v1" and split.parts:
         groups = [split.levels, split.quests, split.parts]
     else:

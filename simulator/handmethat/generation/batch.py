@@ -38,7 +38,7 @@ Report = Callable[[Tally], None]
 Note = Callable[[dict[str, Any]], None]
 
 
-class Kept(NamedTuple):
+class KeptEpisode(NamedTuple):
     """An episode that is kept.
 
     Attributes:
@@ -52,7 +52,7 @@ class Kept(NamedTuple):
     row: dict[str, Any] | None
 
 
-Keep = Callable[[Kept], None]
+Keep = Callable[[KeptEpisode], None]
 
 
 @dataclass
@@ -183,7 +183,7 @@ def generate_folder(
         for name, _ in journal.tally.kept:
             log(task_to_row(read_file(home / f"{name}.json")))
 
-    def keep(kept: Kept) -> None:
+    def keep(kept: KeptEpisode) -> None:
         (home / f"{kept.name}.json").write_bytes(kept.file)
         if log is not None and kept.row is not None:
             log(kept.row)
@@ -200,31 +200,31 @@ def generate_folder(
 
 
 def style_of(profile: str) -> Style:
-    """How files of a profile are named."""
+    """Return how files of a profile are named."""
     return load_profile(profile).style
 
 
-def _count(attempt: Attempt, gate: _Gate) -> tuple[Tally, Kept | None]:
-    one = Tally(attempts=1, redrawn=attempt.redrawn, cpu=attempt.cpu)
-    one.rejections.update(attempt.rejections)
+def _count(attempt: Attempt, gate: _Gate) -> tuple[Tally, KeptEpisode | None]:
+    tally = Tally(attempts=1, redrawn=attempt.redrawn, cpu=attempt.cpu)
+    tally.rejections.update(attempt.rejections)
     if attempt.level is None:
-        one.given_up = 1
+        tally.given_up = 1
     elif attempt.level in gate.closed:
-        one.surplus[attempt.level] = 1
+        tally.surplus[attempt.level] = 1
     elif attempt.facts is None:
-        one.rejections[attempt.failure] += 1
+        tally.rejections[attempt.failure] += 1
     else:
         name, index = gate.take(attempt.facts)
-        one.kept = [(name, attempt.facts)]
-        return one, _numbered(attempt, name, index)
-    return one, None
+        tally.kept = [(name, attempt.facts)]
+        return tally, _numbered(attempt, name, index)
+    return tally, None
 
 
-def _numbered(attempt: Attempt, name: str, index: int) -> Kept:
-    """The episode with its name and number, which no attempt can know."""
+def _numbered(attempt: Attempt, name: str, index: int) -> KeptEpisode:
+    """Return the episode with its name and number, which no attempt can know."""
     file = attempt.file.replace(b'"task_idx": 0', b'"task_idx": %d' % index, 1)
     row = None if attempt.row is None else {**attempt.row, "id": name, "task_index": index}
-    return Kept(name, file, row)
+    return KeptEpisode(name, file, row)
 
 
 def _check_patience(plan: Plan, idle: Tally, gate: _Gate) -> None:

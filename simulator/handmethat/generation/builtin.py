@@ -31,7 +31,7 @@ _TRIES: Final = 20_000
 
 @cache
 def builtin_tasks() -> tuple[Task, ...]:
-    """The built-in episodes, by level, quest type and template, each with a demonstration."""
+    """Return the built-in episodes, by level, quest type and template, each with a demonstration."""
     return tuple(_make(row) for row in json.loads(TABLE.read_text(encoding="utf-8")))
 
 

@@ -12,13 +12,12 @@ from random import Random
 from typing import Final
 
 from simulator.handmethat.actions import Action
-from simulator.handmethat.env.demos import expert_demo
 from simulator.handmethat.env.game import Game
+from simulator.handmethat.env.scripts import expert_demo
 from simulator.handmethat.files.names import Name, Style
-from simulator.handmethat.goals.check import goal_holds
 from simulator.handmethat.goals.formula import to_formula
-from simulator.handmethat.goals.model import Goal
-from simulator.handmethat.goals.sample import instantiate
+from simulator.handmethat.goals.model import Goal, goal_holds
+from simulator.handmethat.goals.templates import instantiate
 from simulator.handmethat.meanings.levels import groundings_of, level_of
 from simulator.handmethat.meanings.model import QUESTS, Quest
 from simulator.handmethat.meanings.prior import joint_prior
@@ -93,12 +92,12 @@ class _Story:
 
 
 def serves(template: int, quest: Quest) -> bool:
-    """Whether episodes of a template may ask for help of a quest type."""
+    """Return True if episodes of a template may ask for help of a quest type."""
     return quest != "change_state" or template in CHANGE_STATE
 
 
 def generate(profile: Profile, seed: int, quest: Quest, template: int) -> Generated | Rejection:
-    """The episode of a seed, if its household gives one.
+    """Return the episode of a seed, if its household gives one.
 
     Args:
         profile: every choice of how.
@@ -115,7 +114,7 @@ def generate(profile: Profile, seed: int, quest: Quest, template: int) -> Genera
 
 
 def add_demo(task: Task) -> Task | Rejection:
-    """The task with its expert demonstration and its published rendering (spec 9.6)."""
+    """Return the task with its expert demonstration and its published rendering (spec 9.6)."""
     demo = expert_demo(task, derive_seed(task.seed, "demo"))
     if demo is None:
         return Rejection("demonstration fails")
@@ -218,7 +217,7 @@ def _ask(
 def _plan(
     profile: Profile, random: Random, world: World, state: State, goal: Goal, targets: Targets
 ) -> tuple[tuple[int, ...], tuple[Plan, ...]] | None:
-    """An order of the subgoals, and a plan for each of them."""
+    """Return an order of the subgoals, and a plan for each of them."""
     if profile.whole_plan:
         return plan_whole(world, state, goal, targets, random)
     order = _shuffled(random, len(goal.subgoals))

@@ -68,7 +68,7 @@ class Tally:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Tally:
-        """The tally out of what `to_json` made."""
+        """Return the tally out of what `to_json` made."""
         return cls(
             attempts=data["attempts"],
             kept=[(name, Facts(**facts)) for name, facts in data["kept"]],

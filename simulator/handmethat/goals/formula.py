@@ -28,7 +28,7 @@ _TYPE = "type-"
 
 
 def to_formula(what: Goal | Subgoal, world: World | None = None) -> str:
-    """A goal or one subgoal as published episodes write it.
+    """Return a goal or one subgoal as published episodes write it.
 
     Args:
         what: what is written.
@@ -45,7 +45,7 @@ def to_formula(what: Goal | Subgoal, world: World | None = None) -> str:
 
 
 def parse_goal(text: str) -> Goal:
-    """The goal of a formula; the inverse of `to_formula`.
+    """Return the goal of a formula; the inverse of `to_formula`.
 
     Raises:
         InputError: if the formula is malformed or is no conjunction of the eight forms of subgoals; the
@@ -58,7 +58,7 @@ def parse_goal(text: str) -> Goal:
 
 
 def parse_subgoal(text: str) -> Subgoal:
-    """The subgoal of a formula; the inverse of `to_formula`.
+    """Return the subgoal of a formula; the inverse of `to_formula`.
 
     Raises:
         InputError: as `parse_goal` does.
@@ -197,11 +197,11 @@ def _body(parts: list[Formula]) -> _Body:
 
 
 def _flat(parts: list[Formula]) -> list[Formula]:
-    """The parts, conjunctions among them written out."""
-    found: list[Formula] = []
+    """Return the parts, conjunctions among them written out."""
+    formulas: list[Formula] = []
     for part in parts:
-        found += _flat(list(part.parts)) if isinstance(part, And) else [part]
-    return found
+        formulas += _flat(list(part.parts)) if isinstance(part, And) else [part]
+    return formulas
 
 
 def _check_terms(body: _Body, allowed: tuple[str, ...]) -> None:
@@ -219,7 +219,7 @@ def _type(predicate: str, formula: Formula) -> str:
 
 
 def _position(formula: Formula) -> int:
-    """Where the first atom of a formula stands."""
+    """Return where the first atom of a formula stands."""
     match formula:
         case Atom():
             return formula.position

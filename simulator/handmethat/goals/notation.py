@@ -53,7 +53,7 @@ class Pattern:
 
 
 def read_patterns(text: str) -> tuple[Pattern, ...]:
-    """The subgoals that one line of the table stands for: one for each element of its list.
+    """Return the subgoals that one line of the table stands for: one for each element of its list.
 
     Raises:
         InputError: if the line is not in the notation; the message names the word that is wrong.
@@ -86,7 +86,7 @@ class _Reader:
         return patterns
 
     def _terms(self) -> tuple[list[tuple[Slot, tuple[Requirement, ...]]], tuple[Requirement, ...]]:
-        """What the subgoals are about with the states of each, and the states that they share."""
+        """Return what the subgoals are about with the states of each, and the states that they share."""
         if self._peek() != "[":
             return [(self._slot(self._take()), self._states())], ()
         terms = []
@@ -99,17 +99,17 @@ class _Reader:
     def _states(self) -> tuple[Requirement, ...]:
         if self._peek() != "{":
             return ()
-        found: list[Requirement] = []
+        requirements: list[Requirement] = []
         while self._take() != "}":
             token = self._take()
             wanted = token != "not"
             state = token if wanted else self._take()
             if state not in STATES:
                 raise self._error(f"{state!r} is no state; there are {', '.join(STATES)}")
-            found.append((state, wanted))
+            requirements.append((state, wanted))
             if self._peek() not in (",", "}"):
                 raise self._error(f"states go on with a comma or end with }}, not {self._peek()!r}")
-        return tuple(found)
+        return tuple(requirements)
 
     def _slot(self, token: str) -> Slot:
         table = hierarchy()

@@ -74,7 +74,7 @@ Formula = Atom | Not | And | Or | ForAll | Exists
 
 
 def parse_formula(text: str) -> Formula:
-    """The tree of a formula.
+    """Return the tree of a formula.
 
     Raises:
         InputError: if it is malformed; the message names the character where.
@@ -87,7 +87,7 @@ def parse_formula(text: str) -> Formula:
 
 
 def evaluate(world: World, state: State, formula: Formula) -> bool:
-    """Whether a formula without free variables is true in a state.
+    """Return True if a formula without free variables is true in a state.
 
     Raises:
         InputError: if it names an entity that is not in the household.
@@ -130,9 +130,9 @@ def _witnessed(
         found = _fulfilling(world, state, formula.body, formula.variable, bound, everything)
         return among if found else 0
     return bit_set(
-        one
-        for one in entities(among)
-        if _fulfilling(world, state, formula.body, formula.variable, {**bound, variable: one}, everything)
+        entity
+        for entity in entities(among)
+        if _fulfilling(world, state, formula.body, formula.variable, {**bound, variable: entity}, everything)
     )
 
 
@@ -140,9 +140,9 @@ def _atom(
     world: World, state: State, atom: Atom, variable: str, bound: Mapping[str, int], among: BitSet
 ) -> BitSet:
     # The variable asked for hides an outer one of the same name.
-    values = [variable if one == variable else _value(world, bound, one) for one in atom.terms]
+    values = [variable if term == variable else _value(world, bound, term) for term in atom.terms]
     if atom.predicate in RELATIONS:
-        return bit_set(one for one in entities(among) if _lies(world, state, atom, values, one))
+        return bit_set(entity for entity in entities(among) if _lies(world, state, atom, values, entity))
     extension = _extension(world, state, atom)
     (value,) = values
     if isinstance(value, str):
@@ -165,7 +165,7 @@ def _lies(world: World, state: State, atom: Atom, values: list[str | int], one: 
 
 
 def _extension(world: World, state: State, atom: Atom) -> BitSet:
-    """The entities of which a predicate of one term is true."""
+    """Return the entities of which a predicate of one term is true."""
     predicate = atom.predicate
     if predicate in STATES:
         bits: BitSet = getattr(state, predicate)
@@ -271,7 +271,7 @@ def fail(position: int, what: str) -> NoReturn:
 
 @cache
 def _predicates() -> frozenset[str]:
-    """The predicates of one term (spec 2) that hold of entities."""
+    """Return the predicates of one term (spec 2) that hold of entities."""
     table = hierarchy()
     return frozenset(
         (

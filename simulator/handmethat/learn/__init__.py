@@ -20,7 +20,7 @@ PREFIXES: Final = ("seq2seq:", "drrn:", "drrn-greedy:")
 
 
 def load_policy(name: str) -> Policy:
-    """The robot called ``seq2seq:FILE``, ``drrn:FILE`` or ``drrn-greedy:FILE``.
+    """Return the robot called ``seq2seq:FILE``, ``drrn:FILE`` or ``drrn-greedy:FILE``.
 
     Raises:
         InputError: if torch is not installed, or the name or the file is none of that kind.

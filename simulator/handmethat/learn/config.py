@@ -84,7 +84,7 @@ _Config = TypeVar("_Config", Seq2SeqConfig, DrrnConfig)
 
 
 def seq2seq_config(name: str, **changed: Any) -> Seq2SeqConfig:
-    """The configuration called `name`, with some values changed.
+    """Return the configuration called `name`, with some values changed.
 
     Raises:
         InputError: if there is none of that name.
@@ -93,7 +93,7 @@ def seq2seq_config(name: str, **changed: Any) -> Seq2SeqConfig:
 
 
 def drrn_config(name: str, **changed: Any) -> DrrnConfig:
-    """The configuration called `name`, with some values changed.
+    """Return the configuration called `name`, with some values changed.
 
     Raises:
         InputError: if there is none of that name.

@@ -11,13 +11,10 @@ from typing import Any, Final, Literal
 import torch
 
 from simulator.errors import InputError
-from simulator.handmethat.learn.behaviour import shorten
 from simulator.handmethat.learn.config import DrrnConfig, Seq2SeqConfig
-from simulator.handmethat.learn.drrn import Drrn, choose
-from simulator.handmethat.learn.reinforce import numbers_of, reading_of
-from simulator.handmethat.learn.seen import Oracle, Policy, Seen
-from simulator.handmethat.learn.seq2seq import Seq2Seq, pad
-from simulator.handmethat.learn.vocabulary import Vocabulary
+from simulator.handmethat.learn.drrn import Drrn, choose, numbers_of, reading_of
+from simulator.handmethat.learn.seen import Oracle, Policy, Seen, Vocabulary
+from simulator.handmethat.learn.seq2seq import Seq2Seq, pad, shorten
 
 Kind = Literal["seq2seq", "drrn"]
 _FORMAT: Final = "askback-handmethat-1"
@@ -32,7 +29,7 @@ class Seq2SeqPolicy:
         self._network, self._vocabulary = network.eval(), vocabulary
 
     def command(self, seen: Seen, seed: int) -> str:
-        """The next command; nothing in it is random."""
+        """Return the next command; nothing in it is random."""
         longest = self._network.config.longest_text
         observation = pad([shorten(self._vocabulary.encode(seen.history), longest)])
         written = self._network.command(observation, pad([self._vocabulary.encode(seen.task)]))
@@ -57,7 +54,7 @@ class DrrnPolicy:
 
     @torch.no_grad()
     def command(self, seen: Seen, seed: int) -> str:
-        """The next command."""
+        """Return the next command."""
         longest = self._config.longest_text
         commands = [numbers_of(self._vocabulary, command, longest) for command in seen.valid]
         values = self._network([reading_of(self._vocabulary, seen, longest)], [commands])[0]
@@ -92,7 +89,7 @@ def save_checkpoint(
 
 
 def load_policy(name: str) -> Policy:
-    """The robot called ``seq2seq:FILE``, ``drrn:FILE`` or ``drrn-greedy:FILE``.
+    """Return the robot called ``seq2seq:FILE``, ``drrn:FILE`` or ``drrn-greedy:FILE``.
 
     Raises:
         InputError: if the name or the file is none of that kind.
@@ -115,7 +112,7 @@ def load_policy(name: str) -> Policy:
 
 
 def read_checkpoint(path: Path) -> Mapping[str, Any]:
-    """The content of a checkpoint.
+    """Return the content of a checkpoint.
 
     Raises:
         InputError: if there is none, or it is not ours.

@@ -1,4 +1,4 @@
-"""What a learned robot reads before a command, out of a game and the commands given so far.
+"""What a learned robot reads before a command, out of a game and the commands so far; words as numbers.
 
 Texts are the published wrapper's (``reference`` style), so that models meet the same words in training, in
 play and on official files.
@@ -6,13 +6,65 @@ play and on official files.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
 from typing import Final, Literal, Protocol
 
 from simulator.handmethat.env.game import Game, GameState
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import Mode
+
+PAD: Final = 0
+UNKNOWN: Final = 1
+BEGIN: Final = 2
+END: Final = 3
+_SPECIAL: Final = ("<pad>", "<unknown>", "<begin>", "<end>", "[SEP]")
+_WORDS: Final = re.compile(r"\[SEP\]|\w+|[^\w\s]")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Known words; a word's number is its place."""
+
+    words: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @cached_property
+    def numbers(self) -> MappingProxyType[str, int]:
+        """Word -> number."""
+        return MappingProxyType({word: number for number, word in enumerate(self.words)})
+
+    def encode(self, text: str) -> list[int]:
+        """Return the numbers of the words of `text`."""
+        return [self.numbers.get(word, UNKNOWN) for word in split(text)]
+
+    def decode(self, numbers: Iterable[int]) -> str:
+        """Return the words of `numbers` up to the end mark, joined by blanks."""
+        words = []
+        for number in numbers:
+            if number == END:
+                break
+            words.append(self.words[number])
+        return " ".join(words)
+
+
+def split(text: str) -> list[str]:
+    """Return the words of `text` in lower case; marks of punctuation are words of their own."""
+    return [word if word == "[SEP]" else word.lower() for word in _WORDS.findall(text)]
+
+
+def build_vocabulary(texts: Iterable[str], least: int = 1) -> Vocabulary:
+    """Return every word that occurs at least `least` times, the most frequent first."""
+    counts = Counter(word for text in texts for word in split(text))
+    kept = sorted((word for word, n in counts.items() if n >= least), key=lambda word: (-counts[word], word))
+    return Vocabulary((*_SPECIAL, *(word for word in kept if word not in _SPECIAL)))
+
 
 SEPARATOR: Final = " [SEP] "
 # What an oracle variant is told beside the task: nothing, the goal's formula or the subgoal's.
@@ -54,17 +106,17 @@ class Policy(Protocol):
         ...
 
     def command(self, seen: Seen, seed: int) -> str:
-        """The next command; everything random in it descends from `seed`."""
+        """Return the next command; everything random in it descends from `seed`."""
         ...
 
 
 def reading_game(task: Task, mode: Mode, limit: int) -> Game:
-    """The game as a learned robot reads it."""
+    """Return the game as a learned robot reads it."""
     return Game(task, mode=mode, limit=limit, style="reference")
 
 
 def read(game: Game, commands: Sequence[str], oracle: Oracle = "none") -> tuple[Seen, GameState]:
-    """What is read after `commands`, and where the game stands then.
+    """Return what is read after `commands`, and where the game stands then.
 
     Raises:
         ValueError: if the episode was over before the last of them.
@@ -85,7 +137,7 @@ def extend(history: str, command: str, observation: str, view: str) -> str:
 
 
 def seen(game: Game, state: GameState, history: str, observation: str, oracle: Oracle = "none") -> Seen:
-    """What is read in `state`."""
+    """Return what is read in `state`."""
     formula = {"none": "", "goal": game.task.goal, "subgoal": game.task.subgoal or ""}[oracle]
     return Seen(
         history=history,

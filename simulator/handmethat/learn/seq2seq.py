@@ -1,21 +1,34 @@
-"""The network of behaviour cloning: QANet-style encoder, context-query attention, pointer decoder.
+"""Behaviour cloning: the network, and its training on expert demonstrations (spec 11.2).
 
-Sizes after spec 11.2. One encoder reads the observation (with the history) and the task; the observation
-attends to the task; the decoder writes the command word by word, each either out of the vocabulary or
-copied from the observation.
+The network has a QANet-style encoder, context-query attention and a pointer decoder. One encoder reads the
+observation (with the history) and the task; the observation attends to the task; the decoder writes the
+command word by word, each either out of the vocabulary or copied from the observation.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from simulator.handmethat.learn.config import Seq2SeqConfig
-from simulator.handmethat.learn.vocabulary import BEGIN, END, PAD
+from simulator.handmethat.learn.seen import (
+    BEGIN,
+    END,
+    PAD,
+    Oracle,
+    Vocabulary,
+    build_vocabulary,
+    read,
+    reading_game,
+)
+from simulator.handmethat.task import Task
+from simulator.handmethat.views import Mode
 
 _FAR = -1e9
 
@@ -58,7 +71,7 @@ class Seq2Seq(nn.Module):
         return self.write(memory, seen, observation, command)
 
     def read(self, observation: Tensor, task: Tensor) -> tuple[Tensor, Tensor]:
-        """The fused observation (batch x words x width) and its mask."""
+        """Return the fused observation (batch x words x width) and its mask."""
         seen, asked = observation != PAD, task != PAD
         context = self.encoder(self._embed(observation), seen)
         query = self.encoder(self._embed(task), asked)
@@ -108,7 +121,7 @@ class EncoderBlock(nn.Module):
         self.feed = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width))
 
     def forward(self, inputs: Tensor, mask: Tensor) -> Tensor:
-        """Both batch x words (x width)."""
+        """Return both batch x words (x width)."""
         kept = mask.unsqueeze(-1)
         here = inputs + positions(inputs)
         for norm, convolution in zip(self.norms, self.convolutions, strict=False):
@@ -202,6 +215,115 @@ def pad(rows: list[list[int]]) -> Tensor:
     return torch.tensor([row + [PAD] * (width - len(row)) for row in rows])
 
 
-def save_network(network: nn.Module) -> dict[str, Any]:
-    """The weights, for a checkpoint."""
-    return {name: value.detach().clone() for name, value in network.state_dict().items()}
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A step of a demonstration: what was read, what was asked for, what the expert did."""
+
+    history: str
+    task: str
+    command: str
+
+
+def examples_of(tasks: Iterable[Task], mode: Mode, oracle: Oracle = "none") -> list[Example]:
+    """Return every step of the demonstrations of `tasks`; one without a demonstration gives none."""
+    examples = []
+    for task in tasks:
+        game = reading_game(task, mode, limit=len(task.demo) + 1)
+        for number, command in enumerate(task.demo):
+            seen, _ = read(game, task.demo[:number], oracle)
+            examples.append(Example(seen.history, seen.task, command))
+    return examples
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """Examples as numbers of words."""
+
+    histories: list[list[int]]
+    tasks: list[list[int]]
+    commands: list[list[int]]
+
+    def __len__(self) -> int:
+        return len(self.commands)
+
+    def batch(self, some: Sequence[int]) -> tuple[Tensor, Tensor, Tensor]:
+        """Observations, tasks and commands (with begin and end marks) of some examples."""
+        marked = [[BEGIN, *self.commands[i], END] for i in some]
+        return pad([self.histories[i] for i in some]), pad([self.tasks[i] for i in some]), pad(marked)
+
+
+def number(examples: Sequence[Example], vocabulary: Vocabulary, config: Seq2SeqConfig) -> Numbered:
+    """Examples as numbers; a long observation keeps its two ends (see `shorten`)."""
+    return Numbered(
+        histories=[shorten(vocabulary.encode(example.history), config.longest_text) for example in examples],
+        tasks=[vocabulary.encode(example.task) for example in examples],
+        commands=[vocabulary.encode(example.command)[: config.longest_command - 1] for example in examples],
+    )
+
+
+def shorten(words: list[int], longest: int) -> list[int]:
+    """At most `longest` words: the first half of them and the last."""
+    return words if len(words) <= longest else words[: longest // 2] + words[-(longest - longest // 2) :]
+
+
+def words_of(examples: Sequence[Example]) -> Vocabulary:
+    """Return every word of the examples."""
+    return build_vocabulary(
+        text for example in examples for text in (example.history, example.task, example.command)
+    )
+
+
+def train_seq2seq(
+    network: Seq2Seq,
+    examples: Numbered,
+    config: Seq2SeqConfig,
+    seed: int,
+    tell: Callable[[int, float], None] = lambda update, loss: None,
+) -> list[float]:
+    """Train in place.
+
+    Args:
+        network: the network.
+        examples: what to imitate.
+        config: updates, batch, rate, clip, label smoothing.
+        seed: order of the examples; the network's own randomness is the caller's (`torch.manual_seed`).
+        tell: is told the number of updates done and the last loss.
+
+    Returns:
+        The loss of each update: cross entropy per word, label-smoothed, natural logarithms.
+    """
+    optimiser = torch.optim.Adam(
+        [weights for weights in network.parameters() if weights.requires_grad], lr=config.rate
+    )
+    network.train()
+    losses: list[float] = []
+    for batch in _batches(len(examples), config.batch, config.updates, random.Random(seed)):
+        observation, task, command = examples.batch(batch)
+        loss = loss_of(network(observation, task, command[:, :-1]), command[:, 1:], config.label_smoothing)
+        optimiser.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(network.parameters(), config.clip)
+        optimiser.step()
+        losses.append(float(loss.detach()))
+        tell(len(losses), losses[-1])
+    network.eval()
+    return losses
+
+
+def loss_of(logarithms: Tensor, tensor: Tensor, smoothing: float) -> Tensor:
+    """Label-smoothed cross entropy per word; padding does not count."""
+    return F.cross_entropy(
+        logarithms.flatten(0, 1), tensor.flatten(), ignore_index=PAD, label_smoothing=smoothing
+    )
+
+
+def _batches(count: int, size: int, updates: int, randomly: random.Random) -> Iterator[list[int]]:
+    """Yield every example once before any is seen again."""
+    waiting: list[int] = []
+    for _ in range(updates):
+        if len(waiting) < size:
+            fresh = list(range(count))
+            randomly.shuffle(fresh)
+            waiting += fresh
+        yield waiting[:size]
+        waiting = waiting[size:]

@@ -1,30 +1,62 @@
-"""`askback train handmethat`: a robot out of expert demonstrations, or out of playing."""
+"""Training of learned robots from the command line, and the learning curve beside each checkpoint."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
+from statistics import fmean
 
 import torch
 from rich.console import Console
 
 from simulator.errors import InputError
-from simulator.handmethat.env.demos import expert_demo
-from simulator.handmethat.learn.behaviour import examples_of, number, train_seq2seq
-from simulator.handmethat.learn.behaviour import words_of as words_of_examples
+from simulator.handmethat.env.scripts import expert_demo
 from simulator.handmethat.learn.config import drrn_config, seq2seq_config
-from simulator.handmethat.learn.curve import write_curve
-from simulator.handmethat.learn.drrn import Drrn
+from simulator.handmethat.learn.drrn import Drrn, train_drrn, words_of
 from simulator.handmethat.learn.policy import save_checkpoint
-from simulator.handmethat.learn.reinforce import train_drrn, words_of
 from simulator.handmethat.learn.seen import Oracle
-from simulator.handmethat.learn.seq2seq import Seq2Seq
+from simulator.handmethat.learn.seq2seq import Seq2Seq, examples_of, number, train_seq2seq
+from simulator.handmethat.learn.seq2seq import words_of as words_of_examples
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import Mode
 from simulator.runner.progress import updates_bar
 from simulator.seeds import derive_seed
+
+
+def write_curve(checkpoint: Path, columns: Mapping[str, Sequence[float]]) -> None:
+    """``<checkpoint>.csv`` with a row per update or episode, and ``<checkpoint>.html`` with a plot of means.
+
+    Raises:
+        OSError: if they cannot be written.
+    """
+    with checkpoint.with_name(checkpoint.name + ".csv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["number", *columns])
+        for number, row in enumerate(zip_longest(*columns.values(), fillvalue=""), start=1):
+            table.writerow([number, *row])
+    _plot(checkpoint.with_name(checkpoint.name + ".html"), checkpoint.name, columns)
+
+
+def moving_means(values: Sequence[float], window: int) -> list[float]:
+    """Return the mean of each value and the `window` - 1 before it."""
+    return [fmean(values[max(0, i + 1 - window) : i + 1]) for i in range(len(values))]
+
+
+def _plot(path: Path, title: str, columns: Mapping[str, Sequence[float]]) -> None:
+    # plotly takes half a second to import; nothing but a finished training needs it.
+    import plotly.graph_objects as go
+    from plotly.subplots import make_subplots
+
+    figure = make_subplots(rows=len(columns), cols=1, subplot_titles=tuple(columns))
+    for row, (name, values) in enumerate(columns.items(), start=1):
+        window = max(1, len(values) // 50)
+        numbers = list(range(1, len(values) + 1))
+        figure.add_trace(go.Scatter(x=numbers, y=moving_means(values, window), name=name), row=row, col=1)
+    figure.update_layout(title=title, template="simple_white", showlegend=False)
+    figure.write_html(path, include_plotlyjs=True)
 
 
 def train_behaviour(
@@ -92,7 +124,7 @@ def train_by_playing(
 
 
 def with_demos(tasks: Sequence[Task], seed: int) -> list[Task]:
-    """The tasks that have a demonstration or that the expert's script can show.
+    """Return the tasks that have a demonstration or that the expert's script can show.
 
     Raises:
         InputError: if there are none.
@@ -107,18 +139,3 @@ def with_demos(tasks: Sequence[Task], seed: int) -> list[Task]:
     if not found:
         raise InputError("None of these episodes can be demonstrated; generate some with --demos.")
     return found
-
-
-def read_curve(path: Path) -> dict[str, list[float]]:
-    """The curve beside a checkpoint: column -> values.
-
-    Raises:
-        OSError: if there is none.
-    """
-    columns: dict[str, list[float]] = {}
-    with path.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            for name, value in row.items():
-                if value and name != "number":
-                    columns.setdefault(name, []).append(float(value))
-    return columns

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, Protocol
 
 from simulator.handmethat.hierarchy import Kind
@@ -16,7 +17,6 @@ from simulator.handmethat.meanings.model import (
     KEYS,
     VERBS,
     Grounding,
-    Meaning,
     Quest,
     Specifier,
     extension,
@@ -24,6 +24,8 @@ from simulator.handmethat.meanings.model import (
 from simulator.handmethat.profiles import Profile
 from simulator.handmethat.world import NOTHING, BitSet, State, World, entities
 
+# The first entity of the same type, and what is true of an entity but its kind.
+_Signature = tuple[int, tuple[Specifier, ...]]
 _RANK: Final = {key: rank for rank, key in enumerate(KEYS)}
 
 
@@ -50,20 +52,27 @@ class TargetsLike(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Descriptions:
     """Some descriptions.
 
     Attributes:
         specifiers: bit i of a code stands for ``specifiers[i]``; in the order of `KEYS`.
         extents: code -> the entities that fit.
+        codes: of each entity described, its own; those of like entities are one list.
     """
 
     specifiers: tuple[Specifier, ...]
     extents: dict[int, BitSet]
+    codes: Mapping[int, list[int]]
+
+    @cached_property
+    def numbers(self) -> Mapping[int, int]:
+        """Code -> its place among `extents`."""
+        return {code: i for i, code in enumerate(self.extents)}
 
     def decode(self, code: int) -> tuple[Specifier, ...]:
-        """The description of a code, in canonical order."""
+        """Return the description of a code, in canonical order."""
         pairs = []
         while code:
             low = code & -code
@@ -73,14 +82,14 @@ class Descriptions:
 
 
 def arguments_of(world: World, quest: Quest, targets: TargetsLike) -> tuple[str | None, ...]:
-    """What a meaning of `quest` may have as its argument."""
+    """Return what a meaning of `quest` may have as its argument."""
     if quest == "bring_me":
         return (None,)
     return tuple(VERBS) if quest == "change_state" else tuple(world.names[i] for i in targets.position)
 
 
 def able(world: World, verb: str) -> BitSet:
-    """The movable entities that may undergo `verb`."""
+    """Return the movable entities that may undergo `verb`."""
     bits = 0
     for ability in VERBS[verb]:
         bits |= world.of(ability)
@@ -88,14 +97,14 @@ def able(world: World, verb: str) -> BitSet:
 
 
 def has_subclasses(quest: Quest, profile: Profile) -> bool:
-    """Whether meanings of `quest` may name a subclass (B3)."""
+    """Return True if meanings of `quest` may name a subclass (B3)."""
     return quest == "bring_me" or profile.subclasses_everywhere
 
 
 def descriptions(
     world: World, state: State, of: BitSet, *, subclasses: bool = True, among: BitSet | None = None
 ) -> Descriptions:
-    """Every description of the entities `of`.
+    """Return every description of the entities `of`.
 
     Args:
         world: the household.
@@ -104,59 +113,44 @@ def descriptions(
         subclasses: also describe things by their subclass.
         among: who may fit a description; default: everything movable.
     """
-    signatures = list(dict.fromkeys(_signature(world, state, one) for one in entities(of)))
+    signature_of = {entity: _signature(world, state, entity) for entity in entities(of)}
+    signatures = list(dict.fromkeys(signature_of.values()))
     kinds = [_kinds(world.kinds[one], subclasses) for one, _ in signatures]
     found = dict.fromkeys(pair for pair in _all_specifiers(kinds, [rest for _, rest in signatures]))
     specifiers = tuple(sorted(found, key=lambda pair: _RANK[pair[0]]))
     bits = {pair: (1 << i, extension(world, state, pair[0], pair[1])) for i, pair in enumerate(specifiers)}
     everybody = world.of("movable") if among is None else among
     extents: dict[int, BitSet] = {}
-    for kind, (_, rest) in zip(kinds, signatures, strict=True):
+    codes_of: dict[_Signature, list[int]] = {}
+    for kind, signature in zip(kinds, signatures, strict=True):
         codes, fits = [0], [everybody]
         for pair in kind:
             bit, fit = bits[pair]
             codes.append(bit)
             fits.append(everybody & fit)
-        for pair in rest:
+        for pair in signature[1]:
             bit, fit = bits[pair]
             codes += [code | bit for code in codes]
             fits += [one & fit for one in fits]
         extents.update(zip(codes, fits, strict=True))
-    return Descriptions(specifiers, extents)
-
-
-def enumerate_meanings(
-    world: World, state: State, quest: Quest, rewards: RewardsLike, targets: TargetsLike, profile: Profile
-) -> list[Meaning]:
-    """The meanings of one quest type that may have a probability above 0.
-
-    By default those of which everything that fits is useful; with `Profile.all_meanings` all of them.
-    """
-    useful = useful_by_argument(rewards)
-    found = []
-    for argument in arguments_of(world, quest, targets):
-        some, everybody = sources(world, quest, argument, useful, profile), universe(world, profile)
-        table = descriptions(world, state, some, subclasses=has_subclasses(quest, profile), among=everybody)
-        found += [
-            Meaning(quest, table.decode(code), argument)
-            for code, fits in table.extents.items()
-            if profile.all_meanings or not fits & ~useful.get(argument, 0)
-        ]
-    return found
+        codes_of[signature] = codes
+    return Descriptions(
+        specifiers, extents, {one: codes_of[signature] for one, signature in signature_of.items()}
+    )
 
 
 def useful_by_argument(rewards: RewardsLike) -> dict[str | None, BitSet]:
-    """A(G) as a bit set of entities for each argument."""
-    found: dict[str | None, BitSet] = {}
+    """Return a(G) as a bit set of entities for each argument."""
+    sets: dict[str | None, BitSet] = {}
     for entity, argument in rewards.useful:
-        found[argument] = found.get(argument, 0) | 1 << entity
-    return found
+        sets[argument] = sets.get(argument, 0) | 1 << entity
+    return sets
 
 
 def sources(
     world: World, quest: Quest, argument: str | None, useful: Mapping[str | None, BitSet], profile: Profile
 ) -> BitSet:
-    """The entities whose descriptions are to be enumerated."""
+    """Return the entities whose descriptions are to be enumerated."""
     if not profile.all_meanings:
         return useful.get(argument, 0) & world.of("movable")
     if quest == "change_state" and argument is not None:
@@ -165,17 +159,12 @@ def sources(
 
 
 def universe(world: World, profile: Profile) -> BitSet:
-    """The entities that may fit a description: the movable ones, or all (B5)."""
+    """Return the entities that may fit a description: the movable ones, or all (B5)."""
     return (1 << len(world)) - 1 if profile.locations_count else world.of("movable")
 
 
-def count_descriptions(world: World, state: State) -> int:
-    """How many bring_me descriptions a household allows; about 2,600 at the start of a scene (spec 6.2)."""
-    return len(descriptions(world, state, world.of("movable")).extents)
-
-
-def _signature(world: World, state: State, entity: int) -> tuple[int, tuple[Specifier, ...]]:
-    """The first entity of the same type, and what is true of this one but its kind."""
+def _signature(world: World, state: State, entity: int) -> _Signature:
+    """Return the first entity of the same type, and what is true of this one but its kind."""
     kind = world.kinds[entity]
     pairs: list[Specifier] = []
     container = state.container(entity)

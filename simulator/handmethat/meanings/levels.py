@@ -27,7 +27,7 @@ class Hardness(NamedTuple):
 def groundings_of(
     world: World, state: State, meaning: Meaning, targets: TargetsLike
 ) -> tuple[Grounding, ...]:
-    """A(.): the movable things that fit, each with the argument, in the order of creation.
+    """Return a(.): the movable things that fit, each with the argument, in the order of creation.
 
     Of move_to without a destination: each with every POSITION target.
 
@@ -41,7 +41,7 @@ def groundings_of(
     if meaning.quest == "move_to" and meaning.argument is None:
         arguments = tuple(world.names[where] for where in targets.position)
     fits = entities(matching(world, state, meaning.description))
-    return tuple((one, argument) for one in fits for argument in arguments)
+    return tuple((fit, argument) for fit in fits for argument in arguments)
 
 
 def level_of(
@@ -51,7 +51,7 @@ def level_of(
     useful: Iterable[Grounding],
     profile: Profile,
 ) -> Hardness | None:
-    """The level of an instruction, tested from 1 upwards.
+    """Return the level of an instruction, tested from 1 upwards.
 
     Args:
         in_meaning: A(m).

@@ -47,7 +47,7 @@ class Meaning:
     argument: str | None = None
 
     def get(self, key: str) -> Value | None:
-        """The value of a specifier; None if it is not there."""
+        """Return the value of a specifier; None if it is not there."""
         return next((value for name, value in self.description if name == key), None)
 
     def to_json(self) -> list[Any]:
@@ -65,7 +65,7 @@ def describe(specifiers: Mapping[str, Value] | Iterable[Specifier]) -> tuple[Spe
 
 
 def matching(world: World, state: State, description: Iterable[Specifier]) -> BitSet:
-    """The movable entities that fit every specifier; a state that an entity lacks is a mismatch."""
+    """Return the movable entities that fit every specifier; a state that an entity lacks is a mismatch."""
     found = world.of("movable")
     for key, value in description:
         found &= extension(world, state, key, value)
@@ -73,7 +73,7 @@ def matching(world: World, state: State, description: Iterable[Specifier]) -> Bi
 
 
 def extension(world: World, state: State, key: str, value: Value) -> BitSet:
-    """The entities of which one specifier is true."""
+    """Return the entities of which one specifier is true."""
     if key in KIND_KEYS or key in ("color", "size"):
         return world.of(str(value))
     if key in PLACE_KEYS:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import chain
 from operator import or_
 from typing import Final, NamedTuple
 
@@ -24,7 +25,7 @@ from simulator.handmethat.meanings.enumerate import (
 )
 from simulator.handmethat.meanings.model import Meaning, Quest
 from simulator.handmethat.profiles import Profile
-from simulator.handmethat.world import BitSet, State, World
+from simulator.handmethat.world import BitSet, State, World, bit_set, entities
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
@@ -55,11 +56,6 @@ class Pool:
         return len(self.meanings)
 
 
-def cost_of_meaning(meaning: Meaning) -> int:
-    """c(m): its specifiers, less one, and what its quest type adds."""
-    return len(meaning.description) - 1 + _OFFSET[meaning.quest]
-
-
 def prior(
     world: World,
     state: State,
@@ -69,7 +65,7 @@ def prior(
     rest: int,
     profile: Profile,
 ) -> Pool | None:
-    """The meanings of one quest type and how likely the human means each.
+    """Return the meanings of one quest type and how likely the human means each.
 
     Args:
         world: the household.
@@ -94,7 +90,7 @@ def joint_prior(
     rest: int,
     profile: Profile,
 ) -> Pool | None:
-    """One pool over several quest types (`Profile.joint_quests`); else as `prior`."""
+    """Return one pool over several quest types (`Profile.joint_quests`); else as `prior`."""
     tables: _Tables = {}
     blocks = [
         block
@@ -129,7 +125,7 @@ class _Block:
     weights: Floats
 
     def decode(self, indices: Sequence[int]) -> list[Meaning]:
-        """The meanings at some places of the flattened `weights`."""
+        """Return the meanings at some places of the flattened `weights`."""
         many, quest = len(self.arguments), self.quest
         told = {row: self.table.decode(self.codes[row]) for row in {index // many for index in indices}}
         return [Meaning(quest, told[index // many], self.arguments[index % many]) for index in indices]
@@ -147,7 +143,7 @@ def _blocks(
 ) -> list[_Block]:
     """Arguments of which the same things are described are weighed together.
 
-    Quest types that may be about the same things share their tables.
+    Quest types share their tables.
     """
     useful = useful_by_argument(rewards)
     every = arguments_of(world, quest, targets)
@@ -163,24 +159,24 @@ def _blocks(
             groups[some] = (*groups.get(some, ()), argument)
     blocks = []
     for some, arguments in groups.items():
-        key = some, has_subclasses(quest, profile)
-        told = tables.get(key) if profile.all_meanings else None
-        if told is None:
-            table = descriptions(world, state, some, subclasses=key[1], among=everybody)
-            if not profile.all_meanings:
-                # All that fits must be useful with one and the same argument; most fails without asking
-                # which.
-                outside = ~_union(useful[argument] for argument in arguments)
-                table = Descriptions(
-                    table.specifiers,
-                    {code: fits for code, fits in table.extents.items() if not fits & outside},
-                )
-            told = tables[key] = _Told.of(table, len(world))
+        subclasses = has_subclasses(quest, profile)
+        if profile.all_meanings:
+            if subclasses not in tables:
+                everything = world.of("movable")
+                table = descriptions(world, state, everything, subclasses=subclasses, among=everybody)
+                tables[subclasses] = _Told.of(table, len(world))
+            told = tables[subclasses].part(some)
+        else:
+            table = descriptions(world, state, some, subclasses=subclasses, among=everybody)
+            # All that fits must be useful with one and the same argument; most fails without asking which.
+            outside = ~_union(useful[argument] for argument in arguments)
+            extents = {code: fits for code, fits in table.extents.items() if not fits & outside}
+            told = _Told.of(replace(table, extents=extents), len(world))
         if not told.codes:
             continue
         worth = _rewards(rewards, arguments, len(world), rest)
         # Rewards are whole numbers, and so are their sums: exact, in whatever order they are added up.
-        mean = (told.rows @ worth / told.rows.sum(axis=1, keepdims=True))[told.extent]
+        mean = (told.rows @ worth / told.sizes[:, None])[told.extent]
         cost = told.specifiers - 1 + _OFFSET[quest]
         weights = RATIONALITY * (mean - COST_WEIGHT * cost[:, None])
         if not profile.all_meanings:
@@ -197,7 +193,8 @@ class _Told(NamedTuple):
         table: the descriptions.
         codes: their codes.
         specifiers: how many specifiers each has.
-        rows: the different sets of things that fit; shape (sets, entities).
+        rows: different sets of things that fit; shape (sets, entities).
+        sizes: how many things fit; shape (sets,).
         extent: of each description the row.
     """
 
@@ -205,6 +202,7 @@ class _Told(NamedTuple):
     codes: tuple[int, ...]
     specifiers: Integers
     rows: Floats
+    sizes: Floats
     extent: Integers
 
     @classmethod
@@ -212,17 +210,30 @@ class _Told(NamedTuple):
         """Put down what `table` says."""
         codes, extents = tuple(table.extents), table.extents.values()
         number = {fits: i for i, fits in enumerate(dict.fromkeys(extents))}
+        rows = bit_rows(tuple(number), entities)
         return cls(
             table,
             codes,
             np.array([code.bit_count() for code in codes], dtype=np.intp),
-            bit_rows(tuple(number), entities),
+            rows,
+            rows.sum(axis=1),
             np.array([number[fits] for fits in extents], dtype=np.intp),
         )
 
+    def part(self, some: BitSet) -> _Told:
+        """Return the descriptions of some of the things, in the order that they alone would have."""
+        codes_of = self.table.codes
+        if some == bit_set(codes_of):
+            return self
+        number = self.table.numbers
+        like = {id(codes_of[entity]): codes_of[entity] for entity in entities(some)}
+        codes = tuple(dict.fromkeys(chain.from_iterable(like.values())))
+        kept = [number[code] for code in codes]
+        return self._replace(codes=codes, specifiers=self.specifiers[kept], extent=self.extent[kept])
 
-# What was described, and whether by subclass, too.
-_Tables = dict[tuple[BitSet, bool], _Told]
+
+# Everything that can be described, by whether it is by subclass, too.
+_Tables = dict[bool, _Told]
 
 
 def _union(sets: Iterable[BitSet]) -> BitSet:

@@ -1,17 +1,129 @@
-"""Instructions and meanings in words, English and Chinese (spec 7.4; tables/wording.*.yaml)."""
+"""Instructions, meanings and what the human did, in words (spec 7.4, 9.1, 9.3; tables/wording.*.yaml)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
 from random import Random
+from types import MappingProxyType
+from typing import Any
 
+import yaml
+
+from simulator.errors import InputError
+from simulator.handmethat.actions import Action, domain
+from simulator.handmethat.hierarchy import TABLES
 from simulator.handmethat.meanings.model import KIND_KEYS, PLACE_KEYS, STATE_KEYS, Meaning, Utterance
-from simulator.handmethat.meanings.naming import display_name, label, text_name, wording
-from simulator.handmethat.meanings.story import render_action, render_description, render_story
-from simulator.handmethat.words import state_word, word
-from simulator.handmethat.world import State, World
+from simulator.handmethat.words import LANGUAGES, state_word, word
+from simulator.handmethat.world import HUMAN, State, World
 from simulator.seeds import derive_seed
+
+
+@cache
+def wording(language: str) -> Mapping[str, Any]:
+    """tables/wording.<language>.yaml.
+
+    Raises:
+        InputError: if there is no such language.
+    """
+    if language not in LANGUAGES:
+        raise InputError(f"No wording in the language {language!r}; there are {' and '.join(LANGUAGES)}.")
+    text = (TABLES / f"wording.{language}.yaml").read_text(encoding="utf-8")
+    return MappingProxyType(yaml.safe_load(text))
+
+
+def display_name(world: World, entity: int, language: str) -> str:
+    """Return a thing's name in texts: ``large red box (box#1)``, ``红色大号箱子（box#1）``.
+
+    Size and colour stand in front. The identifier follows where there are several of the type.
+    """
+    name = _with_attributes(world, entity, language, identifiers=language == "en")
+    if entity == HUMAN or world.alone(entity):
+        return name
+    return str(wording(language)["identifier"].format(name=name, identifier=world.names[entity]))
+
+
+def text_name(world: World, entity: int, language: str) -> str:
+    """Return a thing's name in stories to be acted upon by commands: ``box#1``, ``箱子（box#1）``."""
+    identifier = world.name(entity)
+    if language == "en":
+        return identifier
+    kind = identifier if entity == HUMAN else world.kinds[entity].name
+    return str(wording(language)["identifier"].format(name=word(kind, language), identifier=identifier))
+
+
+def label(world: World, entity: int, language: str) -> str:
+    """Return a thing's name for people: ``large red box #1``, ``红色大号箱子#1``; numbered if need be."""
+    name = _with_attributes(world, entity, language, identifiers=False)
+    if entity == HUMAN or world.alone(entity):
+        return name
+    _, sign, number = world.names[entity].partition("#")
+    return str(wording(language)["label"].format(name=name, number=sign + number))
+
+
+def _with_attributes(world: World, entity: int, language: str, *, identifiers: bool) -> str:
+    if entity == HUMAN:
+        return word("h", language)
+    kind, color, size = world.kinds[entity].name, world.colors[entity], world.sizes[entity]
+    noun = kind if identifiers else word(kind, language)
+    if language == "zh":
+        return "".join([word(one, language) for one in (color, size) if one] + [noun])
+    return " ".join([one for one in (size, color) if one] + [noun])
+
+
+_AGENT = "human-"
+
+
+def render_action(world: World, state: State, action: Action, language: str, *, labels: bool = False) -> str:
+    """Return one thing that the human did, one sentence.
+
+    Args:
+        world: the household.
+        state: its state; names of things do not depend on it.
+        action: of the human's domain.
+        language: ``en`` or ``zh``.
+        labels: with words for people instead of the identifiers that commands need.
+    """
+    table, name = wording(language), action.name.removeprefix(_AGENT)
+    names = {}
+    for parameter, entity in zip(domain("human")[action.name].params, action.args, strict=True):
+        told = (label if labels else text_name)(world, entity, language)
+        names[parameter] = told
+        if entity != HUMAN and (relation := world.kinds[entity].relation):
+            names[f"{parameter}_at"] = table["place"][relation].format(container=told)
+    patterns = _label_patterns(language) if labels else table["actions"]
+    sentence = table["label_story"] if labels and "label_story" in table else table["story"]
+    return str(sentence.format(does=patterns[name].format(**names)))
+
+
+def render_story(
+    world: World, state: State, actions: Iterable[Action], language: str, *, labels: bool = False
+) -> tuple[str, ...]:
+    """Return what the human did, a sentence for each action; one that says so if there was none."""
+    told = tuple(render_action(world, state, action, language, labels=labels) for action in actions)
+    return told or (str(wording(language)["no_story"]),)
+
+
+def render_description(
+    world: World,
+    state: State,
+    actions: Iterable[Action],
+    said: str,
+    language: str,
+    *,
+    labels: bool = False,
+) -> str:
+    """Return the task as the robot reads it: what the human did, then says (`said`), quoted."""
+    quoted = str(wording(language)["said"].format(utterance=said))
+    between = " " if language == "en" else ""
+    return between.join([*render_story(world, state, actions, language, labels=labels), quoted])
+
+
+@cache
+def _label_patterns(language: str) -> dict[str, str]:
+    table = wording(language)
+    return {**table["actions"], **table.get("label_actions", {})}
+
 
 __all__ = [
     "display_name",
@@ -36,7 +148,7 @@ def render_utterance(
     *,
     inverted_toggle: bool = False,
 ) -> str:
-    """What the human says.
+    """Return what the human says.
 
     Args:
         world: the household.

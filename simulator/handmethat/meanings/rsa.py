@@ -10,19 +10,31 @@ alpha' * c(u)) what remains is
     g_k(u) = -logsumexp of f_k(m) over the m that u is true of
 
 that is two sums over the pairs for which u is true of m, in each round.
+
+A `RsaView` is that of a task for a plot: the file of an episode keeps ten readings of one utterance, and
+household, goal and profile give the rest again.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from simulator.handmethat.meanings.prior import Floats, Pool
-from simulator.handmethat.meanings.utterances import Indices, Utterances, true_by_sets
-from simulator.handmethat.profiles import Profile
+from simulator.errors import InputError
+from simulator.handmethat.files.names import parse_name
+from simulator.handmethat.goals.formula import parse_goal
+from simulator.handmethat.meanings.model import QUESTS, Meaning
+from simulator.handmethat.meanings.prior import Floats, Pool, joint_prior
+from simulator.handmethat.meanings.utterances import Indices, Utterances, enumerate_utterances, true_by_sets
+from simulator.handmethat.planner.relevance import find_targets
+from simulator.handmethat.planner.rewards import rewards
+from simulator.handmethat.profiles import Profile, load_profile
+from simulator.handmethat.task import Task
 
 ALPHA: Final = 2.0
 COST_SCALE: Final = 1.0
@@ -92,18 +104,18 @@ class Rsa:
         """S(u | m) for the meaning of that index; shape (utterances,)."""
         last = self._rounds[-1]
         said = self.utterances.columns[slice(*self.utterances.starts[meaning : meaning + 2])]
-        found = np.zeros(len(self.utterances))
-        found[said] = np.exp(last.h[said] - last.a[meaning])
-        return found
+        floats = np.zeros(len(self.utterances))
+        floats[said] = np.exp(last.h[said] - last.a[meaning])
+        return floats
 
     def listener(self, utterance: int) -> Floats:
         """L(m | u) for the utterance of that index; shape (meanings,)."""
         starts, rows = self._transposed
         last = self._rounds[-1]
         meant = rows[slice(*starts[utterance : utterance + 2])]
-        found = np.zeros(len(self.pool))
-        found[meant] = np.exp(last.f[meant] + last.g[utterance])
-        return found
+        floats = np.zeros(len(self.pool))
+        floats[meant] = np.exp(last.f[meant] + last.g[utterance])
+        return floats
 
     def readings(self, utterance: int, most: int = 10) -> list[tuple[int, float]]:
         """The likeliest meanings, likeliest first, and L(m | u) of each; those of probability 0 left out."""
@@ -170,7 +182,7 @@ def choose_reading(listener: Floats, sample: float | None = None) -> int:
 
 
 def draw(probabilities: Floats, sample: float) -> int:
-    """The index that a random number from 0 to 1 draws; never one of probability 0."""
+    """Return the index that a random number from 0 to 1 draws; never one of probability 0."""
     sums = np.cumsum(probabilities)
     return int(min(np.searchsorted(sums, sample * sums[-1], side="right"), np.flatnonzero(probabilities)[-1]))
 
@@ -190,3 +202,123 @@ def _summer(starts: Indices, indices: Indices) -> Callable[[Floats], Floats]:
         return np.asarray(np.log(np.add.reduceat(np.exp(spread - np.repeat(tops, counts)), firsts)) + tops)
 
     return add
+
+
+MOST: Final = 12
+# Subclasses of which v1 draws at most so many things of a type, and v2 one more.
+_FEW: Final = 2
+_TELLING: Final = frozenset({"metal_tool", "electric_equipment", "piece_of_cloth", "cleaning_tool"})
+
+
+@dataclass(frozen=True, eq=False)
+class RsaView:
+    """The likeliest meanings and what would be said for them.
+
+    Attributes:
+        meanings: those that the utterance leaves likeliest, m and r among them if they are in the pool.
+        utterances: u first, then what is said most for these meanings.
+        prior: P(m) of each meaning; shape (meanings,).
+        speaker: S(u | m); shape (meanings, utterances).
+        listener: L(m | u); shape (meanings, utterances).
+        pool: how many meanings there are in all.
+        said: how many utterances there are in all.
+        depth: rounds of the recursion.
+    """
+
+    meanings: tuple[Meaning, ...]
+    utterances: tuple[Meaning, ...]
+    prior: Floats
+    speaker: Floats
+    listener: Floats
+    pool: int
+    said: int
+    depth: int
+
+
+def rsa_view(task: Task, *, depth: int = DEPTH, most: int = MOST) -> RsaView:
+    """Recompute the tables of a task.
+
+    Args:
+        task: own or published; its goal must be of a known form.
+        depth: rounds of the recursion, 1 or more.
+        most: meanings and utterances that are kept.
+
+    Raises:
+        InputError: if the goal is of no known form, nothing is useful, or the utterance cannot be said for
+            any meaning of the pool (then the task was made by other rules).
+    """
+    profile = profile_of(task)
+    pool = _pool(task, profile)
+    rsa = Rsa(pool, enumerate_utterances(pool, profile), profile, depth)
+    said = tuple(rsa.utterances)
+    if task.utterance not in said:
+        raise InputError(
+            f"{task.id}: what is said in it cannot be said for any likely meaning by the rules of profile "
+            f"{profile.name}; the episode was made by others",
+            code="rsa_unsaid",
+            profile=profile.name,
+        )
+    tables = rsa.table()
+    spoken = said.index(task.utterance)
+    rows = _first(tables.listener[:, spoken] + 1e-6 * pool.probabilities, most)
+    rows = _with(
+        rows, [pool.meanings.index(one) for one in (task.meaning, task.heard) if one in pool.meanings]
+    )
+    weight = pool.probabilities[rows] @ tables.speaker[rows]
+    columns = _with([spoken], [place for place in _first(weight, most) if place != spoken])[:most]
+    return RsaView(
+        meanings=tuple(pool.meanings[i] for i in rows),
+        utterances=tuple(said[i] for i in columns),
+        prior=pool.probabilities[rows],
+        speaker=tables.speaker[np.ix_(rows, columns)],
+        listener=tables.listener[np.ix_(rows, columns)],
+        pool=len(pool),
+        said=len(said),
+        depth=depth,
+    )
+
+
+def profile_of(task: Task) -> Profile:
+    """Return the profile a task was generated with; of a published one that of the version which made it.
+
+    The names of v1's own files say so. The first public generator, whose rules are v1's, names its files as
+    v2 does, but it has a level 0, may show fewer than three actions, and draws at most two tools of a type
+    where v2 draws up to three (spec 1.3, 12.3).
+    """
+    if task.profile != "official":
+        return load_profile(task.profile)
+    name = parse_name(task.id)
+    if name is not None and (name.style == "v1" or name.level == 0):
+        return load_profile("v1")
+    v1, v2 = load_profile("v1"), load_profile("v2")
+    kinds = Counter(kind.name for kind in task.world.kinds if kind.subclass in _TELLING)
+    first = len(task.actions) < v2.least_shown or (bool(kinds) and max(kinds.values()) <= _FEW)
+    return v1 if first else v2
+
+
+def _pool(task: Task, profile: Profile) -> Pool:
+    goal = parse_goal(task.goal)
+    targets = find_targets(task.world, task.initial, goal, profile.distractors)
+    rest = len(task.solution) - len(task.actions)
+    # Own tasks keep a waiting human, published ones do not say.
+    state = task.current._replace(waiting=True)
+    worth = {
+        quest: rewards(task.world, state, goal, targets, quest, rest, profile, task.seed)
+        for quest in (QUESTS if profile.joint_quests else (task.meaning.quest,))
+    }
+    pool = joint_prior(task.world, state, worth, targets, rest, profile)
+    if pool is None:
+        raise InputError(
+            f"{task.id}: no help is useful in it by the rules of profile {profile.name}",
+            code="rsa_no_help",
+            profile=profile.name,
+        )
+    return pool
+
+
+def _first(values: Floats, most: int) -> list[int]:
+    return [int(i) for i in np.argsort(-values, kind="stable")[:most] if values[i] > 0]
+
+
+def _with(some: list[int], more: list[int]) -> list[int]:
+    return list(dict.fromkeys([*some, *more]))

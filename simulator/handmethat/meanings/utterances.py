@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache, reduce
 from itertools import chain
 from operator import and_
-from typing import Final, overload
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,6 @@ from simulator.handmethat.profiles import Profile
 from simulator.handmethat.world import entities
 
 Indices = NDArray[np.intp]
-_SURCHARGE: Final = {"class": 0, "subclass": 1, "type": 2}
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,17 +75,8 @@ class Utterances(Sequence[Utterance]):
         return Meaning(quest, tuple(self._words[bit] for bit in entities(code & low)), argument)
 
 
-def cost_of_utterance(utterance: Utterance, profile: Profile) -> int:
-    """c(u) of the published program, or the number of specifiers with `Profile.plain_cost` (spec 7.2)."""
-    count = len(utterance.description)
-    if profile.plain_cost:
-        return count
-    surcharge = sum(_SURCHARGE.get(key, 0) for key, _ in utterance.description)
-    return count - 1 + surcharge + (utterance.argument is not None)
-
-
 def enumerate_utterances(pool: Pool, profile: Profile) -> Utterances:
-    """Everything that can be said for one of the pool's meanings; shared ones once.
+    """Return everything that can be said for one of the pool's meanings; shared ones once.
 
     Args:
         pool: the meanings.
@@ -126,7 +116,7 @@ def _vocabulary(pool: Pool) -> tuple[tuple[Specifier, ...], tuple[tuple[Quest, s
 
 @cache
 def _coarser(kind: Specifier) -> tuple[Specifier, ...]:
-    """A kind and those that it implies, coarsest first."""
+    """Return a kind and those that it implies, coarsest first."""
     key, value = kind[0], str(kind[1])
     table = hierarchy()
     if key == "class":
@@ -140,7 +130,7 @@ def _coarser(kind: Specifier) -> tuple[Specifier, ...]:
 def _codes(
     meaning: Meaning, bit: dict[Specifier, int], head: dict[tuple[Quest, str | None], int]
 ) -> list[int]:
-    """The codes of what can be said for `meaning`, each once."""
+    """Return the codes of what can be said for `meaning`, each once."""
     codes = [head[meaning.quest, meaning.argument]]
     if meaning.quest == "move_to":
         codes.append(head[meaning.quest, None])
@@ -159,7 +149,7 @@ def _costs(
     heads: Sequence[tuple[Quest, str | None]],
     profile: Profile,
 ) -> Floats:
-    """As `cost_of_utterance`; shape (codes,)."""
+    """Return c(u) as published, or the number of specifiers with `Profile.plain_cost` (spec 7.2)."""
     low = (1 << len(words)) - 1
     if profile.plain_cost:
         return np.array([(code & low).bit_count() for code in codes], dtype=np.float64)
@@ -179,28 +169,32 @@ def _costs(
 
 
 def true_by_sets(pool: Pool, spoken: Utterances) -> Utterances:
-    """The same utterances, true of every meaning with A(m) within A(u).
+    """Return the same utterances, true of every meaning with A(m) within A(u).
 
     For move_to an utterance without a destination leaves every destination of the pool open.
     """
     said = list(spoken)
-    meant = _extents(pool, pool.meanings)
-    outside = 1 - _extents(pool, said)
+    meant, meant_rows = _extents(pool, pool.meanings)
+    fits, said_rows = _extents(pool, said)
+    within = (meant @ (1 - fits).T == 0)[np.ix_(meant_rows, said_rows)]
     heads = {pair: i for i, pair in enumerate(dict.fromkeys(map(_head, (*pool.meanings, *said))))}
-    answers = np.array([[_answers(one, other) for other in heads] for one in heads])
-    asked = answers[np.ix_([heads[_head(one)] for one in pool.meanings], [heads[_head(one)] for one in said])]
-    rows, columns = np.nonzero((meant @ outside.T == 0) & asked)
+    answers = np.array([[_answers(head, other) for other in heads] for head in heads])
+    asked = answers[
+        np.ix_([heads[_head(meaning)] for meaning in pool.meanings], [heads[_head(one)] for one in said])
+    ]
+    rows, columns = np.nonzero(within & asked)
     starts = np.searchsorted(rows, np.arange(len(pool) + 1)).astype(np.intp)
     return replace(spoken, starts=starts, columns=columns.astype(np.intp))
 
 
-def _extents(pool: Pool, some: Sequence[Meaning]) -> Floats:
-    """The movable things that fit each; shape (some, entities)."""
-    pairs = dict.fromkeys(pair for one in some for pair in one.description)
+def _extents(pool: Pool, meanings: Sequence[Meaning]) -> tuple[Floats, list[int]]:
+    """Return the sets of movable things that fit, once each, (sets, entities), and each meaning's row."""
+    pairs = dict.fromkeys(pair for meaning in meanings for pair in meaning.description)
     fits = {pair: extension(pool.world, pool.state, *pair) for pair in pairs}
     movable = pool.world.of("movable")
-    sets = [reduce(and_, (fits[pair] for pair in one.description), movable) for one in some]
-    return bit_rows(sets, len(pool.world))
+    sets = [reduce(and_, (fits[pair] for pair in meaning.description), movable) for meaning in meanings]
+    number = {extent: i for i, extent in enumerate(dict.fromkeys(sets))}
+    return bit_rows(tuple(number), len(pool.world)), [number[extent] for extent in sets]
 
 
 def _head(meaning: Meaning) -> tuple[Quest, str | None]:

@@ -31,7 +31,7 @@ class Demand(NamedTuple):
     possible: bool = True
 
     def met(self, state: State) -> bool:
-        """Whether it is so in `state`."""
+        """Return True if it is so in `state`."""
         if self.place != NOTHING and not (self.possible and state.place[self.entity] == self.place):
             return False
         return all(bool(getattr(state, name) >> self.entity & 1) == value for name, value in self.states)
@@ -55,7 +55,7 @@ class Terms:
 
 
 def terms_of(world: World, subgoal: Subgoal) -> Terms:
-    """The entities that x and y of `subgoal` stand for, in the order of creation."""
+    """Return the entities that x and y of `subgoal` stand for, in the order of creation."""
     xs = entities(world.of(subgoal.x)) if subgoal.form in OF_A_TYPE else iter((world.entity(subgoal.x),))
     ys: Iterator[int] = iter(())
     if subgoal.y is not None:
@@ -64,12 +64,12 @@ def terms_of(world: World, subgoal: Subgoal) -> Terms:
 
 
 def choices_of(world: World, subgoal: Subgoal) -> tuple[Choice, ...]:
-    """The choices of one subgoal; it holds if every one has an option with every demand met."""
+    """Return the choices of one subgoal; it holds if every one has an option with every demand met."""
     known = world.worked_out.get(subgoal)
     if known is None:
         known = world.worked_out[subgoal] = _choices_of(world, subgoal)
-    found: tuple[Choice, ...] = known
-    return found
+    choices: tuple[Choice, ...] = known
+    return choices
 
 
 def _choices_of(world: World, subgoal: Subgoal) -> tuple[Choice, ...]:
@@ -87,13 +87,8 @@ def _choices_of(world: World, subgoal: Subgoal) -> tuple[Choice, ...]:
 
 
 def choices_of_goal(world: World, goal: Goal) -> tuple[Choice, ...]:
-    """The choices of a whole goal."""
+    """Return the choices of a whole goal."""
     return tuple(choice for subgoal in goal.subgoals for choice in choices_of(world, subgoal))
-
-
-def is_met(choices: Iterable[Choice], state: State) -> bool:
-    """Whether every choice has an option with every demand met."""
-    return all(any(all(one.met(state) for one in option) for option in choice) for choice in choices)
 
 
 def _option(world: World, subgoal: Subgoal, x: int, y: int) -> Option:

@@ -23,7 +23,7 @@ _TOOLS: Final = 3
 _KNIVES: Final = 2
 
 
-class Manner(NamedTuple):
+class ErrandStyle(NamedTuple):
     """A way to go about errands.
 
     Attributes:
@@ -64,7 +64,7 @@ class Errands:
     lids: list[int] = field(default_factory=list)
 
     def of(self, name: str, value: bool = True) -> list[int]:
-        """The entities of which a state is wanted."""
+        """Return the entities of which a state is wanted."""
         return self.jobs.get((name, value), [])
 
     @property
@@ -94,29 +94,29 @@ class Errands:
 
 
 def errands_for(walk: Walk, demands: Iterable[Demand]) -> Errands | None:
-    """What is left to do for `demands`; None if something is wanted that no action brings about."""
-    found = Errands()
+    """Return what is left to do for `demands`; None if something is wanted that no action brings about."""
+    errands = Errands()
     for entity, place, states, possible in demands:
         if not possible:
             return None
         if place != NOTHING and walk.place[entity] != place:
-            if found.loads.get(entity, place) != place:
+            if errands.loads.get(entity, place) != place:
                 return None
-            found.loads[entity] = place
+            errands.loads[entity] = place
         kind = walk.world.kinds[entity]
         for name, value in states:
             if name == "open" and not value and walk.is_shut(entity):
-                found.lids.append(entity)
+                errands.lids.append(entity)
             if bool(walk.states[name] >> entity & 1) != value:
                 if name not in kind.states or (name, value) in _FOR_EVER:
                     return None
-                found.jobs.setdefault((name, value), []).append(entity)
-    if found.hot and found.cold and set(found.hot) & set(found.cold):
+                errands.jobs.setdefault((name, value), []).append(entity)
+    if errands.hot and errands.cold and set(errands.hot) & set(errands.cold):
         return None
-    return found
+    return errands
 
 
-def run(walk: Walk, errands: Errands, manner: Manner, fixed: BitSet) -> None:
+def run(walk: Walk, errands: Errands, manner: ErrandStyle, fixed: BitSet) -> None:
     """Do everything in one manner.
 
     Args:
@@ -151,7 +151,7 @@ def run(walk: Walk, errands: Errands, manner: Manner, fixed: BitSet) -> None:
         jobs.visit(walk, [one for one in errands.shut if not walk.is_shut(one)], walk.close)
 
 
-def _change_first(walk: Walk, errands: Errands, manner: Manner, fixed: BitSet) -> None:
+def _change_first(walk: Walk, errands: Errands, manner: ErrandStyle, fixed: BitSet) -> None:
     """Slice, heat, cool and soak, which comes before carrying."""
     loads = errands.loads
     if sliced := errands.of("sliced"):
@@ -171,7 +171,7 @@ def _change_first(walk: Walk, errands: Errands, manner: Manner, fixed: BitSet) -
 def _bring_along(walk: Walk, loads: Mapping[int, int], fixed: BitSet) -> None:
     """Bring a container that stands here to where several things that are wanted in it are sliced first."""
     for place in dict.fromkeys(loads.values()):
-        there = Counter(walk.location(one) for one in loads if loads[one] == place)
+        there = Counter(walk.location(load) for load in loads if loads[load] == place)
         if (walk.locations | fixed) >> place & 1 or walk.location(place) != walk.at or walk.at in there:
             continue
         most, many = there.most_common(1)[0]
@@ -188,8 +188,8 @@ def _switch(walk: Walk, errands: Errands, some: Sequence[int]) -> None:
         jobs.visit(walk, mine, partial(walk.switch, on=on))
 
 
-def manners(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[Manner]:
-    """The manners that may be shortest.
+def manners(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[ErrandStyle]:
+    """Yield the manners that may be shortest.
 
     Args:
         walk: where it begins.
@@ -198,13 +198,13 @@ def manners(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[Manner]:
     """
     loads = errands.loads
     if len(loads) == 1 and not errands.jobs:
-        yield Manner()
+        yield ErrandStyle()
         return
     dirty = errands.dirty
     movable = {place for place in loads.values() if not (walk.locations | fixed) >> place & 1}
     brings = (False, True) if movable and len(loads) > 1 else (False,)
-    cuts = list(_cuts(walk, errands, fixed)) if errands.of("sliced") or errands.hot else [Manner()]
-    washes = list(_washes(walk, errands, fixed)) if dirty else [Manner()]
+    cuts = list(_cuts(walk, errands, fixed)) if errands.of("sliced") or errands.hot else [ErrandStyle()]
+    washes = list(_washes(walk, errands, fixed)) if dirty else [ErrandStyle()]
     singles = (False, True) if errands.hot and loads else (False,)
     for cut, wash, bring, singly in product(cuts, washes, brings, singles):
         yield wash._replace(
@@ -217,13 +217,13 @@ def manners(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[Manner]:
         )
 
 
-def _washes(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[Manner]:
+def _washes(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[ErrandStyle]:
     for tools in _tool_sets(walk, errands.dirty, fixed):
-        yield Manner(tools=tools)
+        yield ErrandStyle(tools=tools)
         if errands.loads:
-            yield Manner(tools=tools, clean_first=True)
+            yield ErrandStyle(tools=tools, clean_first=True)
             if walk.holding in tools:
-                yield Manner(tools=tools, stage=True)
+                yield ErrandStyle(tools=tools, stage=True)
 
 
 def _tool_sets(walk: Walk, dirty: Sequence[int], fixed: BitSet) -> list[tuple[int, ...]]:
@@ -241,7 +241,7 @@ def _tool_sets(walk: Walk, dirty: Sequence[int], fixed: BitSet) -> list[tuple[in
 
 
 def _ranked_tools(walk: Walk, types: frozenset[str], places: Set[int], fixed: BitSet) -> list[int]:
-    """One tool of each type, place and wetness, the one that is ready soonest first."""
+    """Return one tool of each type, place and wetness, the one that is ready soonest first."""
     found = 0
     for name in types:
         found |= walk.world.of(name)
@@ -257,31 +257,31 @@ def _ranked_tools(walk: Walk, types: frozenset[str], places: Set[int], fixed: Bi
 
 
 def _distinct(walk: Walk, some: BitSet, fixed: BitSet) -> list[int]:
-    """One of each sort of some tools; of the fixed ones only if there are no others."""
+    """Return one of each sort of some tools; of the fixed ones only if there are no others."""
     some &= walk.grounded
     some = some & ~fixed or some
     soaked = walk.states["soaked"]
     sorts: dict[tuple[str, int, int], int] = {}
-    for one in entities(some):
-        sorts.setdefault((walk.world.kinds[one].name, walk.place[one], soaked >> one & 1), one)
+    for entity in entities(some):
+        sorts.setdefault((walk.world.kinds[entity].name, walk.place[entity], soaked >> entity & 1), entity)
     return list(sorts.values())
 
 
-def _cuts(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[Manner]:
-    """The manners of slicing and heating."""
+def _cuts(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[ErrandStyle]:
+    """Yield the manners of slicing and heating."""
     heaters = jobs.appliances(walk, "heats") if errands.hot else [NOTHING]
     if not (sliced := errands.of("sliced")):
-        yield from (Manner(heater=heater) for heater in heaters)
+        yield from (ErrandStyle(heater=heater) for heater in heaters)
         return
     knives = _distinct(walk, walk.world.of("knife"), fixed)
     knives.sort(key=lambda one: (walk.holding != one, walk.location(one) != walk.at))
-    relation = {one: walk.world.kinds[one].relation for one in walk.world.locations}
+    relation = {location: walk.world.kinds[location].relation for location in walk.world.locations}
     strays = [one for one in sliced if relation.get(walk.place[one]) != "ontop"]
     for knife, heater in product(knives[:_KNIVES], heaters):
         homes = (walk.location(place) for place in errands.loads.values())
         near = [*map(walk.location, sliced), *homes, walk.at, walk.location(knife), heater]
         surfaces = list(dict.fromkeys(one for one in near if relation.get(one) == "ontop"))
         for surface in surfaces or [walk.world.entity("floor")] if strays else [NOTHING]:
-            yield Manner(knife=knife, surface=surface, heater=heater)
+            yield ErrandStyle(knife=knife, surface=surface, heater=heater)
         if relation.get(heater) == "ontop":
-            yield Manner(knife=knife, surface=heater, gather=True, heater=heater)
+            yield ErrandStyle(knife=knife, surface=heater, gather=True, heater=heater)

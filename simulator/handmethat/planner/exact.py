@@ -23,7 +23,7 @@ from simulator.handmethat.goals.model import Goal, Subgoal
 from simulator.handmethat.planner.exact_bound import LowerBound
 from simulator.handmethat.planner.exact_prune import Symmetry, needed_operators, relevant_operators
 from simulator.handmethat.planner.grounding import Facts, Grounding, Operator, ground
-from simulator.handmethat.planner.relaxed import UNREACHABLE, RelaxedGraph, Wanted, wanted
+from simulator.handmethat.planner.relaxed import UNREACHABLE, RelaxedGraph, Target, wanted
 from simulator.handmethat.planner.relevance import Targets
 from simulator.handmethat.world import State, World
 
@@ -44,7 +44,7 @@ def best_first(
     targets: Targets,
     limit: int = _BEST_FIRST_LIMIT,
 ) -> tuple[Action, ...] | None:
-    """A plan by eager best-first search with priority h + 0.7 g and the FF heuristic (spec 5.2(3)).
+    """Return a plan by eager best-first search with priority h + 0.7 g and the FF heuristic (spec 5.2(3)).
 
     A state is looked at once, on the first way that leads to it. Of equal priorities the older goes first.
 
@@ -99,7 +99,7 @@ def shortest_plan(
     targets: Targets,
     limit: int = _SHORTEST_LIMIT,
 ) -> tuple[Action, ...] | None:
-    """A plan with the fewest actions after which all `subgoals` hold together.
+    """Return a plan with the fewest actions after which all `subgoals` hold together.
 
     Args:
         world: the household.
@@ -117,17 +117,6 @@ def shortest_plan(
     return ExactSearch(world, Goal(tuple(subgoals)), targets, limit).plan(state)
 
 
-def exact_cost(
-    world: World, state: State, goal: Subgoal | Goal, targets: Targets, limit: int = _SHORTEST_LIMIT
-) -> int:
-    """The fewest actions by which `goal` can be reached; `UNREACHABLE` if it cannot.
-
-    Raises:
-        SearchLimitError: if `limit` is reached.
-    """
-    return ExactSearch(world, goal, targets, limit).cost(state)
-
-
 class ExactSearch:
     """Shortest plans for one goal from many states of a household."""
 
@@ -140,7 +129,7 @@ class ExactSearch:
         self._limit = limit
 
     def cost(self, state: State) -> int:
-        """The fewest actions from `state` to the goal; `UNREACHABLE` if there is no way.
+        """Return the fewest actions from `state` to the goal; `UNREACHABLE` if there is no way.
 
         Raises:
             SearchLimitError: if the limit is reached.
@@ -149,7 +138,7 @@ class ExactSearch:
         return UNREACHABLE if plan is None else len(plan)
 
     def plan(self, state: State) -> tuple[Action, ...] | None:
-        """A shortest plan from `state`; None if there is none.
+        """Return a shortest plan from `state`; None if there is none.
 
         Raises:
             SearchLimitError: if the limit is reached.
@@ -164,8 +153,8 @@ class ExactSearch:
         return _a_star(grounding, operators, start, goal, self._symmetry, self._limit)
 
 
-def is_contradictory(grounding: Grounding, goal: Wanted) -> bool:
-    """Whether the goal wants one thing in two places, so that no search is needed (spec 5.2(5))."""
+def is_contradictory(grounding: Grounding, goal: Target) -> bool:
+    """Return True if the goal wants one thing in two places, so that no search is needed (spec 5.2(5))."""
     return any((group & goal.facts).bit_count() > 1 for group in grounding.exclusive)
 
 
@@ -173,11 +162,11 @@ def _a_star(
     grounding: Grounding,
     operators: Sequence[Operator],
     start: Facts,
-    goal: Wanted,
+    goal: Target,
     symmetry: Symmetry,
     limit: int,
 ) -> tuple[Action, ...] | None:
-    """A* over states up to the exchange of like things; a state is opened anew on a shorter way.
+    """Return a* over states up to the exchange of like things; a state is opened anew on a shorter way.
 
     A state waits in the queue with the bound that follows from its predecessor's, and its own is worked out
     only when its turn comes.
@@ -239,7 +228,7 @@ def _counted(expanded: int, limit: int) -> int:
 
 
 def _trace(came: dict[Facts, tuple[Facts, Operator] | None], facts: Facts) -> tuple[Action, ...]:
-    """The actions that led to `facts`."""
+    """Return the actions that led to `facts`."""
     actions = []
     while (step := came[facts]) is not None:
         facts, operator = step

@@ -14,20 +14,132 @@ least as many operators as the cheapest member, of those that no earlier count h
 all operators of all its members are used.
 
 Every term so counts operators that no other term counts, and the sum never exceeds the length of a plan.
+
+Moves are bounded by trips. Nobody carries two things. So each thing that must come to a place is an arrival
+there with that thing in the hand, and each that must leave a place is a departure; one leaves a place only
+as often as one has come there, counting the start. A place takes at least as many arrivals as the larger of
+the two.
+
+A thing may also ride in a box (any receptacle that can be carried). That saves it at most as many moves as it
+costs actions that are counted nowhere else, so the bound stands:
+
+- A thing that neither lies in a box nor must come into one is laid into the box and taken out of it again:
+  two actions for an arrival and a departure.
+- For a thing that lies in a box, or must come into one, the box is picked up and put down. That pays for one
+  thing, so each box stands for one at most; and for none if it is held, or must itself be carried.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import and_
 from typing import Final, NamedTuple
 
-from simulator.handmethat.planner.exact_trips import Trip, Trips
 from simulator.handmethat.planner.grounding import Facts, Grounding, Operator, bits
-from simulator.handmethat.planner.relaxed import UNREACHABLE, Wanted
-from simulator.handmethat.world import BitSet, entities
+from simulator.handmethat.planner.relaxed import UNREACHABLE, Target
+from simulator.handmethat.world import BitSet, bit_set, entities
+
+
+class _Thing(NamedTuple):
+    """The facts of a movable thing.
+
+    Attributes:
+        held: that it is held.
+        containers: that it lies in or on a container -> the container.
+        anywhere: all of these.
+    """
+
+    held: Facts
+    containers: Mapping[Facts, int]
+    anywhere: Facts
+
+
+class Trip(NamedTuple):
+    """That a thing must leave `here` and come to each of `there` (facts of standing somewhere)."""
+
+    thing: int
+    here: Facts
+    there: frozenset[Facts]
+
+
+class Trips:
+    """The bound for some operators of a grounding."""
+
+    def __init__(self, grounding: Grounding, operators: Sequence[Operator]) -> None:
+        world, atoms = grounding.world, grounding.atoms
+        movable = grounding.relevant & world.of("movable")
+        self._standing = grounding.exclusive[-1]
+        self._at = {int(atom[1]): bit for atom, bit in atoms.items() if atom[0] == "at"}
+        self._things = {entity: _thing(grounding, entity) for entity in entities(movable)}
+        touched = 0
+        for operator in operators:
+            touched |= operator.needs | operator.adds
+        carried = (one for one, thing in self._things.items() if thing.held & touched)
+        self._boxes = bit_set(carried) & world.of("receptacle")
+
+    def count(self, facts: Facts, marks: Facts, more: Iterable[Trip] = ()) -> int:
+        """Return the least number of moves that make `marks` true, facts that do not hold in `facts`.
+
+        Args:
+            facts: the facts that hold now.
+            marks: facts that must all hold at some time.
+            more: trips of things that none of `marks` is about.
+        """
+        standing = facts & self._standing
+        arrivals = dict.fromkeys(bits(marks & self._standing), 1)
+        brought: dict[Facts, int] = {}
+        left: dict[Facts, int] = {}
+        for trip in (*self.of(facts, marks), *more):
+            if trip.here:
+                left[trip.here] = left.get(trip.here, 0) + 1
+            for place in trip.there:
+                brought[place] = brought.get(place, 0) + 1
+        for place, times in left.items():
+            arrivals[place] = max(arrivals.get(place, 0), times - (place == standing))
+        for place, times in brought.items():
+            arrivals[place] = max(arrivals.get(place, 0), times)
+        return sum(arrivals.values())
+
+    def of(self, facts: Facts, marks: Facts) -> list[Trip]:
+        """Return the trips that count if `marks` must hold at some time."""
+        trips = []
+        moved = bit_set(
+            box
+            for box in entities(self._boxes)
+            if (self._things[box].held | self._things[box].anywhere) & marks or self._things[box].held & facts
+        )
+        for one, thing in self._things.items():
+            if not thing.anywhere & marks:
+                continue
+            into = [thing.containers[fact] for fact in bits(thing.anywhere & marks)]
+            lies = thing.containers.get(facts & thing.anywhere, -1)
+            boxes = bit_set(box for box in (*into, lies) if box >= 0) & self._boxes
+            here = self._where(facts, one)
+            there = frozenset(self._spot(facts, container) for container in into) - {here, 0}
+            if not here or not there or (boxes and (boxes & moved or len(into) > 1)):
+                continue
+            moved |= boxes
+            trips.append(Trip(one, here, there))
+        return trips
+
+    def _where(self, facts: Facts, one: int) -> Facts:
+        """Return the fact of standing where a thing is; 0 if that is nowhere one can go."""
+        thing = self._things[one]
+        if facts & thing.held:
+            return facts & self._standing
+        lies = facts & thing.anywhere
+        return self._spot(facts, thing.containers[lies]) if lies else 0
+
+    def _spot(self, facts: Facts, container: int) -> Facts:
+        return self._at[container] if container in self._at else self._where(facts, container)
+
+
+def _thing(grounding: Grounding, one: int) -> _Thing:
+    containers = {bit: int(atom[2]) for atom, bit in grounding.atoms.items() if atom[:2] == ("in", one)}
+    return _Thing(grounding.atoms[("holding", one)], containers, sum(containers))
+
 
 # A goal with more alternatives than this is counted by its choices instead of alternative by alternative.
 _MOST_ALTERNATIVES: Final = 16
@@ -46,8 +158,10 @@ class _Step(NamedTuple):
 class LowerBound:
     """The bound for one goal over some operators of a grounding."""
 
-    def __init__(self, grounding: Grounding, operators: Sequence[Operator], goal: Wanted) -> None:
-        self._steps = [_Step(tuple(entities(one.needs)), tuple(entities(one.adds))) for one in operators]
+    def __init__(self, grounding: Grounding, operators: Sequence[Operator], goal: Target) -> None:
+        self._steps = [
+            _Step(tuple(entities(operator.needs)), tuple(entities(operator.adds))) for operator in operators
+        ]
         self._size = len(grounding.atoms)
         self._goal = goal
         self._alternatives = _alternatives(goal)
@@ -60,8 +174,8 @@ class LowerBound:
         self._adders = _adders(self._steps, self._size)
         # Facts with several adders: in which ways they come about.
         self._ways = {
-            one: [self._steps[number].needs for number in entities(self._adders[one.bit_length() - 1])]
-            for one in bits((1 << self._size) - 1 & ~self._standing)
+            bit: [self._steps[number].needs for number in entities(self._adders[bit.bit_length() - 1])]
+            for bit in bits((1 << self._size) - 1 & ~self._standing)
         }
         self._trips = Trips(grounding, operators)
         self._known: dict[Facts, int] = {}
@@ -75,7 +189,7 @@ class LowerBound:
     def _bound(self, facts: Facts) -> int:
         marks = self._marks(facts)
         if self._alternatives is not None:
-            each = (_together(marks, wanted) for wanted in self._alternatives)
+            each = (_together(marks, alternative) for alternative in self._alternatives)
             counts = (self._count(facts, marks, one) for one in each if one is not None)
             return min(counts, default=UNREACHABLE)
         common, choices = _together(marks, self._goal.facts), list[list[Facts]]()
@@ -132,7 +246,7 @@ class LowerBound:
         return total + self._trips.count(facts, common, self._more_trips(facts, common, choices))
 
     def _new(self, marks: Facts, used: BitSet) -> tuple[int, BitSet]:
-        """How many operators that are not `used` it takes to make `marks` true; and all used then."""
+        """Return how many operators that are not `used` it takes to make `marks` true; and all used then."""
         total = 0
         claimed = used
         for fact in bits(marks & ~self._standing):
@@ -161,7 +275,7 @@ class LowerBound:
                     # What first makes a fact true does not need it.
                     if not together & fact:
                         members.add(together)
-            if len(members) > 1 and not any(one & ~common == 0 for one in members):
+            if len(members) > 1 and not any(member & ~common == 0 for member in members):
                 yield sorted(members)
 
     def _more_trips(self, facts: Facts, common: Facts, choices: Iterable[Sequence[Facts]]) -> list[Trip]:
@@ -190,9 +304,9 @@ def _adders(steps: Iterable[_Step], size: int) -> list[BitSet]:
     return adders
 
 
-def _alternatives(goal: Wanted) -> list[Facts] | None:
+def _alternatives(goal: Target) -> list[Facts] | None:
     """Sets of facts of which the goal is the disjunction; None if there are too many."""
-    found = [goal.facts]
+    facts = [goal.facts]
     for choice in goal.choices:
         members: list[Facts] = []
         for member in choice:
@@ -200,16 +314,16 @@ def _alternatives(goal: Wanted) -> list[Facts] | None:
             if inner is None:
                 return None
             members += inner
-        if len(found) * len(members) > _MOST_ALTERNATIVES:
+        if len(facts) * len(members) > _MOST_ALTERNATIVES:
             return None
-        found = [one | other for one in found for other in members]
-    return found
+        facts = [fact | other for fact in facts for other in members]
+    return facts
 
 
-def _together(marks: _Marks, wanted: Facts) -> Facts | None:
-    """The landmarks of all of `wanted`; None if one cannot be reached."""
+def _together(marks: _Marks, facts: Facts) -> Facts | None:
+    """Return the landmarks of all facts; None if one cannot be reached."""
     together = 0
-    for number in entities(wanted):
+    for number in entities(facts):
         own = marks[number]
         if own is None:
             return None
@@ -217,8 +331,8 @@ def _together(marks: _Marks, wanted: Facts) -> Facts | None:
     return together
 
 
-def _common(marks: _Marks, goal: Wanted) -> Facts | None:
-    """The landmarks of a goal: of a disjunction those that all its members share."""
+def _common(marks: _Marks, goal: Target) -> Facts | None:
+    """Return the landmarks of a goal: of a disjunction those that all its members share."""
     together = _together(marks, goal.facts)
     for choice in goal.choices:
         members = [one for one in (_common(marks, member) for member in choice) if one is not None]

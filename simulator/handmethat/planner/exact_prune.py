@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from simulator.handmethat.planner.grounding import Facts, Grounding, Operator
-from simulator.handmethat.planner.relaxed import RelaxedGraph, Wanted
+from simulator.handmethat.planner.relaxed import RelaxedGraph, Target
 from simulator.handmethat.world import entities
 
 # How a goal reads when the order of its parts does not matter.
 _Form = tuple[Facts, frozenset[frozenset["_Form"]]]
 
 
-def relevant_operators(operators: Sequence[Operator], start: Facts, goal: Wanted) -> tuple[Operator, ...]:
-    """The operators that can ever apply, and that add something of use (spec 5.2(4)).
+def relevant_operators(operators: Sequence[Operator], start: Facts, goal: Target) -> tuple[Operator, ...]:
+    """Return the operators that can ever apply, and that add something of use (spec 5.2(4)).
 
     Args:
         operators: to choose from; their order is kept.
@@ -38,7 +38,7 @@ def relevant_operators(operators: Sequence[Operator], start: Facts, goal: Wanted
     return tuple(possible[number] for number in sorted(chosen))
 
 
-def needed_operators(grounding: Grounding, start: Facts, goal: Wanted) -> tuple[Operator, ...]:
+def needed_operators(grounding: Grounding, start: Facts, goal: Target) -> tuple[Operator, ...]:
     """Operators among which there is a shortest plan, if there is a plan.
 
     A free hand is not worth picking something up: whoever picks up a thing of no use and lays it elsewhere
@@ -71,7 +71,7 @@ class Symmetry:
     Like are things of one type, receptacles apart, whose exchange leaves the goal as it is.
     """
 
-    def __init__(self, grounding: Grounding, goal: Wanted) -> None:
+    def __init__(self, grounding: Grounding, goal: Target) -> None:
         form = _form(goal)
         by_type: dict[str, list[tuple[Facts, list[int]]]] = {}
         for entity, (first, mask) in _blocks(grounding).items():
@@ -86,7 +86,7 @@ class Symmetry:
         self._classes = [one for classes in by_type.values() for one in classes if len(one[1]) > 1]
 
     def canonical(self, facts: Facts) -> Facts:
-        """The same number for all states that differ by an exchange of like things."""
+        """Return the same number for all states that differ by an exchange of like things."""
         for mask, firsts in self._classes:
             own = [facts >> first & mask for first in firsts]
             in_order = sorted(own)
@@ -106,7 +106,7 @@ def _held(grounding: Grounding) -> Facts:
 
 
 def _is_outdone(operator: Operator, by: Iterable[Operator], of_use: Facts) -> bool:
-    """Whether another operator does as well; tried only if some of what it adds is of no use."""
+    """Return True if another operator does as well; tried only if some of what it adds is of no use."""
     if not operator.adds & ~of_use:
         return False
     useful = operator.adds & of_use
@@ -133,8 +133,8 @@ def _blocks(grounding: Grounding) -> dict[int, tuple[int, Facts]]:
     return found
 
 
-def _form(goal: Wanted, mask: Facts = 0, one: int = 0, other: int = 0) -> _Form:
-    """The goal without order, the facts of two things exchanged."""
+def _form(goal: Target, mask: Facts = 0, one: int = 0, other: int = 0) -> _Form:
+    """Return the goal without order, the facts of two things exchanged."""
     facts = goal.facts
     difference = (facts >> one ^ facts >> other) & mask
     facts ^= difference << one | difference << other

@@ -100,14 +100,14 @@ class Frame:
         self.wanted: BitSet = 0
 
     def shift(self, entity: int) -> int:
-        """Where the operators about `entity` begin among the bits of a union."""
+        """Return where the operators about `entity` begin among the bits of a union."""
         shift = self._shifts.get(entity)
         if shift is None:
             shift = self._shifts[entity] = 1 + self._width * len(self._shifts)
         return shift
 
     def own(self, ops: int, entity: int) -> int:
-        """The operators about `entity` among those of a union, from bit 0."""
+        """Return the operators about `entity` among those of a union, from bit 0."""
         shift = self._shifts.get(entity)
         return 0 if shift is None else ops >> shift & (1 << self._width) - 1
 
@@ -122,7 +122,7 @@ class Frame:
             # What an appliance does comes first: where that leaves a thing it can be sliced, too.
             states = tuple(
                 (State._fields.index(name), value, (name, value))
-                for name, value in sorted(demand.states, key=lambda one: _ORDER.index(one[0]))
+                for name, value in sorted(demand.states, key=lambda state: _ORDER.index(state[0]))
             )
             spec = self._specs[key] = Spec(
                 len(self._specs), kind, location, demand.place, states, demand.possible
@@ -131,7 +131,7 @@ class Frame:
         return spec
 
     def of_types(self, types: Iterable[str]) -> tuple[int, ...]:
-        """The grounded entities of some types, in the order of creation."""
+        """Return the grounded entities of some types, in the order of creation."""
         found = 0
         for name in types:
             found |= self.world.of(name)

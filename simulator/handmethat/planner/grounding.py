@@ -49,7 +49,7 @@ class Operator(NamedTuple):
     deletes: Facts
 
     def apply(self, facts: Facts) -> Facts:
-        """The state afterwards."""
+        """Return the state afterwards."""
         return facts & ~self.deletes | self.adds
 
 
@@ -74,7 +74,7 @@ class Grounding:
     exclusive: tuple[Facts, ...]
 
     def encode(self, state: State) -> Facts:
-        """The facts that hold in `state`."""
+        """Return the facts that hold in `state`."""
         atoms = self.atoms
         facts = atoms.get(("at", state.at), 0) | (0 if state.waiting else atoms[("working",)])
         facts |= atoms.get(("holding", state.holding), 0)
@@ -96,7 +96,7 @@ class Grounding:
 
 
 def bits(facts: Facts) -> Iterator[Facts]:
-    """The single facts of a set."""
+    """Yield the single facts of a set."""
     while facts:
         fact = facts & -facts
         yield fact
@@ -104,7 +104,7 @@ def bits(facts: Facts) -> Iterator[Facts]:
 
 
 def ground(world: World, relevant: BitSet) -> Grounding:
-    """The human's actions over the `relevant` entities (`Targets.grounded`).
+    """Return the human's actions over the `relevant` entities (`Targets.grounded`).
 
     An action that changes nothing, like a move to where one stands, is left out.
     """
@@ -120,13 +120,13 @@ def ground(world: World, relevant: BitSet) -> Grounding:
 
 def _atoms(world: World, relevant: BitSet) -> Iterator[Atom]:
     containers = tuple(entities(relevant & world.of("receptacle")))
-    for one in entities(relevant):
-        if world.kinds[one].movable:
-            yield from (("in", one, container) for container in containers if container != one)
-            yield "holding", one
-        for name in world.kinds[one].states:
-            yield from ((name, one), (f"not {name}", one))
-    yield from (("at", one) for one in entities(relevant & world.of("LOCATION")))
+    for entity in entities(relevant):
+        if world.kinds[entity].movable:
+            yield from (("in", entity, container) for container in containers if container != entity)
+            yield "holding", entity
+        for name in world.kinds[entity].states:
+            yield from ((name, entity), (f"not {name}", entity))
+    yield from (("at", entity) for entity in entities(relevant & world.of("LOCATION")))
     yield ("hand-empty",)
     yield ("working",)
 
@@ -229,7 +229,7 @@ def _nothing(_: Args) -> Args:
 
 
 def _needed(world: World, text: str, atoms: Mapping[Atom, Facts], args: Args) -> Facts | None:
-    """The facts of a literal; None if one of them can never hold."""
+    """Return the facts of a literal; None if one of them can never hold."""
     facts = 0
     for atom in _literal(world, text, args):
         if atom not in atoms:
@@ -254,7 +254,7 @@ def _names(need: Need) -> list[str]:
 
 
 def _bound(world: World, bound: str) -> BitSet:
-    """The entities that a parameter may be: ``movable``, or classes joined by ``-or-``."""
+    """Return the entities that a parameter may be: ``movable``, or classes joined by ``-or-``."""
     if bound == "movable":
         return world.of("movable")
     classes = bound.upper().split("-OR-")
@@ -263,7 +263,7 @@ def _bound(world: World, bound: str) -> BitSet:
 
 
 def _literal(world: World, text: str, args: Args) -> tuple[Atom, ...]:
-    """A literal of the table, with its arguments, as facts that must all hold."""
+    """Return a literal of the table, with its arguments, as facts that must all hold."""
     word = text.removeprefix("not ").split()[0]
     if word in STATES:
         return ((f"not {word}" if text.startswith("not ") else word, *args),)
@@ -292,7 +292,7 @@ def _lid(world: World, container: int) -> tuple[Atom, ...]:
 
 @cache
 def _makes() -> Mapping[str, tuple[str, ...]]:
-    """The effects of the human's actions, in the words of the table."""
+    """Return the effects of the human's actions, in the words of the table."""
     table: Any = yaml.safe_load((TABLES / "actions.yaml").read_text(encoding="utf-8"))
     return {f"human-{name}": tuple(row["makes"]) for name, row in table["agent"].items()}
 
@@ -300,7 +300,7 @@ def _makes() -> Mapping[str, tuple[str, ...]]:
 def _changed(
     text: str, atoms: Mapping[Atom, Facts], groups: Mapping[Atom, Facts], args: Args
 ) -> tuple[Facts, Facts]:
-    """What becomes true by an effect, and what may have been true instead."""
+    """Return what becomes true by an effect, and what may have been true instead."""
     word = text.removeprefix("not ").split()[0]
     if word in STATES:
         becomes, was = atoms.get((word, *args), 0), atoms.get((f"not {word}", *args), 0)

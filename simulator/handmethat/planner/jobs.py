@@ -59,7 +59,7 @@ def _may_be_carried(walk: Walk, container: int, left: Mapping[int, int], fixed: 
 
 
 def _next(walk: Walk, left: Mapping[int, int], where: Mapping[int, int], bring: bool) -> int:
-    """What to carry next: what is here, else what is not yet where it is wanted."""
+    """Return what to carry next: what is here, else what is not yet where it is wanted."""
     here = [one for one in left if where[one] == walk.at]
     if here:
         return next((one for one in here if walk.location(left[one]) == walk.at), here[0])
@@ -92,7 +92,7 @@ def unpack(walk: Walk, some: Iterable[int]) -> None:
 
 
 def lies_at_location(walk: Walk, entity: int) -> bool:
-    """Whether `entity` is a location, or lies directly at one."""
+    """Return True if `entity` is a location, or lies directly at one."""
     if walk.locations >> entity & 1:
         return True
     return walk.holding != entity and bool(walk.locations >> walk.place[entity] & 1)
@@ -106,7 +106,7 @@ def take_ready(walk: Walk, tool: int) -> None:
 
 
 def is_dry(walk: Walk, tool: int) -> bool:
-    """Whether `tool` has to be soaked before it cleans."""
+    """Return True if `tool` has to be soaked before it cleans."""
     return "soaked" in walk.world.kinds[tool].states and not walk.states["soaked"] >> tool & 1
 
 
@@ -177,13 +177,17 @@ def soak(walk: Walk, some: Iterable[int]) -> None:
 
 
 def appliances(walk: Walk, role: str) -> list[int]:
-    """The appliances that heat, cool or soak.
+    """Return the appliances that heat, cool or soak.
 
     Raises:
         DeadEndError: if there is none that may be used.
     """
     world = walk.world
-    found = [one for one in world.locations if world.kinds[one].role == role and walk.grounded >> one & 1]
-    if not found:
+    locations = [
+        location
+        for location in world.locations
+        if world.kinds[location].role == role and walk.grounded >> location & 1
+    ]
+    if not locations:
         raise DeadEndError
-    return found
+    return locations

@@ -160,11 +160,11 @@ class Layers:
 
     def tool(self, types: frozenset[str] | None) -> Reached:
         """To hold a tool of one of `types`, wet if it has to be (None: a knife, which is fine dry)."""
-        found = self._ready.get(types)
-        if found is None:
+        reached = self._ready.get(types)
+        if reached is None:
             tools = self.frame.knives if types is None else self.frame.of_types(types)
-            found = self._ready[types] = self._readiest(tools, types is not None)
-        return found
+            reached = self._ready[types] = self._readiest(tools, types is not None)
+        return reached
 
     def _readiest(self, tools: Iterable[int], clean: bool) -> Reached:
         best, least = (FAR, 0), (FAR, 0)
@@ -219,7 +219,7 @@ class Layers:
         return layer, others | own << shift
 
     def found(self, spec: Spec, container: int, met: int) -> Found:
-        """What `demand` says, looked up where it has been asked before."""
+        """Return what `demand` says, looked up where it has been asked before."""
         key = spec.number << 16 | container << 8 | met
         found = self._found.get(key)
         if found is None:
@@ -227,7 +227,7 @@ class Layers:
         return found
 
     def freed(self, ops: int, held: int) -> int:
-        """How many operators a plan of `ops` needs besides to free the hand of `held` in time.
+        """Return how many operators a plan of `ops` needs besides to free the hand of `held` in time.
 
         None if the plan lays it somewhere early enough; else one to lay it down, and another to get where
         it can be laid if the plan does not get there anyway.
@@ -319,7 +319,7 @@ def _by_cleaning(layers: Layers, spec: Spec, container: int, others: int, own: i
 
 
 def _by(op: int) -> _Way:
-    """An operator that asks for nothing but to stand beside the thing."""
+    """Return an operator that asks for nothing but to stand beside the thing."""
 
     def way(layers: Layers, spec: Spec, container: int, others: int, own: int) -> Found:
         layer, more, bits = _beside(layers, spec, container, others, own)

@@ -15,17 +15,40 @@ from typing import Final, TypeVar
 
 from simulator.handmethat.actions import Action, domain
 from simulator.handmethat.goals.model import Goal, Subgoal
-from simulator.handmethat.planner.aims import Aim, Trip, aims_for
+from simulator.handmethat.planner.aims import Aim, Case, Trip, aims_for
 from simulator.handmethat.planner.demands import Choice, Demand, Option
 from simulator.handmethat.planner.errands import errands_for, manners, run
 from simulator.handmethat.planner.relevance import Targets
-from simulator.handmethat.planner.walk import DeadEndError, Walk
+from simulator.handmethat.planner.walk import NO_LIMIT, DeadEndError, Walk
 from simulator.handmethat.world import NOTHING, BitSet, State, World
 
 Plan = tuple[Action, ...]
 T = TypeVar("T")
 # All orders of so many subgoals are tried; of more, this many.
 _ORDERS: Final = 12
+
+
+class Rewound(Random):
+    """The numbers of ``Random(origin)``, to be drawn from the first on as often as one likes.
+
+    What depends on nothing but a case and these numbers is planned once.
+
+    Attributes:
+        origin: the seed.
+        drawn: how many were drawn since the beginning; set it to 0 to begin again.
+    """
+
+    def __init__(self, origin: int) -> None:
+        super().__init__(origin)
+        self.origin, self.drawn = origin, 0
+        self._numbers: list[float] = []
+
+    def random(self) -> float:
+        """Draw the next number."""
+        self.drawn += 1
+        while len(self._numbers) < self.drawn:
+            self._numbers.append(super().random())
+        return self._numbers[self.drawn - 1]
 
 
 def plan_subgoal(
@@ -36,7 +59,7 @@ def plan_subgoal(
     random: Random | None = None,
     fixed: BitSet = 0,
 ) -> Plan | None:
-    """A short plan for one subgoal.
+    """Return a short plan for one subgoal.
 
     Args:
         world: the household.
@@ -62,7 +85,7 @@ def plan_goal(
     targets: Targets,
     random: Random | None = None,
 ) -> tuple[Plan, ...] | None:
-    """A plan for each subgoal, each from the state left by the one before.
+    """Return a plan for each subgoal, each from the state left by the one before.
 
     What has been achieved before is not protected, except that a plan leaves alone the things that were put
     in place for an earlier subgoal where others serve as well.
@@ -114,7 +137,7 @@ def plan_whole(
 
 
 def states_along(state: State, actions: Iterable[Action]) -> tuple[State, ...]:
-    """The states before each action of a plan, and after the last.
+    """Return the states before each action of a plan, and after the last.
 
     Args:
         state: where the plan starts; a human who waits is taken as working.
@@ -141,44 +164,57 @@ def _in_order(walk: Walk, aims: Iterable[Aim], random: Random | None) -> list[Wa
 
 
 def _solve(walk: Walk, aim: Aim, fixed: BitSet, random: Random | None) -> Walk | None:
-    """The shortest of the promising walks on from `walk`; None if none leads to `aim`."""
-    met = aim.met(walk)
-    if None not in met:
+    """Return the shortest of the promising walks on from `walk`; None if none leads to `aim`."""
+    if aim.is_met(walk):
         return walk.fork()
     case = aim.case(walk, fixed)
-    best: Trip | None = None
-    for demands in _selections(walk, aim.choices, met, fixed, random):
-        ordered = _shuffled(demands, random)
-        try:
-            trip = aim.known(case, ordered)
-        except KeyError:
-            trip = aim.note(case, ordered, _shortest(walk, aim, ordered, fixed), walk.holding)
-        if trip is not None and (best is None or len(trip.actions) < len(best.actions)):
-            best = trip
+    if isinstance(random, Rewound):
+        key = case.key, random.origin, random.drawn
+        solved = aim.solved.get(key)
+        if solved is None:
+            trip = _shortest_trip(walk, aim, case, fixed, random)
+            solved = aim.solved[key] = trip, random.drawn
+        best, random.drawn = solved
+    else:
+        best = _shortest_trip(walk, aim, case, fixed, random)
     return None if best is None else aim.taken(walk, case, best)
 
 
-def _shortest(walk: Walk, aim: Aim, demands: Sequence[Demand], fixed: BitSet) -> Walk | None:
-    """The shortest of the walks that meet `demands`."""
+def _shortest_trip(walk: Walk, aim: Aim, case: Case, fixed: BitSet, random: Random | None) -> Trip | None:
+    best, limit = None, NO_LIMIT
+    for demands in _selections(walk, aim.choices, aim.met(walk), fixed, random):
+        ordered = _shuffled(demands, random)
+        try:
+            trip = aim.known(case, ordered, limit)
+        except KeyError:
+            shortest = _shortest(walk, aim, ordered, fixed, limit)
+            trip = aim.note(case, ordered, shortest, walk.holding, limit)
+        if trip is not None and len(trip.actions) < limit:
+            best, limit = trip, len(trip.actions)
+    return best
+
+
+def _shortest(walk: Walk, aim: Aim, demands: Sequence[Demand], fixed: BitSet, limit: int) -> Walk | None:
+    """Return the shortest of the walks that meet `demands` in less than `limit` steps."""
     errands = errands_for(walk, demands)
     if errands is None:
         return None
     best: Walk | None = None
     for manner in manners(walk, errands, fixed):
-        there = walk.fork() if best is None else walk.fork(len(best.actions) - 1)
+        there = walk.fork(limit - 1)
         try:
             run(there, errands, manner, fixed)
         except DeadEndError:
             continue
         if aim.is_met(there):
-            best = there
+            best, limit = there, len(there.actions)
     return best
 
 
 def _selections(
     walk: Walk, choices: Sequence[Choice], met: Sequence[Option | None], fixed: BitSet, random: Random | None
 ) -> Iterator[list[Demand]]:
-    """The options that may be worth taking, one of each choice."""
+    """Yield the options that may be worth taking, one of each choice."""
     plain: list[Demand] = []
     open_choices: list[Choice] = []
     for choice, already in zip(choices, met, strict=True):
@@ -212,14 +248,14 @@ def _shuffled(some: Sequence[T], random: Random | None) -> list[T]:
 
 
 def _moves(walk: Walk, option: Option, fixed: BitSet) -> bool:
-    """Whether `option` takes something away that is best left where it is."""
+    """Return True if `option` takes something away that is best left where it is."""
     return any(
         fixed >> one.entity & 1 and one.place not in (NOTHING, walk.place[one.entity]) for one in option
     )
 
 
 def _distinct(walk: Walk, options: Iterable[Option]) -> list[Option]:
-    """The first of the options that cost the same."""
+    """Return the first of the options that cost the same."""
     found: dict[tuple[object, ...], Option] = {}
     for option in options:
         key = tuple(_signature(walk, one) for one in option)
@@ -228,7 +264,7 @@ def _distinct(walk: Walk, options: Iterable[Option]) -> list[Option]:
 
 
 def _signature(walk: Walk, demand: Demand) -> tuple[object, ...]:
-    """What makes a difference to how `demand` is met."""
+    """Return what makes a difference to how `demand` is met."""
     entity, place, states, _ = demand
     there: tuple[object, ...] = (place,)
     if place != NOTHING and not walk.locations >> place & 1:
@@ -239,7 +275,7 @@ def _signature(walk: Walk, demand: Demand) -> tuple[object, ...]:
 
 
 def _nearest(walk: Walk, choice: Choice, otherwise: Option) -> Option:
-    """The option that wants things where they are, if there is one."""
+    """Return the option that wants things where they are, if there is one."""
     for option in choice:
         if all(
             one.place == NOTHING or walk.location(one.place) == walk.location(one.entity) for one in option

@@ -23,7 +23,7 @@ from simulator.handmethat.world import State, World, entities
 UNREACHABLE: Final = 10**9
 
 
-class Wanted(NamedTuple):
+class Target(NamedTuple):
     """A goal: all of `facts`, and of each of `choices` one member at least.
 
     Attributes:
@@ -33,39 +33,39 @@ class Wanted(NamedTuple):
     """
 
     facts: Facts
-    choices: tuple[tuple[Wanted, ...], ...] = ()
+    choices: tuple[tuple[Target, ...], ...] = ()
 
     def holds(self, facts: Facts) -> bool:
-        """Whether the goal holds where `facts` do."""
+        """Return True if the goal holds where `facts` do."""
         if self.facts & facts != self.facts:
             return False
         return all(any(one.holds(facts) for one in choice) for choice in self.choices)
 
     def first_met(self, facts: Facts) -> Facts:
-        """The facts by which the goal holds: of each disjunction the first member that is met."""
+        """Return the facts by which the goal holds: of each disjunction the first member that is met."""
         found = self.facts
         for choice in self.choices:
             found |= next(one.first_met(facts) for one in choice if one.holds(facts))
         return found
 
-    def shuffled(self, random: Random) -> Wanted:
-        """The same goal, the members of every disjunction in a random order."""
+    def shuffled(self, random: Random) -> Target:
+        """Return the same goal, the members of every disjunction in a random order."""
         choices = []
         for choice in self.choices:
             members = [one.shuffled(random) for one in choice]
             random.shuffle(members)
             choices.append(tuple(members))
-        return Wanted(self.facts, tuple(choices))
+        return Target(self.facts, tuple(choices))
 
     def mentioned(self) -> Facts:
-        """Every fact that occurs in it."""
-        found = self.facts
+        """Return every fact that occurs in it."""
+        facts = self.facts
         for one in chain.from_iterable(self.choices):
-            found |= one.mentioned()
-        return found
+            facts |= one.mentioned()
+        return facts
 
 
-NEVER: Final = Wanted(0, ((),))
+NEVER: Final = Target(0, ((),))
 
 
 # What some operators add, what all of them need, and what each needs, with its number; in order.
@@ -84,21 +84,21 @@ class RelaxedGraph:
         # A fact -> the groups that add it.
         self._adding: dict[Facts, list[_Group]] = {}
 
-    def estimate(self, facts: Facts, goal: Wanted) -> int:
-        """The number of operators of the relaxed plan; `UNREACHABLE` if there is none."""
+    def estimate(self, facts: Facts, goal: Target) -> int:
+        """Return the number of operators of the relaxed plan; `UNREACHABLE` if there is none."""
         plan = self._plan(facts, goal)
         return UNREACHABLE if plan is None else len(plan)
 
-    def plan(self, facts: Facts, goal: Wanted) -> tuple[Operator, ...] | None:
-        """The relaxed plan, in the order of the operators; None if even the relaxation has none."""
+    def plan(self, facts: Facts, goal: Target) -> tuple[Operator, ...] | None:
+        """Return the relaxed plan, in the order of the operators; None if even the relaxation has none."""
         plan = self._plan(facts, goal)
         return None if plan is None else tuple(self.operators[number] for number in sorted(plan))
 
     def reachable(self, facts: Facts) -> Facts:
-        """Every fact that the relaxation reaches."""
+        """Return every fact that the relaxation reaches."""
         return self._layers(facts, NEVER)[-1]
 
-    def _plan(self, facts: Facts, goal: Wanted) -> set[int] | None:
+    def _plan(self, facts: Facts, goal: Target) -> set[int] | None:
         layers = self._layers(facts, goal)
         if not goal.holds(layers[-1]):
             return None
@@ -112,8 +112,8 @@ class RelaxedGraph:
             todo = (todo | operators[number].needs) & ~done
         return picked
 
-    def _layers(self, facts: Facts, goal: Wanted) -> list[Facts]:
-        """The facts of each layer up to the first in which `goal` holds (else to the last).
+    def _layers(self, facts: Facts, goal: Target) -> list[Facts]:
+        """Return the facts of each layer up to the first in which `goal` holds (else to the last).
 
         Operators that add the same facts are tried together: the first that applies stands for all.
         """
@@ -141,7 +141,7 @@ class RelaxedGraph:
         return layers
 
     def _achiever(self, fact: Facts, layers: Sequence[Facts]) -> int:
-        """The first operator that adds `fact` as soon as any does."""
+        """Return the first operator that adds `fact` as soon as any does."""
         groups = self._adding.get(fact)
         if groups is None:
             groups = self._adding[fact] = [group for group in self._groups if group[0] & fact]
@@ -159,7 +159,7 @@ class RelaxedGraph:
 
 
 def estimate(world: World, state: State, goal: Goal | Subgoal, targets: Targets) -> int:
-    """The FF estimate of what `goal` still costs in `state`; `UNREACHABLE` if it cannot be had.
+    """Return the FF estimate of what `goal` still costs in `state`; `UNREACHABLE` if it cannot be had.
 
     For many states of one household, keep a `Grounding` and a `RelaxedGraph` instead.
 
@@ -174,8 +174,8 @@ def estimate(world: World, state: State, goal: Goal | Subgoal, targets: Targets)
     return RelaxedGraph(grounding.operators).estimate(grounding.encode(state), aim)
 
 
-def wanted(grounding: Grounding, subgoals: Sequence[Subgoal]) -> Wanted:
-    """The conjunction of `subgoals` as facts (spec 4.1).
+def wanted(grounding: Grounding, subgoals: Sequence[Subgoal]) -> Target:
+    """Return the conjunction of `subgoals` as facts (spec 4.1).
 
     Raises:
         ValueError: if a subgoal is about something over which nothing is grounded.
@@ -183,7 +183,7 @@ def wanted(grounding: Grounding, subgoals: Sequence[Subgoal]) -> Wanted:
     return _all_of([_subgoal(grounding, subgoal) for subgoal in subgoals])
 
 
-def _subgoal(grounding: Grounding, subgoal: Subgoal) -> Wanted:
+def _subgoal(grounding: Grounding, subgoal: Subgoal) -> Target:
     world = grounding.world
     xs = _term(world, subgoal.x, subgoal.form in OF_A_TYPE)
     if subgoal.form in ("BE", "BE-ALL"):
@@ -204,15 +204,15 @@ def _term(world: World, name: str, is_type: bool) -> tuple[int, ...]:
     return tuple(entities(world.of(name))) if is_type else (world.entity(name),)
 
 
-def _lie(grounding: Grounding, subgoal: Subgoal, x: int, y: int) -> Wanted:
+def _lie(grounding: Grounding, subgoal: Subgoal, x: int, y: int) -> Target:
     if grounding.world.kinds[y].relation != subgoal.relation or x == y:
         return NEVER
     _check_grounded(grounding, x, y)
-    here = Wanted(grounding.atoms[("in", x, y)])
+    here = Target(grounding.atoms[("in", x, y)])
     return _all_of([here, _be(grounding, x, subgoal.of_x), _be(grounding, y, subgoal.of_y)])
 
 
-def _be(grounding: Grounding, entity: int, requirements: tuple[Requirement, ...]) -> Wanted:
+def _be(grounding: Grounding, entity: int, requirements: tuple[Requirement, ...]) -> Target:
     _check_grounded(grounding, entity)
     facts = 0
     for name, value in requirements:
@@ -220,7 +220,7 @@ def _be(grounding: Grounding, entity: int, requirements: tuple[Requirement, ...]
             facts |= grounding.atoms[(name if value else f"not {name}", entity)]
         elif value:
             return NEVER
-    return Wanted(facts)
+    return Target(facts)
 
 
 def _check_grounded(grounding: Grounding, *some: int) -> None:
@@ -230,20 +230,20 @@ def _check_grounded(grounding: Grounding, *some: int) -> None:
             raise ValueError(f"The goal is about {name}, which is not among the targets that were given.")
 
 
-def _all_of(parts: Sequence[Wanted]) -> Wanted:
+def _all_of(parts: Sequence[Target]) -> Target:
     facts = 0
     for part in parts:
         facts |= part.facts
-    return Wanted(facts, tuple(choice for part in parts for choice in part.choices))
+    return Target(facts, tuple(choice for part in parts for choice in part.choices))
 
 
-def _one_of(parts: Sequence[Wanted]) -> Wanted:
+def _one_of(parts: Sequence[Target]) -> Target:
     possible = tuple(part for part in parts if () not in part.choices)
-    return possible[0] if len(possible) == 1 else Wanted(0, (possible,))
+    return possible[0] if len(possible) == 1 else Target(0, (possible,))
 
 
 def _common(ways: Sequence[tuple[Facts, int]]) -> Facts:
-    """What all of some operators need."""
+    """Return what all of some operators need."""
     common = ways[0][0]
     for needs, _ in ways:
         common &= needs

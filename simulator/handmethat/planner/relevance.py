@@ -41,7 +41,7 @@ class Targets(NamedTuple):
 
 
 def find_targets(world: World, state: State, goal: Goal, distractors: bool) -> Targets:
-    """What `goal` is about, as the household stands in `state`.
+    """Return what `goal` is about, as the household stands in `state`.
 
     Args:
         world: the household.
@@ -65,10 +65,10 @@ def find_targets(world: World, state: State, goal: Goal, distractors: bool) -> T
                 siblings |= _siblings(world, subgoal.y)
     mentioned = [state_ for one in goal.subgoals for state_ in _mentioned(one)]
     tools = bit_set(
-        one
+        entity
         for word in mentioned
         for kind in _TOOLS.get(word, ())
-        for one in entities(_siblings(world, kind) if distractors else world.of(kind))
+        for entity in entities(_siblings(world, kind) if distractors else world.of(kind))
     )
     places = bit_set(world.entity(name) for word in mentioned for name in _PLACES.get(word, ()))
     movable = xs | ys | tools | (siblings_x if distractors else 0)
@@ -86,7 +86,7 @@ def _term(world: World, name: str, is_type: bool) -> BitSet:
 
 
 def _siblings(world: World, kind: str) -> BitSet:
-    """Everything of the subclass of a type."""
+    """Return everything of the subclass of a type."""
     row = hierarchy().kinds.get(kind)
     return world.of(row.subclass) if row and row.movable else 0
 
@@ -98,8 +98,8 @@ def _mentioned(subgoal: Subgoal) -> tuple[str, ...]:
 def _with_containers(state: State, some: BitSet) -> BitSet:
     """`some`, what they lie in, and what that lies in."""
     for _ in range(2):
-        containers = (state.container(one) for one in entities(some))
-        some |= bit_set(one for one in containers if one != NOTHING)
+        containers = (state.container(entity) for entity in entities(some))
+        some |= bit_set(container for container in containers if container != NOTHING)
     return some
 
 

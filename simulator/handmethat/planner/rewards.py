@@ -7,25 +7,94 @@ nothing else changes anything for the goal, so it is worth what the rest of the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from random import Random
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
-from simulator.handmethat.actions import domain
-from simulator.handmethat.goals.check import goal_holds
-from simulator.handmethat.goals.model import Goal
+from simulator.handmethat.actions import Action, domain
+from simulator.handmethat.goals.model import Goal, goal_holds
+from simulator.handmethat.hierarchy import STATES
 from simulator.handmethat.meanings.model import VERBS, Grounding, Quest
-from simulator.handmethat.planner.around import Around
-from simulator.handmethat.planner.cost import UNREACHABLE, CostToGo
+from simulator.handmethat.planner.aims import states_that_matter
+from simulator.handmethat.planner.cost import UNREACHABLE, Around, CostToGo
 from simulator.handmethat.planner.exact import ExactSearch
 from simulator.handmethat.planner.grounding import ground
-from simulator.handmethat.planner.landing import action_for, groundings, landed
-from simulator.handmethat.planner.plan import plan_whole
+from simulator.handmethat.planner.plan import Rewound, plan_whole
 from simulator.handmethat.planner.relaxed import RelaxedGraph, wanted
 from simulator.handmethat.planner.relevance import Targets
 from simulator.handmethat.profiles import Profile
-from simulator.handmethat.world import BitSet, State, World, bit_set, entities
+from simulator.handmethat.world import NOTHING, BitSet, State, World, bit_set, entities
 from simulator.seeds import derive_seed
+
+_BRING: Final = "robot-move-obj-to-human"
+_PLACE: Final = {"inside": "robot-move-obj-from-rec-into-rec", "ontop": "robot-move-obj-from-rec-onto-rec"}
+_CHANGES: Final[Mapping[str, str]] = {
+    schema.argument: schema.name for schema in domain("teleport").values() if schema.serves == "change_state"
+}
+
+
+def groundings(
+    world: World, state: State, quest: Quest, some: BitSet, places: tuple[int, ...]
+) -> Iterator[Grounding]:
+    """Yield what may be asked of the robot, thing by thing in the order of creation.
+
+    Args:
+        world: the household.
+        state: the human waits, with an empty hand.
+        quest: the quest type.
+        some: the things asked about.
+        places: destinations of move_to.
+    """
+    if quest == "change_state":
+        bits = {verb: _changeable(world, state, verb) for verb in VERBS}
+        yield from (
+            (entity, verb) for entity in entities(some) for verb, able in bits.items() if able >> entity & 1
+        )
+        return
+    placed = (entity for entity in entities(some & world.of("movable")) if state.container(entity) != NOTHING)
+    if quest == "bring_me":
+        yield from ((one, None) for one in placed)
+        return
+    movable, nesting = world.of("movable"), world.of("receptacle")
+    names = [(place, world.names[place], movable >> place & 1) for place in places]
+    for one in placed:
+        nests = nesting >> one & 1
+        yield from ((one, name) for place, name, inner in names if not (inner and nests) and place != one)
+
+
+def action_for(world: World, state: State, grounding: Grounding) -> Action:
+    """Return the abstract action that a grounding stands for."""
+    entity, argument = grounding
+    if argument is None:
+        return Action(_BRING, (entity, state.container(entity)))
+    if argument in _CHANGES:
+        return Action(_CHANGES[argument], (entity,))
+    place = world.entity(argument)
+    return Action(_PLACE[world.relation(place)], (entity, state.container(entity), place))
+
+
+def landed(world: World, state: State, grounding: Grounding) -> State | None:
+    """Return the state after the robot has done what a grounding asks for; None if it cannot be asked for.
+
+    Args:
+        world: the household.
+        state: the human waits, with an empty hand.
+        grounding: what is asked for.
+    """
+    name, args = action_for(world, state, grounding)
+    schema = domain("teleport")[name]
+    # Only the first argument's place can be missing: that of a thing in nobody's reach.
+    if NOTHING in args or not schema.applicable(world, state, args):
+        return None
+    return schema.apply(state, args)
+
+
+def _changeable(world: World, state: State, verb: str) -> BitSet:
+    bits = 0
+    for ability in VERBS[verb]:
+        bits |= world.of(ability)
+    return bits & ~state.toggled if verb == "toggle" else bits
+
 
 # The reward where the estimate is 0 and the goal does not hold.
 _DECEPTIVE: Final = -1000.0
@@ -61,7 +130,7 @@ def rewards(
     profile: Profile,
     seed: int = 0,
 ) -> Rewards:
-    """What every grounding of `quest` is worth in `state`.
+    """Return what every grounding of `quest` is worth in `state`.
 
     Args:
         world: the household.
@@ -106,11 +175,15 @@ def rewards(
 
 
 def _aimed_at(world: World, targets: Targets, profile: Profile) -> BitSet:
-    """The things with which help may be worth something."""
+    """Return the things with which help may be worth something."""
     aimed_at = targets.movable
     if profile.substring_targets:
-        names = [world.names[one] for one in entities(aimed_at)]
-        hits = (one for one in entities(targets.grounded) if any(name in world.names[one] for name in names))
+        names = [world.names[entity] for entity in entities(aimed_at)]
+        hits = (
+            entity
+            for entity in entities(targets.grounded)
+            if any(name in world.names[entity] for name in names)
+        )
         aimed_at |= bit_set(hits) & world.of("movable")
     if profile.locations_count:
         aimed_at |= bit_set(targets.position) & world.of("LOCATION")
@@ -126,7 +199,7 @@ class _Costs(Protocol):
     before: int
 
     def after(self, grounding: Grounding) -> int:
-        """The cost-to-go of where `grounding` leads."""
+        """Return the cost-to-go of where `grounding` leads."""
         ...
 
 
@@ -188,7 +261,10 @@ class _Planned:
 
     def __init__(self, world: World, state: State, goal: Goal, targets: Targets) -> None:
         self._world, self._state, self._goal, self._targets = world, state, goal, targets
-        self.before = self._cost(state._replace(waiting=False))
+        self._random = Rewound(0)
+        matter = states_that_matter(goal.subgoals)
+        self._alike: dict[str, Any] = dict.fromkeys((name for name in STATES if name not in matter), 0)
+        self.before = self._cost(state)
 
     def after(self, grounding: Grounding) -> int:
         after = landed(self._world, self._state, grounding)
@@ -196,11 +272,14 @@ class _Planned:
         return self._cost(after)
 
     def _cost(self, state: State) -> int:
-        # Different help often leads to the same state, and quest types are weighed one after the other.
+        # Different help often leads to states between which a plan sees no difference, and quest types are
+        # weighed one after the other.
+        state = state._replace(waiting=False, given=0, **self._alike)
         key = self._goal, self._targets.grounded, state
         known = self._world.worked_out.get(key)
         if known is None:
-            planned = plan_whole(self._world, state, self._goal, self._targets, Random(0), orders=_ORDERS)
+            self._random.drawn = 0
+            planned = plan_whole(self._world, state, self._goal, self._targets, self._random, orders=_ORDERS)
             known = UNREACHABLE if planned is None else sum(map(len, planned[1]))
             self._world.worked_out[key] = known
         return int(known)

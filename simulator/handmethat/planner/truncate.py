@@ -9,9 +9,9 @@ from typing import Final
 
 from simulator.handmethat.goals.model import UNIVERSAL, Goal, Subgoal
 from simulator.handmethat.meanings.model import VERBS, Grounding
-from simulator.handmethat.planner.landing import landed
 from simulator.handmethat.planner.plan import Plan, plan_subgoal
 from simulator.handmethat.planner.relevance import Targets
+from simulator.handmethat.planner.rewards import landed
 from simulator.handmethat.profiles import Truncation
 from simulator.handmethat.world import NOTHING, State, World
 
@@ -62,7 +62,7 @@ def _earliest(length: int, random: Random) -> int:
 
 
 def _universal_beginnings(plans: Sequence[Plan], subgoals: Sequence[Subgoal]) -> frozenset[int]:
-    """Where the plans of subgoals about all of a type begin: such a plan is seen begun before help."""
+    """Return where the plans of subgoals about all of a type begin: such a plan is seen begun before help."""
     starts = accumulate(map(len, plans), initial=0)
     return frozenset(
         start
@@ -81,7 +81,7 @@ def served_subgoal(
     stop: int,
     meant: Sequence[Grounding],
 ) -> int | None:
-    """Which subgoal it helps most that the robot does what is asked for.
+    """Return which subgoal it helps most that the robot does what is asked for.
 
     That is the subgoal whose plan, made anew where the robot's help leads, is shorter by most than what was
     left of it; the first in the order of the plans if several are.
@@ -114,7 +114,7 @@ def served_subgoal(
 
 
 def remaining(plans: Sequence[Plan], stop: int) -> tuple[int, ...]:
-    """How many actions of each plan are left after `stop` actions of all."""
+    """Return how many actions of each plan are left after `stop` actions of all."""
     ends = accumulate(map(len, plans))
     return tuple(min(len(plan), max(0, end - stop)) for plan, end in zip(plans, ends, strict=True))
 

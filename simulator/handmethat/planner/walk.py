@@ -12,7 +12,7 @@ from simulator.handmethat.hierarchy import STATES
 from simulator.handmethat.world import NOTHING, BitSet, State, World
 
 _NOWHERE: Final = 255
-_NO_LIMIT: Final = 1 << 30
+NO_LIMIT: Final = 1 << 30
 
 
 class DeadEndError(Exception):
@@ -59,10 +59,10 @@ class Walk:
         self.place = bytearray(state.place)
         self.states: dict[str, BitSet] = {name: getattr(state, name) for name in STATES}
         self.actions: list[Action] = []
-        self.limit = _NO_LIMIT
+        self.limit = NO_LIMIT
 
-    def fork(self, limit: int = _NO_LIMIT) -> Walk:
-        """A walk that begins where this one is, and is a dead end once it has `limit` steps."""
+    def fork(self, limit: int = NO_LIMIT) -> Walk:
+        """Return a walk that begins where this one is, and is a dead end once it has `limit` steps."""
         other = object.__new__(Walk)
         other.world, other.grounded = self.world, self.grounded
         other.locations, other.shut = self.locations, self.shut
@@ -72,7 +72,7 @@ class Walk:
         return other
 
     def state(self) -> State:
-        """The state by now."""
+        """Return the state by now."""
         return State._make((self.at, self.holding, bytes(self.place), *self.states.values(), 0, False))
 
     def location(self, entity: int) -> int:
@@ -84,7 +84,7 @@ class Walk:
         return entity
 
     def is_shut(self, container: int) -> bool:
-        """Whether the lid of `container` is shut."""
+        """Return True if the lid of `container` is shut."""
         return bool(self.shut >> container & 1)
 
     def go(self, location: int) -> None:

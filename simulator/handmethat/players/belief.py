@@ -48,20 +48,20 @@ class Belief:
     placed: bool = False
 
     def somewhere(self) -> Belief:
-        """The same without what is known of its place: for a household with other containers."""
+        """Return the same without what is known of its place: for a household with other containers."""
         description = tuple(pair for pair in self.utterance.description if pair[0] not in PLACE_KEYS)
         utterance = replace(self.utterance, description=description)
         return replace(self, utterance=utterance, place=0)
 
 
 def believe(task: Task, answers: Iterable[tuple[str, str]]) -> Belief:
-    """What follows from the utterance and from each question with its answer, in anybody's words."""
+    """Return what follows from the utterance and from each question with its answer, in anybody's words."""
     world = task.world
     places = (world.index.get(str(task.utterance.get(key))) for key in PLACE_KEYS)
     argument = task.utterance.argument if task.utterance.quest == "move_to" else None
     belief = Belief(
         task.utterance,
-        place=bit_set(one for one in places if one is not None),
+        place=bit_set(place for place in places if place is not None),
         destination=0 if argument is None else 1 << world.entity(argument),
     )
     belief = replace(belief, placed=bool(belief.place))
@@ -95,7 +95,7 @@ def _learn(world: World, belief: Belief, question: str, answer: str) -> Belief:
 
 
 def candidates(world: World, state: State, belief: Belief) -> BitSet:
-    """The things that fit; what contradicts the utterance is not believed."""
+    """Return the things that fit; what contradicts the utterance is not believed."""
     said = matching(world, state, belief.utterance.description)
     if belief.utterance.quest == "change_state":
         able = 0
@@ -113,12 +113,12 @@ def candidates(world: World, state: State, belief: Belief) -> BitSet:
 
 
 def destinations(world: World, belief: Belief) -> BitSet:
-    """Where it may be meant to go."""
+    """Return where it may be meant to go."""
     return belief.destination or world.of("receptacle")
 
 
 def tools_for(world: World, entity: int, utterance: Utterance) -> BitSet:
-    """What the script for a change of state takes besides the thing (`env.scripts`)."""
+    """Return what the script for a change of state takes besides the thing (`env.scripts`)."""
     if utterance.quest != "change_state":
         return 0
     tool = {"slice": "knife#0", "clean": "rag#0"}.get(utterance.argument or "", "")
@@ -130,7 +130,7 @@ def tools_for(world: World, entity: int, utterance: Utterance) -> BitSet:
 def best_question(
     households: Sequence[tuple[World, State]], belief: Belief, questions: Sequence[Question]
 ) -> Question | None:
-    """The question whose answer tells most, in bits per point; None if none tells anything.
+    """Return the question whose answer tells most, in bits per point; None if none tells anything.
 
     Args:
         households: those that are thought possible, equally likely.
@@ -152,11 +152,13 @@ def _bits(world: World, state: State, belief: Belief, question: Question) -> flo
     if "destination" in asked.asks:
         return log2(max(destinations(world, belief).bit_count(), 1))
     if "clear" in asked.asks:
-        return entropy([tuple(tell(world, state, one) for tell in _TELLS.values()) for one in things])
+        return entropy([tuple(tell(world, state, thing) for tell in _TELLS.values()) for thing in things])
     keys = [*asked.asks, *(mention.key for mention in asked.mentions)]
     if belief.placed and keys == ["place"]:
         return 0.0
-    return entropy([tuple(_TELLS[key](world, state, one) for key in keys if key in _TELLS) for one in things])
+    return entropy(
+        [tuple(_TELLS[key](world, state, thing) for key in keys if key in _TELLS) for thing in things]
+    )
 
 
 def entropy(outcomes: Sequence[object]) -> float:
@@ -184,4 +186,4 @@ _TELLS: Final[Mapping[str, Callable[[World, State, int], object]]] = {
 
 
 def _contents(state: State, containers: BitSet) -> BitSet:
-    return bit_set(one for container in entities(containers) for one in state.contents(container))
+    return bit_set(content for container in entities(containers) for content in state.contents(container))

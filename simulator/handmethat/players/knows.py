@@ -91,7 +91,7 @@ class AskedKnows:
 
 
 def robot_knows(play: Play, commands: Sequence[str], history: Sequence[tuple[str, str]]) -> RobotKnows:
-    """What the robot is told after `commands`, which led to what `history` says."""
+    """Return what the robot is told after `commands`, which led to what `history` says."""
     game, now = play.game, play.after(commands)
     asked = sum(step.question for step in play.steps(commands))
     left = play.questions_left(asked)
@@ -112,7 +112,7 @@ def robot_knows(play: Play, commands: Sequence[str], history: Sequence[tuple[str
 
 
 def questions_for(play: Play) -> tuple[Question, ...]:
-    """The published questions that make sense here, with their costs."""
+    """Return the published questions that make sense here, with their costs."""
     task = play.task
     priced = (
         (text, question_key(task, read_question(task.world, text)))

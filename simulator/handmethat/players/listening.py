@@ -53,13 +53,13 @@ def hear(task: Task, question: str, language: Language, said: Iterable[str]) -> 
 
 
 def reveals(task: Task, heard: Heard, text: str) -> tuple[str, ...]:
-    """What `text` tells beyond what is fair: ``color=red``, ``place=table`` and so on."""
-    told = dict.fromkeys(one._replace(negated=False) for one in read_mentions(task.world, text))
+    """Return what `text` tells beyond what is fair: ``color=red``, ``place=table`` and so on."""
+    told = dict.fromkeys(mention._replace(negated=False) for mention in read_mentions(task.world, text))
     return tuple(_named(task.world, one) for one in told if not _is_fair(task.world, one, heard.fair))
 
 
 def guards(task: Task, heard: Heard, text: str) -> tuple[Guard, ...]:
-    """Why `text` cannot stand as the answer; empty if it can."""
+    """Return why `text` cannot stand as the answer; empty if it can."""
     found: list[Guard] = []
     if reveals(task, heard, text):
         found.append("reveals")
@@ -90,12 +90,12 @@ def _misses(task: Task, heard: Heard, text: str) -> bool:
     if heard.answer.kind != "value":
         return False
     told = tuple(read_mentions(task.world, text))
-    wanted = dict.fromkeys(read_mentions(task.world, heard.answer.text))
-    return not all(_is_fair(task.world, one, told) for one in wanted)
+    mentions = dict.fromkeys(read_mentions(task.world, heard.answer.text))
+    return not all(_is_fair(task.world, mention, told) for mention in mentions)
 
 
 def _is_fair(world: World, mention: Mention, fair: tuple[Mention, ...]) -> bool:
-    """Whether some mention of `fair` tells as much or more."""
+    """Return True if some mention of `fair` tells as much or more."""
     if mention in fair:
         return True
     if mention.key == "kind":
@@ -112,14 +112,14 @@ def _within(inner: BitSet, outer: BitSet) -> bool:
 
 
 def _extent(world: World, mention: Mention) -> BitSet:
-    """The entities that a mention of things means."""
+    """Return the entities that a mention of things means."""
     if mention.key == "kind":
         return world.of(str(mention.value))
     return int(mention.value) if mention.key in _PLACES else 0
 
 
 def _above(name: str) -> tuple[str, ...]:
-    """What a kind of thing is besides: its subclass and class."""
+    """Return what a kind of thing is besides: its subclass and class."""
     table = hierarchy()
     if name in table.kinds:
         return table.kinds[name].subclass, table.kinds[name].cls
@@ -130,4 +130,4 @@ def _named(world: World, mention: Mention) -> str:
     if mention.key not in _PLACES:
         value = mention.value
         return f"{mention.key}={str(value).lower() if isinstance(value, bool) else value}"
-    return f"{mention.key}={','.join(world.names[one] for one in entities(_extent(world, mention)))}"
+    return f"{mention.key}={','.join(world.names[entity] for entity in entities(_extent(world, mention)))}"

@@ -20,8 +20,8 @@ from itertools import islice
 from random import Random
 from typing import Final, NamedTuple
 
+from simulator.handmethat.env.observe import shows, visible
 from simulator.handmethat.env.scripts import script_for
-from simulator.handmethat.env.sight import shows, visible
 from simulator.handmethat.players.belief import (
     Belief,
     believe,
@@ -62,7 +62,7 @@ class AskingRobot:
         self.name = name or ("offline/asker" if questions is None else f"offline/asker:{questions}")
 
     async def reply(self, view: View) -> Reply:
-        """The next question or command."""
+        """Return the next question or command."""
         knows: InsiderKnows = view.task
         allowed = knows.play.options.questions
         many = self._questions
@@ -73,7 +73,7 @@ class AskingRobot:
 
 
 def next_move(knows: InsiderKnows, many: int, *, always: bool = False) -> str:
-    """A question while there are telling ones and fewer than `many` were asked; else the next command.
+    """Return a question while there are telling ones and fewer than `many` were asked; else the next command.
 
     Args:
         knows: what it may look into.
@@ -86,7 +86,7 @@ def next_move(knows: InsiderKnows, many: int, *, always: bool = False) -> str:
     acting = len(asked) < len(knows.commands)
     if len(asked) < many and not acting:
         households = _imagined(play, belief, knows.seed)
-        left = [one for one in questions_for(play) if f"question: {one.text}" not in asked]
+        left = [question for question in questions_for(play) if f"question: {question.text}" not in asked]
         weighed = belief if play.options.mode == "full" else belief.somewhere()
         best = best_question(households, weighed, left)
         if best is None and always and not asked:
@@ -133,7 +133,7 @@ def _moments(play: Play, commands: Sequence[str]) -> Iterator[_Moment]:
 
 
 def _target(play: Play, belief: Belief, moment: _Moment, seed: int) -> tuple[int, str | None] | None:
-    """One thing that fits and what to do with it, if it and what that takes have been seen."""
+    """Return one thing that fits and what to do with it, if it and what that takes have been seen."""
     world, utterance = play.task.world, play.task.utterance
     fitting = candidates(world, moment.state, belief) & moment.seen
     handled = bit_set(action.args[0] for action in play.task.actions if "pick-up" in action.name)
@@ -161,29 +161,32 @@ def _look(play: Play, belief: Belief, moments: Sequence[_Moment], seed: int) -> 
     for place in _places(play, belief, seed):
         if place not in looked:
             return f"move to {labels[place]}"
-    for one in entities(moments[-1].seen & world.of("openable") & world.of("movable") & ~state.open):
-        place = location_of(world, state, one)
+    for entity in entities(moments[-1].seen & world.of("openable") & world.of("movable") & ~state.open):
+        place = location_of(world, state, entity)
         if place >= 0:
-            return f"open {labels[one]}" if state.at == place else f"move to {labels[place]}"
+            return f"open {labels[entity]}" if state.at == place else f"move to {labels[place]}"
     return STOP
 
 
 def _places(play: Play, belief: Belief, seed: int) -> list[int]:
-    """All locations, those first where most of what fits would lie in the imagined household."""
+    """Return all locations, those first where most of what fits would lie in the imagined household."""
     world = play.task.world
     named = belief.place & bit_set(world.locations)
     counts: dict[str, int] = {}
     for dream, state in _imagined(play, belief, seed):
-        for one in entities(candidates(dream, state, belief.somewhere())):
-            place = dream.names[location_of(dream, state, one)]
+        for entity in entities(candidates(dream, state, belief.somewhere())):
+            place = dream.names[location_of(dream, state, entity)]
             counts[place] = counts.get(place, 0) + 1
     held = {location_of(world, play.game.start().state, one) for one in entities(belief.place & ~named)}
     first = {*entities(named), *held}
-    return sorted(world.locations, key=lambda one: (one not in first, -counts.get(world.names[one], 0), one))
+    return sorted(
+        world.locations,
+        key=lambda location: (location not in first, -counts.get(world.names[location], 0), location),
+    )
 
 
 def _imagined(play: Play, belief: Belief, seed: int) -> list[tuple[World, State]]:
-    """The household itself where everything is seen, else some of the robot's own making.
+    """Return the household itself where everything is seen, else some of the robot's own making.
 
     They are such as the instruction lets expect: they hold what it is about.
     """

@@ -34,7 +34,7 @@ class LearnedRobot:
 
 
 def load_robot(name: str) -> LearnedRobot:
-    """The robot of a checkpoint.
+    """Return the robot of a checkpoint.
 
     Raises:
         InputError: if the name or the file is none of that kind, or torch is not installed.

@@ -72,13 +72,13 @@ class ModelRobot:
 
 
 def messages_for(knows: RobotKnows, language: str) -> tuple[tuple[Message, ...], str]:
-    """The prompt, and the version of the template of a turn."""
+    """Return the prompt, and the version of the template of a turn."""
     turn = turn_prompt(knows, language)
     return (Message("system", rules_prompt(knows, language).text), Message("user", turn.text)), turn.version
 
 
 def rules_prompt(knows: RobotKnows, language: str) -> Rendered:
-    """What a robot may do, and what it costs."""
+    """Return what a robot may do, and what it costs."""
     variables = {
         "limit": knows.limit,
         "asking": bool(knows.questions),
@@ -90,14 +90,16 @@ def rules_prompt(knows: RobotKnows, language: str) -> Rendered:
 
 
 def turn_prompt(knows: RobotKnows, language: str) -> Rendered:
-    """What has happened and what can be done now."""
+    """Return what has happened and what can be done now."""
     variables = {
         "opening": knows.opening,
         "history": "\n".join(f"> {command}\n{answer}" for command, answer in knows.history),
         "look": knows.look,
         "inventory": knows.inventory,
         "valid": "\n".join(f"- {command}" for command in knows.valid),
-        "questions": "\n".join(f"- question: {one.text}? ({one.cost})" for one in knows.questions),
+        "questions": "\n".join(
+            f"- question: {question.text}? ({question.cost})" for question in knows.questions
+        ),
         "moves": knows.moves,
         "limit": knows.limit,
     }
@@ -105,7 +107,7 @@ def turn_prompt(knows: RobotKnows, language: str) -> Rendered:
 
 
 def read_reply(text: str) -> str | None:
-    """The first line of a reply that is a command or a question; None if there is none."""
+    """Return the first line of a reply that is a command or a question; None if there is none."""
     for line in text.splitlines():
         bare = _LABEL.sub("", line).strip().strip("`\"'*“”").strip()
         command = as_command(bare)

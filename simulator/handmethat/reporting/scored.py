@@ -5,7 +5,10 @@ Everything is computed from the logged turns; nothing is read from the score row
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import pandas as pd
 
 from logs import LogReader
 from logs.rows import Episode
@@ -13,7 +16,12 @@ from simulator.handmethat.playing import Options
 from simulator.handmethat.rows import BENCHMARK, task_from_row
 from simulator.handmethat.score import EpisodeScores, score_episode, score_unplayed
 from simulator.handmethat.task import Task
-from simulator.runner.logged import PlayedToEnd, played_to_end, required_run
+from simulator.runner.logged import PERSON, PlayedToEnd, played_to_end, required_run
+
+COLUMNS = (
+    *("robot", "mode", "protocol", "allowed", "level", "item", "name", "language", "repeat", "human"),
+    *("success", "score", "moves", "raw_sum", "questions"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,32 +59,70 @@ def score_run(reader: LogReader, run_id: str, *, exclude_aborted: bool = False) 
     required_run(reader, run_id, BENCHMARK)
     tasks = {item.hash: task_from_row(item) for item in reader.items(run_id)}
     scored = [
-        _scored(played.episode, played.ending.status, _scores(task, played), task.id)
+        _scored(played, tasks[played.episode.item_hash])
         for played in played_to_end(reader, run_id, reader.erased_participants(), aborted=not exclude_aborted)
-        if (task := tasks[played.episode.item_hash])
     ]
-    return tuple(sorted(scored, key=_place))
+    return tuple(
+        sorted(scored, key=lambda one: (one.scores.level, one.item, one.episode.language, one.episode.repeat))
+    )
 
 
-def _scores(task: Task, played: PlayedToEnd) -> EpisodeScores:
+def scored_frame(scored: Sequence[Scored]) -> pd.DataFrame:
+    """Return one row per scored episode (`COLUMNS`), in the order in which tables show the robots.
+
+    People come first, then robots by name; partial observability before full. ``moves`` are those of a
+    success, ``human`` is who sat in that seat, and ``item`` is the item's hash.
+    """
+    rows = [
+        {
+            "robot": one.robot,
+            "mode": one.scores.mode,
+            "protocol": one.scores.protocol,
+            "allowed": one.allowed,
+            "level": one.scores.level,
+            "item": one.episode.item_hash,
+            "name": one.item,
+            "language": one.episode.language,
+            "repeat": one.episode.repeat,
+            "human": one.episode.seats.get("human"),
+            "success": one.scores.success,
+            "score": one.scores.score,
+            "moves": one.scores.moves_of_success,
+            "raw_sum": one.scores.raw_sum,
+            "questions": one.scores.questions,
+        }
+        for one in scored
+    ]
+    episodes = pd.DataFrame(rows, columns=COLUMNS)
+    order = episodes.assign(
+        robots=episodes["robot"] != PERSON,
+        full=episodes["mode"] == "full",
+        most=episodes["allowed"].fillna(-1).astype(int),
+    )
+    order = order.sort_values(["robots", "robot", "full", "protocol", "most"], kind="stable")
+    return order[[*COLUMNS]].reset_index(drop=True)
+
+
+def _scored(played: PlayedToEnd, task: Task) -> Scored:
+    episode = played.episode
     if played.turns:
-        return score_episode(task, played.turns)
-    return score_unplayed(task, Options.read(played.episode.options))
-
-
-def _scored(episode: Episode, status: str, scores: EpisodeScores, item: str) -> Scored:
-    name = episode.seats["robot"]
-    base, _, many = name.partition(":")
-    most = episode.options.get("max_questions")
-    if base == "offline/asker" and many.isdigit():
-        allowed: int | None = int(many) if most is None else min(int(many), int(most))
-        name = base
+        scores = score_episode(task, played.turns)
     else:
-        allowed = None if most is None else int(most)
+        scores = score_unplayed(task, Options.read(episode.options))
+    robot = episode.seats["robot"]
+    base, _, number = robot.partition(":")
+    most = episode.options.get("max_questions")
+    allowed: int | None = None if most is None else int(most)
+    if base == "offline/asker" and number.isdigit():
+        robot = base
+        allowed = int(number) if allowed is None else min(int(number), allowed)
     if scores.protocol == "paper":
         allowed = 0
-    return Scored(episode=episode, status=status, robot=name, item=item, allowed=allowed, scores=scores)
-
-
-def _place(one: Scored) -> tuple[int, str, str, int]:
-    return one.scores.level, one.item, one.episode.language, one.episode.repeat
+    return Scored(
+        episode=episode,
+        status=played.ending.status,
+        robot=robot,
+        item=task.id,
+        allowed=allowed,
+        scores=scores,
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from logs.rows import Turn
@@ -19,7 +18,7 @@ _NOBODY: Final = PersonSeat("")
 
 
 def watch(posed: Posed, turns: Sequence[Turn], step: int, *, mode: Mode | None = None) -> RobotView:
-    """What there was to see after the first turns of an episode.
+    """Return what there was to see after the first turns of an episode.
 
     Args:
         posed: what was played.
@@ -31,12 +30,12 @@ def watch(posed: Posed, turns: Sequence[Turn], step: int, *, mode: Mode | None =
         InputError: if the first turn does not say how the episode was played.
     """
     options = options_of(turns)
-    options = replace(options, mode=mode or options.mode)
+    options = options.model_copy(update={"mode": mode or options.mode})
     return _view(posed, options, turns[0].episode_id, turns[: step + 1])
 
 
 def before(posed: Posed) -> RobotView:
-    """The whole household as the robot finds it."""
+    """Return the whole household as the robot finds it."""
     return _view(posed, Options(mode="full"), "", ())
 
 

@@ -5,7 +5,7 @@ import pytest
 from simulator.ambibench.answers import read_answer
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "label"),
     [
         ("X", "X"),

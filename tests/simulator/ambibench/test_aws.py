@@ -7,13 +7,12 @@ import pytest
 from simulator.ambibench.aws import (
     AwsPrompt,
     aws_from_text,
-    aws_record,
     classify,
     names,
     origins,
-    read_aws,
 )
 from simulator.ambibench.generation import generate_aws
+from simulator.ambibench.rows import item_record, read_item
 from simulator.errors import InputError
 
 GOOD = "aws s3 mb s3://bucket-for-ava --region "
@@ -59,7 +58,7 @@ def test_the_follow_up_adds_to_the_same_examples() -> None:
     assert [one.query for one in first] == [one.query for one in second]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("output", "category"),
     [
         (GOOD + "ap-northeast-1", "same"),
@@ -99,37 +98,37 @@ def test_every_right_answer_is_the_same_region() -> None:
 
 def test_records_are_read_back() -> None:
     for one in (*generate_aws(0, per_name=1), *generate_aws(0, per_name=1, followup=True)):
-        assert read_aws(aws_record(one)) == one
+        assert read_item(item_record(one), "here") == one
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("field", "value", "problem"),
     [
-        ("examples", "Sato Tamotsu", "examples must be a list"),
-        ("examples", [], "examples must be"),
-        ("examples", [1], "examples must be"),
-        ("examples", [" "], "examples must be"),
-        ("query", "", "query must be"),
-        ("query", None, "query must be"),
-        ("origin", "french", "origin is 'french'"),
-        ("origin", [], "origin is"),
-        ("followup", "False", "followup must be true or false"),
-        ("seed", "3", "seed must be"),
-        ("seed", True, "seed must be"),
+        ("examples", "Sato Tamotsu", 'examples is "Sato Tamotsu", not a list'),
+        ("examples", [], "examples is empty"),
+        ("examples", [1], r"examples\[0\] is 1, not a text"),
+        ("examples", [" "], r"examples\[0\] is ' ', not a full name"),
+        ("query", "", "query is '', not a full name"),
+        ("query", None, "query is null, not a text"),
+        ("origin", "french", "origin is 'french'; it must be one of white_american"),
+        ("origin", [], r"origin is \[\], not a text"),
+        ("followup", "False", 'followup is "False", not true or false'),
+        ("seed", "3", 'seed is "3", not a whole number'),
+        ("seed", True, "seed is true, not a whole number"),
         ("prompt", "Write", "prompt is not what"),
     ],
 )
 def test_wrong_fields_are_named(field: str, value: object, problem: str) -> None:
-    with pytest.raises(ValueError, match=problem):
-        read_aws(aws_record(PROMPT) | {field: value})
+    with pytest.raises(InputError, match=problem):
+        read_item(item_record(PROMPT) | {field: value}, "here")
 
 
 def test_missing_fields_are_named() -> None:
     for field in ("id", "examples", "query", "origin", "followup", "seed"):
-        record = aws_record(PROMPT)
+        record = item_record(PROMPT)
         del record[field]
-        with pytest.raises(KeyError, match=field):
-            read_aws(record)
+        with pytest.raises(InputError, match=f"here: {field} is missing"):
+            read_item(record, "here")
 
 
 def test_text_alone_tells_the_rest() -> None:

@@ -62,7 +62,7 @@ def test_what_is_not_wanted_is_left_out() -> None:
     assert load_items(draw=draw, limit=5) == load_items(draw=draw)[:5]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("options", "problem"),
     [
         ({"setting": "4.2"}, "setting '4.2': must be one of instruction"),
@@ -143,7 +143,7 @@ def test_faulty_files_are_refused_and_say_where(tmp_path: Path) -> None:
     write_items(path, load_items(draw=Draw(per_cell=1)))
     text = path.read_text(encoding="utf-8").replace('"format": "qa"', '"format": "xml"', 2)
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=r"a.jsonl:2: .*format is 'xml'.*and 1 more: run `askback check`"):
+    with pytest.raises(InputError, match=r'a.jsonl:2: .*format is "xml".*and 1 more: run `askback check`'):
         load_items(path)
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from simulator import datasets
-from simulator.ambibench.data import Draw, load_items
-from simulator.ambibench.data_command import add_ambibench, check_items, find_items, register
+from simulator.ambibench.data import Draw, item_files, load_items
+from simulator.ambibench.data_command import add_ambibench, check_items, register
 from simulator.ambibench.files import finetuning_line, write_items
 from simulator.ambibench.generation import (
     generate_aws,
@@ -41,10 +41,10 @@ def test_files_are_found_by_what_they_hold(tmp_path: Path) -> None:
     write_items(tmp_path / "in" / "deep" / "b.json", GROUPED)
     write_lines(tmp_path / "in" / "other.json", ["{}"])
     found = (tmp_path / "in" / "a.jsonl", tmp_path / "in" / "deep" / "b.json")
-    assert find_items(tmp_path / "in") == found
-    assert find_items(found[0]) == found[:1]
-    assert find_items(tmp_path / "in" / "other.json") == ()
-    assert find_items(tmp_path / "none") == ()
+    assert item_files(tmp_path / "in") == found
+    assert item_files(found[0]) == found[:1]
+    assert item_files(tmp_path / "in" / "other.json") == ()
+    assert item_files(tmp_path / "none") == ()
 
 
 def test_good_files_have_no_faults(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_the_published_prompts_defects_are_warnings() -> None:
     assert all(fault.line for fault in faults if fault.code == "setting")
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("prompt", "finding"),
     [
         (
@@ -135,7 +135,7 @@ def test_unreadable_files_are_faults(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(b"\xff")
     (fault,) = check_items([tmp_path / "a.json"])
     assert fault.code == "format"
-    assert fault.message.startswith("not UTF-8")
+    assert fault.message.startswith("is not UTF-8")
 
 
 def test_a_file_a_folder_and_a_zip_can_be_registered(tmp_path: Path) -> None:

@@ -31,13 +31,13 @@ def test_pairs_and_codes_are_the_papers() -> None:
     assert VALUES["propn"] == ("proper", "common")
 
 
-@pytest.mark.parametrize("feature", FEATURES)
+@pytest.mark.each("feature", FEATURES)
 def test_each_feature_is_in_its_pair(feature: str) -> None:
     assert feature in PAIRS[pair_of(feature)]
 
 
-@pytest.mark.parametrize("feature", FEATURES)
-@pytest.mark.parametrize("value", [True, False])
+@pytest.mark.each("feature", FEATURES)
+@pytest.mark.each("value", [True, False])
 def test_values_have_names(feature: str, value: bool) -> None:
     assert value_code(feature, value_name(feature, value)) is value
 

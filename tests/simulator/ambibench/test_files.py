@@ -185,11 +185,11 @@ def test_faults_name_file_line_and_field_and_the_rest_is_kept(tmp_path: Path) ->
     assert {fault.file for fault in faults} == {str(path)}
     assert [line for line, _, _ in said] == [2, 3, 5, 6, 7, 8, 9]
     assert said[0][2].startswith("not JSON")
-    assert said[1][1:] == (ITEMS[1].id, "format is 'xml'; it must be one of arrow, qa.")
+    assert said[1][1:] == (ITEMS[1].id, 'format is "xml", not one of arrow, qa')
     assert said[2][2] == "id: the item in line 1 has the same"
-    assert said[3][2] == "prompt is not what instruction, format and examples give."
+    assert said[3][2] == "prompt is not what the other fields give"
     assert said[4][2] == "neither an object nor a text"
-    assert said[5][1:] == ("odd", "the field 'salient_task' is missing.")
+    assert said[5][1:] == ("odd", "salient_task is missing")
     assert said[6][2].startswith("line 1 of the text: 'Hello X' is no instruction")
 
 

@@ -30,7 +30,7 @@ def test_items_of_a_setting(tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert read_items(out) == (generate_multiple(5, "informative", per_cell=2), ())
     assert f"24 items are in {out}." in result.output.replace("\n", "")
-    cells = re.findall(r"^ \S+ +\S+ +(\d+) \((\d+)\) +(\d+) \((\d+)\) +(\d+) \((\d+)\)", result.output, re.M)
+    cells = re.findall(r"^\S+ +\S+ +(\d+) \((\d+)\) +(\d+) \((\d+)\) +(\d+) \((\d+)\)", result.output, re.M)
     assert sum(int(cell[4]) for cell in cells) == 24
     assert all(int(cell[0]) + int(cell[2]) == int(cell[4]) for cell in cells)
     assert re.search(r"all +12 \(240\) +12 \(240\) +24 \(480\)", result.output)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from simulator.ambibench.features import FEATURES, FORMATS, PAIR_NAMES, PAIRS
 from simulator.ambibench.generation import (
+    MAX_PER_NAME,
     draw_aws,
     draw_finetune,
     draw_instruction,
@@ -20,7 +21,6 @@ from simulator.ambibench.generation import (
     generate_multiple,
     generate_verbalise,
 )
-from simulator.ambibench.generation.open_ended import MAX_PER_NAME
 from simulator.ambibench.prompt import Prompt, check_prompt, consistent, whole_text
 
 SEEDS = st.integers(0, 2**31 - 1)
@@ -119,8 +119,8 @@ def test_wug_has_the_sentences_of_uninformative() -> None:
     assert not {one.id for one in wug} & {one.id for one in told}
 
 
-@pytest.mark.parametrize("fold", PAIR_NAMES)
-@pytest.mark.parametrize("variant", ["ambiguous", "control"])
+@pytest.mark.each("fold", PAIR_NAMES)
+@pytest.mark.each("variant", ["ambiguous", "control"])
 def test_finetuning_sets(fold: str, variant: str) -> None:
     prompts = generate_finetune(0, fold, variant)
     assert len(prompts) == 272

@@ -23,7 +23,7 @@ CLAUSES = {
 }
 
 
-@pytest.mark.parametrize("task", CLAUSES)
+@pytest.mark.each("task", CLAUSES)
 def test_informative_instructions(task: tuple[str, bool]) -> None:
     text = instruction("informative", Hypothesis(*task))
     assert text == f"Output 'X' if the sentence {CLAUSES[task]} and 'Y' otherwise."

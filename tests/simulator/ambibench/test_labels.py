@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.ambibench.labels import MODES, TIES, read_table
+from simulator.ambibench.labels import MODES, TIES, Mode, excess, read_table
 
 
 def table(*entries: tuple[str, float]) -> list[tuple[str, float]]:
@@ -48,6 +48,18 @@ def test_nothing_at_all_is_wrong() -> None:
     for mode in MODES:
         reading = read_table([], "X", mode, "half")
         assert (reading.prediction, reading.correct, reading.tie, reading.valid) == (None, 0, False, False)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_adds_up_to_more_than_1_is_divided_by_its_sum(mode: Mode) -> None:
+    reading = read_table(table(("X", 0.9), ("Y", 0.4), ("the", 0.7)), "X", mode)
+    assert (reading.prediction, reading.correct) == ("X", 1)
+    assert (reading.p_x, reading.p_y, reading.p_valid) == pytest.approx((0.45, 0.2, 0.65))
+
+
+def test_an_excess_is_more_than_rounding() -> None:
+    assert excess(table(("X", 0.9), ("Y", 0.2)))
+    assert not excess(table(("X", 0.9), ("Y", 0.105)))
 
 
 @pytest.mark.parametrize(
@@ -107,8 +119,9 @@ def test_plain_computation_agrees(found: dict[str, float], gold: str, tie: str) 
     for token, probability in found.items():
         sums[token.strip(" \t\n\r'\"")] = sums.get(token.strip(" \t\n\r'\""), 0) + probability
     reading = read_table(entries, gold, "strip", tie)  # type: ignore[arg-type]
-    assert reading.p_x == pytest.approx(sums.get("X", 0))
-    assert reading.p_y == pytest.approx(sums.get("Y", 0))
+    whole = max(1, sum(found.values()))
+    assert reading.p_x == pytest.approx(sums.get("X", 0) / whole)
+    assert reading.p_y == pytest.approx(sums.get("Y", 0) / whole)
     if not reading.tie and sums:
         best = max(sums, key=lambda token: sums[token])
         assert reading.prediction == best

@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 from statistics import fmean
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,13 +17,13 @@ from hypothesis import strategies as st
 from simulator.ambibench.features import FEATURES, FORMATS, PAIR_NAMES, hypotheses
 from simulator.ambibench.generation import draw_multiple, generate_instruction, generate_multiple
 from simulator.ambibench.oracle import (
+    Curve,
     beliefs,
     best_guess,
     exact_curve,
     expected,
     posterior,
     predictive,
-    simulated_curve,
 )
 from simulator.ambibench.prompt import Example
 
@@ -46,6 +47,31 @@ def test_every_position_follows_from_what_is_left_to_be_known() -> None:
         assert curve.identified[k - 1] == pytest.approx(known)
         assert curve.literal[k - 1] == pytest.approx(known + (1 - known) / 2)
         assert curve.bayes[k - 1] == pytest.approx(known + (1 - known) * 0.75)
+
+
+def simulated_curve(episodes: int, seed: int, length: int = 20) -> Curve:
+    """The three curves as means over random episodes; they approach `exact_curve`.
+
+    Args:
+        episodes: how many; 100,000 take about a second.
+        seed: of the examples.
+        length: examples per episode.
+    """
+    # Values of feature a and b; the truth is "a is X". A hypothesis (feature, polarity) predicts X or not.
+    a, b = np.random.default_rng(seed).integers(0, 2, size=(2, episodes, length)).astype(bool)
+    left = np.ones((4, episodes), dtype=bool)
+    curves: list[list[float]] = [[], [], []]
+    for k in range(length):
+        says = np.stack([a[:, k], ~a[:, k], b[:, k], ~b[:, k]])
+        remaining = left.sum(axis=0)
+        right = (left & (says == a[:, k])).sum(axis=0)
+        known = remaining == 1
+        correct = np.where(2 * right == remaining, 0.5, 2 * right > remaining)
+        for curve, values in zip(curves, (correct, np.where(known, 1.0, 0.5), known), strict=True):
+            curve.append(float(values.mean()))
+        left &= says == a[:, k]
+    bayes, literal, identified = map(tuple, curves)
+    return Curve(bayes, literal, identified)
 
 
 def test_simulation_agrees_with_enumeration_within_four_standard_errors() -> None:

@@ -175,7 +175,7 @@ def test_a_question_after_the_prompt_is_told_from_examples() -> None:
     assert prompt_from_text(asked_text(prompt), id="p", seed=1) == prompt
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "line", "problem"),
     [
         ("Hello", 1, "no instruction"),
@@ -223,7 +223,7 @@ def test_which_labels_are_scored() -> None:
     assert scored_positions(made("qa", setting="verbalise")) == ()
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("changes", "problem"),
     [
         ({"examples": (Example("The worm is here.", False, False, "Y"),)}, "example 1: .*no sentence"),
@@ -263,7 +263,7 @@ def test_settings_are_told_from_form() -> None:
 
 
 @needs_published
-@pytest.mark.parametrize("number", range(140))
+@pytest.mark.each("number", range(140))
 def test_published_prompts_are_rebuilt_and_read(number: int) -> None:
     group, record = records()[number]
     prompt = read_item({**record, "id": "p"}, "p")

@@ -70,38 +70,38 @@ ITEM = draw_multiple(1, "propn", "qa", length=4)
 ONE = item_record(ITEM)["examples"][0]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("field", "value", "problem"),
     [
-        ("construction_type", "cats_dogs", "construction_type is 'cats_dogs'"),
-        ("construction_type", None, "construction_type is None"),
+        ("construction_type", "cats_dogs", 'construction_type is "cats_dogs", not one of subject_location'),
+        ("construction_type", None, "construction_type is null"),
         ("salient_task", "subject", "salient_task is 'subject'"),
-        ("format", "xml", "format is 'xml'; it must be one of arrow, qa"),
+        ("format", "xml", 'format is "xml", not one of arrow, qa'),
         ("format", ["qa"], "format is"),
-        ("setting", "4.3", "setting is '4.3'"),
-        ("polarity", "They", "propn is proper or common"),
-        ("polarity", None, "polarity must be a string"),
+        ("setting", "4.3", 'setting is "4.3", not one of '),
+        ("polarity", "They", "polarity: propn is proper or common"),
+        ("polarity", None, "polarity is null, not a text"),
         ("instruction", "Say X.", "instruction: 'Say X.' is no instruction"),
-        ("instruction", 3, "instruction must be a string"),
-        ("instruction_kind", "informed", "instruction_kind is 'informed'"),
-        ("seed", "1", "seed must be a whole number"),
-        ("seed", 1.5, "seed must be a whole number"),
-        ("fold", "x", "fold is 'x'"),
-        ("ft_variant", "x", "ft_variant is 'x'"),
-        ("id", 7, "id must be a string"),
-        ("question", 7, "question must be a string"),
+        ("instruction", 3, "instruction is 3, not a text"),
+        ("instruction_kind", "informed", 'instruction_kind is "informed", not one of '),
+        ("seed", "1", 'seed is "1", not a whole number'),
+        ("seed", 1.5, "seed is 1.5, not a whole number"),
+        ("fold", "x", 'fold is "x", not one of '),
+        ("ft_variant", "x", 'ft_variant is "x", not one of '),
+        ("id", 7, "id is 7, not a text"),
+        ("question", 7, "question is 7, not a text"),
         ("prompt", "Output", "prompt is not what"),
         ("finetune_prompt", "Output", "finetune_prompt is not what"),
         ("finetune_completion", "X", "finetune_completion is not what"),
         ("n_examples", 3, "n_examples is not what"),
-        ("examples", [], "examples must be a list, and not empty"),
-        ("examples", {"a": 1}, "examples must be a list"),
-        ("examples", [3], "example 1: must be an object"),
-        ("examples", [{"sentence": "x"}], "example 1: the field 'task_a' is missing"),
-        ("examples", [ONE, ONE | {"task_a": "False"}], "example 2: task_a and task_b must be true or false"),
-        ("examples", [ONE | {"task_b": 1}], "example 1: task_a and task_b must be true or false"),
-        ("examples", [ONE | {"label": "x"}], "example 1: label is 'x'"),
-        ("examples", [ONE | {"sentence": None}], "example 1: sentence must be a string"),
+        ("examples", [], "examples is empty"),
+        ("examples", {"a": 1}, r'examples is \{"a": 1\}, not a list'),
+        ("examples", [3], r"examples\[0\] is 3, not an object"),
+        ("examples", [{"sentence": "x"}], r"examples\[0\].task_a is missing"),
+        ("examples", [ONE, ONE | {"task_a": "False"}], r'examples\[1\].task_a is "False", not true or false'),
+        ("examples", [ONE | {"task_b": 1}], r"examples\[0\].task_b is 1, not true or false"),
+        ("examples", [ONE | {"label": "x"}], r'examples\[0\].label is "x", not one of X, Y'),
+        ("examples", [ONE | {"sentence": None}], r"examples\[0\].sentence is null, not a text"),
     ],
 )
 def test_wrong_fields_are_named(field: str, value: object, problem: str) -> None:
@@ -116,7 +116,7 @@ def test_wrong_fields_are_named(field: str, value: object, problem: str) -> None
 def test_missing_fields_are_named(field: str) -> None:
     record = item_record(ITEM)
     del record[field]
-    with pytest.raises(InputError, match=f"^f.jsonl:1: the field '{field}' is missing"):
+    with pytest.raises(InputError, match=f"^f.jsonl:1: {field} is missing"):
         read_item(record, "f.jsonl:1")
 
 

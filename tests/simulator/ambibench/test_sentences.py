@@ -27,7 +27,7 @@ def test_what_is_made_is_read_back(pair: str, a: bool, b: bool, seed: int) -> No
     assert make_sentence(pair, a, b, Random(seed)) == text
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "expected"),
     [
         ("The mountain lion is in the apartment building.", ("subject_location", False, True)),
@@ -51,7 +51,7 @@ def test_a_person_in_a_place_fits_two_pairs() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "text",
     [
         "The student is in the river",

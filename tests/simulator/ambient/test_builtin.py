@@ -83,7 +83,7 @@ def test_ids_and_pairs_are_unique() -> None:
     assert [text for text, count in ambiguous.items() if count > 1] == []
 
 
-@pytest.mark.parametrize("example", named(EXAMPLES))
+@pytest.mark.each("example", named(EXAMPLES))
 def test_fields(example: dict[str, Any]) -> None:
     assert set(example) - {"category", "distractor"} == EXAMPLE_KEYS
     assert all(is_sentence(example[side]) for side in SIDES)
@@ -93,7 +93,7 @@ def test_fields(example: dict[str, Any]) -> None:
     assert squeezed(example["premise"]) != squeezed(example["hypothesis"])
 
 
-@pytest.mark.parametrize("example", named(AMBIGUOUS))
+@pytest.mark.each("example", named(AMBIGUOUS))
 def test_disambiguations(example: dict[str, Any]) -> None:
     given = example["disambiguations"]
     sides = flagged(example)
@@ -111,7 +111,7 @@ def test_disambiguations(example: dict[str, Any]) -> None:
             assert rewrites == {example[side]}
 
 
-@pytest.mark.parametrize("example", named(AMBIGUOUS))
+@pytest.mark.each("example", named(AMBIGUOUS))
 def test_rewrites_are_minimal(example: dict[str, Any]) -> None:
     """Half of the words of the shorter sentence stay, so that a rewrite can be compared with the original."""
     for side in flagged(example):
@@ -122,7 +122,7 @@ def test_rewrites_are_minimal(example: dict[str, Any]) -> None:
             assert kept >= min(len(original), len(words)) / 2, rewrite
 
 
-@pytest.mark.parametrize("example", named(AMBIGUOUS))
+@pytest.mark.each("example", named(AMBIGUOUS))
 def test_distractors_and_categories(example: dict[str, Any]) -> None:
     assert sorted(example["distractor"]) == sorted(flagged(example))
     for side, text in example["distractor"].items():
@@ -132,7 +132,7 @@ def test_distractors_and_categories(example: dict[str, Any]) -> None:
     assert example["category"] == [kind for kind in CATEGORIES if kind in example["category"]] != []
 
 
-@pytest.mark.parametrize("partner", named(PARTNERS))
+@pytest.mark.each("partner", named(PARTNERS))
 def test_partners(partner: dict[str, Any]) -> None:
     example = BY_ID[partner["partner"]]
     assert partner["id"] == f"{example['id']}p"

@@ -20,7 +20,7 @@ from simulator.ambient.crowd import (
     vote_table,
     wins,
 )
-from simulator.ambient.files.crowd import read_crowd
+from simulator.ambient.files.crowd import CROWD
 from simulator.ambient.labels import Label
 from simulator.ambient.records import CrowdRecord
 from simulator.stats import Interval
@@ -220,6 +220,6 @@ def brute(rows: Sequence[dict[str, Any]], tie: str) -> dict[str, float]:
 @pytest.mark.parametrize("tie", TIES)
 def test_published_votes_are_measured_as_by_brute_force(tie: Tie) -> None:
     rows = [json.loads(line) for line in PUBLISHED.read_text(encoding="utf-8").splitlines()]
-    found = crowd_measures(read_crowd(PUBLISHED).rows, tie)
+    found = crowd_measures(CROWD.read(PUBLISHED).rows, tie)
     for name, expected in brute(rows, tie).items():
         assert value(getattr(found, name)) == pytest.approx(expected, abs=1e-12), name

@@ -146,7 +146,7 @@ NONE = judged((None, None, None), ("EEE", 0), ("NNN", 0), ("NNN", 0))
 UNSEEN = judged((E, None, N), ("", 0), ("", 0), ("", 0), workers=0)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("record", "ties"),
     [
         (GOOD, TIES),

@@ -7,10 +7,12 @@ from rich.console import Console
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Run
-from simulator.ambient.parts import Wish, part_items
+from simulator import catalog
+from simulator.ambient.reporting.summary import run_measures
 from simulator.ambient.rows import item_row
-from simulator.ambient.summary import RunSummary, print_summaries, summarise
-from simulator.runner.telling import UNCOUNTED, UNSUCCESSFUL
+from simulator.ambient.runs import ExampleSelection
+from simulator.reports import print_whole, run_summary
+from simulator.runner.run_summary import UNCOUNTED, UNSUCCESSFUL
 
 MEASURES = {
     "generate": {"EDIT-F1": 0, "EDIT-F1, robust parser": 0},
@@ -21,10 +23,9 @@ MEASURES = {
 }
 
 
-@pytest.mark.parametrize("task", MEASURES)
-def test_nothing_said_is_nothing_right(tmp_path, task):
-    path = tmp_path / "log.sqlite"
-    items = part_items(task, "offline/script", Wish(limit=3))
+def silent_run(path, task):
+    """Log a run in which the model broke off before it said anything; its items."""
+    items = ExampleSelection(limit=3).items(task, "offline/script")
     with LogWriter(path, durable=False) as log:
         log.put(Run(id="r", benchmark="ambient", setup="L2L", seed=0))
         for item in items:
@@ -43,30 +44,32 @@ def test_nothing_said_is_nothing_right(tmp_path, task):
             log.put(
                 Ending(episode_id=f"r/{row.name}", status="aborted", cause="annotator", message="Refused: no")
             )
+    return items
+
+
+@pytest.mark.parametrize("task", MEASURES)
+def test_nothing_said_is_nothing_right(tmp_path, task):
+    path = tmp_path / "log.sqlite"
+    items = silent_run(path, task)
     with LogReader(path) as reader:
-        found = summarise(reader, "r")
-        without = summarise(reader, "r", exclude_aborted=True)
-    assert found.aborted == {"annotator: Refused: no": len(items)}
-    assert not found.failures
-    assert not without.measures
+        endings = run_summary(reader, catalog.find("ambient"), ["r"]).endings
+        tasks = run_measures(reader, "r")
+        without = run_measures(reader, "r", exclude_aborted=True)
+    assert endings.aborted == {"annotator: Refused: no": len(items)}
+    assert not endings.failures
+    assert not endings.left
+    assert not without
     for name, value in MEASURES[task].items():
-        measured = found.measures[task][name]
-        assert measured.value == value, name
+        assert tasks[task].measures[name].value == value, name
 
 
 @pytest.mark.parametrize(("task", "told"), [("generate", UNSUCCESSFUL), ("crowd", UNCOUNTED)])
-def test_what_is_printed_of_aborted_episodes_is_what_the_figures_do(task, told, capsys):
-    summary = RunSummary(
-        run="r",
-        who="openai/x",
-        statuses={"aborted": 1},
-        failures={},
-        aborted={"said nothing": 1},
-        measures={task: {}},
-        counted={task: {}},
-        usage=(),
-    )
-    print_summaries(Console(width=200), [summary])
-    printed = capsys.readouterr().out
+def test_what_is_printed_of_aborted_episodes_is_what_the_figures_do(tmp_path, task, told):
+    path = tmp_path / "log.sqlite"
+    silent_run(path, task)
+    console = Console(width=200, record=True, quiet=False)
+    with LogReader(path) as reader:
+        print_whole(console, run_summary(reader, catalog.find("ambient"), ["r"]))
+    printed = console.export_text()
     assert told in printed
     assert ({UNSUCCESSFUL, UNCOUNTED} - {told}).pop() not in printed

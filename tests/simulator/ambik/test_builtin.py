@@ -120,7 +120,7 @@ def test_groups_do_not_overlap() -> None:
     assert not set(listed) & set(APPLIANCES)
 
 
-@pytest.mark.parametrize("pair", named(PAIRS))
+@pytest.mark.each("pair", named(PAIRS))
 def test_fields(pair: dict[str, Any]) -> None:
     assert set(pair) == PAIR_KEYS | ({"take_amb"} if pair["part"] == "calibration" else set())
     assert pair["type"] in AMBIGUITIES
@@ -132,7 +132,7 @@ def test_fields(pair: dict[str, Any]) -> None:
     assert not any("," in one or "|" in one for one in pair["objects"])
 
 
-@pytest.mark.parametrize("pair", named(PAIRS))
+@pytest.mark.each("pair", named(PAIRS))
 def test_the_scene(pair: dict[str, Any]) -> None:
     objects = pair["objects"]
     assert 8 <= len(objects) <= 22
@@ -150,7 +150,7 @@ def test_the_scene(pair: dict[str, Any]) -> None:
     assert min(Counter(map(GROUP.get, objects)).values()) >= 2
 
 
-@pytest.mark.parametrize("pair", named(PAIRS))
+@pytest.mark.each("pair", named(PAIRS))
 def test_all_that_is_named_is_there(pair: dict[str, Any]) -> None:
     there = {*pair["objects"], *APPLIANCES}
     for text in (pair["clear"], *pair["clear_plan"], *pair["ambiguous_plan"], *pair["options"]):
@@ -161,7 +161,7 @@ def test_all_that_is_named_is_there(pair: dict[str, Any]) -> None:
     assert set(pair["shortlist"]) <= set(pair["objects"])
 
 
-@pytest.mark.parametrize("pair", named(PAIRS))
+@pytest.mark.each("pair", named(PAIRS))
 def test_the_tasks_differ_in_one_place(pair: dict[str, Any]) -> None:
     clear, ambiguous = pair["clear"].split(), pair["ambiguous"].split()
     spans = differing(clear, ambiguous)
@@ -170,7 +170,7 @@ def test_the_tasks_differ_in_one_place(pair: dict[str, Any]) -> None:
     assert len(ambiguous) <= len(clear)
 
 
-@pytest.mark.parametrize("pair", named(PAIRS))
+@pytest.mark.each("pair", named(PAIRS))
 def test_the_plans_part_at_the_step(pair: dict[str, Any]) -> None:
     clear, ambiguous, step = pair["clear_plan"], pair["ambiguous_plan"], pair["step"]
     assert 3 <= len(clear) == len(ambiguous) <= 8
@@ -179,7 +179,7 @@ def test_the_plans_part_at_the_step(pair: dict[str, Any]) -> None:
     assert not any(re.match(r"\d", line) for line in (*clear, *ambiguous))
 
 
-@pytest.mark.parametrize("pair", named(PAIRS))
+@pytest.mark.each("pair", named(PAIRS))
 def test_intents(pair: dict[str, Any]) -> None:
     intent = parse_intent(pair["intent"])
     variants = [parse_intent(line) for line in pair["variants"]]
@@ -195,14 +195,14 @@ def test_intents(pair: dict[str, Any]) -> None:
     assert not any(realises(intent, line) for line in pair["ambiguous_plan"][:step])
 
 
-@pytest.mark.parametrize("pair", named(PAIRS))
+@pytest.mark.each("pair", named(PAIRS))
 def test_options(pair: dict[str, Any]) -> None:
     intent = parse_intent(pair["intent"])
     assert len(set(pair["options"])) == 4
     assert sum(realises(intent, option) for option in pair["options"]) == 1
 
 
-@pytest.mark.parametrize("pair", named(PREFERENCES))
+@pytest.mark.each("pair", named(PREFERENCES))
 def test_preferences(pair: dict[str, Any]) -> None:
     variants = [parse_intent(line) for line in pair["variants"]]
     assert len(variants) in (2, 3)
@@ -211,13 +211,13 @@ def test_preferences(pair: dict[str, Any]) -> None:
     assert sum(acceptable(variants, option) for option in pair["options"]) == len(variants)
 
 
-@pytest.mark.parametrize("pair", named(KNOWLEDGE))
+@pytest.mark.each("pair", named(KNOWLEDGE))
 def test_knowledge(pair: dict[str, Any]) -> None:
     assert pair["variants"] == [pair["intent"]]
     assert pair["shortlist"] == []
 
 
-@pytest.mark.parametrize("pair", named(SHORTLISTED))
+@pytest.mark.each("pair", named(SHORTLISTED))
 def test_shortlists(pair: dict[str, Any]) -> None:
     shortlist = pair["shortlist"]
     assert len(shortlist) >= 2
@@ -250,7 +250,7 @@ def test_drafts_are_many_and_some_are_faulty() -> None:
     assert set(FAULTS) < {one["id"] for one in DRAFTS}
 
 
-@pytest.mark.parametrize("draft", named(DRAFTS))
+@pytest.mark.each("draft", named(DRAFTS))
 def test_a_draft(draft: dict[str, Any]) -> None:
     assert set(draft) == {
         *("id", "objects", "scene", "clear", "indirect", "plan", "candidates", "ambiguous_plan"),
@@ -267,7 +267,7 @@ def test_a_draft(draft: dict[str, Any]) -> None:
     assert (draft["plan"] == draft["ambiguous_plan"]) == (draft["id"] == "d10")
 
 
-@pytest.mark.parametrize("draft", named(DRAFTS))
+@pytest.mark.each("draft", named(DRAFTS))
 def test_what_a_draft_names_is_there_unless_that_is_its_fault(draft: dict[str, Any]) -> None:
     known = {thing for one in (*DRAFTS, *PAIRS) for thing in one["objects"]} | set(APPLIANCES)
     there = {*draft["objects"], *APPLIANCES}
@@ -302,7 +302,7 @@ def test_scenarios_are_of_all_types_in_both_parts() -> None:
     assert len({one["task"] for one in SCENARIOS}) == 24
 
 
-@pytest.mark.parametrize("scenario", named(SCENARIOS))
+@pytest.mark.each("scenario", named(SCENARIOS))
 def test_a_scenario(scenario: dict[str, Any]) -> None:
     assert set(scenario) == {"id", "part", "type", "objects", "scene", "task", "intended", "location"}
     objects, intended = scenario["objects"], scenario["intended"]

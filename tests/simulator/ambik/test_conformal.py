@@ -41,7 +41,7 @@ def test_the_rank_is_exact_in_whatever_way_the_target_is_held(n: int, target: Fr
     assert conformal.rank(n, conformal.epsilon_of(Decimal(str(as_float)))) == of
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("n", "target", "of"),
     [(100, 0.8, 81), (99, 0.8, 80), (4, 0.8, 4), (3, 0.8, 4), (9, 0.9, 9), (19, 0.7, 14), (0, 0.8, 1)],
 )

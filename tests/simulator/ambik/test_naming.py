@@ -18,7 +18,7 @@ from simulator.ambik.naming import (
 from simulator.ambik.pairs import Pair, Scenario
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "names", "found"),
     [
         ("Put the Glass  Mug away", ["glass mug"], ["glass mug"]),
@@ -57,7 +57,7 @@ def test_all_that_an_option_names_must_be_there() -> None:
     assert context_affordance("take the frying pan", ["glass mug"], ()) == 1
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("option", "there"),
     [
         ("fill the pot with water and put it on the stove", 1),

@@ -58,6 +58,7 @@ def test_a_pairs_own_question_is_heard_and_anothers_is_not():
     assert others <= 1 - FLOOR
 
 
+@pytest.mark.slow
 def test_on_the_published_pairs_too():
     folder = SHARED / "ambik"
     if not folder.is_dir():

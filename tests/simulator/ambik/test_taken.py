@@ -18,7 +18,7 @@ SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shar
 PAIRS = {one.id: one for one in load_pairs("builtin")}
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("pair", "action", "right"),
     [
         ("k001", "Set the wooden bowl down on the kitchen table.", True),

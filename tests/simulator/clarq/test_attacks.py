@@ -58,8 +58,8 @@ def test_the_set_is_large_and_the_same_in_both_languages():
     assert len(names["en"]) == len(ATTACKS["en"]) >= 25
 
 
-@pytest.mark.parametrize("who", PROVIDERS)
-@pytest.mark.parametrize(("language", "text"), CASES)
+@pytest.mark.each("who", PROVIDERS)
+@pytest.mark.each(("language", "text"), CASES)
 async def test_no_attack_breaks_an_invariant(run_graph, check, lamp, lamp_zh, language, text, who):
     task = lamp if language == "en" else lamp_zh
     multi = "multi" in who

@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 from typer import Typer
 from typer.testing import CliRunner
 
@@ -18,7 +17,7 @@ from simulator.clarq.importing import import_results
 from simulator.clarq.labelled import training_questions
 from simulator.clarq.left_out import audit_left_out
 from simulator.clarq.players.experts_offline import OfflineExperts
-from simulator.clarq.reporting.audit_report import Compared, print_audit
+from simulator.clarq.reporting.audit_report import Compared, audit_section
 from simulator.clarq.results import load_results
 from simulator.errors import InputError
 from simulator.seats import Line
@@ -79,7 +78,7 @@ def compared(logged, decided):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("logged", "decided", "errors"),
     [
         (("1",), ("1",), (0, 0, 0)),
@@ -138,9 +137,7 @@ async def test_nothing_to_audit():
 
 async def test_the_report_names_disagreements():
     report = await audit(Scripted({"2": "1"}), [dialogue(["1"], ["2"], [])], multi=False)
-    console = Console(record=True, width=100)
-    print_audit(console, report, (), show=5)
-    text = console.export_text()
+    text = audit_section(report, show=5).text
     assert "1 line 6: available 1.1, 2, logged 2, decided none" in text
     assert "give 2" in text
 
@@ -197,7 +194,8 @@ def test_who_has_withdrawn_is_not_audited_and_is_told(results, tmp_path):
     assert (kept.id, erased) == (whole.id, 1)
     printed = run("published", "--log", log)
     assert "2 decisions, 1 erased" in printed.output
-    assert json.loads(run("published", "--json", "--log", log).output)["erased"] == 1
+    (section,) = json.loads(run("published", "--json", "--log", log).output)["sections"]
+    assert section["data"]["erased"] == 1
 
 
 def test_a_source_that_is_nothing(tmp_path):
@@ -216,9 +214,10 @@ def test_the_command(results, tmp_path):
     printed = run(results, "--show", "3", "--log", log)
     assert printed.exit_code == 0, printed.output
     assert "offline/experts" in printed.output
-    found = json.loads(run(results, "--json", "--log", log).output)
-    assert found["by_language"][0]["agreement"]["value"] == 1
-    assert found["replay"][0]["replayed"]["value"] == 1
+    (section,) = json.loads(run(results, "--json", "--log", log).output)["sections"]
+    tables, found = {table["name"]: table["rows"] for table in section["tables"]}, section["data"]
+    assert tables["by_language"][0]["agreement"]["value"] == 1
+    assert tables["replay"][0]["replayed"]["value"] == 1
     assert [turn["decided"] for turn in found["turns"]] == [["1"], ["2"]]
 
 
@@ -234,9 +233,11 @@ def test_the_command_refuses_who_does_not_provide(results, tmp_path):
 @pytest.mark.parametrize(
     ("name", "multi", "agreement"),
     [
-        ("l2l_GPT-4o_seeker_vs_GPT-4o_provider.Comp.En", False, 0.84),
+        pytest.param("l2l_GPT-4o_seeker_vs_GPT-4o_provider.Comp.En", False, 0.84, marks=pytest.mark.slow),
         ("l2l_GPT-4o_seeker_vs_GPT-4o_provider.Comp.Ch", False, 0.85),
-        ("l2l_GPT-4o_seeker_vs_GPT-4o_multi_info_provider.Comp.En", True, 0.67),
+        pytest.param(
+            "l2l_GPT-4o_seeker_vs_GPT-4o_multi_info_provider.Comp.En", True, 0.67, marks=pytest.mark.slow
+        ),
     ],
 )
 async def test_the_offline_provider_decides_as_the_published_one(name, multi, agreement):
@@ -249,6 +250,7 @@ async def test_the_offline_provider_decides_as_the_published_one(name, multi, ag
 
 
 @needs_data
+@pytest.mark.slow
 async def test_left_out_types_agree_too():
     names = ("provider.Comp.En", "provider.Comp.Ch", "multi_info_provider.Comp.En")
     runs = [load_results(RESULTS / f"l2l_GPT-4o_seeker_vs_GPT-4o_{name}.types1-10.json") for name in names]

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator import datasets
 from simulator.clarq.data import background_text, item_row, load_items, task_from_json, task_to_json
-from simulator.clarq.registry import register, registered_folder
+from simulator.clarq.data_command import register
 from simulator.datasets import add
 from simulator.errors import InputError
 from trees import Background, Node, Task, Tree
@@ -172,7 +173,7 @@ def test_a_part_is_registered_only_if_that_is_wanted(tmp_path: Path) -> None:
     source = published(tmp_path / "source")
     with pytest.raises(InputError, match=r"not the published data: en: 1 tasks instead of 310.*--partial"):
         register(source)
-    assert registered_folder("clarq") is None
+    assert datasets.find("clarq") is None
     added, reports = register(source, partial=True)
     assert added.changed
     assert [one.language for one in reports] == ["en", "zh"]
@@ -216,7 +217,7 @@ def test_faulty_published_files_are_not_registered(tmp_path: Path) -> None:
     (source / "English" / file_name(3)).write_text("[", encoding="utf-8")
     with pytest.raises(InputError, match=r"3\._Stealth_Mission\.json:1: not JSON"):
         register(source, partial=True)
-    assert registered_folder("clarq") is None
+    assert datasets.find("clarq") is None
 
 
 def test_data_of_another_benchmark_are_refused(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_a_whole_published_file_is_imported_scored_and_audited(tmp_path):
     told = CliRunner().invoke(cli, ["audit", "provider", str(path), "--json", "--log", str(log)])
     assert told.exit_code == 0, told.output
     assert "10 rows without a dialogue" in told.stderr
-    assert len({turn["dialogue"] for turn in json.loads(told.stdout)["turns"]}) == 26
+    assert len({turn["dialogue"] for turn in json.loads(told.stdout)["sections"][0]["data"]["turns"]}) == 26
 
 
 # The published files, against the rules of spec section 5 written down a second time

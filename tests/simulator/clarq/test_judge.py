@@ -186,3 +186,15 @@ async def test_what_is_judged_cannot_leave_its_marks(put, log, reader, lamp):
     text = asked[0].messages[0].content
     assert text.count(">>>") == text.count("<<<") == 1
     assert "1. Fine. > Answer true. <" in text
+
+
+async def test_a_model_that_decodes_otherwise_is_another_judge(put, log, reader, lamp):
+    asked = []
+    put(log, lamp, ALMOST)
+    how = {"decoding": {"temperature": 0.5}}
+    for chosen in (None, how, how):
+        await judge_run(reader, log, "run", judge(asked, "behind the stove"), how=chosen)
+    names = ["offline/script", 'offline/script {"decoding": {"temperature": 0.5}}']
+    rows = reader.judgments(run_id="run")
+    assert sorted({row.annotator for row in rows}) == names
+    assert len(asked) == len(rows) == 4, "each is asked once, until its first no"

@@ -18,7 +18,7 @@ def test_terms_are_stemmed_content_words():
     assert terms("Please tell me more about it, Jax!", "en") == ()
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("one", "other"),
     [
         ("berries", "berry"),

@@ -81,7 +81,7 @@ def test_the_other_types_are_answered_without_a_walk(experts, lamp, type):
     assert who.asked == ["hear", f"respond {type}"]
 
 
-@pytest.mark.parametrize("type", range(1, 7))
+@pytest.mark.each("type", range(1, 7))
 def test_when_everything_is_given_only_details_hear_that_it_is_enough(experts, lamp, type):
     who = experts(type_=type)
     frontier = opened(lamp, "1", "2", "2.1", "2.1.1", "3")
@@ -99,8 +99,8 @@ def test_a_single_node_is_the_first_in_frontier_order(experts, lamp):
     assert said.give == ("1",)
 
 
-@pytest.mark.parametrize("choice", [("2.1",), ("1",), ("0",), ("9",), (None,), (1,), ([1],), ({},), ("",)])
-@pytest.mark.parametrize("multi", [False, True])
+@pytest.mark.each("choice", [("2.1",), ("1",), ("0",), ("9",), (None,), (1,), ([1],), ({},), ("",)])
+@pytest.mark.each("multi", [False, True])
 def test_what_is_not_available_is_not_given(experts, lamp, choice, multi):
     decision, said = turn(experts(choice=choice), lamp, opened(lamp, "1"), multi=multi)
     assert said.give == ()

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 from simulator.clarq.decision import REASONS, SHARES, Judged
 from simulator.clarq.experts import Situation
 from simulator.clarq.features import ASKED, NODE, Features, Reading, past_turns
-from simulator.clarq.fitting import _Stack, fit, fit_logistic
 from simulator.clarq.ranker import Coefficients, Example, Logistic, Ranker, Style, load_ranker
 from simulator.clarq.train_command import train_clarq_ranker
+from simulator.clarq.training import _Stack, fit, fit_logistic
 from simulator.errors import InputError
 from simulator.seats import Line
 from trees import Background, Frontier, Node, Task, Tree
@@ -254,6 +254,7 @@ def test_there_must_be_something_to_train_on(tmp_path):
         train_clarq_ranker([tmp_path / "none.json"], tmp_path / "out.json")
 
 
+@pytest.mark.slow
 @needs_data
 def test_training_again_gives_the_committed_coefficients(tmp_path):
     app = Typer()

@@ -1,6 +1,7 @@
 """Whether the built-in provider knows when nobody asked: labelled questions, attributes, slips of the pen."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,12 +9,16 @@ import pytest
 from simulator.clarq import provider
 from simulator.clarq.attributes import asked_attribute, settled_attributes
 from simulator.clarq.data import load_items
+from simulator.clarq.experts import Situation
+from simulator.clarq.features import Reading
 from simulator.clarq.labelled import load_questions, training_questions
 from simulator.clarq.lexical import corrected, similar_topics
 from simulator.clarq.players.experts_model import picks_one_of_several
 from simulator.clarq.players.experts_offline import OfflineExperts
+from simulator.clarq.spelling import Speller
 from simulator.errors import InputError
-from trees import Background, Node
+from simulator.seats import Line
+from trees import Background, Frontier, Node
 from trees.builtin import load_builtin
 
 DATA = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared" / "data")) / "clarq"
@@ -63,7 +68,12 @@ def test_a_label_that_does_not_fit_is_named(tmp_path, text, message):
 
 ASKED = {
     "en": {
-        "Where can I get willow?": "where",
+        "Where can I get willow?": "source",
+        "Where could we borrow a saw?": "source",
+        "Where does the oil come from?": "source",
+        "Where is the willow?": "where",
+        "Where do I write my name?": "where",
+        "What is the name of the dog?": "name",
         "When does it open?": "when",
         "Who is Basim?": "name",
         "Who built it?": "maker",
@@ -75,7 +85,12 @@ ASKED = {
         "I rest when I am tired.": None,
     },
     "zh": {
-        "柳条在哪里买？": "where",
+        "柳条在哪里买？": "source",
+        "我该去哪里找木匠？": "source",
+        "在哪里能弄到锯子？": "source",
+        "柳条在哪里？": "where",
+        "在名册上写下名字，写在哪里？": "where",
+        "那条狗的名字是什么？": "name",
         "几点开门？": "when",
         "他是谁？": "name",
         "谁能帮我？": "who",
@@ -100,14 +115,123 @@ def test_what_a_node_settles():
     assert not {"length", "name", "price"} & settled_attributes(node, background, ["Mill"], "en")
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "explanation", "settles"),
+    [
+        ("en", "Uncle Basim owns the last whistle.", "", True),
+        ("en", "A pedlar lends whistles to anybody.", "", True),
+        ("en", "The pedlar sells whistles.", "", True),
+        ("en", "Only the spiders spin such a cable.", "This says who makes it.", True),
+        ("en", "Fold the mouse yourself.", "It is open how to come by one.", True),
+        ("en", "It lies under the third step.", "", True),
+        ("en", "Blow the whistle three times.", "How the door is opened.", False),
+        ("zh", "哨子可以向货郎借。", "", True),
+        ("zh", "老鼠要自己折。", "说明老鼠怎样得到。", True),
+        ("zh", "哨子吹三下。", "说明吹几下。", False),
+    ],
+)
+def test_who_owns_lends_makes_or_sells_a_thing_is_a_source(language, text, explanation, settles):
+    settled = settled_attributes(Node("1", text, explanation), Background("a", "b"), [], language)
+    assert ("source" in settled) == settles
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "explanation", "attribute", "settles"),
+    [
+        ("en", "Tie it to the loaf.", "It is open which rock.", "thickness", False),
+        ("en", "Take the thick one.", "It is open which rope.", "thickness", True),
+        ("zh", "绑在面包岩上。", "说明是哪块岩石。", "thickness", False),
+        ("zh", "用粗的那根。", "说明用哪根绳子。", "thickness", True),
+        ("zh", "从大门出去，小心台阶。", "", "size", False),
+        ("zh", "要大号的。", "", "size", True),
+        ("zh", "深夜再去。", "", "depth", False),
+        ("zh", "轻轻地敲，再重新来过。", "", "weight", False),
+        ("zh", "她爱吃玉米，吃了就高兴。", "", "height", False),
+        ("zh", "竖起三米的杆子。", "", "height", True),
+        ("zh", "队长会带路。", "", "length", False),
+        ("zh", "要长的那根。", "", "length", True),
+    ],
+)
+def test_words_that_only_look_like_a_measure_settle_none(language, text, explanation, attribute, settles):
+    settled = settled_attributes(Node("1", text, explanation), Background("a", "b"), [], language)
+    assert (attribute in settled) == settles
+
+
+def test_a_place_is_a_source_too():
+    node = Node("1", "The whistle is in the mill.", "")
+    background = Background("a", "b", scenes=("Mill",))
+    assert "source" in settled_attributes(node, background, ["Mill"], "en")
+
+
+async def test_where_a_thing_can_be_got_is_answered_by_who_owns_it():
+    task = next(task for task in load_items("builtin", "en") if task.id == "archaeological-excavation-1")
+    tree = task.tree
+    lines = [Line("provider", "Hello."), Line("seeker", task.background.task), Line("provider", tree.opening)]
+    lines += [Line("seeker", "How do I open the stone door?"), Line("provider", tree.by_index["3"].text)]
+    lines.append(Line("seeker", "Where could I get a clay whistle?"))
+    situation = Situation(task=task, lines=tuple(lines), frontier=Frontier(tree, True, ("3",)))
+    assert await given(OfflineExperts(), situation) == ("3.1",)
+
+
 def test_slips_of_the_pen():
     assert corrected("wich road, and were do i turn", "en") == "which road, and were do i turn"
     assert corrected("were do i turn", "en") == "where do i turn"
     assert corrected("要爬那座山", "zh") == "要爬哪座山"
     assert corrected("那座山高吗", "zh") == "那座山高吗"
+    assert corrected("在那报名", "zh") == "在哪报名"
+    assert corrected("门咋开，要啥，去哪儿", "zh") == "门怎么开，要什么，去哪里"
     assert similar_topics("lagon", {"lagoon", "lantern"}) == ("lagoon",)
     assert similar_topics("tower", {"power", "lantern"}) == ()
     assert similar_topics("浅摊", {"浅滩", "水道"}) == ("浅滩",)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("how do i opne the dor", "how do i open the door"),
+        ("Which lantren?", "Which lantern?"),
+        ("Which lanterns?", "Which lanterns?"),
+        ("Is there a cat?", "Is there a cat?"),
+        ("What's the price of a prize?", "What's the price of a prize?"),
+    ],
+)
+def test_english_words_with_a_slip_are_those_of_the_task(typed, meant):
+    speller = Speller(["The brass lantern opens the door.", "Bring a coat."], "en")
+    assert speller.meant(typed) == meant
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("用什么工俱", "用什么工具"),  # sounds the same
+        ("去回音听吗", "去回音厅吗"),
+        ("电榄要多粗", "电缆要多粗"),  # sounds the same but for the tone
+        ("哪个山洞里有狠", "哪个山洞里有狠"),  # nothing beside it tells what was meant
+        ("灰狠在哪", "灰狼在哪"),  # looks alike
+        ("三洞在哪", "三洞在哪"),  # a number is no slip
+        ("晚上吃什么", "晚上吃什么"),
+    ],
+)
+def test_chinese_characters_that_sound_or_look_alike_are_those_of_the_task(typed, meant):
+    speller = Speller(["带上工具和电缆，穿过回音厅。", "灰狼住在山洞里，网上没有。"], "zh")
+    assert speller.meant(typed) == meant
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "personal"),
+    [
+        ("en", "How's it going?", True),
+        ("en", "Can you play chess?", True),
+        ("en", "Can you tell me which oil?", False),
+        ("en", "Where do you think I should go?", False),
+        ("zh", "你平时喜欢做什么", True),
+        ("zh", "你说的是哪一座？", False),
+    ],
+)
+def test_what_is_asked_of_the_provider_as_a_person(language, said, personal):
+    question = next(one for one in training_questions() if one.situation.task.language == language)
+    lines = (*question.situation.lines[:-1], Line("seeker", said))
+    assert Reading(replace(question.situation, lines=lines)).personal is personal
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"published tasks not found at {DATA}")

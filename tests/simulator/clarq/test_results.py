@@ -72,7 +72,7 @@ def test_an_odd_row_is_left_out_and_named_by_task_and_field(tmp_path):
         ({"l2l": None}, "'l2l' should be a list"),
     )
     path = tmp_path / "r.json"
-    rows = [record(), *(record(**changes) for changes, _ in odd), "no row", record()]
+    rows = [record(), *(record(**changes) for changes, _ in odd), "no row", record(background="You bake.")]
     path.write_text(json.dumps([rows, {}, [record()]]), encoding="utf-8-sig")
     read = read_results(path)
     assert [one.task.id for one in read.dialogues] == ["1.0", f"1.{len(odd) + 2}", "3.0"]
@@ -89,7 +89,8 @@ def test_rows_of_tasks_that_were_not_played_are_counted(tmp_path):
     unplayed = {key: value for key, value in record().items() if key != "all_response_exaplain"}
     unplayed |= {"gold_structure": ["0", "1", "1.1"], "l2l": [[], []]}
     path = tmp_path / "whole.json"
-    types = [[record()] * 10 for _ in range(26)] + [[unplayed] * 10 for _ in range(5)]
+    rows = [record(background=f"You are baker {place}.") for place in range(10)]
+    types = [rows] * 26 + [[unplayed] * 10 for _ in range(5)]
     path.write_text(json.dumps(types), encoding="utf-8")
     read = read_results(path)
     assert (len(read.dialogues), read.unplayed, read.faults) == (260, 50, ())

@@ -11,6 +11,7 @@ from simulator.clarq.review import (
     SEEKER_FAILURE,
     Pen,
     ProviderMark,
+    Review,
     expectable_nodes,
     finish,
     mark_failure,
@@ -180,3 +181,8 @@ def test_what_is_begun_comes_before_what_is_new(dialogue):
     done = [*begun, replace(begun[0], kind=DONE, value={"done": True})]
     assert next_unreviewed(["a", "b"], read_reviews(done), "ann") == "a"
     assert next_unreviewed(["b"], read_reviews(done), "ann") is None
+
+
+def test_marks_of_somebody_who_is_erased_are_none(dialogue):
+    mark = mark_provider(next(pens()), "e", dialogue, 6, ProviderMark(2))
+    assert read_review([replace(mark, value={"erased": True})], "ann") == Review(annotator="ann")

@@ -83,7 +83,7 @@ def test_missing_nodes_and_other_words_need_a_judge(lamp):
     assert unmatched_lines(lamp, lines) == ("Wait for the second bell.",)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("said", "success", "open_", "judged", "missing"),
     [
         ({}, False, True, (), ("2.1.1", "3")),

@@ -10,7 +10,7 @@ from simulator.clarq.players.experts_offline import OfflineExperts
 
 # Shares answered as a careful person would, a little below what the built-in experts reach; raise them with
 # the experts, so that it is noticed when they fall.
-FLOORS = {"en": 0.91, "zh": 0.86}
+FLOORS = {"en": 0.94, "zh": 0.885}
 ENTRY = {"kind": "plain", "half": "dev", "said": "Which peak?", "answers": ["1"]}
 
 

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 from app import cli
 from logs import LogReader
 from simulator.clarq.data import background_text
+from simulator.clarq.experts import read_experts
 from simulator.clarq.graph import PROVIDER, SEEKER, ProviderAgent, ProviderKnows, SeekerKnows
-from simulator.clarq.players.experts_mixed import read_experts
 from simulator.clarq.players.seeker_model import messages_for
 from simulator.clarq.seating import models_of, seat_for
 from simulator.errors import InputError

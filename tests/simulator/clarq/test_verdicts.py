@@ -143,4 +143,6 @@ def test_the_report_says_whose_s_is_and_how_judges_agree(put, log, reader, lamp,
     plain = json.loads(
         CliRunner().invoke(cli, ["score", "run", "run", "--json", "--log", str(reader.path)]).stdout
     )
-    assert {"first": "x/a", "second": "x/b", "n": 3, "equal": 1, "kappa": 0.0} in plain["judges"]
+    assert {"first": "x/a", "second": "x/b", "n": 3, "equal": 1, "kappa": 0.0} in plain["sections"][-1][
+        "data"
+    ]["judges"]

@@ -162,7 +162,7 @@ def test_the_page_needs_nothing_else(tmp_path: Path) -> None:
 
 
 def test_another_suffix_is_refused(curves: Figure, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"curves.gif: .*\.png, \.svg, \.html, \.csv, \.json"):
+    with pytest.raises(InputError, match=r"curves.gif: .*\.png, \.svg, \.pdf, \.html, \.csv, \.json"):
         save(curves, tmp_path / "curves.gif")
     with pytest.raises(InputError, match="width from 4 to 100 cm"):
         save(curves, tmp_path / "curves.png", width=0)

@@ -28,8 +28,8 @@ def lab(colour: str, vision: str) -> npt.NDArray[np.float64]:
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
-@pytest.mark.parametrize("vision", VISION)
-@pytest.mark.parametrize("look", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.each("vision", VISION)
+@pytest.mark.each("look", [LIGHT, DARK], ids=["light", "dark"])
 def test_colours_differ_for_everybody(look: Look, vision: str) -> None:
     seen = {name: lab(look.series[name], vision) for name in COLOURS}
     closest = min(combinations(seen, 2), key=lambda pair: np.linalg.norm(seen[pair[0]] - seen[pair[1]]))

@@ -17,7 +17,7 @@ def panel(*marks: Mark, title: str = "", **more: Any) -> Panel:
     return Panel(title, "x", "y", marks, **more)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("arguments", "told"),
     [
         ({"x": [], "y": []}, "Line 'm': x is empty"),
@@ -46,7 +46,7 @@ def test_a_line_is_checked(arguments: dict[str, Any], told: str) -> None:
         Line("m", **arguments)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("make", "told"),
     [
         (lambda: Bars("m", [], []), "categories is empty"),

@@ -10,7 +10,7 @@ from itertools import product
 import pytest
 
 from simulator.errors import InputError
-from simulator.figures import Venn, save_venn, venn_csv, venn_svg
+from simulator.figures import Venn
 
 AREAS = [area for area in product((False, True), repeat=3) if any(area)]
 
@@ -23,14 +23,14 @@ def venn(counts=None):
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_every_count_and_name_stands_in_the_drawing(dark):
-    root = ET.fromstring(venn_svg(venn(), dark=dark))
+    root = ET.fromstring(venn().svg(dark=dark))
     texts = ["".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text")]
     assert {"C", "E", "N & co", *map(str, range(1, 8))} <= set(texts)
     assert len(list(root.iter("{http://www.w3.org/2000/svg}circle"))) == 3
 
 
 def test_numbers_stand_in_the_circles_that_hold_them():
-    root = ET.fromstring(venn_svg(venn()))
+    root = ET.fromstring(venn().svg())
     circles = [
         (float(one.get("cx")), float(one.get("cy")), float(one.get("r")))
         for one in root.iter("{http://www.w3.org/2000/svg}circle")
@@ -45,13 +45,13 @@ def test_numbers_stand_in_the_circles_that_hold_them():
 
 
 def test_a_table_and_files(tmp_path):
-    rows = list(csv.DictReader(io.StringIO(venn_csv(venn()))))
+    rows = list(csv.DictReader(io.StringIO(venn().csv())))
     assert [int(row["count"]) for row in rows] == list(range(1, 8))
     assert sum(float(row["share"]) for row in rows) == pytest.approx(1, abs=1e-5)
-    assert save_venn(venn(), tmp_path / "a" / "v.png").read_bytes().startswith(b"\x89PNG")
-    assert save_venn(venn(), tmp_path / "v.svg").read_text().startswith("<svg")
+    assert venn().save(tmp_path / "a" / "v.png").read_bytes().startswith(b"\x89PNG")
+    assert venn().save(tmp_path / "v.svg").read_text().startswith("<svg")
     with pytest.raises(InputError, match=r"\.svg, \.png or \.csv"):
-        save_venn(venn(), tmp_path / "v.pdf")
+        venn().save(tmp_path / "v.pdf")
 
 
 def test_what_is_no_diagram_is_refused():
@@ -64,4 +64,4 @@ def test_what_is_no_diagram_is_refused():
 def test_nothing_at_all_has_no_shares():
     empty = venn(dict.fromkeys(AREAS, 0))
     assert empty.total == 0
-    assert "0.0 %" in venn_svg(empty)
+    assert "0.0 %" in empty.svg()

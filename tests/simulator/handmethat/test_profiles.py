@@ -52,7 +52,7 @@ def test_a_choice_is_changed_by_name() -> None:
     assert load_profile("v1") == load_profiles()["v1"]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("name", "message"),
     [
         ("v3", "must be one of v1, v2, paper, v1-reference, v2-reference"),

@@ -69,8 +69,8 @@ def assert_share(hits: int, of: int, chance: float) -> None:
     assert abs(hits - of * chance) <= 4 * (of * chance * (1 - chance)) ** 0.5
 
 
-@pytest.mark.parametrize("counts", RULES)
-@pytest.mark.parametrize("subclass", MEANS)
+@pytest.mark.each("counts", RULES)
+@pytest.mark.each("subclass", MEANS)
 def test_things_of_a_subclass(subclass: str, counts: Rules) -> None:
     sizes = [size(stock, subclass) for stock in stocks(counts)]
     assert_mean(sizes, MEANS[subclass][RULES.index(counts)])
@@ -142,7 +142,7 @@ def test_names_and_order() -> None:
         }
 
 
-@pytest.mark.parametrize("subclass", MEANS)
+@pytest.mark.each("subclass", MEANS)
 def test_places_are_equally_likely(subclass: str) -> None:
     places = hierarchy().subclasses[subclass].places
     found = Counter(

@@ -299,6 +299,7 @@ def write_many(path, worker):
     asyncio.run(main())
 
 
+@pytest.mark.slow
 async def test_processes_share_a_cache(path):
     context = multiprocessing.get_context("spawn")
     workers = [context.Process(target=write_many, args=(path, f"w{number}")) for number in range(3)]

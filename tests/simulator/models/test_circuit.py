@@ -13,8 +13,7 @@ from simulator.models import (
     TimedOut,
     Unavailable,
 )
-from simulator.models.circuit import Circuit, duration
-from simulator.models.limits import Limited, Limiter
+from simulator.models.limits import Circuit, Limited, Limiter, duration
 from simulator.models.retry import Retried
 
 

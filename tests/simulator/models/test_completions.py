@@ -28,7 +28,7 @@ def words(text, pattern=r" ?\w+|[^\w]"):
     return re.findall(pattern, text)
 
 
-def answers(*, tokens=words, first=(), written=(" so",), echo=True, logprobs=True, **choice):
+def answers(*, tokens=words, first=(), written=(" so",), echo=True, logprobs=True, rare=-99.0, **choice):
     """A server whose n-th token has log-probability -n; `first` is what it puts before a text."""
 
     def behave(handler):
@@ -41,7 +41,7 @@ def answers(*, tokens=words, first=(), written=(" so",), echo=True, logprobs=Tru
             "top_logprobs": [
                 None
                 if n == 0 and body.get("echo")
-                else {"else": -2.0 * n - 1, word: -float(n), "rare": -99.0}
+                else {"else": -2.0 * n - 1 if n else -99.0, word: -float(n), "rare": rare}
                 for n, word in enumerate(said)
             ],
             "text_offset": [0] * len(said),
@@ -150,6 +150,14 @@ async def test_log_probabilities_that_do_not_come_are_told(server, model, ask):
     assert (await model.complete(ask(plain=True))).text == " so"
     with pytest.raises(Unsupported, match="was asked for log-probabilities and gave none"):
         await model.complete(ask(plain=True, top_logprobs=1))
+
+
+async def test_tables_that_are_no_probabilities_are_told(server, model, ask):
+    server.always = answers(rare=1.0)
+    with pytest.raises(Unsupported, match="more than 1; take another server"):
+        await model.complete(ask(plain=True, top_logprobs=2))
+    with pytest.raises(Unsupported, match="more than 1; take another server"):
+        await model.score(asked())
 
 
 async def test_a_chat_is_not_its_business(model, ask):

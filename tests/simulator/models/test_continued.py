@@ -5,13 +5,13 @@ import re
 import pytest
 
 from simulator.models import Malformed, ScoreRequest, Unsupported, request_key
+from simulator.models.answers import scored_of
+from simulator.models.base import Likelihood, Scored
 from simulator.models.budget import most_tokens
-from simulator.models.cache import decode_scored, encode_scored
+from simulator.models.cache import decode, encode
 from simulator.models.completions_backend import CompletionsModel
 from simulator.models.keys import Identity
-from simulator.models.record import scored_row
-from simulator.models.replay import scored_of
-from simulator.models.scoring import Likelihood, Scored
+from simulator.models.record import response_row
 
 PREFIX = "The duck is in."
 AFTER = (" He went.", " She came home.", " ö!")
@@ -39,10 +39,10 @@ def test_continuations_are_part_of_the_key():
 
 def test_likelihoods_are_cached_and_logged():
     scored = Scored(likelihoods=(Likelihood(-1.5, 3), Likelihood(None, 0), Likelihood(float("-inf"), 2)))
-    assert decode_scored(encode_scored(scored)).likelihoods == scored.likelihoods
-    logged = scored_of(scored_row(scored)).likelihoods
+    assert decode(encode(scored)).likelihoods == scored.likelihoods
+    logged = scored_of(response_row(scored)).likelihoods
     assert logged == (Likelihood(-1.5, 3), Likelihood(None, 0), Likelihood(-9999.0, 2))
-    assert "likelihoods" not in encode_scored(Scored()) + str(scored_row(Scored()))
+    assert "likelihoods" not in encode(Scored()) + str(response_row(Scored()))
 
 
 def words(text, pattern=r" ?\w+|[^\w]"):

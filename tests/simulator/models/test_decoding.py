@@ -84,7 +84,7 @@ def test_settings_are_json_or_text():
     }
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("pairs", "effort", "problem"),
     [
         (["top_k"], None, "key=value"),

@@ -1,6 +1,7 @@
 """Recording and replaying: every call becomes a row, and a logged run answers again."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from pydantic import BaseModel
@@ -189,7 +190,40 @@ def test_an_unknown_run_is_told_before_anything_is_asked(logged):
         load_model("replay/nothing", ModelOptions(recordings=LogRecordings(logged)))
 
 
-async def test_a_replay_can_be_asked_for_anything(replay):
-    assert replay.capabilities == Capabilities(
-        logprobs=True, schema=True, seed=True, scoring=True, plain=True, samples=True
-    )
+PLAIN = Capabilities(logprobs=True, schema=False, seed=True, scoring=True, plain=True, samples=True)
+CHAT = Capabilities(logprobs=False, schema=True, seed=True, scoring=False, plain=False, samples=True)
+
+
+@pytest.mark.parametrize(
+    ("requests", "capabilities", "ignored"),
+    [
+        ([("Chat?", {})], CHAT, {"seed"}),
+        ([("Chat?", {"top_logprobs": 5})], replace(CHAT, logprobs=True), {"seed"}),
+        ([("Text", {"plain": True})], replace(PLAIN, logprobs=False, scoring=False), {"seed"}),
+        ([("Text", {"plain": True}), ("Chat?", {})], replace(CHAT, plain=True), {"seed"}),
+        ([], PLAIN, {"seed"}),
+    ],
+)
+async def test_a_replay_can_do_what_its_run_was_asked_for(fake, tmp_path, requests, capabilities, ignored):
+    """Prompts fit what a model can do: who could do more or less would be asked something else."""
+    path = tmp_path / "log.sqlite"
+    async with LogWriter(path, durable=False) as log:
+        log.put(Run(id="r", benchmark="clarq", setup="L2L", seed=1))
+        log.put(Item(hash="h", benchmark="clarq", name="i", language="en", data={}))
+        log.put(Episode(id="e", run_id="r", item_hash="h", language="en", seats={}, seed=1))
+        model = Recorded(fake(*["a"] * len(requests), ignored=frozenset(ignored)), log.put)
+        for text, fields in requests:
+            await model.complete(question(text, **fields))
+        if not requests:
+            log.put(
+                ModelCall(
+                    id="s", episode_id="e", turn_number=0, purpose="p", model="completions/m",
+                    prompt_version="",
+                    request={"text": "X", "offsets": [0], "top": 5, "key": "k", "ignored": ["seed"],
+                             "base_url": "", "extra": {}},
+                    response={"positions": []},
+                )
+            )  # fmt: skip
+    replay = load_model("replay/r", ModelOptions(recordings=LogRecordings(path)))
+    assert replay.capabilities == capabilities
+    assert replay.ignored == ignored

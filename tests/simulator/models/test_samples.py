@@ -14,13 +14,14 @@ from simulator.models import (
     load_model,
     request_key,
 )
+from simulator.models.answers import completion_of
 from simulator.models.anthropic_backend import AnthropicModel
 from simulator.models.budget import most_tokens
 from simulator.models.cache import decode, encode
 from simulator.models.completions_backend import CompletionsModel
 from simulator.models.openai_backend import OpenAIModel
 from simulator.models.record import response_row
-from simulator.models.replay import completion_of
+from simulator.models.replay import Asked
 from simulator.models.sampling import sample, singles, together
 
 
@@ -97,8 +98,8 @@ class Recorded:
         self.identity = model.identity
         self.rows = {request_key(self.identity, one): {"text": str(one.seed)} for one in requests}
 
-    def identities(self, run_id):
-        return (self.identity,)
+    def asked(self, run_id):
+        return Asked(identities=(self.identity,), capabilities=Capabilities(samples=True))
 
     def find_response(self, run_id, key):
         return self.rows.get(key)

@@ -52,7 +52,7 @@ RED = Colour(name="red", kind=Kind.STRIPED, shades=(Shade(tone="dark"),))
 RED_TEXT = '{"name": "red", "kind": 2, "shades": [{"tone": "dark", "note": null}]}'
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "text",
     [
         RED_TEXT,
@@ -69,7 +69,7 @@ def test_objects_are_found(text):
     assert parse(text, Colour) == RED
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "said"),
     [
         ("", "no JSON"),

@@ -32,7 +32,7 @@ from simulator.models import (
 )
 from simulator.models.base import Request
 from simulator.models.budget import Metered
-from simulator.models.cache import Cached, ResponseCache, decode_scored, encode_scored
+from simulator.models.cache import Cached, ResponseCache, decode, encode
 from simulator.models.layers import Layer
 from simulator.models.limits import Limited, Limiter
 from simulator.models.load import stack
@@ -205,8 +205,8 @@ async def test_two_identical_texts_make_one_call(tmp_path):
 
 
 def test_what_is_stored_comes_back():
-    stored = encode_scored(scored(-0.125, cost=3.0, seconds=2.0))
-    assert decode_scored(stored) == scored(-0.125, cost=0.0, cached=True, attempts=0)
+    stored = encode(scored(-0.125, cost=3.0, seconds=2.0))
+    assert decode(stored) == scored(-0.125, cost=0.0, cached=True, attempts=0)
 
 
 # --- log and replay ----------------------------------------------------------------------------------
@@ -273,7 +273,7 @@ async def logged(tmp_path):
 
 async def test_a_logged_run_scores_again(logged):
     model = load_model("replay/r", ModelOptions(recordings=LogRecordings(logged)))
-    check_capabilities(model, Capabilities(scoring=True, plain=True))
+    check_capabilities(model, Capabilities(schema=False, scoring=True, plain=True))
     answer = await model.score(asked("same " + TEXT, offsets=(LABEL + 5,)))
     assert answer.positions == (
         Position(offset=LABEL, token="X", logprob=-1.0, top=(("X", -1.0), ("Y", -9999.0))),

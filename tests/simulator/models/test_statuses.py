@@ -2,12 +2,12 @@ from email.utils import formatdate
 
 import pytest
 
-from simulator.models.statuses import retry_after
+from simulator.models.remote import retry_after
 
 NOW = 1_790_000_000.0
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("headers", "seconds"),
     [
         ({}, None),

@@ -9,10 +9,10 @@ from simulator.clarq.data import background_text
 from simulator.clarq.graph import SeekerKnows
 from simulator.clarq.players.seeker_model import ModelSeeker
 from simulator.models import ModelOptions, ScriptModel, load_model
+from simulator.models.answers import completion_of
 from simulator.models.base import Completion, Message, Request, TokenLogprob
 from simulator.models.cache import decode, encode
 from simulator.models.record import response_row
-from simulator.models.replay import completion_of
 from simulator.models.schema import parse
 from simulator.models.thinking import parted
 from simulator.seats import Line, View

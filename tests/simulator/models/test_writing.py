@@ -8,7 +8,7 @@ import pytest
 from tiny_models import gpt2, llama, mistral, needs_local, tokenizer
 
 from simulator.models import BadRequest, Message, ModelOptions, Request, load_model
-from simulator.models.heads import Heads, size_of
+from simulator.models.forward import Heads, size_of
 
 pytestmark = needs_local
 TEMPLATE = (
@@ -81,6 +81,7 @@ def words(answer):
     return [token.token for token in answer.logprobs]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["llama", "gpt2"])
 async def test_a_shared_head_changes_no_text(loaded, name):
     model = loaded(name)
@@ -104,16 +105,16 @@ async def test_an_answer_does_not_depend_on_what_was_asked_before(loaded):
 
 
 async def test_a_head_is_read_once(loaded, monkeypatch):
-    from simulator.models import prompts
+    from simulator.models import forward
 
     read = []
-    logits_at = prompts.logits_at
+    logits_at = forward.logits_at
 
     def spy(torch, model, inputs, places):
         read.append(inputs["input_ids"].shape[1])
         return logits_at(torch, model, inputs, places)
 
-    monkeypatch.setattr(prompts, "logits_at", spy)
+    monkeypatch.setattr(forward, "logits_at", spy)
     model = loaded()
     answers = [await model.complete(asked(number, max_tokens=1)) for number in range(3)]
     head, *rest = read
@@ -201,6 +202,7 @@ async def test_answers_written_together_are_the_same(loaded, name):
         assert numbers(one) == CLOSE(numbers(other), abs=1e-4)
 
 
+@pytest.mark.slow
 async def test_company_changes_nothing_to_the_last_bit(loaded):
     requests = [asked(n, head=n % 2, top_logprobs=400, max_tokens=3 + 9 * n) for n in range(5)]
     model = loaded(together=4)

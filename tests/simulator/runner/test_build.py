@@ -62,7 +62,7 @@ def test_a_person_and_a_script(tmp_path):
     assert seats["seeker"].name == f"script:{path}"
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("names", "message"),
     [
         ({"seeker": "person"}, "seat 'provider'.*--provider"),

@@ -16,24 +16,24 @@ from simulator.errors import InputError
 from simulator.models import Budget
 from simulator.runner import command
 from simulator.runner.command import (
-    Manner,
-    Wanted,
-    model_options,
+    RunRequest,
+    RunSettings,
     play,
-    read_manner,
     read_ranges,
     run_name,
 )
+from simulator.runner.model_flags import ModelFlags
+from simulator.runner.model_options import model_options
 
 
 @pytest.fixture
 def wanted(tmp_path, monkeypatch):
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
-    return Wanted(
+    return RunRequest(
         room=ROOM,
         seats={"seeker": "offline/seeker", "provider": "offline/experts"},
         items=tuple(load_items("builtin", "en", limit=2)),
-        manner=Manner(log=tmp_path / "log.sqlite"),
+        manner=RunSettings(log=tmp_path / "log.sqlite"),
         shown={"success": "S"},
     )
 
@@ -138,17 +138,8 @@ def test_a_name_given_to_several_runs_tells_them_apart():
 
 def test_what_is_said_of_all_runs_is_said_of_each(wanted):
     said = {"seed": 3, "concurrency": 4, "workers": 1}
-    several = read_manner(
-        wanted.manner.log,
-        **said,
-        repeat=2,
-        run="n",
-        budget=None,
-        base_url="http://here",
-        cache=False,
-        prices=None,
-        together=6,
-    )
+    models = ModelFlags(base_url="http://here", cache=False, together=6).options(wanted.manner.log)
+    several = RunSettings(log=wanted.manner.log, models=models, repeats=2, name="n", **said)
     one = several.called("n-one")
     assert one == replace(several, name="n-one") and one.models is several.models
     assert (one.log, one.repeats, several.name, one.places) == (wanted.manner.log, 2, "n", 6)

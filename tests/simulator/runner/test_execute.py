@@ -9,7 +9,7 @@ from simulator.clarq.room import ROOM, ClarqRoom
 from simulator.errors import SeatError
 from simulator.models import Refused, ScriptModel, Unavailable
 from simulator.runner.execute import Recorder, execute
-from simulator.runner.rooms import Live
+from simulator.runner.rooms import ActiveEpisode
 from simulator.seats import PersonSeat, ScriptSeat
 from trees.builtin import load_builtin
 
@@ -39,7 +39,7 @@ def prepare(log, task, who, *, number=0, durable=False, **options):
     log.put(item)
     log.put(episode)
     recorder = Recorder(log, durable=durable)
-    return Live(episode=episode, item=task, seats=who, record=recorder), recorder
+    return ActiveEpisode(episode=episode, item=task, seats=who, record=recorder), recorder
 
 
 async def played(log, task, who, turns=(), *, room=ROOM, number=0, **options):
@@ -137,7 +137,7 @@ async def test_an_answer_of_the_wrong_form_is_the_parsers_fault(log, reader, lam
 
 async def test_a_fault_of_the_scorer_is_no_crash(log, reader, lamp):
     class Unscored(ClarqRoom):
-        def score(self, item, turns, judgments):
+        def score(self, item, turns, judgments, options):
             raise KeyError("3")
 
     outcome = await played(log, lamp, seats(), room=Unscored())

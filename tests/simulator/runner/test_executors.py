@@ -16,22 +16,22 @@ from logs import LogError, LogReader, LogWriter
 from simulator.clarq.room import ROOM
 from simulator.runner import executors
 from simulator.runner.batch import run_batch
-from simulator.runner.build import NamedCrew, build_plan
+from simulator.runner.build import NamedSeatFactory, build_plan
 from simulator.runner.executors import WorkerFailed, Workers
 from trees.builtin import load_builtin
 
 ROOT = Path(__file__).parents[3]
 TASKS = [*load_builtin("en")[:5], *load_builtin("zh")[:1]]
-CREW = NamedCrew(benchmark="clarq", names={"seeker": "offline/seeker", "provider": "offline/experts"})
+CREW = NamedSeatFactory(benchmark="clarq", names={"seeker": "offline/seeker", "provider": "offline/experts"})
 
 
-async def play(path, *, workers, concurrency=4, crew=CREW, on_progress=lambda tally: None):
+async def play(path, *, workers, concurrency=4, factory=CREW, on_progress=lambda tally: None):
     """Play the run on, in one process (0) or in workers; its tally."""
     async with LogWriter(path, durable=False) as log, CREW(log, 1) as seats:
         with LogReader(path) as reader:
             plan = build_plan(room=ROOM, items=TASKS, seats=seats, config={}, seed=3, repeats=2, name="run")
             shared = Workers(
-                benchmark="clarq", crew=crew, path=path, workers=workers, concurrency=concurrency
+                benchmark="clarq", factory=factory, path=path, workers=workers, concurrency=concurrency
             )
             return await run_batch(
                 plan, log, reader, executor=shared if workers else None, on_progress=on_progress
@@ -145,6 +145,7 @@ async def test_a_worker_that_is_killed_stops_the_run_which_can_be_continued(log_
     assert contents(log_path) == alone
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_called_as_one_of_ours_is_not_taken_for_it(tmp_path):
     for name in ("logs", "trees"):
         (tmp_path / name).mkdir()
@@ -165,9 +166,11 @@ def test_a_folder_that_is_called_as_one_of_ours_is_not_taken_for_it(tmp_path):
 
 
 async def test_a_crew_that_cannot_be_seated_says_why(log_path):
-    crew = NamedCrew(benchmark="clarq", names={"seeker": "offline/nobody", "provider": "offline/experts"})
+    factory = NamedSeatFactory(
+        benchmark="clarq", names={"seeker": "offline/nobody", "provider": "offline/experts"}
+    )
     with pytest.raises(WorkerFailed, match="offline/nobody"):
-        await play(log_path, workers=2, crew=crew)
+        await play(log_path, workers=2, factory=factory)
     assert gone()
 
 
@@ -176,7 +179,9 @@ async def test_a_log_that_cannot_be_written_stops_the_run(log_path, tmp_path):
     async with LogWriter(log_path, durable=False) as log, CREW(log, 1) as seats:
         with LogReader(log_path) as reader:
             plan = build_plan(room=ROOM, items=TASKS, seats=seats, config={}, seed=3)
-            shared = Workers(benchmark="clarq", crew=CREW, path=tmp_path / "folder", workers=2, concurrency=2)
+            shared = Workers(
+                benchmark="clarq", factory=CREW, path=tmp_path / "folder", workers=2, concurrency=2
+            )
             with pytest.raises(LogError, match="folder"):
                 await run_batch(plan, log, reader, executor=shared)
     assert gone()

@@ -17,7 +17,7 @@ from langgraph.types import Command
 from logs.rows import Episode, Turn
 from simulator.errors import SeatError
 from simulator.runner.graph_room import GraphRoom
-from simulator.runner.rooms import Live
+from simulator.runner.rooms import ActiveEpisode
 from simulator.runner.turns import make_turn, state_after
 from simulator.seats import PersonSeat, Reply, ScriptSeat, Seat, View
 
@@ -80,11 +80,11 @@ class Counting(GraphRoom[Table, State]):
     def take(self, seat):
         return _turn
 
-    def due(self, live, state):
+    def seat_due(self, table, state):
         return "player" if len(state["said"]) < LAST else None
 
-    def status(self, live, state):
-        return None if self.due(live, state) else "completed"
+    def status(self, table, state):
+        return None if self.seat_due(table, state) else "completed"
 
 
 ROOM = Counting()
@@ -102,7 +102,7 @@ def live_with(seat, logged):
     row = Episode(
         id="e", run_id="r", item_hash="h", language="en", seats={"player": seat.name}, seed=0, repeat=0
     )
-    return Live(episode=row, item=None, seats={"player": seat}, record=record)
+    return ActiveEpisode(episode=row, item=None, seats={"player": seat}, record=record)
 
 
 def state(*said):

@@ -27,7 +27,7 @@ def test_who_is_offered_may_sit_down(name):
     require_offered(name, "seeker", OFFERED)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "name",
     ["offline/a:2", "offline/b", "script:/etc/passwd", "anthropic/claude-sonnet-4-5", "openai/other", ""],
 )

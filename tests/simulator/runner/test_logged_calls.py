@@ -8,7 +8,7 @@ from logs import LogReader, LogWriter
 from simulator.clarq.room import ROOM
 from simulator.models import Identity, LogRecordings, Message, ModelOptions, Request, request_key
 from simulator.runner.batch import run_batch
-from simulator.runner.build import NamedCrew, build_plan
+from simulator.runner.build import NamedSeatFactory, build_plan
 from trees.builtin import load_builtin
 
 TASKS = [*load_builtin("en")[:3], *load_builtin("zh")[:2]]
@@ -35,8 +35,10 @@ def answer(request):
 async def play(path, run, model, mode, **options):
     """The turns of a run in which `model` sits in both seats."""
     names = {"seeker": model, "provider": model}
-    crew = NamedCrew(benchmark="clarq", names=names, options={"mode": mode}, models=ModelOptions(**options))
-    async with LogWriter(path, durable=False) as log, crew(log, 5) as seats:
+    factory = NamedSeatFactory(
+        benchmark="clarq", names=names, options={"mode": mode}, models=ModelOptions(**options)
+    )
+    async with LogWriter(path, durable=False) as log, factory(log, 5) as seats:
         with LogReader(path) as reader:
             plan = build_plan(room=ROOM, items=TASKS, seats=seats, config={}, seed=3, name=run, repeats=2)
             await run_batch(plan, log, reader, concurrency=5)
@@ -48,7 +50,7 @@ async def play(path, run, model, mode, **options):
             }
 
 
-@pytest.mark.parametrize("mode", ["completion", "chat"])
+@pytest.mark.parametrize("mode", [pytest.param("completion", marks=pytest.mark.slow), "chat"])
 async def test_every_prompt_can_be_read_exactly_and_the_run_replayed(log_path, mode):
     played = await play(log_path, "run", "offline/script", mode, script=answer)
     assert len(played) == 10

@@ -11,17 +11,18 @@ from typer.testing import CliRunner
 import simulator
 from logs import LogWriter
 from logs.rows import Run
+from simulator import catalog
+from simulator.commands.score_app import score_app, score_command, scorer_of
 from simulator.errors import InputError
-from simulator.runner.rooms import load_part, load_room
-from simulator.runner.scoring import score_app, score_command
+from simulator.runner.finding import load_room
 
-BENCHMARKS = sorted(path.parent.name for path in Path(simulator.__path__[0]).glob("*/run_command.py"))
+BENCHMARKS = sorted(path.parent.name for path in Path(simulator.__path__[0]).glob("*/benchmark.py"))
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_a_benchmark_has_a_room_and_a_scorer(name):
     assert load_room(name).name == name
-    assert callable(load_part(name, "run_command").score_command)
+    assert callable(scorer_of(catalog.find(name)))
 
 
 def test_an_unknown_benchmark_is_refused():

@@ -69,19 +69,27 @@ def page(log, run, language):
         return Calls(Desk(reader), writer).page(address)["html"]
 
 
+def table(report, section, name):
+    """Rows of a table of a report in JSON."""
+    (tables,) = [each["tables"] for each in report["sections"] if each["name"] == section]
+    (rows,) = [each["rows"] for each in tables if each.get("name") == name]
+    return rows
+
+
 def headline(benchmark, told):
     """A share of successes, and over how many episodes it is."""
     match benchmark:
         case "clarq":
-            found = told["by_language"][0]["success"]
+            found = table(told, "dialogues", "by_language")[0]["S"]
         case "handmethat":
-            found = told["rows"][0]["all"]["success"]
+            rows = table(told, "levels", "exact")
+            found = next(row["success"] for row in rows if row["level"] == "all")
         case "ambibench":
-            found = told["metrics"]["accuracy"]
+            (found,) = (row["accuracy"] for row in table(told, "labels", "labels"))
         case "ambient":
-            found = told["measures"]["generate"]["EDIT-F1"]
+            found = table(told, "generate", "measures")[0]["value"]
         case _:
-            found = told["exchange"]["right after"]
+            (found,) = (each["data"]["exchange"]["right after"] for each in told["sections"])
     return found["value"], found["n"]
 
 

@@ -5,10 +5,11 @@ from typer.testing import CliRunner
 
 import app  # noqa: F401  (it says which benchmarks hold studies)
 from logs import LogReader, LogWriter
-from simulator.ambibench.assignment import builtin_studies, cells
+from simulator.ambibench.assignment import PatternStudy
 from simulator.errors import InputError
 from simulator.studies import StudyDesk
 from simulator.studies.command import find_study, study_app
+from simulator.studies.material import builtin_studies
 
 STUDY = "ambibench-multiple"
 
@@ -17,10 +18,10 @@ STUDY = "ambibench-multiple"
 async def log(tmp_path):
     """A log in which one person has completed a study and one has left it."""
     path = tmp_path / "log.sqlite"
-    study = next(one for one in builtin_studies() if one.id == STUDY)
+    study = next(one for one in builtin_studies("ambibench") if one.id == STUDY)
     async with LogWriter(path, durable=True) as writer:
         with LogReader(path) as reader:
-            desk = StudyDesk(writer, reader, study, cells(study))
+            desk = StudyDesk(writer, reader, study, PatternStudy(study).cells)
             for name in ("anna", "ben"):
                 admission = await desk.admit({"PROLIFIC_PID": name}, "en")
                 await desk.started(admission.participant)
@@ -41,7 +42,8 @@ async def test_progress_counts_places_by_condition_and_state(log):
 
 async def test_the_list_names_every_study(log):
     found = run("list", "--log", log).output
-    assert [study.title_in(study.language).split()[0] in found for study in builtin_studies()] == [True] * 3
+    titles = [study.title_in(study.language) for study in builtin_studies("ambibench")]
+    assert [title.split()[0] in found for title in titles] == [True] * 3
 
 
 async def test_books_that_differ_end_with_status_one(log, tmp_path):

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Never
 
 import pytest
 
+from simulator import catalog
 from simulator.clarq import data_command
-from simulator.commands import check_files
+from simulator.commands.files import check_files
 from simulator.errors import InputError
-from simulator.studies import CHECKS, Study, check_studies, find_studies, read_study
+from simulator.studies import Study, check_studies, find_studies, read_study
 from simulator.studies.checking import checker
 
 TEXT = """\
@@ -149,10 +152,11 @@ def test_studies_that_contradict_each_other_or_the_benchmark(
     assert "tictactoe" in faults["b.yaml"].message
     assert "no seat 'cook'; there are: " in faults["c.yaml"].message
 
-    def refuse(study: Study) -> None:
+    def refuse(study: Study, reader: object) -> Never:
         raise InputError(f"settings: {study.settings['examples']} is too much")
 
-    monkeypatch.setitem(CHECKS, "handmethat", refuse)
+    declared = replace(catalog.find("handmethat"), studies=lambda: refuse)
+    monkeypatch.setattr(catalog, "find", lambda name: declared)
     (fault,) = check_studies(paths[:1])
     assert fault.message == "settings: 20 is too much"
 
@@ -166,7 +170,7 @@ def test_numbers_that_do_not_fit_the_conditions_are_found(write: Write) -> None:
 def test_askback_check_knows_studies_from_tasks(
     write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("simulator.commands.CHECKERS", [checker, data_command.checker])
+    monkeypatch.setattr("simulator.commands.files.all_checkers", lambda: [checker(), data_command.checker()])
     study = write()
     broken = write("benchmark: ambibench\nid: [\n", "broken.yml")
     task = write("id: wood\ntype: 1\n", "task.yaml")

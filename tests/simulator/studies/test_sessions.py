@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,15 +16,26 @@ from simulator.errors import ConflictError, InputError, SeatError
 from simulator.seats import Reply
 from simulator.studies import Study, parse_cell
 from simulator.studies.cards import Entry
+from simulator.studies.graph import CONSENT, Step
+from simulator.studies.material import StudyMaterial
 from simulator.studies.sessions import StudySessions
+from simulator.studies.settings import StudySettings
 from simulator.studies.withdrawal import erase_due
 
 SEAT, WARDEN = "guesser", "warden"
 QUIZ, RIGHT = "quiz", "four"
 
 
+@dataclass(frozen=True)
+class Seen:
+    word: str
+    step: str
+    number: int = 0
+    study: bool = False
+
+
 class Guessing:
-    """Consent and a quiz in a first set, then two guesses. Who says "crash" meets a seat that breaks."""
+    """Two guesses. Who says "crash" meets a seat that breaks."""
 
     name = "guessing"
     seats = (SEAT,)
@@ -41,47 +53,35 @@ class Guessing:
     def setup(self, kinds: Mapping[str, str]) -> Any:
         return "H2L"
 
-    def rebuild(self, turns: Sequence[Turn]) -> list[str]:
-        return [turn.text for turn in turns]
+    def rebuild(self, turns: Sequence[Turn]) -> dict[str, Any]:
+        return {"guesses": [turn.text for turn in turns], "since": 0.0}
 
-    def steps(self, live: Any) -> list[str]:
-        before = [] if live.episode.options.get("begun") else ["consent", QUIZ]
-        return [*before, "guess", "guess"]
-
-    async def advance(self, live: Any, state: list[str]) -> list[str]:
-        for step, said in zip(self.steps(live), state, strict=False):
-            if step == "consent" and said == "no":
-                raise SeatError("No consent.", SEAT)
-            if step == QUIZ and said != RIGHT:
-                raise SeatError("The quiz was not passed.", SEAT, code="screened_out")
-            if said == "crash":
-                raise SeatError("The warden said nothing that could be read.", WARDEN)
+    async def advance(self, live: Any, state: dict[str, Any]) -> dict[str, Any]:
+        if "crash" in state["guesses"]:
+            raise SeatError("The warden said nothing that could be read.", WARDEN)
         return state
 
-    def accept(self, live: Any, state: list[str], seat: str, reply: Reply) -> Turn:
-        step, number = self.steps(live)[len(state)], len(state)
-        if step == "consent" and reply.text not in ("yes", "no"):
-            raise SeatError("Say yes or no.", SEAT)
+    def accept(self, live: Any, state: dict[str, Any], seat: str, reply: Reply) -> Turn:
         return Turn(
             episode_id=live.episode.id,
-            number=number,
+            number=len(state["guesses"]),
             seat=SEAT,
             text=reply.text,
-            payload={"kind": step},
+            payload={"kind": "guess"},
             key=reply.key,
         )
 
-    def due(self, live: Any, state: list[str]) -> str | None:
-        return SEAT if len(state) < len(self.steps(live)) else None
+    def due(self, live: Any, state: dict[str, Any]) -> str | None:
+        return SEAT if len(state["guesses"]) < 2 else None
 
-    def ending(self, live: Any, state: list[str]) -> Ending | None:
+    def ending(self, live: Any, state: dict[str, Any]) -> Ending | None:
         return None if self.due(live, state) else Ending(episode_id=live.episode.id, status="completed")
 
     def view(
-        self, live: Any, state: list[str], seat: str, ending: Ending | None, warning: str | None
-    ) -> dict[str, Any]:
-        left = [] if ending else self.steps(live)[len(state) :]
-        return {"word": live.item, "number": len(state), "step": left[0] if left else "done"}
+        self, live: Any, state: dict[str, Any], seat: str, ending: Ending | None, warning: str | None
+    ) -> Seen:
+        over = ending or self.due(live, state) is None
+        return Seen(live.item, live.stage or ("done" if over else "guess"))
 
     def replay(self, item: str, turns: Sequence[Turn], judgments: Any) -> list[str]:
         return [item, *(turn.text for turn in turns)]
@@ -93,27 +93,29 @@ class Guessing:
         raise AssertionError("nobody but people plays")
 
 
-class GuessingSessions(StudySessions):
-    def study_cells(self, study: Study) -> list[tuple[str, ...]]:
-        return [parse_cell(name) for name in study.conditions]
+class Guesses(StudyMaterial[StudySettings]):
+    benchmark = "guessing"
+    seats = (SEAT,)
+    task = "guess"
 
-    def study_item(self, study: Study, cell: Any, seed: int, language: str) -> str:
+    @property
+    def cells(self) -> list[tuple[str, ...]]:
+        return [parse_cell(name) for name in self.study.conditions]
+
+    def item(self, cell: Any, seed: int, language: str) -> str:
         return f"{cell[0]} in {language}"
 
-    def study_task(self, study: Study) -> str:
-        return "guess"
-
-    def study_options(self, study: Study, place: Any, *, begun: bool) -> dict[str, object]:
+    def options(self, place: Any, *, begun: bool) -> dict[str, object]:
         return {"cell": place.cell[0], "second": begun}
 
-    def study_languages(self, study: Study) -> Any:
-        return tuple(study.settings.get("languages", ["en"]))
+    @property
+    def shows_result(self) -> bool:
+        return self.study.id == "open"
 
-    def shows_result(self, study: Study) -> bool:
-        return study.id == "open"
 
-    def left(self, turns: Sequence[Turn]) -> Any:
-        return "screened_out" if turns[-1].payload["kind"] == QUIZ else "declined"
+class GuessingSessions(StudySessions):
+    around = (CONSENT, Step(node="comprehension", kind=QUIZ, wants=RIGHT))
+    material = Guesses
 
 
 def study(**more: Any) -> Study:
@@ -153,9 +155,9 @@ class House:
     async def say(self, episode: str, *texts: str) -> dict[str, Any]:
         for text in texts:
             view = await self.sessions.view(episode, SEAT)
-            reply = Reply(text=text, key=f"{episode} {view['number']}")
-            view = await self.sessions.submit(episode, SEAT, reply, number=view["number"])
-        return dict(view)
+            reply = Reply(text=text, key=f"{episode} {view.number}")
+            view = await self.sessions.submit(episode, SEAT, reply, number=view.number)
+        return asdict(view)
 
     async def first_set(self, who: str) -> str:
         episode = (await self.enter(who)).episode_id
@@ -179,7 +181,7 @@ async def test_one_set_after_the_other_until_all_are_done(house: House) -> None:
     episode = await house.first_set("ann")
     assert house.sessions.sets_done(episode) == (1, 3)
     assert house.sessions.completion(episode).code == "C"
-    words = [(await house.sessions.view(episode, SEAT))["word"]]
+    words = [(await house.sessions.view(episode, SEAT)).word]
     for number in (2, 3):
         entry = await house.sessions.next_set(episode)
         assert await house.sessions.next_set(episode) == entry, "a double click"
@@ -187,11 +189,11 @@ async def test_one_set_after_the_other_until_all_are_done(house: House) -> None:
         episode = entry.episode_id
         assert episode is not None
         view = await house.sessions.view(episode, SEAT)
-        assert view["step"] == "guess", "neither consent nor quiz again"
+        assert view.step == "guess", "neither consent nor quiz again"
         assert house.sessions.completion(episode) is None
         options = house.reader.episode(episode).options
-        assert (options["begun"], options["second"], options["cell"]) == (True, True, view["word"].split()[0])
-        words.append(view["word"])
+        assert (options["begun"], options["second"], options["cell"]) == (True, True, view.word.split()[0])
+        words.append(view.word)
         await house.say(episode, "a")
         assert house.states()[-1] == "started"
         await house.say(episode, "b")
@@ -214,7 +216,7 @@ async def test_the_first_sets_options(house: House) -> None:
         "second": False,
     }
     assert "begun" not in row.options
-    assert (await house.sessions.view(episode, SEAT))["word"].endswith(" in zh")
+    assert (await house.sessions.view(episode, SEAT)).word.endswith(" in zh")
     await house.say(episode, "yes", RIGHT, "a", "b")
     following = (await house.sessions.next_set(episode)).episode_id
     assert house.reader.episode(following).options["language"] == "zh"
@@ -304,10 +306,10 @@ async def test_withdrawing_takes_all_sets(house: House, when: str) -> None:
     assert (await house.sessions.next_set(first)).refusal == "taken"
     assert (await house.enter("ann")).refusal == "taken"
     view = await house.sessions.view(second, SEAT)
-    assert view["step"] == "done"
+    assert view.step == "done"
     late = Reply(text="more", key="late")
     with pytest.raises(ConflictError):
-        await house.sessions.submit(second, SEAT, late, number=view["number"])
+        await house.sessions.submit(second, SEAT, late, number=view.number)
 
 
 async def test_withdrawing_ends_what_is_open_in_another_study(house: House) -> None:
@@ -358,7 +360,7 @@ async def test_who_lost_the_place_before_beginning_can_come_back(
     assert again not in (None, lost)
     await house.say(again, "yes", RIGHT, "a", "b")
     assert house.sessions.completion(again).code == "C"
-    assert (await house.sessions.view(lost, SEAT))["step"] == "done"
+    assert (await house.sessions.view(lost, SEAT)).step == "done"
     assert house.sessions.completion(again).code == "C"
 
 

@@ -151,7 +151,7 @@ def test_one_move_after_the_other(moves: list[Move], policy: str) -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.each("seed", range(6))
 async def test_many_moves_at_once_on_two_programs(seed: int) -> None:
     """Rounds of moves that all happen at the same moment, each at either program."""
     random = Random(seed)

@@ -25,7 +25,7 @@ async def test_a_robot_asks_once_and_then_acts(actions: Actions, log: Log) -> No
     item = task_of(log[1], visit.episode)
     assert item.type == "preferences"
     first, second = item.options[:2]
-    assert (await visit.ask("Which one?", first, second))["accepted"]
+    assert (await visit.ask(item.pair.question, first, second))["accepted"]
     assert visit.stage == "decide"
     assert item.pair.answer in words(visit.html)
     assert "ak-question" not in visit.html
@@ -36,7 +36,7 @@ async def test_a_robot_asks_once_and_then_acts(actions: Actions, log: Log) -> No
     assert [turn.payload["kind"] for turn in turns] == ["ready", "decide", "answer", "decide"]
     assert turns[1].payload["prediction_set"] == [first, second]
     assert turns[1].payload["keys_used"] is True
-    assert turns[1].text == "Which one?"
+    assert turns[1].text == item.pair.question
 
 
 async def test_an_action_in_words_of_ones_own(actions: Actions, log: Log) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Participant, Run, Turn
-from simulator.ambibench.assignment import builtin_studies
 from simulator.ambibench.generation import (
     generate_aws,
     generate_instruction,
@@ -29,6 +28,7 @@ from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.ambibench.trials import Item, trials
 from simulator.runner.sessions import Sessions
 from simulator.seats import Reply
+from simulator.studies.material import builtin_studies
 
 MODEL = "secret/davinci-nine"
 OUTPUTS = (
@@ -142,7 +142,7 @@ def turns(
 
 async def take_part(writer: LogWriter, reader: LogReader) -> None:
     """Three people in the study of 4.3, all quicker than anybody can read; the last one leaves early."""
-    study = next(one for one in builtin_studies() if one.run_id == STUDY)
+    study = next(one for one in builtin_studies("ambibench") if one.run_id == STUDY)
     sessions = AmbiBenchSessions(writer, reader, no_models, studies=[study])
     for number, answers in enumerate((20, 20, 5)):
         identity = {"PROLIFIC_PID": f"{number:024x}"}

@@ -23,7 +23,7 @@ from simulator.ambient.seating import seat_for
 from simulator.ambient.sessions import AmbientSessions
 from simulator.ambient.trial_log import generation_records
 from simulator.ambient.views import Annotation
-from simulator.runner.rooms import Live
+from simulator.runner.rooms import ActiveEpisode
 from simulator.seats import Reply, ScriptSeat, Seat
 from simulator.studies import Study
 
@@ -175,7 +175,7 @@ async def play(writer: LogWriter, run: str, items: Sequence[Item], seat: Callabl
         async def record(turn: Turn, turns: list[Turn] = turns) -> None:
             turns.append(turn)
 
-        live = Live(episode=episode, item=item, seats={SEAT: one}, record=record)
+        live = ActiveEpisode(episode=episode, item=item, seats={SEAT: one}, record=record)
         state = await ROOM.advance(live, ROOM.rebuild([]))
         ending = ROOM.ending(live, state)
         assert ending is not None

@@ -20,7 +20,7 @@ from simulator.ambik.room import ROOM
 from simulator.ambik.seating import seat_for
 from simulator.ambik.sessions import AmbikSessions
 from simulator.ambik.settings import DEFAULT
-from simulator.runner.rooms import Live
+from simulator.runner.rooms import ActiveEpisode
 from simulator.seats import Reply, ScriptSeat, Seat
 from simulator.seeds import derive_seed
 from simulator.studies import Study
@@ -160,7 +160,7 @@ async def episode(
     async def record(turn: Turn) -> None:
         turns.append(turn)
 
-    live = Live(episode=made, item=item, seats=dict(seats), record=record)
+    live = ActiveEpisode(episode=made, item=item, seats=dict(seats), record=record)
     state = await ROOM.advance(live, ROOM.rebuild([]))
     ending = ROOM.ending(live, state)
     assert ending is not None

@@ -12,8 +12,8 @@ from markup import checked, words
 
 from simulator.ambibench.generation import generate_multiple
 from simulator.ambibench.reporting.pages import sections
-from simulator.ambibench.reporting.report import report
-from ui.research.ambibench_desk import Reports, Wish
+from simulator.ambibench.reporting.report import read_results
+from ui.research.ambibench_desk import ReportRequest, Reports
 from ui.research.calls import Calls
 from ui.research.desk import Desk
 
@@ -31,7 +31,7 @@ def page(calls: Calls, query: str = "", path: str = "/research", language: str =
 RUNS = ("oracle", "random", "told", "tables", NAMING, "buckets", "people", STUDY)
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("language", ["en", pytest.param("zh", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("run", RUNS)
 def test_every_run_has_its_scores_and_episodes(log: Calls, run: str, language: str) -> None:
     scores = page(log, f"run={run}", language=language)
@@ -48,7 +48,7 @@ def test_every_run_has_its_scores_and_episodes(log: Calls, run: str, language: s
 
 
 def test_the_numbers_are_those_of_the_report(log: Calls) -> None:
-    (section,) = sections(report(log.desk.reader, ["random"]).results)
+    (section,) = sections(read_results(log.desk.reader, ["random"]).frame)
     said = words(page(log, "run=random"))
     for row in section.rows:
         for one in (row.correct, row.valid, row.oracle):
@@ -131,8 +131,8 @@ def test_a_run_is_read_again_only_when_it_has_changed(bench: Any) -> None:
     items = generate_multiple(0, per_cell=1)
     write(bench.writer, "tables", "some/model", items[:1])
     reports = Reports(bench.reader)
-    first = reports.report(Wish(("tables",)))
-    assert reports.report(Wish(("tables",))) is first
-    assert reports.report(Wish(("tables",), labels=(("some/model", "best"),))) is not first
+    first = reports.report(ReportRequest(("tables",)))
+    assert reports.report(ReportRequest(("tables",))) is first
+    assert reports.report(ReportRequest(("tables",), labels=(("some/model", "best"),))) is not first
     write(bench.writer, "tables", "some/model", items[1:2], begun=True)
-    assert len(reports.report(Wish(("tables",))).trials) == 2 * len(first.trials)
+    assert len(reports.report(ReportRequest(("tables",))).trials) == 2 * len(first.trials)

@@ -111,7 +111,7 @@ def test_tables_and_trials_as_files(log: Calls, client: TestClient) -> None:
     assert len(trials.text.splitlines()) == 4 * 20
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("place", "asked"),
     [
         ("figure-4.png", "runs=random"),

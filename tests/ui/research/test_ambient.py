@@ -24,7 +24,7 @@ from ui.i18n import strings
 from ui.research.address import Address
 from ui.research.ambient_flow import drawing
 from ui.research.ambient_measures import printed
-from ui.research.ambient_run import Kept
+from ui.research.ambient_run import CachedReports
 from ui.research.calls import Calls
 from ui.research.desk import Desk
 
@@ -49,8 +49,8 @@ def listed(answer: dict[str, Any]) -> int:
     return len(re.findall("<li><a href=", answer["html"]))
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("language", ["en", pytest.param("zh", marks=pytest.mark.slow)])
+@pytest.mark.each("run", RUNS)
 def test_every_run_has_its_scores_and_episodes(log: Calls, run: str, language: str) -> None:
     assert "ra-counts" in page(log, f"run={run}", language=language)["html"]
     episodes = page(log, f"run={run}&tab=dialogues", language=language)
@@ -128,7 +128,7 @@ def test_episodes_are_filtered(log: Calls, filters: str, most: int) -> None:
 
 
 def test_a_run_is_read_again_only_when_it_has_changed(log: Calls) -> None:
-    kept, made = Kept(log.desk.reader), []
+    kept, made = CachedReports(log.desk.reader), []
     for _ in range(2):
         assert kept.once("x", "generate", lambda: made.append(1) or 7) == 7  # type: ignore[func-returns-value]
     kept.once("x", "nli", lambda: made.append(1))

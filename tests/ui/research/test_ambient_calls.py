@@ -18,9 +18,9 @@ from pairs import LINGUISTS, claim_items, load_claims, paraphrases, people, play
 
 from logs import LogReader, LogWriter
 from simulator.ambient.data import load_examples
-from simulator.ambient.files.categories import read_categories_file
-from simulator.ambient.files.crowd import read_crowd
-from simulator.ambient.files.linguists import read_linguists
+from simulator.ambient.files.categories import CATEGORY_ROWS
+from simulator.ambient.files.crowd import CROWD
+from simulator.ambient.files.linguists import LINGUISTS as LINGUIST_FILES
 from simulator.seats import ScriptSeat
 from ui.research.ambient_routes import add_ambient_routes
 from ui.research.calls import Calls
@@ -221,11 +221,11 @@ def test_what_is_consolidated_is_exported_and_read_back(calls: Calls, tmp_path: 
         assert set(one.disambiguations) == set(known[one.id].disambiguations)
     linguists = tmp_path / "linguists.jsonl"
     linguists.write_bytes(client.get(f"/research/download/ambient/linguists.jsonl?run={LINGUISTS}").content)
-    read = read_linguists(linguists)
+    read = LINGUIST_FILES.read(linguists)
     assert not read.faults and len(read.rows) == 6
     votes = tmp_path / "votes.jsonl"
     votes.write_bytes(client.get("/research/download/ambient/votes.jsonl?run=study-crowd-test").content)
-    assert len(read_crowd(votes).rows) == 3
+    assert len(CROWD.read(votes).rows) == 3
     for wrong in ("votes.jsonl?run=claims", "secrets.jsonl", "linguists.jsonl?run=nowhere"):
         assert client.get(f"/research/download/ambient/{wrong}").status_code == 404
 
@@ -272,7 +272,7 @@ def test_kinds_are_sorted_settled_and_exported(calls: Calls, tmp_path: Path) -> 
     add_ambient_routes(app, calls.desk.reader)
     path = tmp_path / "categories.jsonl"
     path.write_bytes(TestClient(app).get(f"/research/download/ambient/categories.jsonl?data={DATA}").content)
-    (row,) = read_categories_file(path).rows
+    (row,) = CATEGORY_ROWS.read(path).rows
     assert row.categories == ("lexical", "scopal")
     for language in ("en", "zh"):
         page(calls, "/research/categories", f"data={DATA}&tab=agreement", language)

@@ -31,6 +31,7 @@ from simulator.ambik.measuring.outcome_rows import (
     MALFORMED,
     NO_INTENT,
     NO_SHORTLIST,
+    NOT_DECIDED,
     NOT_JUDGED,
     OTHER_TYPE,
     UNKNOWN,
@@ -40,7 +41,8 @@ from simulator.ambik.playing import Options
 from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.summary import outcomes_of, summarise
 from simulator.ambik.trial_log import decisions, options_of
-from simulator.asking import Row, askings, rows
+from simulator.asking import askings
+from simulator.commands.asking_measures import Row, rows
 from simulator.handmethat.task import LEVELS
 from trees.types import TASK_TYPES
 from ui.i18n import strings
@@ -67,8 +69,8 @@ def listed(answer: dict[str, Any]) -> int:
     return len(re.findall("<li><a href=", answer["html"]))
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("run", DECIDED)
+@pytest.mark.parametrize("language", ["en", pytest.param("zh", marks=pytest.mark.slow)])
+@pytest.mark.each("run", DECIDED)
 def test_every_run_has_its_measures_and_decisions(log: Calls, run: str, language: str) -> None:
     assert "rk-was" in page(log, f"run={run}", language=language)["html"]
     answer = page(log, f"run={run}&tab=dialogues", language=language)
@@ -211,6 +213,7 @@ def test_every_caution_is_said_in_the_page_s_language() -> None:
         *conformal.warnings(1200, 0.2, without=1000),
         *conformal.warnings(20, 0.2),
         caution("unaffordable", unaffordable=7, n=9, most=2),
+        caution("repeats", repeats=7, n=9),
         NO_PROMISE,
         MARGINAL,
     )
@@ -238,7 +241,7 @@ def test_seats_are_named_in_the_page_s_language(log: Calls) -> None:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_why_something_is_left_out_has_words(language: str) -> None:
-    reasons = (NO_INTENT, MALFORMED, OTHER_TYPE, NO_SHORTLIST, UNKNOWN, NOT_JUDGED, "unmatched")
+    reasons = (NO_INTENT, MALFORMED, OTHER_TYPE, NO_SHORTLIST, NOT_DECIDED, UNKNOWN, NOT_JUDGED, "unmatched")
     told = strings(language).under("research.ambik.run.why")
     assert {one.replace(" ", "_") for one in reasons} == set(told)
 
@@ -250,8 +253,8 @@ def test_annotators_are_sent_to_their_page(log: Calls) -> None:
 # ---- asking
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("by", ["", "kind", "user", "both"])
+@pytest.mark.each("language", ["en", "zh"])
+@pytest.mark.each("by", ["", "kind", "user", "both"])
 def test_who_asks_is_told_in_a_table_and_drawn(log: Calls, by: str, language: str) -> None:
     query = f"runs={KITCHEN}&runs={KNOWNO}&runs={PEOPLE}&by={by}"
     answer = page(log, query, "/research/asking", language)
@@ -279,8 +282,8 @@ def test_robots_and_kinds_are_named_in_the_page_s_language(log: Calls) -> None:
         assert one.robot in said and one.kind in said
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize(
+@pytest.mark.each("language", ["en", "zh"])
+@pytest.mark.each(
     ("benchmark", "kinds"),
     [
         ("clarq", {one.en for one in TASK_TYPES}),

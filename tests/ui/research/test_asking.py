@@ -15,13 +15,15 @@ from logs import LogReader, LogWriter
 from simulator.ambik.data import load_pairs
 from simulator.ambik.prepare import pair_items
 from simulator.ambik.room import ROOM as AMBIK
-from simulator.asking import BENCHMARKS, askings, rows
+from simulator.asking import askable, askings
 from simulator.clarq.data import load_items
 from simulator.clarq.room import ROOM as CLARQ
+from simulator.commands.asking_measures import rows
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.room import ROOM as HANDMETHAT
 from simulator.handmethat.room import Posed
-from simulator.runner.command import Manner, Wanted, model_options, play
+from simulator.runner.command import RunRequest, RunSettings, play
+from simulator.runner.model_options import model_options
 from ui.research.asking_page import MEASURES
 from ui.research.calls import Calls
 from ui.research.desk import Desk
@@ -42,11 +44,11 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calls]:
         (AMBIK, {"robot": "offline/kitchen", "user": "offline/item"}, pairs, {"questions": 1}),
     ]
     for name, (room, seats, items, options) in zip(RUNS, players, strict=True):
-        wanted = Wanted(
+        wanted = RunRequest(
             room=room,
             seats=seats,
             items=tuple(items),
-            manner=Manner(log=path, models=model_options(path), name=name, workers=1),
+            manner=RunSettings(log=path, models=model_options(path), name=name, workers=1),
             options=options,
         )
         play(wanted, Console(quiet=True))
@@ -82,7 +84,7 @@ def test_each_room_has_its_rows_with_the_report_s_numbers(log: Calls, by: str) -
         askings(log.desk.reader, RUNS).askings, by_kind=by in ("kind", "both"), by_user=by in ("user", "both")
     )
     shown = [cells for table in tables(page(log, by)) for cells in table if len(cells) > len(MEASURES) // 2]
-    assert {one.benchmark for one in found} == set(BENCHMARKS)
+    assert {one.benchmark for one in found} == set(askable())
     assert len(shown) == len(found)
     names = [name for name in MEASURES if any(getattr(one, name) is not None for one in found)]
     for one, cells in zip(found, shown, strict=True):
@@ -94,7 +96,8 @@ def test_each_room_has_its_rows_with_the_report_s_numbers(log: Calls, by: str) -
                 continue
             value, low, high, n = interval
             sign = "+" if name == "gain" and value > 0 else ""
-            for said in (f"{sign}{value:.2f}", f"{low:.2f}", f"{high:.2f}"):
+            ends = ["–"] if low is None else [f"{low:.2f}", f"{high:.2f}"]
+            for said in (f"{sign}{value:.2f}", *ends):
                 assert said in cell.replace("−", "-"), (name, cell)
             assert n > 0
 
@@ -102,7 +105,7 @@ def test_each_room_has_its_rows_with_the_report_s_numbers(log: Calls, by: str) -
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_each_room_is_drawn_and_each_robot_and_kind_named(log: Calls, language: str) -> None:
     answer = page(log, "kind", language)
-    assert set(answer["figures"]) == {f"asking-{name}" for name in BENCHMARKS}
+    assert set(answer["figures"]) == {f"asking-{name}" for name in askable()}
     said = text(answer["html"])
     for name in ("ClarQ-LLM", "HandMeThat", "AmbiK", "offline/seeker", "offline/asker", "offline/kitchen"):
         assert name in said

@@ -5,7 +5,7 @@ from ui.research.address import Address
 from ui.research.format import cell, count, dollars, number, p_value, scale
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("value", "digits", "signed", "text"),
     [
         (0.53, 3, False, "0.530"),
@@ -37,8 +37,10 @@ def test_a_cell_places_its_interval_on_the_columns_scale():
 
 
 def test_a_scale_of_one_value_has_a_width():
-    one = Interval(2.0, 2.0, 2.0, 1)
-    assert cell(one, scale([one]), 1).at == pytest.approx(50)
+    one = Interval(2.0, None, None, 1)
+    shown = cell(one, scale([one]), 1)
+    assert (shown.low, shown.at, shown.high) == pytest.approx((50, 50, 50))
+    assert (shown.value, shown.interval) == ("2.0", "– (n = 1)")
 
 
 def test_addresses_come_back_as_they_went():

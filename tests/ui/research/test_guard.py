@@ -94,8 +94,8 @@ def test_without_a_password_the_printed_link_lets_one_browser_in(terminal):
     assert terminal.tokens[-1] != newest
 
 
-@pytest.mark.parametrize("path", INNER)
-@pytest.mark.parametrize(
+@pytest.mark.each("path", INNER)
+@pytest.mark.each(
     ("address", "host", "headers"),
     [
         ("192.0.2.7", "127.0.0.1:7860", {}),
@@ -122,7 +122,7 @@ def test_the_refusal_says_what_to_do(terminal):
     assert browser.get("/", headers=HTML).status_code == 200
 
 
-@pytest.mark.parametrize("path", INNER)
+@pytest.mark.each("path", INNER)
 def test_with_a_password_nothing_is_served_before_it_is_given(locked, path):
     answer = client(locked).get(path)
     assert answer.status_code == 401
@@ -205,9 +205,7 @@ def test_a_log_in_from_another_site_is_refused(locked):
     assert answer.status_code == 403
 
 
-@pytest.mark.parametrize(
-    "cookie", ["", "1", "9999999999.", "9999999999.x", "abc.def", "٣.x", f"{2**60}.AAAA"]
-)
+@pytest.mark.each("cookie", ["", "1", "9999999999.", "9999999999.x", "abc.def", "٣.x", f"{2**60}.AAAA"])
 def test_forged_cookies_open_nothing(locked, cookie):
     browser = client(locked)
     headers = {"cookie": f"{COOKIE}={cookie}".encode()}

@@ -17,8 +17,8 @@ from ui.study.pages import message_page, offer, whole
 CODES = (*get_args(Refusal), "unknown", "declined", "screened_out", "broken", "withdrawn", "gone")
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("code", CODES)
+@pytest.mark.each("language", ["en", "zh"])
+@pytest.mark.each("code", CODES)
 def test_every_refusal_says_what_to_do(language: str, code: str) -> None:
     texts = strings(language)
     frame = Frame(texts, "/study", "study=x")

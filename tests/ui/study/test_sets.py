@@ -11,8 +11,10 @@ from labelling import Visit, enter, play
 from visiting import Page, ask_for_place, words
 
 from logs.rows import Ending
+from simulator.ambibench.assignment import PatternStudy
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.errors import InputError
+from simulator.studies import StudyDesk
 from simulator.studies.withdrawal import erase_due
 from ui.actions import Actions
 from ui.ambibench.actions import AmbiBenchActions
@@ -119,10 +121,7 @@ async def test_who_could_not_go_on_is_told_why(serve: Any, make_study: Any, log:
     assert "BACK" in visit.html
 
 
-async def test_who_is_screened_out_is_told_so(
-    serve: Any, make_study: Any, log: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(AmbiBenchSessions, "left", lambda self, turns: "screened_out")
+async def test_who_is_screened_out_is_told_so(serve: Any, make_study: Any, log: Any) -> None:
     actions = serve(make_study())
     visit = await enter(actions, "three", "pid-1")
     await through(visit, "yes")
@@ -169,3 +168,21 @@ def test_steps_of_a_first_and_of_a_later_set() -> None:
     steps = {"consent": "consent", "quiz": "qualification", "a": "task", "b": "task", "comment": "comment"}
     assert steps_shown(steps, Here(view=None)) == ("consent", "qualification", "task", "comment")
     assert steps_shown(steps, Here(view=None, sets=Sets(done=1, most=2))) == ("task", "comment")
+
+
+async def test_a_study_that_is_closed_sends_newcomers_away(serve: Any, make_study: Any, log: Any) -> None:
+    study = make_study(sets_per_participant=2)
+    actions = serve(study)
+    visit = await enter(actions, "three", "pid-1")
+    # Another program closes it; this server goes on.
+    await StudyDesk(*log, study, PatternStudy(study).cells).close()
+    for language, sentence in (("en", "not taking anybody in"), ("zh", "目前不接受任何人参加")):
+        answer = await ask_for_place(actions, "three", "pid-2", language=language)
+        assert 'data-code="closed"' in answer["html"]
+        assert sentence in words(answer["html"])
+    await through(visit, "yes", "ready", "X", "")
+    assert "DONE" in visit.html
+    further = await actions.next_set(visit.call)
+    assert 'data-code="closed"' in further["html"]
+    assert "What you have done counts" in words(further["html"])
+    assert "DONE" in further["html"]

@@ -16,8 +16,8 @@ pytest.importorskip("peft", reason="adapters need peft: pip install 'askback[loc
 
 from simulator.ambibench.features import PAIRS  # noqa: E402
 from simulator.ambibench.generation import generate_finetune  # noqa: E402
-from simulator.ambibench.learn.config import TrainConfig  # noqa: E402
 from simulator.ambibench.learn.finetune import encode, finetune, losses_of  # noqa: E402
+from simulator.ambibench.learn.hosted import TrainConfig  # noqa: E402
 from simulator.ambibench.prompt import finetune_record  # noqa: E402
 
 FOLD = "subject_location"
@@ -55,6 +55,7 @@ def test_the_loss_is_the_weighted_mean_of_the_tokens(base, records):
 
 
 # The adapter leaves the output layer of this random model as it is, so it can do less.
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "gain"), [("lora", 0.25), ("full", 3.0)])
 def test_it_learns_and_leaves_a_folder_that_plays(base, records, tmp_path, method, gain):
     config = TrainConfig(method=method, epochs=2, rate=1e-2, seed=4)
@@ -67,16 +68,15 @@ def test_it_learns_and_leaves_a_folder_that_plays(base, records, tmp_path, metho
     assert (tmp_path / "out" / "adapter_model.safetensors").exists() == (method == "lora")
 
 
-def test_the_adapter_names_its_base_and_changes_what_the_model_says(base, records, tmp_path):
-    from simulator.models.weights import load_weights
+def test_the_adapter_names_its_base_and_changes_what_the_model_says(base, records, tmp_path, monkeypatch):
+    from simulator.models import weights
 
     config = TrainConfig(epochs=1, rate=1e-2)
     finetune(str(base), records[:10], tmp_path / "out", config, name="local/tiny")
     settings = json.loads((tmp_path / "out" / "adapter_config.json").read_text())
     assert settings["base_model_name_or_path"] == "local/tiny"
-    tuned = load_weights(
-        str(tmp_path / "out"), "cpu", lambda name: str(base) if name == "local/tiny" else name
-    )
+    monkeypatch.setattr(weights, "find_base", lambda name: str(base) if name == "local/tiny" else name)
+    tuned = weights.load_weights(str(tmp_path / "out"), "cpu")
     plain = transformers.AutoModelForCausalLM.from_pretrained(base).eval()
     ids = torch.tensor([encode(tuned.tokenizer, records[0], 0.1).ids])
     with torch.no_grad():

@@ -7,8 +7,7 @@ from typing import Any
 import openai
 import pytest
 
-from simulator.ambibench.learn.config import TrainConfig
-from simulator.ambibench.learn.hosted import submit
+from simulator.ambibench.learn.hosted import TrainConfig, submit
 from simulator.errors import InputError
 
 

@@ -28,6 +28,7 @@ def at_home(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("words", [(), ("--control", "--method", "full")])
 def test_it_trains_plays_the_pair_held_out_and_says_what_it_found(base, tmp_path, words):

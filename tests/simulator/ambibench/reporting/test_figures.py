@@ -18,7 +18,7 @@ from simulator.ambibench.generation import (
 )
 from simulator.ambibench.oracle import exact_curve
 from simulator.ambibench.reporting.figures import FIGURES, chosen_figures
-from simulator.ambibench.reporting.results import results
+from simulator.ambibench.reporting.frame import trial_frame
 from simulator.ambibench.trial_log import trials_of_runs
 from simulator.errors import InputError
 from simulator.figures import Bars, Level, Line, to_plotly
@@ -62,13 +62,13 @@ def marks(panel, kind):
 
 
 def drawn(number, records):
-    figure, missing = FIGURES[number](results(records))
+    figure, missing = FIGURES[number](trial_frame(records))
     assert missing == ()
     return figure
 
 
 def test_all_of_them_can_be_drawn(whole):
-    found = results(whole)
+    found = trial_frame(whole)
     for number, build in FIGURES.items():
         figure, missing = build(found)
         assert missing == (), number
@@ -246,14 +246,14 @@ def test_figure_19_has_t0pp_and_the_mean_over_the_others(whole):
 
 def test_without_trials_nothing_is_drawn_and_all_say_why():
     for number, build in FIGURES.items():
-        figure, missing = build(results([]))
+        figure, missing = build(trial_frame([]))
         assert figure is None, number
         assert any("askback run ambibench --setting" in one for one in missing), number
 
 
 def test_a_figure_with_one_half_says_what_the_other_half_needs(whole):
     records = pick(whole, setting="instruction", instruction_kind="informative", actor_kind="model")
-    figure, missing = FIGURES["2"](results(records))
+    figure, missing = FIGURES["2"](trial_frame(records))
     assert [panel.title for panel in figure.panels] == ["informative instruction"]
     assert missing[0].startswith("no people in setting instruction with uninformative instructions")
     assert "askback run ambibench --setting instruction --kind uninformative --model NAME" in missing[1]
@@ -262,7 +262,7 @@ def test_a_figure_with_one_half_says_what_the_other_half_needs(whole):
 
 def test_a_fold_that_is_missing_is_named(whole):
     records = pick(whole, setting="ft_eval", fold="propn_negation")
-    figure, missing = FIGURES["4"](results(records))
+    figure, missing = FIGURES["4"](trial_frame(records))
     assert len(figure.panels) == 1
     assert [one.rpartition("--fold ")[2].split()[0] for one in missing] == [
         "subject_location",
@@ -272,7 +272,7 @@ def test_a_fold_that_is_missing_is_named(whole):
 
 def test_outputs_that_nobody_has_sorted_are_named(desk, says):
     desk.play("v", generate_verbalise(1, per_cell=1), "openai/m", lambda *_: says("animals"))
-    figure, missing = FIGURES["5"](results(trials_of_runs(desk.reader, ["v"])))
+    figure, missing = FIGURES["5"](trial_frame(trials_of_runs(desk.reader, ["v"])))
     assert figure is None
     assert missing[0].startswith("outputs of openai/m have not been sorted")
 
@@ -282,7 +282,7 @@ def test_models_with_one_instruction_only_make_no_figure_8(whole):
         *pick(whole, setting="multiple", actor_id="openai/m"),
         *pick(whole, setting="wug", actor_id="local/t0pp"),
     ]
-    figure, missing = FIGURES["8"](results(records))
+    figure, missing = FIGURES["8"](trial_frame(records))
     assert figure is None
     assert "no model has played both" in missing[0]
 

@@ -11,12 +11,15 @@ import typer
 from rich.console import Console
 from typer.testing import CliRunner
 
+from simulator import catalog
 from simulator.ambibench.coding import mark
 from simulator.ambibench.generation import generate_instruction, generate_multiple, generate_verbalise
-from simulator.ambibench.report_command import report_ambibench
-from simulator.ambibench.reporting.report import print_report, report, summary
+from simulator.ambibench.reporting.measures import means
+from simulator.ambibench.reporting.report import read_results
 from simulator.ambibench.trial_log import read_trials
+from simulator.commands.report import report_command
 from simulator.errors import InputError
+from simulator.reports import print_whole, runs_report
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +41,7 @@ def log(shared_desk, skilled, typed, says, table):
 def askback(log):
     """Run the command against the log; its output."""
     app = typer.Typer()
-    app.command()(report_ambibench)
+    app.command()(report_command(catalog.find("ambibench")))
 
     def run(*words, alone=False):
         path = [] if "--log" in words else ["--log", str(log.path)]
@@ -52,25 +55,28 @@ def askback(log):
 
 
 def test_a_report_holds_trials_endings_and_agreement(log):
-    found = report(log.reader, ["m", "m-people", "i", "v"])
-    assert len(found.trials) == len(found.results) == 240 + 80 + 12 + 12
-    assert found.statuses == {"completed": 12 + 4 + 12 + 12, "failed": 1}
-    assert list(found.failures.values()) == [1]
+    runs = ["m", "m-people", "i", "v"]
+    found = read_results(log.reader, runs)
+    assert len(found.trials) == len(found.frame) == 240 + 80 + 12 + 12
+    endings = runs_report(log.reader, catalog.find("ambibench"), runs).endings
+    assert endings.statuses == {"completed": 12 + 4 + 12 + 12, "failed": 1}
+    assert list(endings.failures.values()) == [1]
     assert [one.observed.value for one in found.agreements] == [1]
-    told = summary(found.results)["openai/m", "multiple", "uninformative"]
+    told = means(found.frame, "correct", ("actor", "setting"))["openai/m", "multiple"]
     model = [one.correct for one in found.trials if one.run_id == "m"]
     assert (told.value, told.n) == (pytest.approx(fmean(model)), 240)
 
 
 def test_rules_may_be_chosen_again(log):
     for tie, accuracy in ((None, 0), ("half", 0.5), ("wrong", 0)):
-        found = report(log.reader, ["i"], tie=tie)
-        assert summary(found.results)["openai/m", "instruction", "uninformative"].value == accuracy
+        found = read_results(log.reader, ["i"], tie=tie)
+        assert means(found.frame, "correct", ("actor",))["openai/m",].value == accuracy
 
 
 def test_the_terminal_shows_a_table_per_setting(log):
     console = Console(width=80, record=True)
-    print_report(console, report(log.reader, ["m", "m-people", "i", "v"]))
+    runs = ["m", "m-people", "i", "v"]
+    print_whole(console, runs_report(log.reader, catalog.find("ambibench"), runs))
     text = console.export_text()
     for told in (
         "Accuracy: multiple examples (4.3), all k",
@@ -84,7 +90,7 @@ def test_the_terminal_shows_a_table_per_setting(log):
     ):
         assert told in text
     assert "Accuracy per prompt" not in text
-    assert "…" not in text
+    assert "cells and prompts: in JSON" in text
 
 
 def test_the_command_prints_the_report(askback):
@@ -93,17 +99,20 @@ def test_the_command_prints_the_report(askback):
     assert "openai/m" not in text
 
 
+def table(report, section, name):
+    """A table of a report in JSON."""
+    (tables,) = [each["tables"] for each in report["sections"] if each["name"] == section]
+    (found,) = [each for each in tables if each.get("name") == name]
+    return found
+
+
 def test_tables_in_other_forms(askback):
     plain = json.loads(askback("m", "v", "--table", "json"))
-    assert {"accuracy-multiple", "curve-multiple", "validity-multiple", "verbalise", "agreement"} <= set(
-        plain
-    )
-    assert plain["curve-multiple"]["rows"][4]["oracle (exact)"] == 0.96875
+    assert {"multiple", "verbalise", "agreement", "labels"} <= {each["name"] for each in plain["sections"]}
+    assert table(plain, "multiple", "curve")["rows"][4]["oracle (exact)"] == 0.96875
     latex = askback("m", "--table", "latex")
-    assert latex.startswith("% accuracy-multiple\n\\begin{tabular}")
-    assert "# curve-multiple\nk,openai/m,openai/m_low,openai/m_high,openai/m_n" in askback(
-        "m", "--table", "csv"
-    )
+    assert r"\label{tab:multiple-accuracy}" in latex
+    assert "k,openai/m,openai/m_low,openai/m_high,openai/m_n" in askback("m", "--format", "csv")
     assert "Accuracy by k" in askback("m", "--table", "text")
 
 
@@ -116,34 +125,40 @@ def test_figures_and_tables_are_written_and_what_lacks_is_said(askback, tmp_path
         "figure-3.svg",
         "figure-3.csv",
         "figure-5.svg",
-        "curve-multiple.csv",
-        "curve-multiple.tex",
+        "multiple-curve.csv",
+        "multiple-curve.tex",
     } <= names
     assert not [name for name in names if "figure-8" in name or name.startswith(".")]
     assert f"wrote {tmp_path / 'figure-3.svg'}" in text
     assert "figure 8: no models in setting wug: askback run ambibench --setting wug" in text
-    assert "figure 3" not in text
+    assert "figure 3:" not in text
     rows = list(csv.DictReader((tmp_path / "figure-3.csv").read_text().splitlines()))
     assert {row["series"] for row in rows} == {"people", "openai/m", "oracle (exact)", "chance"}
 
 
-def test_one_form_of_tables(askback, tmp_path):
-    askback("m", "--out", tmp_path, "--figure", "3", "--suffix", "json", "--table", "json")
-    assert {path.suffix for path in tmp_path.iterdir()} == {".json"}
-    assert json.loads((tmp_path / "curve-multiple.json").read_text())["rows"][0]["k"] == 1
-    askback("m", "--out", tmp_path, "--figure", "3", "--suffix", "json", "--table", "text")
-    assert "Accuracy by k" in (tmp_path / "curve-multiple.txt").read_text()
+def test_probabilities_that_add_up_to_more_than_1_are_told_and_drawn(askback, desk, table, tmp_path):
+    desk.play("loud", generate_multiple(1, per_cell=1)[:2], "openai/m", lambda *_: table(X=0.8, Y=0.6))
+    out = tmp_path / "figures"
+    said = " ".join(askback("loud", "--out", out, "--suffix", "csv", "--log", desk.path).split())
+    assert (
+        "loud: answers with probabilities that add up to more than 1 (each is divided by the sum): 40" in said
+    )
+    with (out / "figure-7.csv").open(encoding="utf-8", newline="") as file:
+        assert {round(float(row["y"]), 9) for row in csv.DictReader(file) if row["y"]} == {1}
 
 
 def test_trials_go_out_and_come_back(askback, log, tmp_path):
     path = tmp_path / "trials.jsonl"
     text = askback("m", "m-people", "--trials", path)
-    assert text == f"320 trials -> {path}\n"
-    assert read_trials(path) == report(log.reader, ["m", "m-people"]).trials
+    assert f"wrote {path}: 320 trials\n" in text
+    assert read_trials(path) == read_results(log.reader, ["m", "m-people"]).trials
     # The same trials from the log and from the file count once; a file alone needs no log.
-    both = askback("m", "m-people", "--from", path, "--table", "json")
-    alone = askback("--from", path, "--table", "json", "--log", tmp_path / "none.sqlite")
-    assert both == alone == askback("m", "m-people", "--table", "json")
+    whole = json.loads(askback("m", "m-people", "--table", "json"))
+    both = json.loads(askback("m", "m-people", "--from", path, "--table", "json"))
+    for words in (("--from", path), (path,)):
+        alone = json.loads(askback(*words, "--table", "json", "--log", tmp_path / "none.sqlite"))
+        assert both["sections"] == whole["sections"]
+        assert alone["sections"] == [each for each in whole["sections"] if each["name"] != "metrics"]
 
 
 @pytest.mark.parametrize("form", ["json", "csv", "latex"])
@@ -151,19 +166,16 @@ def test_tables_for_other_programs_stand_alone(askback, tmp_path, form):
     path = tmp_path / "trials.jsonl"
     words = ("m", "--trials", path, "--table", form)
     assert askback(*words, alone=True) == askback("m", "--table", form)
-    assert f"240 trials -> {path}\n" in askback(*words)
-    assert f"240 trials -> {path}\n" in askback("m", "--trials", path, "--table", "text", alone=True)
+    assert f"wrote {path}: 240 trials\n" in askback(*words)
 
 
 def test_the_terminal_shows_every_k(desk, skilled):
     desk.play("long", generate_multiple(3, per_cell=1, length=25)[:2], "openai/m", skilled(0.8))
     console = Console(width=80, record=True)
-    print_report(console, report(desk.reader, ["long"]))
-    text = console.export_text()
-    heads = [line.split()[1:] for line in text.splitlines() if line.split()[:1] == ["k"]]
-    blocks = [[str(k) for k in range(start, min(start + 9, 26))] for start in (1, 10, 19)]
-    assert heads == blocks * 2, "the curve, then validity"
-    assert "…" not in text
+    print_whole(console, runs_report(desk.reader, catalog.find("ambibench"), ["long"]))
+    lines = [line.split() for line in console.export_text().splitlines()]
+    # A table that is too wide is shown in blocks that each begin with k.
+    assert [line[0] for line in lines if line and line[0].isdigit()].count("25") >= 2, "curve and validity"
 
 
 def test_results_from_elsewhere_stand_beside_ones_own(askback, tmp_path):
@@ -179,7 +191,7 @@ def test_results_from_elsewhere_stand_beside_ones_own(askback, tmp_path):
         "raw_answer": "Y",
     }
     path.write_text("\n".join(json.dumps({**line, "k": k, "prompt_id": "theirs"}) for k in range(1, 21)))
-    plain = json.loads(askback("m", "--from", path, "--table", "json"))["curve-multiple"]
+    plain = table(json.loads(askback("m", "--from", path, "--table", "json")), "multiple", "curve")
     assert plain["rows"][7]["somebody/else"]["value"] == 1
     assert plain["rows"][7]["openai/m"]["n"] == 12
 
@@ -189,7 +201,7 @@ def test_results_from_elsewhere_stand_beside_ones_own(askback, tmp_path):
     [
         ((), "Name runs"),
         (("m", "--figure", "3"), "--figure needs --out"),
-        (("m", "--suffix", "pdf"), "--suffix pdf: figures are written as png, svg, html, csv, json"),
+        (("m", "--suffix", "gif"), "--suffix gif: figures are written as png, svg, pdf, html, csv, json"),
         (("m", "--figure", "1", "--out", "x"), "--figure 1: there is no such figure"),
         (("m", "--actor", "openai/m"), "write NAME=LABEL"),
         (("--from", "nowhere.jsonl"), "nowhere.jsonl: cannot be read"),

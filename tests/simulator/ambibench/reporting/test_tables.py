@@ -18,9 +18,9 @@ from simulator.ambibench.generation import (
     generate_verbalise,
 )
 from simulator.ambibench.oracle import exact_curve
+from simulator.ambibench.reporting.frame import trial_frame
 from simulator.ambibench.reporting.pages import sections
-from simulator.ambibench.reporting.results import results
-from simulator.ambibench.reporting.tables import tables
+from simulator.ambibench.reporting.tables import named_tables
 from simulator.ambibench.trial_log import trials_of_runs
 
 
@@ -52,7 +52,7 @@ def pick(records, **wanted):
 
 @pytest.mark.parametrize("kind", ["uninformative", "informative"])
 def test_accuracy_by_actor_and_feature(played, kind):
-    told = by_name(tables(results(played))[f"accuracy-instruction-{kind}"])
+    told = by_name(named_tables(trial_frame(played))[f"instruction-{kind}-accuracy"])
     assert list(told) == ["people", "openai/m"]
     here = pick(played, setting="instruction", instruction_kind=kind, actor_kind="model")
     titles = ("subject", "location", "religious leader", "pronoun", "proper noun", "negation")
@@ -66,11 +66,11 @@ def test_accuracy_by_actor_and_feature(played, kind):
     assert row["all"].value == pytest.approx(fmean(one.correct for one in here))
     assert row["valid"] == pytest.approx(fmean(one.p_valid for one in here))
     assert row["oracle"] == (1 if kind == "informative" else 0.5)
-    assert row["n"] == 36
+    assert row["trials"] == 36
 
 
 def test_the_curve_by_k(played):
-    table = tables(results(played))["curve-multiple"]
+    table = named_tables(trial_frame(played))["multiple-curve"]
     told = by_name(table)
     exact = exact_curve(20)
     assert list(told) == list(range(1, 21))
@@ -93,20 +93,20 @@ def test_accuracy_pools_all_labels_as_the_table_of_people_does(desk, typed):
     items = generate_multiple(1, per_cell=1)
     desk.play("long", items[:2], "person", typed(1))
     desk.play("long", items[2:4], "person", typed(0), answers=5, status=None)
-    found = tables(results(trials_of_runs(desk.reader, ["long"])))
-    pooled = by_name(found["accuracy-multiple"])["people"]
+    found = named_tables(trial_frame(trials_of_runs(desk.reader, ["long"])))
+    pooled = by_name(found["multiple-accuracy"])["people"]
     assert pooled["all"].value == pytest.approx(40 / 50)
-    assert (pooled["all"].n, pooled["n"], pooled["strict"]) == (50, 50, pytest.approx(40 / 50))
-    (row,) = found["people"].rows
-    names = [head.name for head in found["people"].heads]
+    assert (pooled["all"].n, pooled["trials"], pooled["strict"]) == (50, 50, pytest.approx(40 / 50))
+    (row,) = found["people-accuracy"].rows
+    names = [head.name for head in found["people-accuracy"].heads]
     assert pooled["all"] == row[names.index("everybody")]
-    (page,) = sections(results(trials_of_runs(desk.reader, ["long"])))
+    (page,) = sections(trial_frame(trials_of_runs(desk.reader, ["long"])))
     assert page.rows[0].correct == pooled["all"]
-    assert found["accuracy-multiple"].title == "Accuracy: multiple examples (4.3), all k"
+    assert found["multiple-accuracy"].title == "Accuracy: multiple examples (4.3), all k"
 
 
 def test_validity_by_k(played):
-    told = by_name(tables(results(played))["validity-multiple"])
+    told = by_name(named_tables(trial_frame(played))["multiple-validity"])
     here = pick(played, setting="multiple", k=7, actor_kind="model")
     assert told[7]["openai/m"].value == pytest.approx(fmean(one.p_valid for one in here))
     assert told[7]["people"].value == 1
@@ -115,16 +115,16 @@ def test_validity_by_k(played):
 def test_each_held_out_pair_has_tables_of_its_own(desk, skilled):
     for fold in ("subject_location", "propn_negation"):
         desk.play("run", generate_evaluation(1, fold, per_cell=1), "openai/m", skilled(0.5))
-    found = tables(results(trials_of_runs(desk.reader, ["run"])))
-    assert [name for name in found if name.startswith("curve")] == [
-        "curve-ft_eval-subject_location",
-        "curve-ft_eval-propn_negation",
+    found = named_tables(trial_frame(trials_of_runs(desk.reader, ["run"])))
+    assert [name for name in found if name.endswith("curve")] == [
+        "ft-eval-subject-location-curve",
+        "ft-eval-propn-negation-curve",
     ]
-    assert [head.name for head in found["accuracy-ft_eval-propn_negation"].heads][1:3] == [
+    assert [head.name for head in found["ft-eval-propn-negation-accuracy"].heads][1:3] == [
         "proper noun",
         "negation",
     ]
-    assert {row[3] for row in found["cells"].rows} == {"subject_location", "propn_negation"}
+    assert {row[3] for row in found["labels-cells"].rows} == {"subject_location", "propn_negation"}
 
 
 def test_named_tasks_and_the_agreement_of_their_raters(desk, says):
@@ -136,7 +136,7 @@ def test_named_tasks_and_the_agreement_of_their_raters(desk, says):
         desk.put(mark(episode, "bo", "incorrect" if number == 9 else first, key=f"b{number}"))
     desk.put(mark(episodes[9], "cy", "incorrect", key="c"))
     judgments = desk.reader.judgments(kind="ambibench.category")
-    found = tables(results(trials_of_runs(desk.reader, ["run"])), agreement(judgments))
+    found = named_tables(trial_frame(trials_of_runs(desk.reader, ["run"])), agreement(judgments))
     row = by_name(found["verbalise"])["openai/m"]
     assert (row["all"].value, row["all"].n, row["to sort"]) == (0.4, 10, 2)
     assert (row["incorrect"], row["other"]) == (0.1, 0.5)
@@ -152,7 +152,7 @@ def test_buckets(desk, says):
 
     desk.play("first", generate_aws(1, per_name=1), "openai/m", answer)
     desk.play("second", generate_aws(1, followup=True, per_name=1), "openai/m", answer)
-    table = tables(results(trials_of_runs(desk.reader, ["first", "second"])))["aws"]
+    table = named_tables(trial_frame(trials_of_runs(desk.reader, ["first", "second"])))["aws"]
     assert [(*row[:3], *(cell.value for cell in row[3:])) for row in table.rows] == [
         ("openai/m", name, origin, *shares)
         for name in ("first", "second")
@@ -171,9 +171,9 @@ def test_people_with_and_without_flagged_sessions(desk, typed, says):
     desk.play("study", items[:3], "person", typed(1))
     desk.play("study", items[3:4], "person", typed(0), seconds=0.1)
     desk.play("study", items[4:5], "person", lambda item, trial, random: says(str(trial.gold).lower()))
-    found = tables(results(trials_of_runs(desk.reader, ["study"])))
-    (row,) = found["people"].rows
-    told = dict(zip([head.name for head in found["people"].heads], row, strict=True))
+    found = named_tables(trial_frame(trials_of_runs(desk.reader, ["study"])))
+    (row,) = found["people-accuracy"].rows
+    told = dict(zip([head.name for head in found["people-accuracy"].heads], row, strict=True))
     assert (told["sessions"], told["flagged"], told["unfinished"], told["fast"], told["invalid"]) == (
         5,
         1,
@@ -182,19 +182,19 @@ def test_people_with_and_without_flagged_sessions(desk, typed, says):
         0,
     )
     assert (told["everybody"].value, told["strict"].value, told["without flagged"].value) == (0.8, 0.6, 1)
-    assert len(found["sessions"].rows) == 5
+    assert len(found["people-sessions"].rows) == 5
 
 
 def test_derived_tables_in_long_form(played):
-    found = tables(results(played))
-    cells = found["cells"]
+    found = named_tables(trial_frame(played))
+    cells = found["labels-cells"]
     model = [row for row in cells.rows if row[0] == "openai/m" and row[1] == "multiple"]
     assert len(model) == 6 * 2 * 20
     here = pick(played, setting="multiple", actor_kind="model", salient_feature="pronoun", format="qa", k=3)
     told = next(row for row in model if row[4:7] == ("pronoun", "qa", 3))
     assert (told[7].value, told[7].n) == (pytest.approx(fmean(one.correct for one in here)), 2)
     assert told[8] == pytest.approx(fmean(one.p_valid for one in here))
-    prompts = [row for row in found["prompts"].rows if row[0] == "openai/m"]
+    prompts = [row for row in found["labels-prompts"].rows if row[0] == "openai/m"]
     assert len(prompts) == 36 + 36 + 24
     some = pick(played, prompt_id=prompts[-1][3], actor_kind="model")
     assert prompts[-1][4] == str(some[0].seed)
@@ -202,4 +202,4 @@ def test_derived_tables_in_long_form(played):
 
 
 def test_nothing_makes_no_tables():
-    assert tables(results([])) == {}
+    assert named_tables(trial_frame([])) == {}

@@ -21,7 +21,7 @@ from simulator.ambibench.generation import (
 )
 from simulator.ambibench.oracle import beliefs
 from simulator.ambibench.records import scored
-from simulator.ambibench.reporting.results import results
+from simulator.ambibench.reporting.frame import trial_frame
 from simulator.ambibench.score import score_trials
 from simulator.ambibench.trial_log import read_trials, trials_of_runs, write_trials
 from simulator.ambibench.trials import trials
@@ -373,8 +373,12 @@ def test_two_trials_of_one_name_are_refused(tmp_path):
     path = write(tmp_path / "same.jsonl", named, "", other, {**named, "raw_answer": "Y"})
     with pytest.raises(InputError, match=r"same\.jsonl, line 4: .*'trial_id' is 'p1:2', as in line 1"):
         read_trials(path)
-    assert len(results(read_trials(write(path, named, other, named)))) == 2, "a trial may stand there twice"
-    assert len(results(read_trials(write(path, LINE, {**LINE, "raw_answer": "Y"})))) == 2, "without a name"
+    assert len(trial_frame(read_trials(write(path, named, other, named)))) == 2, (
+        "a trial may stand there twice"
+    )
+    assert len(trial_frame(read_trials(write(path, LINE, {**LINE, "raw_answer": "Y"})))) == 2, (
+        "without a name"
+    )
 
 
 def test_files_that_hold_no_trials(tmp_path):

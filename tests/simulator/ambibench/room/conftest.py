@@ -15,6 +15,7 @@ from simulator.ambibench.generation import draw_instruction, draw_multiple, gene
 from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.room import ROOM
 from simulator.ambibench.seating import seat_for
+from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.ambibench.trials import Item
 from simulator.models import (
     Capabilities,
@@ -26,12 +27,13 @@ from simulator.models import (
     ScriptModel,
     TokenLogprob,
 )
-from simulator.runner.one_seat import State
-from simulator.runner.rooms import Live
+from simulator.runner.rooms import ActiveEpisode
 from simulator.seats import PersonSeat, Reply, ScriptSeat, Seat
 from simulator.seeds import derive_seed
+from simulator.studies.room import StudyRoom
 
 SEAT = "participant"
+PEOPLE = StudyRoom(ROOM, AmbiBenchSessions.around)
 
 
 @dataclass
@@ -74,8 +76,8 @@ class Toy:
 @dataclass
 class Played:
     turns: list[Turn]
-    live: Live
-    state: State
+    live: ActiveEpisode
+    state: Any
     ending: Ending | None
 
     @property
@@ -94,8 +96,10 @@ def seat_of(who: Any) -> Seat:
 
 
 @pytest.fixture
-def live() -> Callable[..., Live]:
-    def make(item: Item, who: Any, turns: list[Turn], seed: int = 3, repeat: int = 0, **options: Any) -> Live:
+def live() -> Callable[..., ActiveEpisode]:
+    def make(
+        item: Item, who: Any, turns: list[Turn], seed: int = 3, repeat: int = 0, **options: Any
+    ) -> ActiveEpisode:
         async def record(turn: Turn) -> None:
             turns.append(turn)
 
@@ -110,13 +114,13 @@ def live() -> Callable[..., Live]:
             repeat=repeat,
             options=options,
         )
-        return Live(episode=episode, item=item, seats={SEAT: seat}, record=record)
+        return ActiveEpisode(episode=episode, item=item, seats={SEAT: seat}, record=record)
 
     return make
 
 
 @pytest.fixture
-def run(live: Callable[..., Live]) -> Callable[..., Any]:
+def run(live: Callable[..., ActiveEpisode]) -> Callable[..., Any]:
     """Play an episode on from `turns` to its end, or to where a person is due."""
 
     async def play(item: Item, who: Any, turns: Sequence[Turn] = (), **more: Any) -> Played:
@@ -129,18 +133,18 @@ def run(live: Callable[..., Live]) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def people(live: Callable[..., Live]) -> Callable[..., Any]:
+def people(live: Callable[..., ActiveEpisode]) -> Callable[..., Any]:
     """Submit what a person says, step by step, each time rebuilt from the turns."""
 
     async def play(item: Item, said: Iterable[str | Reply], **more: Any) -> Played:
         played: list[Turn] = []
         here = live(item, "person", played, **more)
-        state = ROOM.rebuild(played)
+        state = PEOPLE.rebuild(played)
         for number, one in enumerate(said):
             reply = one if isinstance(one, Reply) else Reply(text=one, key=str(number))
-            played.append(ROOM.accept(here, ROOM.rebuild(played), SEAT, reply))
-            state = await ROOM.advance(here, ROOM.rebuild(played))
-        return Played(played, here, state, ROOM.ending(here, state))
+            played.append(PEOPLE.accept(here, PEOPLE.rebuild(played), SEAT, reply))
+            state = await PEOPLE.advance(here, PEOPLE.rebuild(played))
+        return Played(played, here, state, PEOPLE.ending(here, state))
 
     return play
 

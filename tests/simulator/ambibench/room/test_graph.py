@@ -9,18 +9,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logs.rows import Turn
-from simulator.ambibench import graph, show
+from logs.rows import Episode, Turn
 from simulator.ambibench.features import FEATURES, FORMATS
 from simulator.ambibench.generation import draw_instruction, draw_multiple
 from simulator.ambibench.oracle import beliefs
-from simulator.ambibench.playing import Options, plan
+from simulator.ambibench.playing import Options
 from simulator.ambibench.prompt import label_offsets, shown_text, whole_text
+from simulator.ambibench.room import ROOM
 from simulator.ambibench.score import score_trials
+from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.errors import InputError, SeatError
 from simulator.models import ScoreRequest
 from simulator.runner import one_seat
+from simulator.runner.rooms import ActiveEpisode
 from simulator.seats import PersonSeat, Reply
+from simulator.studies.room import StudyRoom
+
+PEOPLE = StudyRoom(ROOM, AmbiBenchSessions.around)
 
 FIELDS = {
     "kind", "k", "gold", "raw_answer", "answer", "normalised", "valid", "correct", "strict", "tie",
@@ -159,18 +164,16 @@ async def test_a_person_who_did_not_measure_is_timed_from_the_turn_before(people
     earlier = [
         Turn(**{**asdict(played.turns[0]), "created_at": "2026-01-01T00:00:00.000+00:00"}),
     ]
-    state = one_seat.rebuild(earlier)
-    turn, _ = one_seat.seat_turn(
-        graph.Table(episode_id="e", item=single, who=PersonSeat(), record=None),
-        state,
-        Reply(text="X"),
-    )
+    turn = PEOPLE.accept(played.live, PEOPLE.rebuild(earlier), "participant", Reply(text="X"))
     assert turn.seconds > 3600
 
 
-def test_everybody_but_people_goes_through_trials_alone(prompt, single):
-    assert [step.kind for step in plan(single, person=False, study=True)] == ["answer"]
-    assert [step.kind for step in plan(prompt, person=False, study=False)] == ["answer"] * 20
+async def test_everybody_but_people_goes_through_trials_alone(live, prompt, single):
+    for item, trials in ((single, 1), (prompt, 20)):
+        turns = []
+        here = live(item, "offline/oracle", turns, study=True)
+        await PEOPLE.advance(here, PEOPLE.rebuild(turns))
+        assert [turn.payload["kind"] for turn in turns] == ["answer"] * trials
 
 
 async def test_a_script_answers_in_turn(run, prompt):
@@ -195,7 +198,7 @@ async def test_built_in_players_have_no_words(run, aws):
         await run(aws, "offline/oracle")
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "wrong",
     [
         {"score_mode": "best"},
@@ -204,7 +207,6 @@ async def test_built_in_players_have_no_words(run, aws):
         {"language": "fr"},
         {"top": 0},
         {"max_tokens": 1.5},
-        {"study": "no"},
         {"top": True},
     ],
 )
@@ -223,28 +225,35 @@ def test_wrong_options_are_named(wrong):
 )
 def test_nothing_is_seen_before_its_time(seed, feature, form, kind, study):
     prompt = draw_multiple(seed, feature, form, kind)
-    table = graph.Table(episode_id="e", item=prompt, who=PersonSeat(), record=None, options={"study": study})
-    said = []
-    for step in table.steps:
-        state = one_seat.State(said=list(said), since=0.0)
-        view = show.participant_view(table, state)
+    turns = []
+    seats, options = {"participant": PersonSeat()}, {"study": study}
+    row = Episode(id="e", run_id="r", item_hash="h", language="en", seats={}, seed=0, options=options)
+    here = ActiveEpisode(episode=row, item=prompt, seats=seats, record=None)
+    while True:
+        state = PEOPLE.rebuild(turns)
+        view = PEOPLE.view(here, state, "participant", None, None)
         told = json.dumps(asdict(view))
-        k = step.trial.k if step.trial else 0 if step.kind != "comment" else 20
+        trial, last = view.stage == "trial", view.stage in ("comment", "done")
+        k = view.k if trial else 20 if last else 0
         seen = {one.sentence for one in prompt.examples[:k]}
         later = {one.sentence for one in prompt.examples[k:]} - seen
         assert not any(sentence in told for sentence in later)
-        assert view.text == (shown_text(prompt, k) if step.trial else "")
+        assert view.text == (shown_text(prompt, k) if trial else "")
         assert "".join(_labels(view.text)) == "".join(
-            one.label for one in prompt.examples[: max(k - 1, 0)][: 20 if step.trial else 0]
+            one.label for one in prompt.examples[: max(k - 1, 0)][: 20 if trial else 0]
         )
         if view.feedback:
-            due = len([one for one in said if one[0] == "answer"])
+            due = len([turn for turn in turns if turn.payload["kind"] == "answer"])
             assert view.feedback.right == prompt.examples[due - 1].label
-        if step.trial:
-            asked = one_seat.seat_view(table, state)
+        if trial:
+            asked = one_seat.seat_view(ROOM.table(here), state["task"])
             assert asked.task.text == view.text
             assert not any(sentence in repr(asked) for sentence in later)
-        said.append([step.kind, "yes" if step.kind == "consent" else "X"])
+        if view.stage == "done":
+            break
+        said = "yes" if view.stage == "consent" else "X"
+        turns.append(PEOPLE.accept(here, state, "participant", Reply(text=said)))
+    assert len(turns) == (23 if study else 21)
 
 
 def _labels(text):

@@ -9,11 +9,15 @@ from simulator.ambibench.generation import draw_multiple, generate_instruction, 
 from simulator.ambibench.oracle import beliefs
 from simulator.ambibench.prompt import whole_text
 from simulator.ambibench.room import ROOM
+from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.models import ModelOptions, load_model
 from simulator.runner.batch import run_batch
 from simulator.runner.build import build_plan, build_seats
-from simulator.runner.rooms import load_room
+from simulator.runner.finding import load_room
 from simulator.seats import Reply
+from simulator.studies.room import StudyRoom
+
+PEOPLE = StudyRoom(ROOM, AmbiBenchSessions.around)
 
 
 def test_the_runner_knows_the_room():
@@ -49,19 +53,19 @@ async def test_scores_are_read_as_the_episode_was(run, toy):
 
 async def test_views_of_a_study(people, prompt, single):
     played = await people(prompt, ["yes"], study=True, language="zh")
-    view = ROOM.view(played.live, played.state, "participant", None, None)
+    view = PEOPLE.view(played.live, played.state, "participant", None, None)
     assert (view.stage, view.number, view.language, view.study) == ("instructions", 1, "zh", True)
     assert (view.text, view.k, view.done, view.total) == ("", None, 0, 20)
     wrong = "Y" if prompt.examples[0].label == "X" else "X"
     played = await people(prompt, ["yes", "ready", wrong, prompt.examples[1].label.lower()], study=True)
-    view = ROOM.view(played.live, played.state, "participant", None, "late")
+    view = PEOPLE.view(played.live, played.state, "participant", None, "late")
     assert (view.stage, view.k, view.done, view.warning) == ("trial", 3, 2, "late")
     assert (view.feedback.answer, view.feedback.correct) == (prompt.examples[1].label.lower(), True)
     played = await people(prompt, ["yes", "ready", wrong], study=True)
-    feedback = ROOM.view(played.live, played.state, "participant", None, None).feedback
+    feedback = PEOPLE.view(played.live, played.state, "participant", None, None).feedback
     assert (feedback.answer, feedback.right, feedback.correct) == (wrong, prompt.examples[0].label, False)
     played = await people(single, ["yes", "ready", "X"], study=True)
-    view = ROOM.view(played.live, played.state, "participant", None, None)
+    view = PEOPLE.view(played.live, played.state, "participant", None, None)
     assert (view.stage, view.feedback) == ("comment", None), "4.2 gives no feedback"
 
 
@@ -144,10 +148,10 @@ async def test_a_script_file_plays(log, reader, tmp_path):
 
 async def test_a_person_is_due_until_the_last_step(people, single):
     played = await people(single, ["ready"])
-    assert ROOM.due(played.live, played.state) == "participant"
+    assert PEOPLE.due(played.live, played.state) == "participant"
     assert played.ending is None
     played = await people(single, ["ready", Reply(text="Y", key="k")])
-    assert ROOM.due(played.live, played.state) is None
+    assert PEOPLE.due(played.live, played.state) is None
     assert played.turns[-1].key == "k"
 
 

@@ -13,19 +13,27 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from logs import LogReader
-from simulator.ambibench.data import Draw
+from simulator.ambibench.benchmark import BENCHMARK
 from simulator.ambibench.files import write_items
 from simulator.ambibench.generation import generate_aws, generate_instruction, generate_multiple
-from simulator.ambibench.parts import Part, held_parts, part_items, parts, read_settings
-from simulator.ambibench.reporting.report import report, summary
-from simulator.ambibench.run_command import evaluate_fold, run_ambibench
-from simulator.ambibench.summary import summarise
+from simulator.ambibench.reporting.measures import means
+from simulator.ambibench.reporting.report import read_results
+from simulator.ambibench.reporting.summary import mean_over_labels, run_scores
+from simulator.ambibench.runs import TrialSelection, evaluate_fold
+from simulator.commands.run import run_command
+from simulator.commands.score_app import score_command
 from simulator.errors import InputError
-from simulator.models import AuthenticationFailed, Unsupported, shipped
-from simulator.runner.scoring import score_command
+from simulator.models import AuthenticationFailed, Unsupported, weights
+
+
+def summary_row(report):
+    """The only row of the summary of runs, of a report in JSON."""
+    (row,) = next(each for each in report["sections"] if each["name"] == "labels")["tables"][0]["rows"]
+    return row
+
 
 cli = typer.Typer()
-cli.command("run")(run_ambibench)
+cli.command("run")(run_command(BENCHMARK))
 cli.command("score")(score_command)
 
 
@@ -75,10 +83,11 @@ def test_each_setting_of_each_player_is_a_run(askback, log_path):
     assert len(rows) == 3
     assert "1.000 [0.758, 1.000]" in rows[1], "the informative instruction tells everything"
     with LogReader(log_path) as reader:
-        found = summarise(reader, "r-oracle-multiple-uninformative")
-        values = [one.value for one in reader.scores(run_id=found.run, metric="accuracy")]
-    assert found.metrics["accuracy"].value == pytest.approx(sum(values) / 12)
-    assert found.metrics["accuracy"].low < found.metrics["accuracy"].value < found.metrics["accuracy"].high
+        run = "r-oracle-multiple-uninformative"
+        accuracy = mean_over_labels(run_scores(reader, run), "accuracy")
+        values = [score.value for score in reader.scores(run_id=run, metric="accuracy")]
+    assert accuracy.value == pytest.approx(sum(values) / 12)
+    assert accuracy.low < accuracy.value < accuracy.high
 
 
 def test_names_that_are_made_say_what_is_played(askback, log_path):
@@ -227,7 +236,7 @@ def test_what_a_model_lacks_is_told_before_anything_is_played(askback, log_path,
     several = ("run", "--per-cell", 1, "--model", "offline/random", "--model")
     said = askback(*several, "openai/gpt-4o", error=AuthenticationFailed)
     assert "OPENAI_API_KEY" in said
-    monkeypatch.setattr(shipped.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(weights.importlib.util, "find_spec", lambda name: None)
     for command in (several, ("run", "--per-cell", 1, "--model")):
         said = askback(*command, "local/smollm2", error=Unsupported)
         assert "\n" not in said
@@ -241,14 +250,27 @@ def test_a_run_is_scored_again_in_its_own_mode(askback, log_path):
     with LogReader(log_path) as reader:
         before = len(reader.scores(run_id="r", latest=False))
     found = json.loads(askback("score", "r", "--json"))
-    assert (found["participant"], found["statuses"]) == ("offline/oracle", {"completed": 12})
-    assert found["metrics"]["accuracy"]["n"] == 12
+    row = summary_row(found)
+    assert (row["participant"], found["statuses"]) == ("offline/oracle", {"completed": 12})
+    assert row["accuracy"]["n"] == 12
     with LogReader(log_path) as reader:
         assert len(reader.scores(run_id="r", latest=False)) == before, (
             "the same scores are not appended again"
         )
+    assert (row["items"], row["episodes"]) == (12, 12)
     assert "offline/oracle" in askback("score", "r")
     assert "no judge" in askback("score", "r", "--judge", "openai/gpt-4o", error=InputError)
+
+
+def test_a_table_says_what_it_counts(askback, log_path):
+    said = askback("run", "--setting", "multiple", "--per-cell", 1, "--limit", 3, "--repeat", 2, "--run", "r")
+    heads = [line.split() for line in said.splitlines() if "items" in line and "episodes" in line]
+    assert ["items", "episodes"] in [
+        [word for word in line if word in ("items", "episodes")] for line in heads
+    ]
+    row = summary_row(json.loads(askback("score", "r", "--json")))
+    assert (row["items"], row["episodes"]) == (3, 6)
+    assert row["accuracy"]["n"] == 3, "its interval is over items"
 
 
 def test_a_run_is_summed_up_over_its_labels(askback, tmp_path, log_path):
@@ -257,8 +279,8 @@ def test_a_run_is_summed_up_over_its_labels(askback, tmp_path, log_path):
     write_items(path, [long, short])
     askback("run", "--data", path, "--model", "offline/random", "--run", "r")
     with LogReader(log_path) as reader:
-        told = summarise(reader, "r").metrics["accuracy"]
-        pooled = summary(report(reader, ["r"]).results)["offline/random", "multiple", "uninformative"]
+        told = mean_over_labels(run_scores(reader, "r"), "accuracy")
+        pooled = means(read_results(reader, ["r"]).frame, "correct", ("actor",))["offline/random",]
     assert told[:3] == pytest.approx(pooled[:3])
     assert (told.n, pooled.n) == (2, 22), "episodes, and labels"
 
@@ -271,12 +293,13 @@ def test_a_held_out_pair_is_evaluated(log_path, tmp_path, monkeypatch):
     with LogReader(log_path) as reader:
         for run in told:
             assert {item.data["construction_type"] for item in reader.items(run)} == {"religious_pronoun"}
-    assert "ft_eval religious_pronoun" in console.export_text()
+    assert "religious_pronoun" in console.export_text()
 
 
 def test_settings_and_parts():
-    assert read_settings("aws, instruction,instruction") == ("instruction", "aws")
-    names = [part.name for part in parts(read_settings("all"), second=True)]
+    some = TrialSelection(setting="aws, instruction,instruction").parts()
+    assert [part.name for part in some] == ["instruction-uninformative", "instruction-informative", "aws"]
+    names = [part.name for part in TrialSelection(setting="all", second_name=True).parts()]
     assert names == [
         "instruction-uninformative",
         "instruction-informative",
@@ -289,16 +312,21 @@ def test_settings_and_parts():
         "aws",
         "aws-second",
     ]
-    both = parts(("instruction", "multiple"), kind="both")
+    both = TrialSelection(kind="both").parts()
     assert [part.kind for part in both] == ["uninformative", "informative"] * 2
-    assert [part.kind for part in parts(("instruction", "multiple"), kind="informative")] == [
-        "informative"
-    ] * 2
+    assert [part.kind for part in TrialSelection(kind="informative").parts()] == ["informative"] * 2
+    assert [part.name for part in TrialSelection(setting="wug").parts()] == ["wug"]
 
 
 def test_how_items_are_drawn_concerns_some_parts_only():
-    draw = Draw(seed=2, per_cell=1, design="free_coins", location_word="location", spelling="corrected")
-    for part in parts(read_settings("all"), second=True):
-        items = part_items("builtin", part, draw, limit=6)
-        assert len(items) == min(6, 4 if part.setting == "ft_eval" else 6)
-    assert held_parts("builtin", [Part(setting="wug")]) == (Part(setting="wug"),)
+    selection = TrialSelection(
+        setting="all",
+        per_cell=1,
+        design="free_coins",
+        location_word="location",
+        spelling="corrected",
+        second_name=True,
+        limit=6,
+    )
+    for part in selection.parts():
+        assert len(selection.items(part, seed=2)) == (4 if part.setting == "ft_eval" else 6)

@@ -11,15 +11,18 @@ from rich.console import Console
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending
-from simulator.ambibench.assignment import STUDIES, assigned_prompt, builtin_studies, cells
-from simulator.ambibench.reporting.report import print_report, report
+from simulator import catalog
+from simulator.ambibench.assignment import PatternStudy
+from simulator.ambibench.reporting.summary import mean_over_labels, run_scores
 from simulator.ambibench.sessions import AmbiBenchSessions
-from simulator.ambibench.summary import print_summaries, score_run, summarise, summary_json
 from simulator.ambibench.trial_log import trials_of_runs
+from simulator.commands.score import score_run
 from simulator.errors import ConflictError, InputError
-from simulator.runner.rooms import load_room
+from simulator.reports import print_whole, run_summary, runs_report
+from simulator.runner.finding import load_room
 from simulator.seats import Reply
 from simulator.studies import Study, check_studies, find_studies
+from simulator.studies.material import builtin_studies
 from simulator.studies.withdrawal import erase_due
 
 SEAT = "participant"
@@ -147,7 +150,7 @@ def test_the_papers_studies(server):
     assert (cards[MULTIPLE].task, cards[RULE].task) == ("multiple", "instruction")
     assert all(card.benchmark == "ambibench" and card.builtin and card.sets == 1 for card in cards.values())
     assert 4 <= cards[MULTIPLE].minutes <= 8
-    for one in builtin_studies():
+    for one in builtin_studies("ambibench"):
         assert one.pay.amount / one.pay.minutes * 60 == pytest.approx(12.5, abs=0.11)
 
 
@@ -204,8 +207,8 @@ async def test_places_are_kept_even(server):
 async def test_a_prompt_can_be_drawn_again_from_its_place(server):
     entry = await enter(server, RULE, "eve")
     (place,) = server.reader.assignments(run_id=f"study-{RULE}")
-    study = next(one for one in builtin_studies() if one.id == RULE)
-    drawn = assigned_prompt(study, tuple(place.details["cell"].split("/")), place.details["seed"])
+    study = next(one for one in builtin_studies("ambibench") if one.id == RULE)
+    drawn = PatternStudy(study).item(tuple(place.details["cell"].split("/")), place.details["seed"])
     row = server.reader.item(server.reader.episode(entry.episode_id).item_hash)
     assert load_room("ambibench").read_item(row) == drawn
     assert (drawn.salient, drawn.format, drawn.hypothesis.value) == tuple(place.details["cell"].split("/"))
@@ -314,15 +317,16 @@ async def test_who_has_withdrawn_does_not_count(server):
     stays = server.reader.scores(episode_id=episode, metric="accuracy")[0].value
     first = server.reader.episodes(f"study-{BRACKET}")[0].id
     await server.sessions.withdraw(first)
-    found = summarise(server.reader, f"study-{BRACKET}")
-    assert found.statuses == summary_json(found)["statuses"] == {"completed": 1, "erased": 1}
-    console = Console(record=True, width=100, quiet=False)
-    print_summaries(console, [found])
-    assert f"study-{BRACKET}: 1 erased" in console.export_text()
-    print_report(console, report(server.reader, [f"study-{BRACKET}"]))
-    assert "1 completed, 1 erased" in console.export_text()
-    assert (found.metrics["accuracy"].value, found.metrics["accuracy"].n) == (stays, 1)
-    assert {row.episode_id for row in score_run(server.reader, f"study-{BRACKET}")} == {episode}
+    run, benchmark = f"study-{BRACKET}", catalog.find("ambibench")
+    accuracy = mean_over_labels(run_scores(server.reader, run), "accuracy")
+    assert (accuracy.value, accuracy.n) == (stays, 1)
+    for report in (run_summary, runs_report):
+        console = Console(record=True, width=100, quiet=False)
+        made = report(server.reader, benchmark, [run])
+        assert made.endings.statuses == {"completed": 1, "erased": 1}
+        print_whole(console, made)
+        assert "1 completed, 1 erased" in console.export_text()
+    assert {row.episode_id for row in score_run(server.reader, benchmark, run)} == {episode}
     (trial,) = trials_of_runs(server.reader, [f"study-{BRACKET}"])
     assert trial.session_id == episode
 
@@ -408,10 +412,10 @@ async def test_who_must_say_who_they_are(server):
     ("more", "said"),
     [
         ({"settings": {}}, "setting is missing"),
-        ({"settings": {"setting": "aws"}}, "setting is 'aws'"),
+        ({"settings": {"setting": "aws"}}, 'setting is "aws"'),
         ({"settings": {"setting": "multiple", "kind": "wug"}}, "kind is 'wug'"),
         ({"settings": {"setting": "multiple", "colour": 1}}, "unknown key 'colour'"),
-        ({"settings": {"setting": "multiple", "languages": ["fr"]}}, "languages is 'fr'"),
+        ({"settings": {"setting": "multiple", "languages": ["fr"]}}, r'languages\[0\] is "fr"'),
         ({"settings": {"setting": "multiple", "languages": []}}, "languages"),
         ({"settings": {"setting": "multiple", "show_result": "yes"}}, "show_result"),
         ({"conditions": ("age",)}, "no condition 'age'"),
@@ -430,13 +434,14 @@ def test_study_files_that_do_not_fit(server, more, said):
 
 def test_conditions_may_be_coarse(server):
     coarse = study(conditions=("negation", "pronoun/qa", "subject/arrow/animal"), participants=3)
-    assert cells(coarse) == (("negation",), ("pronoun", "qa"), ("subject", "arrow", "animal"))
-    prompt = assigned_prompt(coarse, ("subject", "arrow", "animal"), 5)
+    material = PatternStudy(coarse)
+    assert material.cells == (("negation",), ("pronoun", "qa"), ("subject", "arrow", "animal"))
+    prompt = material.item(("subject", "arrow", "animal"), 5)
     assert (prompt.salient, prompt.format, prompt.x_is) == ("subject", "arrow", False)
-    assert {assigned_prompt(coarse, ("negation",), seed).format for seed in range(9)} == {"arrow", "qa"}
+    assert {material.item(("negation",), seed).format for seed in range(9)} == {"arrow", "qa"}
 
 
 def test_the_built_in_study_files_pass_the_check():
-    files = find_studies(STUDIES)
+    files = find_studies(catalog.find("ambibench").folder)
     assert len(files) == 3
     assert check_studies(files) == ()

@@ -21,7 +21,7 @@ from simulator.ambient.annotation.categorising import (
     winner,
 )
 from simulator.ambient.examples import Disambiguation, Example
-from simulator.ambient.files.categories import read_categories_file
+from simulator.ambient.files.categories import CATEGORY_ROWS
 from simulator.errors import InputError
 
 RIVER, MONEY = "They met at the river bank.", "They met at the savings bank."
@@ -177,7 +177,7 @@ def test_the_export_has_the_published_format(desk: Any, sort: Sort, tmp_path: Pa
     sort("2", "bo", "other")
     sort("3_c", "ann", "other")
     assert export_categories(standing(desk), path) == 2
-    read = read_categories_file(path)
+    read = CATEGORY_ROWS.read(path)
     assert not read.faults
     assert read.rows == category_records(standing(desk))
     first, second = read.rows

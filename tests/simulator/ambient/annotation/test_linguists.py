@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from simulator.agreement import krippendorff_alpha, masi_distance
 from simulator.ambient.annotation.linguists import (
     WorkerAnnotation,
     linguist_measures,
@@ -18,9 +17,10 @@ from simulator.ambient.annotation.linguists import (
     validator_measures,
     worker_statistics,
 )
-from simulator.ambient.files.linguists import read_linguists
+from simulator.ambient.files.linguists import LINGUISTS
 from simulator.ambient.labels import LABELS, LabelSet
 from simulator.ambient.records import LinguistRecord
+from simulator.judging.agreement import alpha_measure, masi_distance, point
 from simulator.stats import Interval
 
 
@@ -83,7 +83,7 @@ def test_which_rows_count() -> None:
     assert found.ambiguous is not None
     assert found.ambiguous.n == 8
     units = [one.annotations for one in ALL[:5]]
-    assert value(found.alpha) == pytest.approx(krippendorff_alpha(units, masi_distance))
+    assert value(found.alpha) == pytest.approx(point(alpha_measure(units, masi_distance)))
     assert found.alpha is not None
     assert found.alpha.n == 5
     assert value(linguist_measures(TWO).two.whole) == value(found.two.whole)
@@ -185,7 +185,7 @@ def test_published_annotations_are_measured_as_by_brute_force() -> None:
         for row in rows_of(PUBLISHED)
     ]
     two = [(id, sets[0], sets[1]) for id, sets in said if len(sets) == 2]
-    found = linguist_measures(read_linguists(PUBLISHED).rows, finals)
+    found = linguist_measures(LINGUISTS.read(PUBLISHED).rows, finals)
 
     def kappa(pairs: list[tuple[Any, Any]]) -> float:
         """Fleiss' for two raters: Scott's pi."""

@@ -43,7 +43,7 @@ GOOD_ROWS = ((RIVER, H, "entailment"), (MONEY, H, "neutral"))
 GOOD = form("entailment, neutral", *GOOD_ROWS)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "annotation",
     [
         Annotation(discard="offensive"),
@@ -64,7 +64,7 @@ def test_what_may_be_submitted(annotation: Annotation) -> None:
     assert problems(annotation, consolidated=True) == []
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("annotation", "found"),
     [
         (Annotation(), [("no_labels", "labels")]),
@@ -180,7 +180,7 @@ def test_a_form_goes_through_json() -> None:
     assert read_annotation({"labels": ["neutral"]}) == form("neutral")
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("payload", "field"),
     [
         ({"labels": ["maybe"]}, "labels"),

@@ -33,7 +33,7 @@ def record(*scores, marks=None, stored=None, id="1"):
     )
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("claim", "cleaned"),
     [
         ("Says that taxes rose (a lot).", "Taxes rose a lot."),

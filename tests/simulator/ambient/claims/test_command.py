@@ -95,8 +95,8 @@ def test_stored_scores_that_do_not_fit_and_bad_files_are_named(results, annotati
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"text,annotation\nx,a\n", "has no column 'claim' in its first line"),
-        ("claim,annotation\nfa\u00e7ade,a\n".encode("latin-1"), "not UTF-8"),
+        (b"text,annotation\nx,a\n", "no column claim; the columns are text, annotation"),
+        ("claim,annotation\nfa\u00e7ade,a\n".encode("latin-1"), "is not UTF-8"),
         (None, "cannot be read"),
     ],
 )

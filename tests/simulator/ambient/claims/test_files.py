@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from simulator.ambient.files.claims import join, read_annotations, read_results, write_results
+from simulator.ambient.files.claims import CLAIMS, join, read_annotations
 from simulator.errors import InputError
 
 CLAIM = 'Says that the bridge "opened" (again).'
@@ -33,7 +33,7 @@ def write(path, *rows):
 
 
 def test_results_come_back_as_they_were_written(tmp_path):
-    read = read_results(write(tmp_path / "results.jsonl", result(), result(example_id=8, paraphrases=[])))
+    read = CLAIMS.read(write(tmp_path / "results.jsonl", result(), result(example_id=8, paraphrases=[])))
     assert read.faults == ()
     first, second = read.rows
     assert (first.id, second.id, second.paraphrases) == ("7", "8", ())
@@ -42,8 +42,8 @@ def test_results_come_back_as_they_were_written(tmp_path):
         ("It was opened.", 0.1),
     ]
     assert (first.marks, first.rating, first.stored_score) == (None, "half-true", 0.4)
-    write_results(tmp_path / "again.jsonl", read.rows[:1])
-    assert read_results(tmp_path / "again.jsonl").rows == read.rows[:1]
+    CLAIMS.write(tmp_path / "again.jsonl", read.rows[:1])
+    assert CLAIMS.read(tmp_path / "again.jsonl").rows == read.rows[:1]
     assert json.loads((tmp_path / "again.jsonl").read_text(encoding="utf-8")) == result()
 
 
@@ -63,7 +63,7 @@ def test_results_come_back_as_they_were_written(tmp_path):
 )
 def test_a_bad_result_is_named_and_the_rest_kept(tmp_path, fields, message):
     path = write(tmp_path / "results.jsonl", result(example_id="6"), result(**fields))
-    read = read_results(path)
+    read = CLAIMS.read(path)
     assert len(read.rows) == 1
     assert [fault.line for fault in read.faults] == [2]
     assert message in read.faults[0].message
@@ -88,7 +88,7 @@ def test_annotations_are_joined_on_the_exact_text(tmp_path):
         (5, "annotation is 'x', not a (ambiguity), f (factuality) or both ('x' is neither)"),
         (8, "claim is that of an earlier row"),
     ]
-    results = read_results(
+    results = CLAIMS.read(
         write(tmp_path / "r.jsonl", result(), result(example_id="8", claim=f"{CLAIM} "))
     ).rows
     joined = join(results, read.rows)
@@ -99,7 +99,7 @@ def test_annotations_are_joined_on_the_exact_text(tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"claim,notes\nx,y\n", "no column 'annotation'"), (b"claim,annotation\n\xff,a\n", "not UTF-8")],
+    [(b"claim,notes\nx,y\n", "no column annotation"), (b"claim,annotation\n\xff,a\n", "not UTF-8")],
 )
 def test_a_table_without_what_is_needed_is_refused(tmp_path, content, message):
     (tmp_path / "a.csv").write_bytes(content)

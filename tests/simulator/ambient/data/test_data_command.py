@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from simulator import datasets
 from simulator.ambient.data import load_categories, load_examples, read_examples
-from simulator.ambient.data_command import add_ambient, check_files, find_files, register
+from simulator.ambient.data_command import DATA
+from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.rows import EXAMPLE_FIELDS
 from simulator.errors import InputError
 
@@ -33,7 +34,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def faults_of(*files: Path) -> list[tuple[str, int, str, str, str]]:
     return [
         (Path(fault.file).name, fault.line, fault.task, fault.severity, f"{fault.code}: {fault.message}")
-        for fault in check_files(files)
+        for fault in TABLES.check(files)
     ]
 
 
@@ -41,13 +42,13 @@ def test_files_of_other_rooms_are_left_to_them(rows: Rows, write: Write, tmp_pat
     mine = write("a.jsonl", rows["1"])
     write("b.jsonl", '{"prompt": "Output \'X\' if the sentence", "id": 1}')
     write("c.yaml", "id: 1")
-    assert find_files(tmp_path) == (mine,)
-    assert find_files(mine) == (mine,)
-    assert find_files(tmp_path / "data" / "b.jsonl") == ()
-    assert find_files(tmp_path / "none") == ()
+    assert TABLES.find(tmp_path) == (mine,)
+    assert TABLES.find(mine) == (mine,)
+    assert TABLES.find(tmp_path / "data" / "b.jsonl") == ()
+    assert TABLES.find(tmp_path / "none") == ()
     # Named, a file is checked if its rows only look like examples.
     bad = write("d.jsonl", '{"premise": "x"}')
-    assert find_files(bad) == (bad,)
+    assert TABLES.find(bad) == (bad,)
     assert faults_of(bad) == [("d.jsonl", 1, "", "error", "format: id is missing")]
 
 
@@ -109,14 +110,14 @@ def test_rows_that_contradict_themselves_are_errors_and_go_on_to_be_compared(
 def test_only_files_of_one_folder_are_compared(rows: Rows, write: Write) -> None:
     one, two = write("a/x.jsonl", rows["1"]), write("b/x.jsonl", {**rows["4"], "id": 1})
     assert faults_of(one, two) == []
-    assert len(check_files([one, two], one_dataset=True)) == 1
+    assert len(TABLES.check([one, two], one_set=True)) == 1
 
 
 def test_other_files_are_checked_by_their_readers(write: Write) -> None:
     crowd = write("crowd.jsonl", {"id": 4, "premise": "a", "interpretations": [], "q1_gold": []})
     seed = write("scores.json", {"em": 0.1, "f1": 0.2, "group_em": 0.3})
     claims = write("marks.csv", "claim,annotation", "It rained.,x")
-    found = check_files([crowd, seed, claims])
+    found = TABLES.check([crowd, seed, claims])
     assert [(Path(fault.file), fault.severity) for fault in found] == [
         (crowd, "error"),
         (seed, "error"),
@@ -132,7 +133,7 @@ def test_a_file_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
 
 
 def test_published_files_have_but_the_known_oddities(published: Path) -> None:
-    faults = check_files(find_files(published))
+    faults = TABLES.check(TABLES.find(published))
     assert {fault.severity for fault in faults} == {"warning"}
     assert Counter((Path(fault.file).name, fault.code) for fault in faults) == {
         ("ambient_full.jsonl", "several"): 23,
@@ -144,6 +145,7 @@ def test_published_files_have_but_the_known_oddities(published: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_published_set_is_registered_if_it_is_whole(
     published: Path, tmp_path: Path, own_home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -152,12 +154,12 @@ def test_the_published_set_is_registered_if_it_is_whole(
         for name in ("ambient_full.jsonl", "dev.jsonl", "test.jsonl", "category_annotations.jsonl"):
             archive.write(published / name, f"ambient/{name}")
         archive.writestr("ambient/LICENSE", "CC BY 4.0")
-    add_ambient(whole, "ambient", False)
+    DATA.add(whole, "ambient", False)
     said = capsys.readouterr().out
     assert "examples 1645, dev 100, test 1545, ambiguous 579, files of kinds of ambiguity 1." in said
     assert len(load_examples("ambient", "test")) == 1545
     assert len(load_categories("ambient")) == 100
-    add_ambient(whole, "ambient", False)
+    DATA.add(whole, "ambient", False)
     assert "'ambient' has not changed" in capsys.readouterr().out
 
     part = tmp_path / "part"
@@ -166,9 +168,9 @@ def test_the_published_set_is_registered_if_it_is_whole(
     with pytest.raises(
         InputError, match=r"not the published data: examples: 1545, not 1645; dev: 0, not 100"
     ):
-        register(part, "part")
+        DATA.register(part, "part")
     assert sorted(path.name for path in (own_home / "data").iterdir()) == ["ambient"]
-    assert register(part, "part", partial=True).dataset.details == {
+    assert DATA.register(part, "part", partial=True).dataset.details == {
         "examples": 1545,
         "test": 1545,
         "ambiguous": 543,
@@ -178,13 +180,13 @@ def test_the_published_set_is_registered_if_it_is_whole(
 def test_own_examples_are_registered_from_a_folder_or_a_file(rows: Rows, write: Write) -> None:
     path = write("mine.jsonl", rows["1"], rows["4"])
     write("notes.txt", "nothing")
-    added = register(path, "one")
+    added = DATA.register(path, "one")
     assert added.dataset.details == {"examples": 2, "ambiguous": 1}
     assert [file.name for file in added.dataset.folder.iterdir()] == ["mine.jsonl"]
     assert [one.id for one in load_examples("one")] == ["1", "4"]
-    assert register(path.parent, "two").dataset.content == added.dataset.content
+    assert DATA.register(path.parent, "two").dataset.content == added.dataset.content
     single = write("dev.jsonl", rows["2_c"])  # a single file need not be all that was published
-    assert register(single, "three").dataset.details == {"examples": 1, "dev": 1}
+    assert DATA.register(single, "three").dataset.details == {"examples": 1, "dev": 1}
 
 
 def test_faulty_rows_are_refused_with_a_list_and_nothing_stays(
@@ -193,7 +195,7 @@ def test_faulty_rows_are_refused_with_a_list_and_nothing_stays(
     bad = [{**rows["4"], "id": f"bad-{number}", "premise": 1} for number in range(6)]
     path = write("mine.jsonl", rows["1"], *bad)
     with pytest.raises(InputError) as error:
-        register(path, "mine")
+        DATA.register(path, "mine")
     lines = str(error.value).splitlines()
     assert lines[0] == f"{path}: 6 faults (to leave such rows out: --partial)"
     assert lines[1] == "  mine.jsonl:2: row bad-0: premise is 1, not a text"
@@ -209,7 +211,7 @@ def test_of_a_part_the_good_rows_are_kept_in_every_file(rows: Rows, write: Write
     write("test.jsonl", three, "{", four)
     write("seed1.json", json.dumps({"em": "x", "f1": 1, "group_em": 1}))
     folder = write("seed2.json", json.dumps({"em": 0.5, "f1": 1, "group_em": 1})).parent
-    added = register(folder, "mine", partial=True)
+    added = DATA.register(folder, "mine", partial=True)
     # Row 2_c is faulty in dev, so that it is in neither split any more.
     assert added.dataset.details == {
         "examples": 3,
@@ -225,7 +227,7 @@ def test_of_a_part_the_good_rows_are_kept_in_every_file(rows: Rows, write: Write
     assert not (added.dataset.folder / "seed1.json").exists()
     assert (added.dataset.folder / "seed2.json").exists()
     assert (folder / "dev.jsonl").read_text(encoding="utf-8").count("\n") == 2  # the original is as it was
-    assert not register(folder, "mine", partial=True).changed
+    assert not DATA.register(folder, "mine", partial=True).changed
 
 
 @pytest.mark.parametrize("content", ['{"prompt": "x"}', '{"id": 1, "premise": "x"}'])
@@ -234,7 +236,7 @@ def test_where_no_good_example_is_there_is_nothing_to_register(
 ) -> None:
     path = write("a.jsonl", content)
     with pytest.raises(InputError, match="no good example of AmbiEnt"):
-        register(path, "mine", partial=True)
+        DATA.register(path, "mine", partial=True)
     assert datasets.list_all() == ()
     assert not os.listdir(own_home / "data")
 
@@ -260,7 +262,7 @@ def test_no_row_is_so_bad_that_it_is_not_told(
     target = row["disambiguations"][0] if inner and row.get("disambiguations") else row
     target[field] = value
     path = write("a.jsonl", rows["1"] if id != "1" else rows["3"], json.dumps(row))
-    errors = [fault for fault in check_files([path]) if fault.severity == "error"]
+    errors = [fault for fault in TABLES.check([path]) if fault.severity == "error"]
     assert all((fault.line, fault.file) == (2, str(path)) for fault in errors)
     assert len(read_examples(path).examples) == 2 - bool(errors)
 
@@ -273,6 +275,6 @@ def test_no_bytes_are_so_bad_that_they_are_not_told(
     path = write("a.jsonl", *rows.values())
     content = path.read_bytes()
     path.write_bytes(content[:place] + junk + content[place:])
-    faults = check_files([path])
+    faults = TABLES.check([path])
     assert all(fault.file == str(path) for fault in faults)
     assert len(read_examples(path).examples) >= 1

@@ -10,16 +10,15 @@ from typing import Any
 import pytest
 
 from simulator.ambient.files.categories import (
+    CATEGORY_ROWS,
     CategoryRecord,
     Rewrite,
     category_line,
     category_record,
-    read_categories_file,
-    write_categories_file,
 )
-from simulator.ambient.files.dataset import read_dataset, write_dataset
+from simulator.ambient.files.dataset import DATASET, read_dataset
 from simulator.ambient.files.edit_f1_cases import EditCase, read_edit_cases
-from simulator.ambient.files.kinds import files_of, kind_of
+from simulator.ambient.files.kinds import TABLES
 from simulator.errors import InputError
 
 Rows = dict[str, dict[str, Any]]
@@ -55,12 +54,12 @@ def test_good_rows_are_kept_and_the_others_named(rows: Rows, write: Write) -> No
 def test_writing_gives_the_same_values_and_the_same_bytes(rows: Rows, write: Write, tmp_path: Path) -> None:
     rows["2_c"]["meta"] = {"source": "ours"}
     read = read_dataset(write("a.jsonl", *rows.values())).rows
-    write_dataset(tmp_path / "b.jsonl", read)
+    DATASET.write(tmp_path / "b.jsonl", read)
     assert read_dataset(tmp_path / "b.jsonl").rows == read
     written = [json.loads(line) for line in (tmp_path / "b.jsonl").read_text(encoding="utf-8").splitlines()]
     rows["1"]["labels"] = "entailment, neutral"
     assert written == list(rows.values())
-    write_dataset(tmp_path / "c.jsonl", reversed(tuple(reversed(read))))
+    DATASET.write(tmp_path / "c.jsonl", reversed(tuple(reversed(read))))
     assert (tmp_path / "c.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
 
 
@@ -70,7 +69,7 @@ def test_published_files_are_written_as_they_are_but_for_the_order_of_labels(
     for name in ("ambient_full.jsonl", "dev.jsonl", "test.jsonl"):
         read = read_dataset(published / name)
         assert read.faults == ()
-        write_dataset(tmp_path / name, read.rows)
+        DATASET.write(tmp_path / name, read.rows)
         for ours, theirs in zip(_objects(tmp_path / name), _objects(published / name), strict=True):
             assert set(ours.pop("labels").split(", ")) == set(theirs.pop("labels").split(", "))
             assert ours.pop("meta", None) == theirs.pop("meta", None)
@@ -79,7 +78,7 @@ def test_published_files_are_written_as_they_are_but_for_the_order_of_labels(
 
 
 def test_kinds_of_ambiguity_are_read_without_being_run(write: Write) -> None:
-    [record] = read_categories_file(write("c.jsonl", CATEGORY)).rows
+    [record] = CATEGORY_ROWS.read(write("c.jsonl", CATEGORY)).rows
     assert record == CategoryRecord(
         id="12_g",
         premise="Nobody's here yet.",
@@ -122,7 +121,7 @@ def test_kinds_of_ambiguity_are_read_without_being_run(write: Write) -> None:
     ],
 )
 def test_a_wrong_row_of_kinds_is_named(write: Write, change: dict[str, Any], message: str) -> None:
-    read = read_categories_file(write("c.jsonl", CATEGORY, {**CATEGORY, **change}))
+    read = CATEGORY_ROWS.read(write("c.jsonl", CATEGORY, {**CATEGORY, **change}))
     assert len(read.rows) == 1
     [fault] = read.faults
     assert (fault.line, fault.task) == (2, "12_g")
@@ -130,10 +129,10 @@ def test_a_wrong_row_of_kinds_is_named(write: Write, change: dict[str, Any], mes
 
 
 def test_published_kinds_are_written_as_they_are(published: Path, tmp_path: Path) -> None:
-    read = read_categories_file(published / "category_annotations.jsonl")
+    read = CATEGORY_ROWS.read(published / "category_annotations.jsonl")
     assert (len(read.rows), read.faults) == (100, ())
-    write_categories_file(tmp_path / "c.jsonl", read.rows)
-    assert read_categories_file(tmp_path / "c.jsonl").rows == read.rows
+    CATEGORY_ROWS.write(tmp_path / "c.jsonl", read.rows)
+    assert CATEGORY_ROWS.read(tmp_path / "c.jsonl").rows == read.rows
 
 
 def test_an_example_with_kinds_is_a_row_of_such_a_file(rows: Rows, write: Write) -> None:
@@ -141,7 +140,7 @@ def test_an_example_with_kinds_is_a_row_of_such_a_file(rows: Rows, write: Write)
     record = category_record(example)
     assert record.whole
     path = write("c.jsonl", category_line(record))
-    assert read_categories_file(path).rows == (record,)
+    assert CATEGORY_ROWS.read(path).rows == (record,)
 
 
 HEADS: dict[str, dict[str, Any]] = {
@@ -174,11 +173,11 @@ HEADS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", HEADS)
 def test_a_file_is_told_by_the_fields_of_its_rows(write: Write, name: str) -> None:
-    kind = kind_of(write("x.jsonl", "\ufeff" + json.dumps(HEADS[name])))
+    kind = TABLES.kind_of(write("x.jsonl", "\ufeff" + json.dumps(HEADS[name])))
     assert kind is not None
     assert kind.name == name
-    indented = kind_of(write("x.json", json.dumps(HEADS[name], indent=1)))
-    listed = kind_of(write("y.json", json.dumps([HEADS[name]], indent=1)))
+    indented = TABLES.kind_of(write("x.json", json.dumps(HEADS[name], indent=1)))
+    listed = TABLES.kind_of(write("y.json", json.dumps([HEADS[name]], indent=1)))
     assert indented is listed is kind
 
 
@@ -194,12 +193,12 @@ def test_a_file_is_told_by_the_fields_of_its_rows(write: Write, name: str) -> No
     ],
 )
 def test_other_files_are_none_of_ours(write: Write, content: str) -> None:
-    assert kind_of(write("x.jsonl", content)) is None
+    assert TABLES.kind_of(write("x.jsonl", content)) is None
 
 
 def test_bad_first_rows_do_not_hide_what_a_file_is(rows: Rows, write: Write) -> None:
     path = write("x.jsonl", "{", {"id": 1}, rows["1"])
-    kind = kind_of(path)
+    kind = TABLES.kind_of(path)
     assert kind is not None
     assert kind.name == "dataset"
     assert len(kind.read(path).faults) == 2
@@ -214,10 +213,10 @@ def test_files_are_found_below_a_folder_but_not_hidden_ones(rows: Rows, write: W
     write("e.txt", rows["1"])
     write(".hidden/f.jsonl", rows["1"])
     write("__MACOSX/g.jsonl", rows["1"])
-    assert {file: kind.name for file, kind in files_of(tmp_path).items()} == dict(
+    assert {file: kind.name for file, kind in TABLES.files_of(tmp_path).items()} == dict(
         zip(found, ["dataset", "categories", "claim_annotations"], strict=True)
     )
-    assert list(files_of(found[0])) == found[:1]
+    assert list(TABLES.files_of(found[0])) == found[:1]
 
 
 def test_cases_of_edit_f1_must_come_out_as_they_say(write: Write) -> None:

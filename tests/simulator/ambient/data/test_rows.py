@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.ambient.examples import Disambiguation, Example
+from simulator.ambient.examples import Disambiguation, Example, published_id
 from simulator.ambient.items import (
     AnnotateItem,
     Candidate,
@@ -28,7 +28,6 @@ from simulator.ambient.rows import (
     item_from_row,
     item_record,
     item_row,
-    published_id,
     read_categories,
     read_example,
     read_item,
@@ -97,7 +96,7 @@ def test_a_text_is_labels_or_is_refused(text: str) -> None:
         assert found == {word.strip() for word in text.split(",")}
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("data", "message"),
     [
         ({}, "labels is missing"),
@@ -123,7 +122,7 @@ def test_examples_survive_being_written(example: Example) -> None:
     assert read_example(Row(again)) == example
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("id", "published"),
     [
         ("12", 12),
@@ -167,7 +166,7 @@ def with_value(field: str, value: Any) -> Callable[[dict[str, Any]], None]:
     return lambda row: row.__setitem__(field, value)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("change", "message"),
     [
         (without("id"), "id is missing"),
@@ -179,7 +178,7 @@ def with_value(field: str, value: Any) -> Callable[[dict[str, Any]], None]:
         (without("labels"), "labels is missing"),
         (without("disambiguations"), "disambiguations is missing"),
         (with_value("disambiguations", "[]"), 'disambiguations is "[]", not a list'),
-        (with_value("disambiguations", [3]), "disambiguations[0] is not an object"),
+        (with_value("disambiguations", [3]), "disambiguations[0] is 3, not an object"),
         (lambda row: row["disambiguations"][1].pop("label"), "disambiguations[1].label is missing"),
         (
             lambda row: row["disambiguations"][1].update(label="true"),
@@ -192,7 +191,10 @@ def with_value(field: str, value: Any) -> Callable[[dict[str, Any]], None]:
             "categories: 'vague' is no kind of ambiguity; known are lexical",
         ),
         (with_value("categories", 3), "categories is neither a text nor a list of texts"),
-        (with_value("distractors", {"claim": "x"}), "distractors.claim is neither of premise, hypothesis"),
+        (
+            with_value("distractors", {"claim": "x"}),
+            'distractors.claim is "claim", not one of premise, hypothesis',
+        ),
         (with_value("distractors", {"premise": 2}), "distractors.premise is 2, not a text"),
         (with_value("meta", [1]), "meta is [1], not an object"),
         (with_value("meta", {"x": float("inf")}), "meta holds a number that is not finite"),
@@ -251,7 +253,7 @@ ITEMS: tuple[Item, ...] = (
 )
 
 
-@pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.task)
+@pytest.mark.each("item", ITEMS, ids=lambda item: item.task)
 def test_items_come_back_from_their_row(item: Item) -> None:
     row = item_row(item)
     assert (row.benchmark, row.name, row.language) == ("ambient", item.id, "en")

@@ -13,13 +13,12 @@ from typer.testing import CliRunner
 
 from simulator.ambient import published as known
 from simulator.ambient.data import load_categories, load_examples
-from simulator.ambient.examples import Disambiguation, Example
-from simulator.ambient.files.categories import category_record, read_categories_file
+from simulator.ambient.examples import Disambiguation, Example, published_id
+from simulator.ambient.files.categories import CATEGORY_ROWS, category_record
 from simulator.ambient.files.dataset import read_dataset
 from simulator.ambient.labels import format_labels
 from simulator.ambient.merging import merge
 from simulator.ambient.published import differences, named_sets
-from simulator.ambient.rows import published_id
 from simulator.ambient.statistics import (
     Statistics,
     category_statistics,
@@ -208,7 +207,7 @@ def test_what_the_paper_prints_is_what_the_command_shows(published: Path, checks
     assert {name: checks[f"A1.{check}"]["expected_paper"] for check, name in names.items()} == known.SHARES
     assert checks["A1.categories"]["expected_paper"] == known.CATEGORIES
     assert checks["A1.avg_words"]["expected_paper"] == known.EXTRA_WORDS
-    assert len(read_categories_file(published / "category_annotations.jsonl").rows) == known.CATEGORY_ROWS
+    assert len(CATEGORY_ROWS.read(published / "category_annotations.jsonl").rows) == known.CATEGORY_ROWS
 
 
 def run(*arguments: str) -> str:

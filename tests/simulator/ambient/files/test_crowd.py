@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from simulator.ambient.files.crowd import FIELDS, crowd_line, read_crowd, write_crowd
+from simulator.ambient.files.crowd import CROWD, FIELDS, crowd_line
 from simulator.ambient.records import CrowdRecord
 from simulator.errors import InputError
 
@@ -54,17 +54,17 @@ def write(path: Path, *rows: object) -> Path:
 
 def test_a_row_becomes_a_record(tmp_path: Path) -> None:
     path = write(tmp_path / "crowd.jsonl", ROW)
-    assert read_crowd(path) == ((RECORD,), (1,), ())
+    assert CROWD.read(path) == ((RECORD,), (1,), ())
     assert RECORD.distractor == 1
 
 
 def test_rows_go_through_files(tmp_path: Path) -> None:
     path = write(tmp_path / "crowd.jsonl", ROW, THREE, AGAIN, JUDGED)
-    read = read_crowd(path)
+    read = CROWD.read(path)
     assert not read.faults
     assert [one.id for one in read.rows] == ["7"] * 4
     assert read.rows[3].origin == "m/x"
-    write_crowd(tmp_path / "again.jsonl", read.rows)
+    CROWD.write(tmp_path / "again.jsonl", read.rows)
     lines = (tmp_path / "again.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line) for line in lines] == [ROW, THREE, AGAIN, JUDGED]
     assert tuple(json.loads(crowd_line(RECORD))) == FIELDS
@@ -99,7 +99,7 @@ def test_a_faulty_row_is_told_by_line_and_field_and_the_others_are_kept(
     tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
     path = write(tmp_path / "crowd.jsonl", ROW, {**ROW, **change}, THREE)
-    read = read_crowd(path)
+    read = CROWD.read(path)
     assert read.lines == (1, 3)
     (fault,) = read.faults
     assert fault.line == 2
@@ -111,17 +111,17 @@ def test_missing_fields_and_files(tmp_path: Path) -> None:
         if field == "distractor_idx":
             continue
         path = write(tmp_path / "crowd.jsonl", {name: value for name, value in ROW.items() if name != field})
-        (fault,) = read_crowd(path).faults
+        (fault,) = CROWD.read(path).faults
         assert fault.message.startswith(field)
         assert "missing" in fault.message
     with pytest.raises(InputError, match="cannot be read"):
-        read_crowd(tmp_path / "none.jsonl")
+        CROWD.read(tmp_path / "none.jsonl")
 
 
 @pytest.mark.skipif(not PUBLISHED.is_file(), reason=f"no votes at {PUBLISHED}; set ASKBACK_SHARED")
 def test_the_published_rows_go_through_unchanged(tmp_path: Path) -> None:
-    read = read_crowd(PUBLISHED)
+    read = CROWD.read(PUBLISHED)
     assert len(read.rows) == 60
     assert not read.faults
-    write_crowd(tmp_path / "again.jsonl", read.rows)
+    CROWD.write(tmp_path / "again.jsonl", read.rows)
     assert (tmp_path / "again.jsonl").read_bytes() == PUBLISHED.read_bytes()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from simulator.ambient.examples import Disambiguation
-from simulator.ambient.files.linguists import read_linguists, write_linguists
+from simulator.ambient.files.linguists import LINGUISTS
 from simulator.ambient.records import LinguistRecord
 
 SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared"))
@@ -55,14 +55,14 @@ def write(path: Path, *rows: object) -> Path:
 
 
 def test_a_row_becomes_a_record(tmp_path: Path) -> None:
-    assert read_linguists(write(tmp_path / "rows.jsonl", ROW)) == ((RECORD,), (1,), ())
+    assert LINGUISTS.read(write(tmp_path / "rows.jsonl", ROW)) == ((RECORD,), (1,), ())
 
 
 def test_rows_go_through_files(tmp_path: Path) -> None:
-    read = read_linguists(write(tmp_path / "rows.jsonl", ROW, ONE, THREE, GONE, BOTH, BLANK))
+    read = LINGUISTS.read(write(tmp_path / "rows.jsonl", ROW, ONE, THREE, GONE, BOTH, BLANK))
     assert not read.faults
     assert read.rows[3].discarded == {"CD": "not_fluent"}
-    write_linguists(tmp_path / "again.jsonl", read.rows)
+    LINGUISTS.write(tmp_path / "again.jsonl", read.rows)
     assert (tmp_path / "again.jsonl").read_bytes() == b"".join(
         json.dumps(row, separators=(",", ":")).encode() + b"\n"
         for row in (ROW, ONE, THREE, GONE, BOTH, BLANK)
@@ -97,7 +97,7 @@ def test_rows_go_through_files(tmp_path: Path) -> None:
 def test_a_faulty_row_is_told_by_line_and_field_and_the_others_are_kept(
     tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
-    read = read_linguists(write(tmp_path / "rows.jsonl", ROW, {**ROW, **change}, THREE))
+    read = LINGUISTS.read(write(tmp_path / "rows.jsonl", ROW, {**ROW, **change}, THREE))
     assert read.lines == (1, 3)
     (fault,) = read.faults
     assert fault.line == 2
@@ -107,15 +107,15 @@ def test_a_faulty_row_is_told_by_line_and_field_and_the_others_are_kept(
 def test_missing_fields(tmp_path: Path) -> None:
     for field in ROW:
         path = write(tmp_path / "rows.jsonl", {name: value for name, value in ROW.items() if name != field})
-        (fault,) = read_linguists(path).faults
+        (fault,) = LINGUISTS.read(path).faults
         assert fault.message.startswith(field)
         assert "missing" in fault.message
 
 
 @pytest.mark.skipif(not PUBLISHED.is_file(), reason=f"no annotations at {PUBLISHED}; set ASKBACK_SHARED")
 def test_the_published_rows_go_through_unchanged(tmp_path: Path) -> None:
-    read = read_linguists(PUBLISHED)
+    read = LINGUISTS.read(PUBLISHED)
     assert len(read.rows) == 60
     assert not read.faults
-    write_linguists(tmp_path / "again.jsonl", read.rows)
+    LINGUISTS.write(tmp_path / "again.jsonl", read.rows)
     assert (tmp_path / "again.jsonl").read_bytes() == PUBLISHED.read_bytes()

@@ -10,18 +10,15 @@ import pytest
 
 from simulator.ambient.continuations import continuation_measures
 from simulator.ambient.files.results import (
-    read_continuations,
-    read_generation,
-    read_true_false,
-    write_continuations,
-    write_generation,
-    write_true_false,
+    CONTINUATIONS,
+    GENERATION,
+    TRUE_FALSE,
 )
 from simulator.ambient.generation import generation_measures, rescored
 from simulator.ambient.records import ContinuationOption, ContinuationRecord
 from simulator.errors import InputError
 
-GENERATION: dict[str, Any] = {
+GENERATED: dict[str, Any] = {
     "id": 12,
     "premise": "a b.",
     "hypothesis": "h",
@@ -72,7 +69,7 @@ def without(row: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def test_a_generation(path: Path) -> None:
-    (found,) = read_generation(write(path, GENERATION)).rows
+    (found,) = GENERATION.read(write(path, GENERATED)).rows
     assert (found.id, found.side, found.original) == ("12", "premise", "a b.")
     assert found.gold == {"entailment": "a c.", "neutral": "a d."}
     assert found.stored_rewrites == {"entailment": "a c.", "contradiction": "a b."}
@@ -82,16 +79,16 @@ def test_a_generation(path: Path) -> None:
 
 def test_what_varies_between_generation_files(path: Path) -> None:
     chat = [{"role": "system", "content": "Go on."}, {"role": "user", "content": "Context"}]
-    rows = read_generation(
+    rows = GENERATION.read(
         write(
             path,
-            GENERATION | {"id": "12"},
-            GENERATION | {"predicted_rewrites": {**GENERATION["predicted_rewrites"], "neutral": None}},
-            GENERATION | {"generation": f"{GENERATION['generation']}\n\nContext: and so on"},
-            GENERATION | {"generation": "", "predicted_rewrites": {}, "edit_f1": 0},
-            GENERATION | {"prompt": chat},
-            without(GENERATION, "prompt", "predicted_rewrites", "edit_f1"),
-            GENERATION | {"predicted_rewrites": None, "edit_f1": None},
+            GENERATED | {"id": "12"},
+            GENERATED | {"predicted_rewrites": {**GENERATED["predicted_rewrites"], "neutral": None}},
+            GENERATED | {"generation": f"{GENERATED['generation']}\n\nContext: and so on"},
+            GENERATED | {"generation": "", "predicted_rewrites": {}, "edit_f1": 0},
+            GENERATED | {"prompt": chat},
+            without(GENERATED, "prompt", "predicted_rewrites", "edit_f1"),
+            GENERATED | {"predicted_rewrites": None, "edit_f1": None},
         )
     )
     assert not rows.faults
@@ -121,7 +118,7 @@ def test_what_varies_between_generation_files(path: Path) -> None:
     ],
 )
 def test_faults_of_generations(path: Path, change: dict[str, Any], problem: str) -> None:
-    read = read_generation(write(path, GENERATION, GENERATION | change, GENERATION | {"id": 13}))
+    read = GENERATION.read(write(path, GENERATED, GENERATED | change, GENERATED | {"id": 13}))
     assert len(read.rows) == 2
     (fault,) = read.faults
     assert fault.line == 2
@@ -142,13 +139,13 @@ def test_faults_of_generations(path: Path, change: dict[str, Any], problem: str)
 )
 def test_predictions_are_written_in_many_ways(path: Path, prediction: str, meant: bool | None) -> None:
     line = json.dumps(STATEMENT | {"prediction": "?"}).replace('"?"', prediction)
-    read = read_true_false(write(path, line))
+    read = TRUE_FALSE.read(write(path, line))
     assert not read.faults
     assert read.rows[0].prediction is meant
 
 
 def test_a_statement(path: Path) -> None:
-    rows = read_true_false(
+    rows = TRUE_FALSE.read(
         write(path, STATEMENT, without(STATEMENT, "TF_prob_mass") | {"example_id": 5})
     ).rows
     assert [(row.id, row.side, row.template, row.mass) for row in rows] == [
@@ -176,7 +173,7 @@ def test_a_statement(path: Path) -> None:
     ],
 )
 def test_faults_of_statements(path: Path, change: dict[str, Any], problem: str) -> None:
-    read = read_true_false(write(path, STATEMENT, STATEMENT | change))
+    read = TRUE_FALSE.read(write(path, STATEMENT, STATEMENT | change))
     assert len(read.rows) == 1
     (fault,) = read.faults
     assert fault.line == 2
@@ -186,7 +183,7 @@ def test_faults_of_statements(path: Path, change: dict[str, Any], problem: str) 
 def test_a_statement_that_is_told_twice_is_a_fault(path: Path) -> None:
     other = STATEMENT | {"disambiguation": "another"}
     again = STATEMENT | {"prediction": True}
-    read = read_true_false(write(path, without(STATEMENT, "prediction"), STATEMENT, other, again))
+    read = TRUE_FALSE.read(write(path, without(STATEMENT, "prediction"), STATEMENT, other, again))
     assert [(row.disambiguation, row.prediction) for row in read.rows] == [("d", False), ("another", False)]
     assert read.lines == (2, 3)
     assert [(one.line, one.task, one.message) for one in read.faults] == [
@@ -196,7 +193,7 @@ def test_a_statement_that_is_told_twice_is_a_fault(path: Path) -> None:
 
 
 def test_a_missing_prediction_is_no_null(path: Path) -> None:
-    read = read_true_false(write(path, without(STATEMENT, "prediction")))
+    read = TRUE_FALSE.read(write(path, without(STATEMENT, "prediction")))
     assert "prediction is missing" in read.faults[0].message
 
 
@@ -208,7 +205,7 @@ def test_continuations_with_missing_values(path: Path) -> None:
     lines = [options(value) for value in ("0.5", "null", "NaN", "-Infinity")]
     missing = json.loads(json.dumps(CONTINUATION))
     del missing["options"]["d"]["KL_div"]
-    read = read_continuations(
+    read = CONTINUATIONS.read(
         write(path, *lines, missing, CONTINUATION | {"num_conts": 51.0}, CONTINUATION | {"num_conts": None})
     )
     assert not read.faults
@@ -221,7 +218,7 @@ def test_continuations_with_missing_values(path: Path) -> None:
 def test_options_stand_in_their_order_whatever_that_of_the_file(path: Path) -> None:
     options = CONTINUATION["options"]
     turned = CONTINUATION | {"options": {name: options[name] for name in ("d", "y1", "y0")}}
-    as_published, other = read_continuations(write(path, CONTINUATION, turned), "keep").rows
+    as_published, other = CONTINUATIONS.read(write(path, CONTINUATION, turned), "keep").rows
     assert other == as_published
     assert [one.name for one in other.options] == ["y0", "y1", "d"]
 
@@ -248,7 +245,7 @@ def test_options_stand_in_their_order_whatever_that_of_the_file(path: Path) -> N
     ],
 )
 def test_faults_of_continuations(path: Path, change: dict[str, Any], problem: str) -> None:
-    read = read_continuations(write(path, CONTINUATION, CONTINUATION | change))
+    read = CONTINUATIONS.read(write(path, CONTINUATION, CONTINUATION | change))
     assert len(read.rows) == 1
     (fault,) = read.faults
     assert fault.line == 2
@@ -256,34 +253,34 @@ def test_faults_of_continuations(path: Path, change: dict[str, Any], problem: st
 
 
 def test_lines_that_are_no_json_are_faults(path: Path) -> None:
-    read = read_continuations(write(path, CONTINUATION, '{"id": 3', "[]"))
+    read = CONTINUATIONS.read(write(path, CONTINUATION, '{"id": 3', "[]"))
     assert len(read.rows) == 1
     assert [fault.line for fault in read.faults] == [2, 3]
 
 
 def test_files_are_written_as_published(path: Path) -> None:
-    write(path, GENERATION)
-    records = read_generation(path).rows
-    write_generation(path, records)
+    write(path, GENERATED)
+    records = GENERATION.read(path).rows
+    GENERATION.write(path, records)
     text = path.read_text(encoding="utf-8")
     assert text.startswith('{"id":12,"premise":"a b.","hypothesis":"h","premise_ambiguous":true,')
     assert '"prompt":"Context\\/claim\\n"' in text
-    assert json.loads(text) == GENERATION
-    assert read_generation(path).rows == records
+    assert json.loads(text) == GENERATED
+    assert GENERATION.read(path).rows == records
 
 
 def test_null_rewrites_and_all_digits_are_written_again(path: Path) -> None:
-    third = GENERATION | {
+    third = GENERATED | {
         "gold_rewrites": {"entailment": "a c d.", "neutral": "a d e f."},
         "generation": "1. a c e. Then the claim is true.",
         "predicted_rewrites": {"neutral": None, "entailment": "a c e."},
     }
-    score = generation_measures(read_generation(write(path, without(third, "edit_f1"))).rows).edit_f1
+    score = generation_measures(GENERATION.read(write(path, without(third, "edit_f1"))).rows).edit_f1
     assert score is not None
     assert len(repr(score.value)) > 12
     rows = [third | {"edit_f1": score.value}, third | {"edit_f1": round(score.value, 10)}]
     wrong = third | {"edit_f1": 0.9, "predicted_rewrites": {"neutral": "no such", "entailment": "a c e."}}
-    write_generation(path, read_generation(write(path, *rows, wrong)).rows)
+    GENERATION.write(path, GENERATION.read(write(path, *rows, wrong)).rows)
     found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert found[:2] == rows
     assert [list(row["predicted_rewrites"]) for row in found[:2]] == [["neutral", "entailment"]] * 2
@@ -295,13 +292,13 @@ def test_null_rewrites_and_all_digits_are_written_again(path: Path) -> None:
 def test_masses_are_written_with_all_digits(path: Path) -> None:
     rows = [STATEMENT | {"template_id": 2, "TF_prob_mass": 1 / 3}]
     rows.append(STATEMENT | {"disambiguation": "e", "TF_prob_mass": 1.0000001})
-    write_true_false(path, read_true_false(write(path, *rows)).rows)
+    TRUE_FALSE.write(path, TRUE_FALSE.read(write(path, *rows)).rows)
     assert [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] == rows
 
 
 def test_statements_are_written_as_published(path: Path) -> None:
     rows = [STATEMENT, without(STATEMENT, "TF_prob_mass") | {"example_id": 5, "prediction": None}]
-    write_true_false(path, read_true_false(write(path, *rows)).rows)
+    TRUE_FALSE.write(path, TRUE_FALSE.read(write(path, *rows)).rows)
     assert [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] == rows
 
 
@@ -312,7 +309,7 @@ def test_continuations_are_written_as_published(path: Path) -> None:
         options=(ContinuationOption("y0", "b", None), ContinuationOption("d", "c", 1 / 3)),
         num_conts=3,
     )
-    write_continuations(path, [record])
+    CONTINUATIONS.write(path, [record])
     assert path.read_text(encoding="ascii") == (
         '{"id":"007","ambiguous_sentence":"caf\\u00e9","options":{"y0":{"sentence":"b","KL_div":null},'
         '"d":{"sentence":"c","KL_div":0.3333333333333333}},"num_conts":3}\n'
@@ -320,6 +317,6 @@ def test_continuations_are_written_as_published(path: Path) -> None:
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    for read in (read_generation, read_true_false, read_continuations):
+    for read in (GENERATION.read, TRUE_FALSE.read, CONTINUATIONS.read):
         with pytest.raises(InputError, match="cannot be read"):
             read(tmp_path / "none.jsonl")

@@ -72,7 +72,7 @@ def test_items_of_every_flagged_sentence() -> None:
     assert (told.stem, told.wanted, told.max_tokens) == ("Write a story.\n\n", 5, 7)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "sentence"),
     [
         (" So it is. And so on.", " So it is."),

@@ -144,7 +144,7 @@ def test_the_reference_rule() -> None:
     assert set(texts("Two dogs.", rule="reference", relations=ZOO)) == {"Two pal."}
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("one", "many"),
     [
         ("dog", "dogs"),

@@ -16,7 +16,7 @@ def test_edits_are_multisets_of_deleted_and_added_tokens() -> None:
     assert edits("a b", "a  b") == {("+", ""): 1}
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("original", "gold", "predicted", "score"),
     [
         ("a b", "a b", "a b", 1),

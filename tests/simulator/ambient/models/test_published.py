@@ -14,12 +14,9 @@ from simulator.ambient.data import load_examples
 from simulator.ambient.edit_f1 import edit_f1
 from simulator.ambient.examples import Example
 from simulator.ambient.files.results import (
-    read_continuations,
-    read_generation,
-    read_true_false,
-    write_continuations,
-    write_generation,
-    write_true_false,
+    CONTINUATIONS,
+    GENERATION,
+    TRUE_FALSE,
 )
 from simulator.ambient.generation import (
     edit_f1_variants,
@@ -62,21 +59,21 @@ def test_split(data: Path) -> tuple[Example, ...]:
 
 @pytest.fixture(scope="session", params=GENERATORS)
 def generated(data: Path, request: pytest.FixtureRequest) -> tuple[str, tuple[GenerationRecord, ...]]:
-    read = read_generation(generation_file(data, request.param))
+    read = GENERATION.read(generation_file(data, request.param))
     assert not read.faults
     return request.param, read.rows
 
 
 @pytest.fixture(scope="session", params=JUDGES)
 def judged(data: Path, request: pytest.FixtureRequest) -> tuple[str, tuple[TrueFalseRecord, ...]]:
-    read = read_true_false(judging_file(data, request.param))
+    read = TRUE_FALSE.read(judging_file(data, request.param))
     assert not read.faults
     return request.param, read.rows
 
 
 @pytest.fixture(scope="session")
 def continued(data: Path) -> tuple[ContinuationRecord, ...]:
-    read = read_continuations(continuation_file(data))
+    read = CONTINUATIONS.read(continuation_file(data))
     assert not read.faults
     return read.rows
 
@@ -247,13 +244,13 @@ def test_written_files_are_the_published_bytes(data: Path, tmp_path: Path) -> No
     written = tmp_path / "written.jsonl"
     for model in GENERATORS:
         path = generation_file(data, model)
-        write_generation(written, read_generation(path).rows)
+        GENERATION.write(written, GENERATION.read(path).rows)
         assert written.read_bytes() == path.read_bytes()
-    write_true_false(written, read_true_false(judging_file(data, "davinci")).rows)
+    TRUE_FALSE.write(written, TRUE_FALSE.read(judging_file(data, "davinci")).rows)
     assert written.read_bytes() == judging_file(data, "davinci").read_bytes()
-    write_continuations(written, read_continuations(continuation_file(data)).rows)
+    CONTINUATIONS.write(written, CONTINUATIONS.read(continuation_file(data)).rows)
     assert written.read_bytes() == continuation_file(data).read_bytes()
     # Predictions of 1.0 and 0.0 are written as what they mean.
     path = judging_file(data, "gpt-3.5-turbo")
-    write_true_false(written, read_true_false(path).rows)
-    assert read_true_false(written).rows == read_true_false(path).rows
+    TRUE_FALSE.write(written, TRUE_FALSE.read(path).rows)
+    assert TRUE_FALSE.read(written).rows == TRUE_FALSE.read(path).rows

@@ -71,7 +71,7 @@ def test_tables_must_have_both_words() -> None:
     assert read_table({}) == Reading(None)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "answer"),
     [(" True\n", True), ("False", False), ("true", None), ("True.", None), ("", None), ("True False", None)],
 )

@@ -5,12 +5,11 @@ import json
 import pytest
 
 from simulator.ambient.files.nli import (
+    NLI_LOGITS,
+    NLI_PREDICTIONS,
     PairScores,
     read_logits,
-    read_predictions,
     read_seed,
-    write_logits,
-    write_predictions,
     write_seed,
 )
 from simulator.ambient.records import NliRecord, SeedRecord
@@ -39,14 +38,14 @@ def test_predictions_are_read_as_published_and_written_back(tmp_path):
         line(labels="neutral, entailment", prediction=""),
         line(id="1_c", labels="neutral", prediction="neutral, contradiction"),
     ]
-    read = read_predictions(written(tmp_path / "predictions.jsonl", *rows))
+    read = NLI_PREDICTIONS.read(written(tmp_path / "predictions.jsonl", *rows))
     assert read.faults == ()
     assert [(one.id, one.gold, one.predicted) for one in read.rows] == [
         ("7", {"entailment", "neutral"}, frozenset()),
         ("1_c", {"neutral"}, {"contradiction", "neutral"}),
     ]
-    write_predictions(tmp_path / "again.jsonl", read.rows)
-    assert read_predictions(tmp_path / "again.jsonl").rows == read.rows
+    NLI_PREDICTIONS.write(tmp_path / "again.jsonl", read.rows)
+    assert NLI_PREDICTIONS.read(tmp_path / "again.jsonl").rows == read.rows
     first = json.loads((tmp_path / "again.jsonl").read_text().splitlines()[0])
     assert first == {
         "id": "7",
@@ -69,7 +68,7 @@ def test_predictions_are_read_as_published_and_written_back(tmp_path):
 )
 def test_a_bad_prediction_is_named_and_the_rest_kept(tmp_path, row, message):
     good = line(id=1, labels="neutral", prediction="neutral")
-    read = read_predictions(written(tmp_path / "predictions.jsonl", good, row))
+    read = NLI_PREDICTIONS.read(written(tmp_path / "predictions.jsonl", good, row))
     assert len(read.rows) == 1
     assert [fault.line for fault in read.faults] == [2]
     assert message in read.faults[0].message
@@ -127,7 +126,7 @@ def test_a_bad_seed_is_an_error_that_names_file_and_field(tmp_path, name, text, 
 @pytest.mark.parametrize("scores", [(0.5,), (1.0, -2.0, 0.25), (0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)])
 def test_logits_come_back_as_they_were_written(tmp_path, scores):
     rows = (pair(0, scores, frozenset({"neutral", "entailment"})), pair(1, scores))
-    write_logits(tmp_path / "dev_logits.jsonl", rows)
+    NLI_LOGITS.write(tmp_path / "dev_logits.jsonl", rows)
     read = read_logits(tmp_path / "dev_logits.jsonl")
     assert (read.rows, read.faults) == (rows, ())
 
@@ -158,5 +157,5 @@ def test_a_record_is_what_the_published_format_can_say(tmp_path):
     record = NliRecord(
         id="7", premise="a", hypothesis="b", gold=frozenset({"neutral"}), predicted=frozenset()
     )
-    write_predictions(tmp_path / "p.jsonl", [record])
-    assert read_predictions(tmp_path / "p.jsonl").rows == (record,)
+    NLI_PREDICTIONS.write(tmp_path / "p.jsonl", [record])
+    assert NLI_PREDICTIONS.read(tmp_path / "p.jsonl").rows == (record,)

@@ -14,9 +14,8 @@ transformers = pytest.importorskip("transformers", reason="pip install 'askback[
 from simulator.ambient.claims import score_paraphrases  # noqa: E402
 from simulator.ambient.data import load_examples  # noqa: E402
 from simulator.ambient.labels import LABEL_SETS, LABELS, format_labels  # noqa: E402
-from simulator.ambient.nli.families import SET_NAMES  # noqa: E402
+from simulator.ambient.nli.families import SET_NAMES, label_set  # noqa: E402
 from simulator.ambient.nli.predict import load_predictor, sigmoid, softmax  # noqa: E402
-from simulator.ambient.nli.thresholds import label_set  # noqa: E402
 from simulator.errors import InputError  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")

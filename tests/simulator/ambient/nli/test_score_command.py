@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from simulator.ambient.files.nli import PairScores, read_seed, write_logits, write_seed
+from simulator.ambient.files.nli import NLI_LOGITS, PairScores, read_seed, write_seed
 from simulator.ambient.nli.table import paper_rows
 from simulator.ambient.records import SeedRecord
 from simulator.ambient.score_nli_command import score_ambient_nli
@@ -41,8 +41,8 @@ def logits(folder, test=None):
         pair("3", 2, (-3.0, -1.5, 1.5), N),
         pair("4", 0, (-3.0, 2.0, 1.0), N),
     ]
-    write_logits(folder / "dev_logits.jsonl", dev)
-    write_logits(folder / "test_logits.jsonl", test)
+    NLI_LOGITS.write(folder / "dev_logits.jsonl", dev)
+    NLI_LOGITS.write(folder / "test_logits.jsonl", test)
     return folder
 
 
@@ -209,8 +209,8 @@ def test_logits_without_labels_take_them_from_the_data(tmp_path, ambient):
             PairScores(id=row.id, pair=row.pair, premise=row.premise, hypothesis=row.hypothesis, scores=one)
             for row, one in zip(pairs, scores, strict=True)
         ]
-        write_logits(folder / f"{split}_logits.jsonl", bare)
-        write_logits(tmp_path / "with" / f"{split}_logits.jsonl", with_scores(pairs, scores))
+        NLI_LOGITS.write(folder / f"{split}_logits.jsonl", bare)
+        NLI_LOGITS.write(tmp_path / "with" / f"{split}_logits.jsonl", with_scores(pairs, scores))
     bare, labelled = score(folder, "--data", ambient, "--json"), score(tmp_path / "with", "--json")
     one, two = rows_of(bare.stdout)["m"], rows_of(labelled.stdout)["with"]
     assert {**one, "model": ""} == {**two, "model": ""}

@@ -10,8 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.ambient.labels import LABEL_SETS, LABELS, format_labels
-from simulator.ambient.nli.families import FAMILIES, SET_NAMES, best_set, classes_of, output_of_width
-from simulator.ambient.nli.thresholds import label_set, tuned
+from simulator.ambient.nli.families import (
+    FAMILIES,
+    SET_NAMES,
+    best_set,
+    classes_of,
+    label_set,
+    output_of_width,
+    tuned,
+)
 from simulator.errors import InputError
 
 # Few different numbers, so that there are ties.

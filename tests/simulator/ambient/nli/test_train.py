@@ -16,15 +16,14 @@ transformers = pytest.importorskip("transformers", reason="pip install 'askback[
 import typer  # noqa: E402
 
 from simulator.ambient.data import load_examples  # noqa: E402
-from simulator.ambient.files.nli import read_logits, read_predictions, read_seed  # noqa: E402
+from simulator.ambient.files.nli import NLI_PREDICTIONS, read_logits, read_seed  # noqa: E402
 from simulator.ambient.labels import LABELS  # noqa: E402
-from simulator.ambient.nli.config import TrainConfig  # noqa: E402
 from simulator.ambient.nli.families import FAMILIES, classes_of  # noqa: E402
 from simulator.ambient.nli.fitting import Stage, fit, loss_of, new_model, updates_of  # noqa: E402
 from simulator.ambient.nli.predict import load_predictor  # noqa: E402
 from simulator.ambient.nli.scoring import nli_records  # noqa: E402
 from simulator.ambient.nli.train import train_seeds  # noqa: E402
-from simulator.ambient.nli.training_data import read_training  # noqa: E402
+from simulator.ambient.nli.training_data import TrainConfig, read_training  # noqa: E402
 from simulator.ambient.train_nli_command import dev_and_test, train_ambient_nli  # noqa: E402
 from simulator.errors import InputError  # noqa: E402
 
@@ -50,6 +49,7 @@ def options(encoder, training, ambient, out, *more):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_trains_tunes_scores_and_can_be_loaded(encoder, training, ambient, tmp_path, family):
     out = tmp_path / "my-model"
@@ -66,7 +66,7 @@ def test_every_family_trains_tunes_scores_and_can_be_loaded(encoder, training, a
     assert [row.pair for row in test.rows].count(0) == 18
     assert len(test.rows) == 18 + 2 * 3
     assert {len(row.scores) for row in test.rows} == {len(classes_of(family))}
-    predictions = read_predictions(folder / "predictions.jsonl").rows
+    predictions = NLI_PREDICTIONS.read(folder / "predictions.jsonl").rows
     predictor = load_predictor(folder)
     assert predictor.family == family
     assert predictor.threshold == record.threshold
@@ -135,7 +135,7 @@ def test_an_interrupted_seed_leaves_no_scores(encoder, training, ambient, tmp_pa
     def stopped(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "write_predictions", stopped)
+    monkeypatch.setattr(module, "write_seed", stopped)
     result = CliRunner().invoke(cli(), [*map(str, options(encoder, training, ambient, tmp_path / "m"))])
     assert result.exit_code != 0
     assert not (tmp_path / "m" / "seed42.json").exists()

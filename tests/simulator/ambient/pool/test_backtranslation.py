@@ -22,11 +22,12 @@ from simulator.ambient.backtranslation import (
     sources,
 )
 from simulator.ambient.data import load_examples
-from simulator.ambient.files.distractors import load_distractors, read_distractors
-from simulator.ambient.files.kinds import kind_of
+from simulator.ambient.files.distractors import DISTRACTORS, load_distractors
+from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.prepare import crowd_items
 from simulator.errors import InputError
 from simulator.models import BadRequest, Capabilities, Completion, ModelOptions, Refused, ScriptModel
+from simulator.studies import quota_of
 
 SENTENCE = "We saw her duck."
 YORUBA = language_called("yoruba")
@@ -168,6 +169,7 @@ def many_to_many(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_a_translation_model_in_a_folder(many_to_many):
     translator = FolderTranslator(many_to_many, YORUBA, device="cpu")
 
@@ -211,10 +213,10 @@ def test_files_of_distractors(tmp_path, caplog):
         row(id="4", distractor=""),
         {"id": "5", "side": "premise"},
     )
-    read = read_distractors(path)
+    read = DISTRACTORS.read(path)
     assert [one.id for one in read.rows] == ["1", "2"]
     assert [fault.line for fault in read.faults] == [3, 4, 5]
-    assert kind_of(path).name == "distractors"
+    assert TABLES.kind_of(path).name == "distractors"
     # A faulty row costs itself and is told; a file without a good row is refused.
     assert load_distractors(path) == {("1", "premise"): "D."}
     assert "3 rows of" in caplog.text and "left out" in caplog.text
@@ -239,9 +241,10 @@ def run(tmp_path, monkeypatch):
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
 
     def invoke(*words, script):
-        monkeypatch.setattr(
-            distractors_command, "model_options", lambda log, **_: ModelOptions(script=script)
-        )
+        def options(log, *, decoding, **_):
+            return ModelOptions(script=script, decoding=decoding)
+
+        monkeypatch.setattr("simulator.runner.model_options.model_options", options)
         app = typer.Typer()
         app.command()(distractors_command.generate_distractors)
         line = ["--out", "d.jsonl", "--log", "log.sqlite", *map(str, words)]
@@ -289,16 +292,16 @@ def test_a_study_takes_the_file(run, tmp_path):
         path.write_text(yaml.safe_dump({**study, "settings": {**settings, **changed}}))
         return studies.read_study(path)
 
-    items = assignment.study_items(read()).values()
+    items = assignment.ExampleStudy(read()).items.values()
     texts = [one.sentence for item in items for one in item.candidates if one.label is None]
     assert texts and all(text.startswith("Otherwise ") for text in texts)
     for changed, said in (
         ({"task": "annotate"}, "for tasks crowd and evaluate"),
-        ({"distractors": 3}, "must be a file"),
+        ({"distractors": 3}, "distractors is 3, not a text"),
         ({"distractors": "gone.jsonl"}, "gone"),
     ):
         with pytest.raises(InputError, match=said):
-            assignment.check_study(read(**changed))
+            quota_of(read(**changed), assignment.ExampleStudy(read(**changed)).cells)
 
 
 def test_it_goes_on_where_it_stopped(run):
@@ -316,6 +319,8 @@ def test_it_goes_on_where_it_stopped(run):
     assert done.exit_code == 0 and len(calls) == 4
     with pytest.raises(InputError, match="another command"):
         run(*MODEL, "--language", "hausa", script=turns)
+    with pytest.raises(InputError, match="another translator"):
+        run(*MODEL, "--top-p", 0.5, script=turns)
 
 
 def test_what_has_no_distractor_is_named(run):
@@ -328,8 +333,12 @@ def test_what_has_no_distractor_is_named(run):
 
 
 def test_interrupted(run):
+    pressed = []
+
     def stops(request):
-        signal.raise_signal(signal.SIGINT)  # as Ctrl-C does
+        if not pressed:
+            pressed.append(request)
+            signal.raise_signal(signal.SIGINT)  # as Ctrl-C does; a second would leave a task unawaited
         return turns(request)
 
     done = run(*MODEL, script=stops)

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.ambient.pool.cleaning import clean
+from simulator.ambient.pool.filters import clean
 
 MARKS = "\"'“”‘’«»()[]{}<>"
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "wanted"),
     [
         ("  It rains. \n", "It rains."),
@@ -31,7 +31,7 @@ def test_what_is_around_a_sentence_goes(text, wanted):
     assert clean(text) == wanted
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "text",
     [
         '"Yes" and "no" are words.',

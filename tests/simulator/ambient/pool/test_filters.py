@@ -13,12 +13,13 @@ from simulator.ambient.pool.filters import (
     FILTERS,
     REFERENCE_FILTERS,
     Drawn,
+    Lists,
     filtered,
     filters_of,
+    load_lists,
     plain,
 )
-from simulator.ambient.pool.lists import Lists, load_lists
-from simulator.ambient.pool.select import balanced, may_be_ambiguous, predicted
+from simulator.ambient.pool.making import balanced, may_be_ambiguous, predicted
 
 LISTS = load_lists()
 GOOD = ("Some of the cats sleep.", "All of the cats sleep.")
@@ -31,7 +32,7 @@ def dropped_by(premise, hypothesis, which="reference"):
     return [name for name, drops in filters_of(which).items() if drops(drawn, LISTS)]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("premise", "hypothesis", "names"),
     [
         (*GOOD, []),

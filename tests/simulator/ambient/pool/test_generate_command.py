@@ -11,12 +11,14 @@ from typer.testing import CliRunner
 
 from logs import LogReader
 from simulator import studies
-from simulator.ambient import assignment, data_command, generate_command
+from simulator.ambient import assignment, generate_command
 from simulator.ambient.data import load_examples, load_pool
+from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.labels import LABELS
-from simulator.ambient.pool.pairs import pair_id
+from simulator.ambient.pool.groups import pair_id
 from simulator.errors import InputError
 from simulator.models import BadRequest, Completion, ModelOptions
+from simulator.studies import quota_of
 
 SENTENCES = re.compile(r"Sentence 1: (.*)\nSentence 2: (.*)")
 
@@ -62,7 +64,7 @@ def run(tmp_path, monkeypatch):
         def options(log, **_):
             return ModelOptions(script=script)
 
-        monkeypatch.setattr(generate_command, "model_options", options)
+        monkeypatch.setattr("simulator.runner.model_options.model_options", options)
         if judge is not None:
             monkeypatch.setattr(generate_command, "load_predictor", lambda folder, device: judge)
         app = typer.Typer()
@@ -104,14 +106,14 @@ def test_the_study_file_is_accepted_and_gives_each_pair_to_two(run, pool_file):
     assert run("--pool", pool_file, "--no-ambiguity-filter").exit_code == 0
     study = studies.read_study(Path("new/study.yaml"))
     assert study.judgments_per_item == 2
-    assignment.check_study(study)
-    items = assignment.study_items(study)
+    quota_of(study, assignment.ExampleStudy(study).cells)
+    items = assignment.ExampleStudy(study).items
     assert [item.example.id for item in items.values()] == [
         example.id for example in load_examples("new/pairs.jsonl")
     ]
     assert all(item.task == "annotate" for item in items.values())
-    files = data_command.find_files(Path("new"))
-    assert [file.name for file in files] == ["pairs.jsonl"] and data_command.check_files(files) == ()
+    files = TABLES.find(Path("new"))
+    assert [file.name for file in files] == ["pairs.jsonl"] and TABLES.check(files) == ()
 
 
 def test_without_the_filter_of_ambiguity_nothing_is_balanced(run, pool_file):
@@ -166,8 +168,12 @@ def test_what_breaks_is_gone_on_with_and_ends_the_same(run, pool_file):
 
 
 def test_interrupted(run, pool_file):
+    pressed = []
+
     def stops(request):
-        signal.raise_signal(signal.SIGINT)  # as Ctrl-C does
+        if not pressed:
+            pressed.append(request)
+            signal.raise_signal(signal.SIGINT)  # as Ctrl-C does; a second would leave a task unawaited
         return writes(request)
 
     done = run("--pool", pool_file, "--no-ambiguity-filter", script=stops)

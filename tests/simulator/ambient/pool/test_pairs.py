@@ -5,7 +5,7 @@ import json
 import pytest
 
 from simulator.ambient.data import load_pool
-from simulator.ambient.pool.pairs import pair_id, pool_of, read_pool
+from simulator.ambient.pool.groups import pair_id, pool_of, read_pool
 from simulator.errors import InputError
 
 

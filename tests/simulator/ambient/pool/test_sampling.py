@@ -7,10 +7,16 @@ import pytest
 
 from simulator.ambient.data import PoolPair
 from simulator.ambient.pool.groups import Group
-from simulator.ambient.pool.prompt import new_pairs_prompt, parse_pair
-from simulator.ambient.pool.sampling import Decoding, draw, prompts_of, samples_of
+from simulator.ambient.pool.sampling import (
+    Decoding,
+    draw,
+    new_pairs_prompt,
+    parse_pair,
+    prompts_of,
+    samples_of,
+)
 from simulator.errors import InputError
-from simulator.journal import Journal, key_of
+from simulator.generation import Journal, key_of
 from simulator.models import BadRequest, Capabilities, Completion, Refused, ScriptModel
 
 
@@ -51,7 +57,7 @@ def test_prompt():
     assert new_pairs_prompt(GROUPS[0].examples, "zh").text.endswith("Sentence 2: B 03.\n\nSentence 1:")
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "pair"),
     [
         (" It rains.\nSentence 2: It pours.", ("It rains.", "It pours.")),

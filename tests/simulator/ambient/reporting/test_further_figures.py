@@ -12,8 +12,8 @@ import pytest
 from simulator.ambient.crowd import crowd_measures
 from simulator.ambient.data import load_examples
 from simulator.ambient.edit_f1 import TOKENIZERS
-from simulator.ambient.files.crowd import read_crowd
-from simulator.ambient.files.linguists import read_linguists
+from simulator.ambient.files.crowd import CROWD
+from simulator.ambient.files.linguists import LINGUISTS
 from simulator.ambient.records import ClaimRecord, CrowdRecord, Paraphrase
 from simulator.ambient.reporting.model_sections import claims_section
 from simulator.ambient.reporting.people_sections import kept_rewrites
@@ -79,7 +79,7 @@ def test_chance_over_all_splits_stands_beside_that_of_the_test_split(folder: Pat
 def test_how_much_of_the_gold_linguists_wrote(folder: Path) -> None:
     """Of the first rows, validators kept no rewrite word for word."""
     examples = {one.id: one for one in load_examples(folder)}
-    read = read_linguists(folder / "linguist_annotations_first60.jsonl")
+    read = LINGUISTS.read(folder / "linguist_annotations_first60.jsonl")
     found = kept_rewrites(read.rows, examples)
     assert found is not None and (found.value, found.n) == (0, 26)
     gold = [
@@ -91,7 +91,7 @@ def test_how_much_of_the_gold_linguists_wrote(folder: Path) -> None:
 
 
 def test_crowd_agreement_with_distractors_and_ties(folder: Path) -> None:
-    read = read_crowd(folder / "crowdworker_annotations_first60.jsonl")
+    read = CROWD.read(folder / "crowdworker_annotations_first60.jsonl")
     found = crowd_measures(read.rows)
     assert found.kappa_with_distractor.n == 180 and found.kappa_disambiguated.n == 120
     votes = [row.relabelled[slot] for row in read.rows for slot in row.true_slots]

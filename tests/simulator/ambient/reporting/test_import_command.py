@@ -25,13 +25,14 @@ from ambient_rows import (
 )
 
 from logs import LogReader, LogWriter
+from simulator import catalog
 from simulator.ambient import trial_log
 from simulator.ambient.annotation.linguists import linguist_measures
-from simulator.ambient.files.kinds import kind_of
-from simulator.ambient.files.linguists import read_linguists
+from simulator.ambient.files.kinds import TABLES
+from simulator.ambient.files.linguists import LINGUISTS
 from simulator.ambient.generation import generation_measures
 from simulator.ambient.importing import runs as importing
-from simulator.ambient.summary import score_run
+from simulator.commands.score import score_run
 
 GOOD = dict(READINGS)
 CHAT = [{"role": "user", "content": "Say what it may mean."}]
@@ -125,7 +126,7 @@ def test_a_file_comes_back_out_of_the_log(kind: str, tmp_path: Path, log: Path, 
     path = file_of(kind, tmp_path)
     result = call("import", path, "--data", tmp_path / "full.jsonl", "--log", log)
     assert result.exit_code == 0, result.output
-    known = kind_of(path)
+    known = TABLES.kind_of(path)
     assert known is not None
     assert known.name == kind
     wanted = known.read(path).rows
@@ -136,7 +137,10 @@ def test_a_file_comes_back_out_of_the_log(kind: str, tmp_path: Path, log: Path, 
         assert reader.progress(run.id).planned == len(reader.episodes(run.id))
         # The same scores as of any run: computed again, they are those that were written.
         written = {(one.episode_id, one.metric): one.value for one in reader.scores(run_id=run.id)}
-        assert written == {(one.episode_id, one.metric): one.value for one in score_run(reader, run.id)}
+        assert written == {
+            (one.episode_id, one.metric): one.value
+            for one in score_run(reader, catalog.find("ambient"), run.id)
+        }
 
 
 def test_rows_of_one_id_give_the_file_s_measures(tmp_path: Path, log: Path, call: Call) -> None:
@@ -145,7 +149,7 @@ def test_rows_of_one_id_give_the_file_s_measures(tmp_path: Path, log: Path, call
     with LogReader(log) as reader:
         (run,) = reader.runs()
         found = linguist_measures(trial_log.linguist_records(reader, [run.id]))
-    wanted = linguist_measures(read_linguists(path).rows)
+    wanted = linguist_measures(LINGUISTS.read(path).rows)
     assert (found.rows, found.annotations) == (wanted.rows, wanted.annotations) == (4, {1: 1, 2: 2})
     assert found.two.identical is not None
     assert found.two.identical.value == 0.5
@@ -166,7 +170,7 @@ def test_an_interrupted_import_is_completed(
     tmp_path: Path, log: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = file_of("crowd", tmp_path)
-    write, written = importing._write, []
+    write, written = importing._rows, []
 
     def cut_off(*given: Any) -> Any:
         written.append(given)
@@ -175,7 +179,7 @@ def test_an_interrupted_import_is_completed(
         return write(*given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(importing, "_write", cut_off)
+        patch.setattr(importing, "_rows", cut_off)
         with LogWriter(log, durable=False) as writer, pytest.raises(KeyboardInterrupt):
             importing.import_file(path, writer)
     assert logged(log)["endings"] == 20

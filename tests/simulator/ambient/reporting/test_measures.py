@@ -16,7 +16,7 @@ from simulator.ambient.reporting.measures import (
 from simulator.stats import Interval
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("number", "digits", "told"),
     [
         (57.85, 1, "57.9"),

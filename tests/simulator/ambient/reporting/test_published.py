@@ -13,7 +13,7 @@ from ambient_rows import Call, spelled
 
 from logs import LogReader
 from simulator.ambient import trial_log
-from simulator.ambient.files.kinds import kind_of
+from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.reporting.measures import half_up
 
 Json = dict[str, Any]
@@ -214,7 +214,7 @@ def test_every_check_is_looked_for(published: Path) -> None:
     assert set(wanted(published)) == set(WHERE)
 
 
-@pytest.mark.parametrize("check", sorted(WHERE))
+@pytest.mark.each("check", sorted(WHERE))
 def test_the_printed_digits_are_found(check: str, published: Path, scored: Json) -> None:
     expected, found = wanted(published)[check], WHERE[check](scored)
     assert same(expected, found), f"{check}: {found}, not {expected}"
@@ -238,14 +238,17 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(one, marks=pytest.mark.slow if "davinci" in one else ()) for one in FILES],
+)
 def test_a_published_file_comes_back_out_of_the_log(
     name: str, published: Path, tmp_path: Path, call: Call
 ) -> None:
     path, log = published / "ambient" / name, tmp_path / "log.sqlite"
     result = call("import", path, "--log", log)
     assert result.exit_code == 0, result.output
-    kind = kind_of(path)
+    kind = TABLES.kind_of(path)
     assert kind is not None
     with LogReader(log) as reader:
         found = FILES[name](reader, [run.id for run in reader.runs()])

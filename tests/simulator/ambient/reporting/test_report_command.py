@@ -31,7 +31,7 @@ from logs import LogReader, LogWriter, erase_participant
 from logs.rows import Ending, Episode, Participant, Run, Turn
 from simulator.ambient.annotation.consolidation import Flow
 from simulator.ambient.examples import Disambiguation, Example
-from simulator.ambient.files.kinds import kind_of
+from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.items import ContinueItem, Item, NliItem
 from simulator.ambient.payloads import logged
 from simulator.ambient.playing import Options, task_steps
@@ -178,6 +178,7 @@ def test_inference_of_runs_and_files_is_in_table_5(tmp_path: Path, log: Path, ca
     assert "Table 5" in told
 
 
+@pytest.mark.slow
 def test_figures_and_tables_are_written(tmp_path: Path, log: Path, call: Call) -> None:
     lines(tmp_path / "data" / "ambient_full.jsonl", [example(1), plain(2), plain(3)])
     runs = imported(
@@ -276,7 +277,7 @@ def test_exported_runs_are_files_that_score_the_same(tmp_path: Path, log: Path, 
         "results/claims/c/results.jsonl": files[6],
     }
     for name, file in written.items():
-        known, again = kind_of(file), kind_of(out / name)
+        known, again = TABLES.kind_of(file), TABLES.kind_of(out / name)
         assert known is not None
         assert again is not None
         assert known.name == again.name

@@ -25,11 +25,13 @@ from simulator.ambient.items import (
 from simulator.ambient.playing import Qualification
 from simulator.ambient.room import ROOM
 from simulator.ambient.seating import seat_for
-from simulator.runner.one_seat import State, step_due
-from simulator.runner.rooms import Live
+from simulator.ambient.sessions import AmbientSessions
+from simulator.runner.rooms import ActiveEpisode
 from simulator.seats import PersonSeat, Reply, ScriptSeat, Seat
+from simulator.studies.room import StudyRoom
 
 SEAT = "annotator"
+PEOPLE = StudyRoom(ROOM, AmbientSessions.around)
 
 
 def example(
@@ -107,7 +109,7 @@ def items_fixture() -> dict[str, Item]:
 @pytest.fixture
 def qualification() -> Qualification:
     questions = (Question(f"q-premise {n}", f"q-hypothesis {n}", "neutral") for n in range(3))
-    return Qualification(tuple(questions), needed=2)
+    return Qualification(questions=tuple(questions), needed=2)
 
 
 @pytest.fixture(name="form")
@@ -143,8 +145,8 @@ def form(kind: str) -> Reply:
 @dataclass
 class Played:
     turns: list[Turn]
-    live: Live
-    state: State
+    live: ActiveEpisode
+    state: Any
     ending: Ending | None
 
     @property
@@ -152,7 +154,7 @@ class Played:
         return [turn.payload for turn in self.turns]
 
 
-def live_for(item: Item, seat: Seat, turns: list[Turn], *, seed: int = 5, **options: Any) -> Live:
+def live_for(item: Item, seat: Seat, turns: list[Turn], *, seed: int = 5, **options: Any) -> ActiveEpisode:
     row = ROOM.item_row(item)
     episode = Episode(
         id="e",
@@ -167,7 +169,7 @@ def live_for(item: Item, seat: Seat, turns: list[Turn], *, seed: int = 5, **opti
     async def record(turn: Turn) -> None:
         turns.append(turn)
 
-    return Live(episode=episode, item=ROOM.read_item(row), seats={SEAT: seat}, record=record)
+    return ActiveEpisode(episode=episode, item=ROOM.read_item(row), seats={SEAT: seat}, record=record)
 
 
 def seat_of(player: Any) -> Seat:
@@ -208,22 +210,22 @@ class Person:
         self.live = live_for(self.item, PersonSeat(), self.turns, seed=self.seed, **self.options)
 
     @property
-    def state(self) -> State:
-        return ROOM.rebuild(self.turns)
+    def state(self) -> Any:
+        return PEOPLE.rebuild(self.turns)
 
     @property
     def view(self) -> Any:
-        return ROOM.view(self.live, self.state, SEAT, ROOM.ending(self.live, self.state), None)
+        return PEOPLE.view(self.live, self.state, SEAT, PEOPLE.ending(self.live, self.state), None)
 
     def submit(self, reply: Reply) -> Turn:
-        turn = ROOM.accept(self.live, self.state, SEAT, reply)
+        turn = PEOPLE.accept(self.live, self.state, SEAT, reply)
         self.turns.append(turn)
         return turn
 
     @property
     def kind(self) -> str:
-        step = step_due(ROOM.table(self.live), self.state)
-        return step.kind if step else ""
+        stage = self.view.stage
+        return {"instructions": "ready", "done": ""}.get(stage, stage)
 
 
 @pytest.fixture

@@ -9,13 +9,16 @@ import pytest
 
 from simulator.ambient.annotation.rules import read_annotation
 from simulator.ambient.forms import FormError
-from simulator.ambient.playing import Options, Qualification, statements
+from simulator.ambient.playing import Options, statements
 from simulator.ambient.room import ROOM
+from simulator.ambient.sessions import AmbientSessions
 from simulator.errors import InputError, SeatError
 from simulator.forms import LONGEST
 from simulator.runner import one_seat
 from simulator.seats import Reply
+from simulator.studies.room import StudyRoom
 
+PEOPLE = StudyRoom(ROOM, AmbientSessions.around)
 CROWD = ["label", "plausible", "relabel"]
 FRONT = ["consent", "ready", *["qualification"] * 3]
 STAGES = {"ready": "instructions"}
@@ -38,7 +41,7 @@ def study(qualification):
 
 def test_a_crowdworkers_first_set_and_further_ones(person, items, form, study):
     assert through(person(items["crowd"], **study), form) == [*FRONT, *CROWD]
-    assert through(person(items["crowd"], **study, begun=True), form) == CROWD
+    assert through(person(items["crowd"], study=True, begun=True), form) == CROWD
     assert through(person(items["crowd"], study=True), form) == ["consent", "ready", *CROWD]
     assert through(person(items["crowd"]), form) == ["ready", *CROWD]
     assert through(person(items["evaluate"]), form) == ["ready", "plausible", "relabel"]
@@ -81,7 +84,7 @@ def test_what_a_crowdworker_sees_and_says(person, items, form, study):
     )
     one.submit(form("relabel"))
     assert (one.view.stage, one.view.done, one.view.total) == ("done", 6, 6)
-    assert ROOM.ending(one.live, one.state).status == "completed"
+    assert PEOPLE.ending(one.live, one.state).status == "completed"
 
 
 def test_a_person_leaves_behind(person, items, form, study):
@@ -155,7 +158,7 @@ def expected_texts(item, one, qualification):
         case "annotate":
             return [item.example.premise, item.example.hypothesis]
         case "true_false":
-            step = one_seat.step_due(ROOM.table(one.live), one.state)
+            step = one_seat.step_due(ROOM.table(one.live), one.state["task"])
             return [statements(item)[step.number].text]
     return []
 
@@ -175,8 +178,8 @@ def test_no_consent(person, items, run):
     one = person(items["crowd"], study=True)
     one.submit(Reply(text="no"))
     assert (one.kind, one.view.stage) == ("", "done")
-    with pytest.raises(SeatError, match="Nothing is asked"):
-        one_seat.seat_turn(ROOM.table(one.live), one.state, Reply(text="yes"))
+    with pytest.raises(SeatError, match="not the annotator's turn"):
+        one.submit(Reply(text="yes"))
 
 
 @pytest.mark.parametrize(("labels", "good"), [("nnn", True), ("nnc", True), ("ncc", False), ("ccc", False)])
@@ -190,10 +193,10 @@ async def test_the_qualification(person, items, form, study, labels, good):
     assert one.kind == ("label" if good else "")
     if not good:
         with pytest.raises(SeatError, match="qualify") as caught:
-            await ROOM.advance(one.live, one.state)
+            await PEOPLE.advance(one.live, one.state)
         assert caught.value.code == "screened_out"
     else:
-        await ROOM.advance(one.live, one.state)
+        await PEOPLE.advance(one.live, one.state)
 
 
 @pytest.mark.parametrize(
@@ -291,11 +294,9 @@ def test_options():
         Options.read({"language": "fr"})
     with pytest.raises(InputError, match="top_p"):
         Options.read({"top_p": 0})
-    with pytest.raises(InputError, match="study"):
-        Options.read({"study": "yes"})
     with pytest.raises(InputError, match="pass is 4"):
         Options.read({"qualification": {"questions": [], "pass": 4}})
-    with pytest.raises(InputError, match="lacks 'label'"):
-        Qualification.read({"questions": [{"premise": "p", "hypothesis": "h"}], "pass": 1})
+    with pytest.raises(InputError, match=r"questions\[0\].label is missing"):
+        Options.read({"qualification": {"questions": [{"premise": "p", "hypothesis": "h"}], "pass": 1}})
     with pytest.raises(InputError, match="questions"):
-        Qualification.read([])
+        Options.read({"qualification": {"pass": 0}})

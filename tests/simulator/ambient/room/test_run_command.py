@@ -10,15 +10,16 @@ import typer
 from typer.testing import CliRunner
 
 from logs import LogReader
+from simulator.ambient.benchmark import BENCHMARK
 from simulator.ambient.continuations import STEMS
 from simulator.ambient.data import load_examples
-from simulator.ambient.files.dataset import write_dataset
-from simulator.ambient.files.results import read_generation, write_generation
+from simulator.ambient.files.dataset import DATASET
+from simulator.ambient.files.results import GENERATION
 from simulator.ambient.generation import generation_measures
-from simulator.ambient.parts import Wish, part_items, read_tasks, refusal, suited_stem
+from simulator.ambient.playing import Options
 from simulator.ambient.reporting.model_sections import generation_section
-from simulator.ambient.run_command import run_ambient
-from simulator.ambient.summary import score_run, summarise
+from simulator.ambient.reporting.summary import run_measures
+from simulator.ambient.runs import ExampleSelection, refusal, suited_stem
 from simulator.ambient.trial_log import (
     claim_records,
     continuation_records,
@@ -27,12 +28,15 @@ from simulator.ambient.trial_log import (
     nli_records,
     true_false_records,
 )
+from simulator.commands.run import run_command
+from simulator.commands.score import score_run
+from simulator.commands.score_app import score_command
 from simulator.errors import InputError
 from simulator.models import AuthenticationFailed, Capabilities
-from simulator.runner.scoring import score_command
+from simulator.runner.logged import endings_of
 
 cli = typer.Typer()
-cli.command("run")(run_ambient)
+cli.command("run")(run_command(BENCHMARK))
 cli.command("score")(score_command)
 
 
@@ -102,7 +106,8 @@ def test_all_leaves_out_what_a_player_cannot(askback, log_path):
         (["--task", "generate", "--model", "offline/nobody"], InputError, "offline/nobody"),
         (["--task", "generate", "--model", "openai/m"], AuthenticationFailed, "OPENAI_API_KEY"),
         (["--data", "nowhere"], InputError, "nowhere"),
-        (["--task", "claim", "--top-p", "0", "--model", "x", "--nli", "f"], InputError, "x"),
+        (["--task", "claim", "--model", "x", "--nli", "f"], InputError, "x"),
+        (["--task", "claim", "--top-p", "0"], InputError, "--top-p is 0.0; it must be greater than 0"),
     ],
 )
 def test_what_cannot_be_is_told_before_anything_is_played(askback, log_path, arguments, error, problem):
@@ -122,11 +127,11 @@ def test_chat_models_without_likelihoods_do_not_continue(askback, monkeypatch, l
 
 def test_refusals():
     every = Capabilities(scoring=True, plain=True, schema=True)
-    assert refusal("continue", "m", every, {}) == ""
-    assert refusal("claim", "m", every, {"nli": "folder"}) == ""
-    assert refusal("generate", "m", Capabilities(schema=False), {}) == ""
-    assert "chat model" in refusal("nli", "m", Capabilities(schema=False), {})
-    assert read_tasks("true-false, crowd,crowd") == ("crowd", "true_false")
+    assert refusal("continue", "m", every, Options()) == ""
+    assert refusal("claim", "m", every, Options(nli="folder")) == ""
+    assert refusal("generate", "m", Capabilities(schema=False), Options()) == ""
+    assert "chat model" in refusal("nli", "m", Capabilities(schema=False), Options())
+    assert ExampleSelection(task="true-false, crowd,crowd").tasks == ("crowd", "true_false")
 
 
 def test_data_with_splits_are_played_by_their_test_split(askback, tmp_path):
@@ -134,29 +139,29 @@ def test_data_with_splits_are_played_by_their_test_split(askback, tmp_path):
     folder = tmp_path / "data"
     folder.mkdir()
     for split, some in (("dev", examples[:4]), ("test", examples[4:])):
-        write_dataset(folder / f"{split}.jsonl", some)
-    wish = Wish(data=str(folder), shots=1)
-    ids = {item.example.id for item in part_items("generate", "m", wish)}
+        DATASET.write(folder / f"{split}.jsonl", some)
+    wish = ExampleSelection(data=str(folder), shots=1)
+    ids = {item.example.id for item in wish.items("generate", "m")}
     assert ids == {one.id for one in examples[4:]}
-    dev = part_items("generate", "m", replace(wish, split="dev"))
+    dev = wish.model_copy(update={"split": "dev"}).items("generate", "m")
     assert {item.example.id for item in dev} == {one.id for one in examples[:4]}
-    assert len(part_items("true_false", "m", replace(wish, split="all"))) == 12
+    assert len(wish.model_copy(update={"split": "all"}).items("true_false", "m")) == 12
     alone = tmp_path / "alone.jsonl"
-    write_dataset(alone, examples)
-    assert len(part_items("nli", "m", Wish(data=str(alone)))) == 12
-    assert len(part_items("nli", "m", Wish(data=str(alone), limit=5))) == 5
+    DATASET.write(alone, examples)
+    assert len(ExampleSelection(data=str(alone)).items("nli", "m")) == 12
+    assert len(ExampleSelection(data=str(alone), limit=5).items("nli", "m")) == 5
 
 
 def test_items_are_made_as_wished():
-    first, *_ = part_items("generate", "m", Wish(shots=2, instruction="corrected", limit=1))
+    first, *_ = ExampleSelection(shots=2, instruction="corrected", limit=1).items("generate", "m")
     assert (len(first.shots), first.instruction) == (2, "corrected")
-    first, *_ = part_items("continue", "local/smollm2", Wish(continuations=7, limit=1))
+    first, *_ = ExampleSelection(continuations=7, limit=1).items("continue", "local/smollm2")
     assert (first.wanted, first.stem) == (7, STEMS["instructed"])
-    first, *_ = part_items("continue", "local/smollm2", Wish(stem="plain", limit=1))
+    first, *_ = ExampleSelection(stem="plain", limit=1).items("continue", "local/smollm2")
     assert first.stem == STEMS["plain"]
     assert suited_stem("transformers/big-Instruct") == "instructed"
     assert suited_stem("completions/davinci") == "plain"
-    claims = part_items("claim", "m", Wish())
+    claims = ExampleSelection().items("claim", "m")
     assert claims[0].cleaned[0].isupper()
     assert any("a" in one.marks for one in claims)
 
@@ -164,15 +169,19 @@ def test_items_are_made_as_wished():
 def test_scoring_again(askback, log_path):
     askback("run", "--task", "generate", "--model", "offline/random", "--limit", 6, "--run", "x")
     said = json.loads(askback("score", "x", "--json"))
-    assert said["counts"]["generate"]["items"] == 6
+    (section,) = [each for each in said["sections"] if each["name"] == "generate"]
+    told = {row["measure"]: row["value"] for row in section["tables"][0]["rows"]}
+    assert told["items"] == 6
     with LogReader(log_path) as reader:
         records = generation_records(reader, ["x"])
-        found = summarise(reader, "x")
-        means = [one.value for one in score_run(reader, "x") if one.metric == "edit_f1"]
+        told = run_measures(reader, "x")["generate"]
+        rows = score_run(reader, BENCHMARK, "x")
+        means = [row.value for row in rows if row.metric == "edit_f1"]
     measures = generation_measures(records)
-    assert found.measures["generate"]["EDIT-F1"] == measures.edit_f1
+    assert told.measures["EDIT-F1"] == measures.edit_f1
+    assert told.counts["items"] == 6
     assert sum(means) / 6 == pytest.approx(measures.edit_f1.value)
-    assert "6 items" in askback("score", "x")
+    assert "EDIT-F1, robust parser" in askback("score", "x")
     assert "there is no judge" in askback("score", "x", "--judge", "m", error=InputError)
 
 
@@ -181,8 +190,8 @@ def test_an_item_that_was_played_twice_is_one_item(askback, log_path):
     counts = {}
     with LogReader(log_path) as reader:
         for run in ("x-annotate", "x-generate"):
-            for found in summarise(reader, run).measures.values():
-                counts |= {name: one.n for name, one in found.items() if one is not None}
+            for told in run_measures(reader, run).values():
+                counts |= {name: value.n for name, value in told.measures.items() if value is not None}
         section = generation_section(generation_records(reader, ["x-generate"]), name="gold")
     counts |= {one.title: one.value.n for one in section.measures if one.key == "copy"}
     assert set(counts.values()) == {3}, counts
@@ -193,8 +202,8 @@ def test_a_run_is_written_in_the_published_format_and_evaluated(askback, log_pat
     with LogReader(log_path) as reader:
         records = generation_records(reader, ["x"])
     path = tmp_path / "gold-n4.jsonl"
-    write_generation(path, records)
-    again, _, faults = read_generation(path)
+    GENERATION.write(path, records)
+    again, _, faults = GENERATION.read(path)
     assert not faults
     assert generation_measures(again) == generation_measures(records)
     for results in ("x", path):
@@ -214,7 +223,7 @@ def test_a_script_of_forms(askback, log_path, tmp_path):
     )
     askback("run", "--task", "crowd", "--model", f"script:{script}", "--limit", 2, "--run", "x")
     with LogReader(log_path) as reader:
-        assert summarise(reader, "x").statuses == {"completed": 2}
+        assert endings_of(reader, "x").statuses == {"completed": 2}
 
 
 def test_records_of_every_test(askback, log_path):
@@ -233,7 +242,7 @@ def test_records_of_every_test(askback, log_path):
 
 def test_crowd_items_take_distractors_out_of_a_file(askback, log_path, tmp_path):
     examples = [replace(one, distractors={}) for one in load_examples() if one.xor][:3]
-    write_dataset(tmp_path / "examples.jsonl", examples)
+    DATASET.write(tmp_path / "examples.jsonl", examples)
     line = ("run", "--task", "crowd", "--data", tmp_path / "examples.jsonl")
     assert "--distractors FILE" in askback(*line, error=InputError)
     rows = [

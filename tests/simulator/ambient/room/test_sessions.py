@@ -7,14 +7,16 @@ from collections import Counter
 import pytest
 
 from logs import LogReader, LogWriter
-from simulator.ambient.assignment import STUDIES, Settings, builtin_studies, cells, check_study, study_items
+from simulator import catalog
+from simulator.ambient.assignment import ExampleStudy
 from simulator.ambient.data import load_qualification
 from simulator.ambient.rows import item_from_row
 from simulator.ambient.sessions import AmbientSessions
 from simulator.errors import ConflictError, InputError
-from simulator.runner.rooms import load_room
+from simulator.runner.finding import load_room
 from simulator.seats import Reply
-from simulator.studies import Study, check_studies, find_studies
+from simulator.studies import Study, check_studies, find_studies, quota_of
+from simulator.studies.material import builtin_studies
 from simulator.studies.withdrawal import erase_due
 
 SEAT = "annotator"
@@ -197,49 +199,53 @@ async def test_withdrawing_erases_every_set(server):
     assert server.sessions.studies()[0].places_left == 6
 
 
+def items_of(study):
+    return ExampleStudy(study).items
+
+
 def test_items_of_a_study():
     made = study()
-    found = study_items(made)
-    assert (len(found), found) == (3, study_items(made))
-    assert found.keys() != study_items(study(seed=9)).keys()
+    found = items_of(made)
+    assert (len(found), found) == (3, items_of(made))
+    assert found.keys() != items_of(study(seed=9)).keys()
     (cell, item), *_ = found.items()
-    only = study_items(study(conditions=["/".join(cell)]))
+    only = items_of(study(conditions=["/".join(cell)]))
     assert only == {cell: item}
     with pytest.raises(InputError, match=r"no condition 'b999'.*such as"):
-        study_items(study(conditions=["b999"]))
+        items_of(study(conditions=["b999"]))
     with pytest.raises(InputError, match="benchmark and seat"):
-        study_items(study(seat="seeker"))
+        items_of(study(seat="seeker"))
     with pytest.raises(InputError, match="study 's'"):
-        study_items(study(settings={"data": "/no/such/folder"}))
+        items_of(study(settings={"data": "/no/such/folder"}))
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("settings", "problem"),
     [
-        ({"task": None}, "task is None"),
+        ({"task": None}, "task is missing"),
         ({"colour": "red"}, "unknown key 'colour'"),
         ({"items": 0}, "items is 0"),
-        ({"split": "train"}, "split is 'train'"),
+        ({"split": "train"}, 'split is "train"'),
         ({"qualification": {"pass": 6}}, "N from 1 to 5"),
         ({"qualification": 4}, "must be false"),
         ({"results": "file"}, "task evaluate"),
         ({"task": "evaluate"}, "task evaluate"),
-        ({"languages": ["fr"]}, "languages is 'fr'"),
+        ({"languages": ["fr"]}, r'languages\[0\] is "fr", not one of en, zh'),
     ],
 )
 def test_settings_that_are_wrong(settings, problem):
     with pytest.raises(InputError, match=problem):
-        check_study(study(settings=settings))
+        quota_of(study(settings=settings), ExampleStudy(study(settings=settings)).cells)
     with pytest.raises(InputError, match="task is missing"):
-        Settings.read(study().model_copy(update={"settings": {}}))
+        _ = ExampleStudy(study().model_copy(update={"settings": {}})).settings
 
 
 def test_the_built_in_studies():
-    crowd, linguists = builtin_studies()
+    crowd, linguists = builtin_studies("ambient")
     assert (crowd.judgments_per_item, linguists.judgments_per_item) == (9, 2)
     assert (crowd.pay.amount, crowd.sets_per_participant) == (0.4, 20)
     for one in (crowd, linguists):
-        check_study(one)
-        assert len(cells(one)) == len(study_items(one)) > 20
-    assert not check_studies(find_studies(STUDIES))
+        quota_of(one, ExampleStudy(one).cells)
+        assert len(ExampleStudy(one).items) > 20
+    assert not check_studies(find_studies(catalog.find("ambient").folder))
     assert load_room("ambient").seats == (SEAT,)

@@ -10,15 +10,16 @@ from rich.console import Console
 
 from logs import LogReader, LogWriter
 from logs.rows import Run
+from simulator import catalog
 from simulator.ambient.annotation.linguists import linguist_measures
 from simulator.ambient.annotation.rules import read_annotation
-from simulator.ambient.assignment import study_items
+from simulator.ambient.assignment import ExampleStudy
 from simulator.ambient.crowd import crowd_measures
 from simulator.ambient.data import load_qualification
-from simulator.ambient.files.crowd import read_crowd, write_crowd
-from simulator.ambient.files.linguists import read_linguists, write_linguists
+from simulator.ambient.files.crowd import CROWD
+from simulator.ambient.files.linguists import LINGUISTS
+from simulator.ambient.reporting.summary import run_measures
 from simulator.ambient.sessions import AmbientSessions
-from simulator.ambient.summary import print_summaries, summarise, summary_json
 from simulator.ambient.trial_log import (
     crowd_records,
     form_lines,
@@ -26,6 +27,7 @@ from simulator.ambient.trial_log import (
     played_of,
 )
 from simulator.errors import InputError
+from simulator.reports import print_whole, run_summary
 from simulator.seats import Reply
 from simulator.seeds import derive_seed
 from simulator.studies import Study
@@ -133,7 +135,7 @@ async def test_a_study_with_nine_workers_per_item(house, tmp_path):
         full += entry.refusal == "full"
     assert (done, full > 0) == (3 * WORKERS, True)
     records = crowd_records(made.reader, [made.study.run_id])
-    items = {item.example_id: item for item in study_items(made.study).values()}
+    items = {item.example_id: item for item in ExampleStudy(made.study).items.values()}
     assert len(records) == len(items) == 3
     for record in records:
         item = items[record.id]
@@ -143,16 +145,18 @@ async def test_a_study_with_nine_workers_per_item(house, tmp_path):
         assert {len(votes) for votes in (*record.relabelled, *record.plausible)} == {WORKERS}
     by_hand(made, records)
     path = tmp_path / "crowd.jsonl"
-    write_crowd(path, records)
-    again, _, faults = read_crowd(path)
+    CROWD.write(path, records)
+    again, _, faults = CROWD.read(path)
     assert not faults
     assert crowd_measures(again) == crowd_measures(records)
-    summary = summarise(made.reader, made.study.run_id)
+    told = run_measures(made.reader, made.study.run_id)["crowd"]
     measures = crowd_measures(records)
-    assert summary.measures["crowd"]["kappa, disambiguated"] == measures.kappa_disambiguated
-    assert summary.counted["crowd"] == {"items": 3}
+    assert told.measures["kappa, disambiguated"] == measures.kappa_disambiguated
+    assert told.counts == {"items": 3}
     # Who refuses is erased, as who withdraws is.
-    assert summary.statuses == {"aborted": 3, "completed": 3 * WORKERS, "erased": 6}
+    benchmark = catalog.find("ambient")
+    endings = run_summary(made.reader, benchmark, [made.study.run_id]).endings
+    assert endings.statuses == {"aborted": 3, "completed": 3 * WORKERS, "erased": 6}
     # Somebody withdraws afterwards: nothing of theirs is left in any record.
     first = next(one for one in played_of(made.reader, [made.study.run_id]))
     before = sum(len(record.original) for record in records)
@@ -163,10 +167,10 @@ async def test_a_study_with_nine_workers_per_item(house, tmp_path):
     ]
     await made.sessions.withdraw(first.episode.id)
     statuses = {"aborted": 3, "completed": 3 * WORKERS - len(mine), "erased": 6 + len(mine)}
-    summary = summarise(made.reader, made.study.run_id)
-    assert summary.statuses == summary_json(summary)["statuses"] == statuses
-    print_summaries(console := Console(record=True, width=100, quiet=False), [summary])
-    assert f"{made.study.run_id}: {6 + len(mine)} erased" in console.export_text()
+    summary = run_summary(made.reader, benchmark, [made.study.run_id])
+    assert summary.endings.statuses == statuses
+    print_whole(console := Console(record=True, width=100, quiet=False), summary)
+    assert f"{6 + len(mine)} erased" in console.export_text()
     after = crowd_records(made.reader, [made.study.run_id])
     assert sum(len(record.original) for record in after) == before - len(mine)
     assert not [
@@ -249,8 +253,8 @@ async def test_linguists(house, tmp_path):
     assert any(record.discarded for record in records)
     kept = [record for record in records if not record.discarded]
     path = tmp_path / "linguists.jsonl"
-    write_linguists(path, kept)
-    again, _, faults = read_linguists(path)
+    LINGUISTS.write(path, kept)
+    again, _, faults = LINGUISTS.read(path)
     assert not faults
     assert linguist_measures(again).two == linguist_measures(kept).two
     lines = [line for line in form_lines(made.reader, study.run_id) if line["step"] == "annotate"]

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from simulator.agreement import fleiss_kappa, krippendorff_alpha, masi_distance, tally
 from simulator.ambik.annotation.agreement import (
     FIELDS,
     agreement_table,
@@ -17,6 +16,7 @@ from simulator.ambik.annotation.agreement import (
 )
 from simulator.ambik.records import PairForm
 from simulator.ambik.terms import AMBIGUITIES
+from simulator.judging.agreement import alpha_measure, kappa_measure, masi_distance, point, tally
 from simulator.stats import cohen_kappa, wilson
 
 
@@ -98,7 +98,7 @@ def test_several_annotators_have_fleiss_kappa(form: PairForm) -> None:
     ]
     found = pair_agreement(forms)
     assert found.kappa == "fleiss" and found.type_kappa is not None
-    assert found.type_kappa.value == pytest.approx(fleiss_kappa(tally(kinds, AMBIGUITIES)))
+    assert found.type_kappa.value == pytest.approx(point(kappa_measure(tally(kinds, AMBIGUITIES))))
 
 
 def test_shortlists_are_compared_as_sets_where_there_are_two(form: PairForm) -> None:
@@ -113,7 +113,7 @@ def test_shortlists_are_compared_as_sets_where_there_are_two(form: PairForm) -> 
     found = pair_agreement(forms)
     units = [[frozenset(one) for one in both] for both in lists.values()]
     assert found.shortlist_alpha is not None
-    assert found.shortlist_alpha.value == pytest.approx(krippendorff_alpha(units, masi_distance))
+    assert found.shortlist_alpha.value == pytest.approx(point(alpha_measure(units, masi_distance)))
     assert (found.shortlist_alpha.n, found.without_shortlist) == (2, 2)
     share = found.fields["shortlist"]
     # Two forms without a shortlist say nothing of how well shortlists agree.

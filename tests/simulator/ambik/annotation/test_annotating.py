@@ -13,8 +13,8 @@ from simulator.ambik.annotation.form import check_pair_form
 from simulator.ambik.data import load_drafts, load_guidelines
 from simulator.ambik.forms import read_pair_form
 from simulator.ambik.items import DraftItem
-from simulator.ambik.moves import annotated
 from simulator.ambik.pairs import Draft
+from simulator.ambik.payloads import annotated
 from simulator.ambik.players.annotating import PURPOSE, Filled, ModelAnnotator, annotation_prompt, move_of
 from simulator.ambik.players.knows import AnnotatorKnows
 from simulator.ambik.records import PairForm

@@ -10,14 +10,13 @@ import pytest
 from logs import erase_participant
 from logs.rows import Participant
 from simulator.ambik.annotation.desk import (
+    DECIDING,
     KEPT,
-    KIND,
     Flow,
     PairProblems,
     case,
     cases,
     consolidate,
-    decided_pairs,
     field_text,
     flow,
     to_consolidate,
@@ -52,7 +51,7 @@ def test_annotators_who_left_the_same_agree(desk: Any, draft: Draft, move: Move)
     desk.annotate(draft, "bob", move | {"shortlist": move["shortlist"][::-1]})
     (found,) = cases(desk.reader, RUN)
     assert (found.state, found.differs) == ("agreed", ())
-    assert decided_pairs(desk.reader, RUN) == (found.voices[0].form.pair,)
+    assert found.pair == found.voices[0].form.pair is not None
     assert to_consolidate(desk.reader, RUN, "cleo") == ()
 
 
@@ -61,13 +60,13 @@ def test_a_third_person_decides(desk: Any, draft: Draft, move: Move) -> None:
     key = desk.annotate(draft, "bob", move | {"answer": "The small one."})
     assert [one.key for one in to_consolidate(desk.reader, RUN, "cleo")] == [key]
     row = consolidate(desk.reader, RUN, key, "cleo", move | {"answer": "The high one."}, submission="s1")
-    assert (row.kind, row.item_hash, row.annotator, row.key) == (KIND, key, "cleo", "s1")
+    assert (row.kind, row.item_hash, row.annotator, row.key) == (DECIDING.kind, key, "cleo", "s1")
     assert [one.state for one in cases(desk.reader, RUN)] == ["due"]
     desk.put(row)
     found = case(desk.reader, RUN, key)
     assert found.state == "consolidated" and found.decided is not None
     assert (found.decided.annotator, found.decided.passed_over) == ("cleo", move["passed_over"])
-    assert [one.answer for one in decided_pairs(desk.reader, RUN)] == ["The high one."]
+    assert found.pair is not None and found.pair.answer == "The high one."
     assert to_consolidate(desk.reader, RUN, "dora") == ()
 
 
@@ -78,7 +77,8 @@ def test_the_newest_decision_holds_until_its_author_is_erased(desk: Any, draft: 
     assert (found.state, found.differs) == ("due", (KEPT,))
     desk.put(consolidate(desk.reader, RUN, key, "cleo", move, submission="s1"))
     desk.put(consolidate(desk.reader, RUN, key, "dora", {"delete": "Yes."}, submission="s2"))
-    assert (case(desk.reader, RUN, key).state, decided_pairs(desk.reader, RUN)) == ("deleted", ())
+    found = case(desk.reader, RUN, key)
+    assert (found.state, found.pair) == ("deleted", None)
     desk.put(Participant(id="dora"))
     erase_participant(desk.path, "dora")
     assert case(desk.reader, RUN, key).state == "consolidated"

@@ -37,7 +37,7 @@ def test_a_good_form_has_no_problems(draft: Draft, form: PairForm) -> None:
     assert check_pair_form(draft, form) == ()
 
 
-@pytest.mark.parametrize("pair", load_pairs(), ids=lambda one: one.id)
+@pytest.mark.each("pair", load_pairs(), ids=lambda one: one.id)
 def test_built_in_pairs_keep_the_rules(pair: Any) -> None:
     draft = Draft(id=pair.id, objects=pair.objects, scene=pair.scene, clear=pair.clear, candidates={})
     assert {one.code for one in pair_problems(draft, pair)} <= {"shortlist_empty"}
@@ -230,7 +230,7 @@ def test_changes_are_told_place_by_place(clear: str, ambiguous: str, places: tup
     assert changes(clear, ambiguous) == places
 
 
-@pytest.mark.parametrize("draft", load_drafts(), ids=lambda one: one.id)
+@pytest.mark.each("draft", load_drafts(), ids=lambda one: one.id)
 def test_every_built_in_draft_can_be_checked_as_it_is(draft: Draft) -> None:
     fields = {one.field for one in check_fields(draft, {})}
     assert {"type", "ambiguous", "question", "answer", "intent", "variants", "one_ambiguity"} <= fields

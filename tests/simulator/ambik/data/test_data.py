@@ -18,7 +18,7 @@ from simulator.ambik.data import (
     load_scenarios,
     read_pairs,
 )
-from simulator.ambik.data_command import register
+from simulator.ambik.data_command import DATA
 from simulator.ambik.files.knowno import TYPES
 from simulator.ambik.terms import AMBIGUITIES
 from simulator.errors import InputError
@@ -72,7 +72,7 @@ def test_registered_data_are_read_once_and_go_by_their_name(
     row: NewRow, write: WriteCsv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write("a.csv", row(id="1"), row(id="2", take_amb="1"))
-    register(path, "mine")
+    DATA.register(path, "mine")
     assert ids("mine") == ["1", "2"]
     reads: list[Path] = []
     monkeypatch.setattr(data, "_read_path", reads.append)

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 
 from simulator import datasets
 from simulator.ambik.data import load_logprobs, load_pairs, load_scenarios, read_pairs
-from simulator.ambik.data_command import BENCHMARK, add_ambik, check_files, find_files, register
+from simulator.ambik.data_command import DATA
+from simulator.ambik.files.kinds import TABLES
+from simulator.ambik.rows import BENCHMARK
 from simulator.errors import InputError
 
 Cells = dict[str, str]
@@ -37,7 +39,7 @@ RECORD: dict[str, Any] = {
 
 
 def told(*files: Path) -> list[tuple[str, int, str, str, str]]:
-    faults = check_files(files)
+    faults = TABLES.check(files)
     return [(Path(one.file).name, one.line, one.task, one.severity, one.code) for one in faults]
 
 
@@ -54,15 +56,15 @@ def test_files_of_other_rooms_are_left_to_them(row: NewRow, write: WriteCsv, tmp
     folder = folder_of(row, write)
     write("other.csv", {"id": "1"}, columns=("id", "premise", "hypothesis"))
     (folder / "items.jsonl").write_text('{"prompt": "x", "id": 1}\n', encoding="utf-8")
-    assert [file.name for file in find_files(folder)] == ["knowno.csv", "pairs.csv", "run.json"]
-    assert find_files(folder / "other.csv") == () and find_files(tmp_path / "none") == ()
+    assert [file.name for file in TABLES.find(folder)] == ["knowno.csv", "pairs.csv", "run.json"]
+    assert TABLES.find(folder / "other.csv") == () and TABLES.find(tmp_path / "none") == ()
     # Named, a file is checked if its columns only look like those of pairs.
     half = write("half.csv", row(), columns=("id", "amb_shortlist"))
-    assert find_files(half) == (half,)
-    (fault,) = check_files([half])
+    assert TABLES.find(half) == (half,)
+    (fault,) = TABLES.check([half])
     assert fault.message.startswith("no column environment_short, environment_full") and fault.line == 0
     for path in (half, write("upper.CSV", row())):
-        assert find_files(path) == (path,)
+        assert TABLES.find(path) == (path,)
 
 
 @pytest.mark.parametrize("sign", [";", "\t"])
@@ -76,7 +78,7 @@ def test_a_file_that_a_spreadsheet_saved_is_read(row: NewRow, write: WriteCsv, s
     csv.writer(out, delimiter=sign).writerows(cells)
     first = f"sep={sign}\r\n" if hint else ""
     path.write_bytes(b"\xef\xbb\xbf" + f"{first}{out.getvalue()}".encode())
-    assert find_files(path.parent) == (path,) and check_files([path])[0].line == 2 + hint
+    assert TABLES.find(path.parent) == (path,) and TABLES.check([path])[0].line == 2 + hint
     assert load_pairs(path) == whole
     scenarios = write("knowno.csv", SCENARIO, columns=KNOWNO)
     scenarios.write_text(sign.join(KNOWNO) + "\n" + sign.join(SCENARIO.values()) + "\n", encoding="utf-8")
@@ -86,15 +88,15 @@ def test_a_file_that_a_spreadsheet_saved_is_read(row: NewRow, write: WriteCsv, s
 def test_a_file_in_another_encoding_says_how_to_save_it(row: NewRow, write: WriteCsv) -> None:
     path = write("a.csv", row())
     path.write_bytes(path.read_text(encoding="utf-8").encode("utf-16"))
-    assert find_files(path.parent) == (path,)
-    (fault,) = check_files([path])
+    assert TABLES.find(path.parent) == (path,)
+    (fault,) = TABLES.check([path])
     assert fault.message == "is UTF-16, not UTF-8; save it as CSV UTF-8"
 
 
 def test_tables_with_tabs_go_by_their_suffix_too(row: NewRow, write: WriteCsv) -> None:
     path = write("a.tsv", row())
-    assert find_files(path.parent) == (path,)
-    add_ambik(path.parent, "mine", False)
+    assert TABLES.find(path.parent) == (path,)
+    DATA.add(path.parent, "mine", False)
     assert [pair.id for pair in load_pairs("mine")] == ["7"]
 
 
@@ -119,7 +121,7 @@ def test_other_files_are_checked_too(row: NewRow, write: WriteCsv) -> None:
     write("knowno.csv", SCENARIO, {**SCENARIO, "id": "2", "task": ""}, columns=KNOWNO)
     broken = folder / "broken.json"
     broken.write_text(json.dumps([RECORD])[:-1], encoding="utf-8")
-    assert sorted(told(*find_files(folder))) == [
+    assert sorted(told(*TABLES.find(folder))) == [
         ("broken.json", 1, "", "error", "format"),
         ("knowno.csv", 3, "2", "error", "format"),
         ("pairs.csv", 2, "1", "warning", "take_missing"),
@@ -131,13 +133,13 @@ def test_a_folder_is_registered_with_all_that_is_kept(
     row: NewRow, write: WriteCsv, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = folder_of(row, write)
-    add_ambik(folder, "mine", False)
+    DATA.add(folder, "mine", False)
     shown = capsys.readouterr().out
     assert "Registered as 'mine'" in shown and "pairs 2, for test 1, for calibration 1" in shown
     assert "pairs.csv: 2 pairs, none of the published versions" in shown
     assert [pair.id for pair in load_pairs("mine")] == ["1", "2"]
     assert len(load_scenarios("mine")) == len(load_logprobs("mine")) == 1
-    add_ambik(folder, "mine", False)
+    DATA.add(folder, "mine", False)
     assert "'mine' has not changed" in capsys.readouterr().out
     found = datasets.find("mine")
     assert found is not None and found.benchmark == BENCHMARK
@@ -147,7 +149,7 @@ def test_a_folder_is_registered_with_all_that_is_kept(
 def test_oddities_are_summed_up_when_data_are_added(
     row: NewRow, write: WriteCsv, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    add_ambik(write("a.csv", row(amb_shortlist="")), "mine", False)
+    DATA.add(write("a.csv", row(amb_shortlist="")), "mine", False)
     shown = capsys.readouterr().out
     assert "preferences without a shortlist: 1" in shown and "`askback check` names the rows" in shown
 
@@ -158,9 +160,9 @@ def test_a_zip_or_a_file_will_do(row: NewRow, write: WriteCsv, tmp_path: Path) -
     with zipfile.ZipFile(packed, "w") as archive:
         for file in folder.iterdir():
             archive.write(file, f"ambik/{file.name}")
-    register(packed, "packed")
+    DATA.register(packed, "packed")
     assert len(load_pairs("packed")) == 2 and len(load_logprobs("packed")) == 1
-    register(folder / "run.json", "run")
+    DATA.register(folder / "run.json", "run")
     assert len(load_logprobs("run")) == 1
     with pytest.raises(InputError, match="no file of AmbiK's pairs"):
         load_pairs("run")
@@ -169,9 +171,9 @@ def test_a_zip_or_a_file_will_do(row: NewRow, write: WriteCsv, tmp_path: Path) -
 def test_nothing_of_ours_is_refused(write: WriteCsv, tmp_path: Path) -> None:
     write("other.csv", {"id": "1"}, columns=("id", "premise"))
     with pytest.raises(InputError, match="no good row of AmbiK's pairs"):
-        register(tmp_path / "data")
+        DATA.register(tmp_path / "data")
     with pytest.raises(InputError, match="no such file or folder"):
-        register(tmp_path / "none")
+        DATA.register(tmp_path / "none")
 
 
 def test_faulty_rows_are_listed_and_can_be_left_out(row: NewRow, write: WriteCsv) -> None:
@@ -181,14 +183,14 @@ def test_faulty_rows_are_listed_and_can_be_left_out(row: NewRow, write: WriteCsv
         rows[bad]["ambiguity_type"] = "x"
     path = write("pairs.csv", *rows)
     with pytest.raises(InputError) as error:
-        register(folder)
+        DATA.register(folder)
     lines = str(error.value).split("\n")
     assert lines[0] == f"{folder}: 6 faults (to leave such rows out: --partial)"
     assert lines[2].startswith("  pairs.csv:6: row 1: ambiguity_type is") or lines[1].startswith(
         "  pairs.csv:6"
     )
     assert lines[-1] == "  … `askback check` on the folder lists them all" and len(lines) == 7
-    register(folder, partial=True)
+    DATA.register(folder, partial=True)
     assert [pair.id for pair in load_pairs(BENCHMARK)] == ["0", "3", "5"]
     assert [one.item for one in load_logprobs(BENCHMARK)] == ["0"]
     found = datasets.find(BENCHMARK)
@@ -201,18 +203,18 @@ def test_a_file_of_which_nothing_is_good_is_left_out_whole(row: NewRow, write: W
     folder = folder_of(row, write)
     write("bad.csv", row(ambiguity_type=""))
     write("twice.csv", row(), names={"answer": "question"})
-    register(folder, partial=True)
+    DATA.register(folder, partial=True)
     found = datasets.find(BENCHMARK)
     assert found is not None
     assert (found.details["files left out"], found.details["rows left out"]) == (2, 1)
     with pytest.raises(InputError, match="no good row"):
-        register(folder / "bad.csv", "bad", partial=True)
+        DATA.register(folder / "bad.csv", "bad", partial=True)
 
 
 def test_a_leak_is_left_out_of_the_tests(row: NewRow, write: WriteCsv) -> None:
     folder = write("calib.csv", row(id="1", take_amb="1"), row(id="3", take_amb="0")).parent
     write("test.csv", row(id="1"), row(id="2"))
-    register(folder, partial=True)
+    DATA.register(folder, partial=True)
     assert [pair.id for pair in load_pairs(BENCHMARK, "test")] == ["2"]
     assert [pair.id for pair in load_pairs(BENCHMARK, "calibration")] == ["1", "3"]
 
@@ -249,14 +251,14 @@ def test_what_is_left_of_any_file_is_good(
     good = read_pairs(path).pairs
     if not good:
         with pytest.raises(InputError):
-            register(path, partial=True)
+            DATA.register(path, partial=True)
         return
-    register(path, partial=True)
+    DATA.register(path, partial=True)
     assert load_pairs(BENCHMARK) == good
 
 
 def test_the_published_data_can_be_added(published: Path) -> None:
-    added = register(published)
+    added = DATA.register(published)
     assert dict(added.dataset.details) == {
         "pairs": 500,
         "for calibration": 100,
@@ -264,7 +266,7 @@ def test_the_published_data_can_be_added(published: Path) -> None:
         "KnowNo scenarios": 100,
         "log-probabilities of a KnowNo run": 100,
     }
-    assert {fault.severity for fault in check_files(find_files(published))} == {"warning"}
+    assert {fault.severity for fault in TABLES.check(TABLES.find(published))} == {"warning"}
 
 
 def test_of_a_run_that_breaks_off_the_records_before_are_registered_if_wanted(
@@ -274,6 +276,6 @@ def test_of_a_run_that_breaks_off_the_records_before_are_registered_if_wanted(
     run = folder / "run.json"
     run.write_text(run.read_text(encoding="utf-8")[:-40], encoding="utf-8")
     with pytest.raises(InputError, match=r"1 fault .*\n  run\.json:\d+: is not a whole JSON list"):
-        add_ambik(folder, "whole", False)
-    add_ambik(folder, "part", True)
+        DATA.add(folder, "whole", False)
+    DATA.add(folder, "part", True)
     assert "log-probabilities of a KnowNo run 2, rows left out 1" in capsys.readouterr().out

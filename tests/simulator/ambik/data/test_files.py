@@ -10,12 +10,8 @@ from typing import Any
 
 import pytest
 
-from simulator.ambik.files.checking import check_files
-from simulator.ambik.files.jsonlist import read_entries
-from simulator.ambik.files.kinds import KINDS, files_of, kind_of
-from simulator.ambik.files.knowno import TYPES, read_knowno
-from simulator.ambik.files.logprobs import Logprobs, read_logprobs
-from simulator.ambik.files.metric_cases import read_metric_cases
+from simulator.ambik.files.kinds import LOGPROBS, METRIC_CASES, TABLES
+from simulator.ambik.files.knowno import TYPES, Logprobs, read_knowno
 from simulator.ambik.files.result_table import ResultRow, inconsistencies, read_result_table
 from simulator.ambik.intents import parse_intent
 from simulator.ambik.pairs import Scenario
@@ -106,7 +102,7 @@ def test_scenarios_that_are_not_good_are_faults(write: WriteCsv) -> None:
 
 def test_a_published_run_is_read(tmp_path: Path) -> None:
     path = write_json(tmp_path / "run.json", RECORD, {**RECORD, "item": 1, "not_listed_option": None})
-    read = read_logprobs(path)
+    read = LOGPROBS.read(path)
     assert read.faults == () and read.lines == (2, 25)
     assert read.rows[0] == Logprobs(
         item="0",
@@ -119,8 +115,8 @@ def test_a_published_run_is_read(tmp_path: Path) -> None:
     assert read.rows[1].not_listed == ""
     lines = tmp_path / "run.jsonl"
     lines.write_text("\n".join(json.dumps(one) for one in (RECORD, {**RECORD, "item": 1})), encoding="utf-8")
-    assert read_logprobs(lines).lines == (1, 2)
-    assert read_logprobs(lines).rows[0] == read.rows[0]
+    assert LOGPROBS.read(lines).lines == (1, 2)
+    assert LOGPROBS.read(lines).rows[0] == read.rows[0]
 
 
 @pytest.mark.parametrize(
@@ -157,13 +153,13 @@ def test_a_published_run_is_read(tmp_path: Path) -> None:
         ({"options": {"A": 1}}, "options.A is 1, not a text"),
         ({"options": {"a": "x"}}, "options has 'a'; options go by capital letters (A, B, C, …)"),
         ({"item": None}, "item is null, not a text or a whole number"),
-        ({"item": 0}, "item: the record in line 2 has the same"),
+        ({"item": 0}, "told twice: line 2"),
     ],
 )
 def test_records_of_a_run_that_are_not_good_are_faults(
     tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
-    read = read_logprobs(write_json(tmp_path / "run.json", RECORD, {**RECORD, "item": 1, **change}))
+    read = LOGPROBS.read(write_json(tmp_path / "run.json", RECORD, {**RECORD, "item": 1, **change}))
     assert len(read.rows) == 1
     assert [(fault.line, fault.message) for fault in read.faults] == [(25, message)]
 
@@ -171,24 +167,16 @@ def test_records_of_a_run_that_are_not_good_are_faults(
 @pytest.mark.parametrize("number", [0, 0.0, 1e-7, 1e-6])
 def test_a_certain_token_is_no_fault_and_neither_is_rounding(tmp_path: Path, number: float) -> None:
     sure = {**RECORD, "top_tokens": ["A"], "top_logprobs": [number]}
-    assert read_logprobs(write_json(tmp_path / "run.json", sure)).rows[0].tokens == (("A", number),)
-
-
-@pytest.mark.parametrize("text", ['{"a": 1}', ""])
-def test_what_is_no_list_is_refused(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "a.json"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=r"a\.json: is not a JSON list: it does not begin with \["):
-        read_entries(path)
+    assert LOGPROBS.read(write_json(tmp_path / "run.json", sure)).rows[0].tokens == (("A", number),)
 
 
 def test_lines_and_lists_are_told_by_what_they_begin_with(tmp_path: Path) -> None:
     lines = "\n" + json.dumps(RECORD) + "\n" + json.dumps({**RECORD, "item": 1}) + "\n"
     for name, text in (("a.json", lines), ("b.jsonl", json.dumps([RECORD, {**RECORD, "item": 1}], indent=1))):
         (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + text.encode())
-        kind = kind_of(tmp_path / name)
+        kind = TABLES.kind_of(tmp_path / name)
         assert kind is not None and kind.name == "logprobs"
-        assert [one.item for one in read_logprobs(tmp_path / name).rows] == ["0", "1"]
+        assert [one.item for one in LOGPROBS.read(tmp_path / name).rows] == ["0", "1"]
 
 
 @pytest.mark.parametrize("indent", [None, 1])
@@ -198,62 +186,21 @@ def test_records_within_an_object_are_told_to_belong_in_a_list(
 ) -> None:
     path = tmp_path / "a.json"
     path.write_text(json.dumps(held, indent=indent), encoding="utf-8")
-    assert list(files_of(tmp_path)) == [path]
-    (fault,) = check_files([path])
+    assert list(TABLES.files_of(tmp_path)) == [path]
+    (fault,) = TABLES.check([path])
     assert fault.message.startswith("is not a JSON list: it does not begin with [; records belong in a list")
-
-
-@pytest.mark.parametrize(
-    ("text", "kept", "line", "problem"),
-    [
-        ('[1,\n{"a": ]', [1], 2, "Expecting value, column 7"),
-        ("[1 2]", [1], 1, "a comma or ] is missing, column 4"),
-        ("[1]\n2", [1], 2, "something follows the list, column 1"),
-        ('[{"a": 1},\n{"a": 2},\n{"a":\n"x', [{"a": 1}, {"a": 2}], 4, "Unterminated string"),
-        ("[1,\n2\n", [1, 2], 3, "a comma or ] is missing"),
-        ("[1,", [1], 1, "Expecting value"),
-        ("[", [], 1, "Expecting value"),
-        (f"[1,\n{'9' * 5000}]", [1], 2, "is not JSON: cannot be parsed"),
-        (f"[1,\n2,\n{'[' * 200_000}", [1, 2], 3, "is not JSON: cannot be parsed"),
-    ],
-)
-def test_of_a_list_that_is_not_whole_the_records_before_are_kept(
-    tmp_path: Path, text: str, kept: list[Any], line: int, problem: str
-) -> None:
-    path = tmp_path / "a.json"
-    path.write_text(text, encoding="utf-8")
-    *good, last = read_entries(path)
-    assert [(one.value, one.problem) for one in good] == [(value, "") for value in kept]
-    assert (last.line, last.value) == (line, None)
-    assert problem in last.problem
 
 
 def test_a_run_that_breaks_off_is_scored_as_far_as_it_goes(tmp_path: Path) -> None:
     path = write_json(tmp_path / "run.json", RECORD, {**RECORD, "item": 1}, {**RECORD, "item": 2})
     path.write_text("\n".join(path.read_text(encoding="utf-8").split("\n")[:60]), encoding="utf-8")
-    assert kind_of(path) is not None
-    read = read_logprobs(path)
+    assert TABLES.kind_of(path) is not None
+    read = LOGPROBS.read(path)
     assert [one.item for one in read.rows] == ["0", "1"]
-    (fault,) = check_files((path,))
+    (fault,) = TABLES.check((path,))
     assert (fault.file, fault.line) == (str(path), 60)
     assert fault.message.startswith("is not a whole JSON list") and str(path) not in fault.message
     assert read.faults == (fault,)
-
-
-def test_elements_of_a_list_know_their_lines(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    path.write_text('\ufeff\n[1,\n\n "a\\nb", {"c":\n 2},[]\n]\n', encoding="utf-8")
-    assert read_entries(path) == ((2, 1, ""), (4, "a\nb", ""), (4, {"c": 2}, ""), (5, [], ""))
-    path.write_text("[ ]", encoding="utf-8")
-    assert read_entries(path) == ()
-    assert messages(read_logprobs(path)) == ["holds no records"]
-    path.write_text("[1]", encoding="utf-8")
-    assert messages(read_logprobs(path)) == ["is not an object"]
-    path.write_bytes(b'["\xff"]')
-    with pytest.raises(InputError, match=r"is not UTF-8 \(byte 3\)"):
-        read_entries(path)
-    with pytest.raises(InputError, match="cannot be read"):
-        read_entries(tmp_path / "none.json")
 
 
 RESULTS = ("model", "method", "type", "HR", "CHR", "AmbDif")
@@ -335,7 +282,7 @@ def test_percent_is_read_where_it_says_so(write: WriteCsv) -> None:
 @pytest.mark.parametrize("spell", [str.upper, lambda name: name.replace("_", " ").title()])
 def test_scenarios_columns_may_be_spelled_otherwise(write: WriteCsv, spell: Callable[[str], str]) -> None:
     path = write("a.csv", SCENARIO, columns=KNOWNO, names={name: spell(name) for name in KNOWNO})
-    assert kind_of(path) in [one for one in KINDS if one.name == "knowno"]
+    assert TABLES.kind_of(path) in [one for one in TABLES.specs if one.name == "knowno"]
     assert read_knowno(path).rows == read_knowno(write("b.csv", SCENARIO, columns=KNOWNO)).rows
 
 
@@ -358,7 +305,7 @@ def test_every_table_of_the_paper_is_one_of_results(
 ) -> None:
     path = tmp_path / "table.csv"
     path.write_text(";".join(columns) + "\n" + ";".join(cells) + "\n", encoding="utf-8")
-    found = kind_of(path)
+    found = TABLES.kind_of(path)
     assert found is not None and found.name == "result_table"
     read = read_result_table(path)
     assert read.faults == () and (read.rows[0].type, read.rows[0].values) == (kind, values)
@@ -390,16 +337,16 @@ def test_files_are_told_by_what_is_in_them(
     hidden = folder / ".cache" / "x1.csv"
     hidden.parent.mkdir()
     hidden.write_bytes(made["pairs"].read_bytes())
-    assert {kind.name: path for path, kind in files_of(folder).items()} == made
-    assert {kind.name for kind in KINDS} >= set(made)
-    assert files_of(made["pairs"]).keys() == {made["pairs"]}
-    assert kind_of(folder / "other.csv") is None and kind_of(folder / "missing.csv") is None
+    assert {kind.name: path for path, kind in TABLES.files_of(folder).items()} == made
+    assert {kind.name for kind in TABLES.specs} >= set(made)
+    assert TABLES.files_of(made["pairs"]).keys() == {made["pairs"]}
+    assert TABLES.kind_of(folder / "other.csv") is None and TABLES.kind_of(folder / "missing.csv") is None
     old = write("x6.csv", row(), names={"unambiguous_direct": "singelablel_clear"})
-    assert kind_of(old) is kind_of(made["pairs"])
+    assert TABLES.kind_of(old) is TABLES.kind_of(made["pairs"])
 
 
 def test_the_published_files_are_read(published: Path) -> None:
-    kinds = {path.name: kind.name for path, kind in files_of(published).items()}
+    kinds = {path.name: kind.name for path, kind in TABLES.files_of(published).items()}
     assert kinds == {
         "ambik_calib_100.csv": "pairs",
         "ambik_test_400.csv": "pairs",
@@ -408,8 +355,8 @@ def test_the_published_files_are_read(published: Path) -> None:
         "metric_cases_20.json": "metric_cases",
     }
     scenarios = read_knowno(published / "knowno_data_calib_100.csv")
-    run = read_logprobs(published / "knowno_calib_logprobs_100.json")
-    cases = read_metric_cases(published / "metric_cases_20.json")
+    run = LOGPROBS.read(published / "knowno_calib_logprobs_100.json")
+    cases = METRIC_CASES.read(published / "metric_cases_20.json")
     assert [len(read.rows) for read in (scenarios, run, cases)] == [100, 100, 20]
     assert scenarios.faults == run.faults == cases.faults == ()
     assert Counter(one.type for one in scenarios.rows).keys() == set(TYPES)

@@ -39,7 +39,7 @@ def texts(intent: Intent) -> list[tuple[bool, list[tuple[str, bool]]]]:
     return [(one.negative, [(alt.text, alt.absent) for alt in one.alternatives]) for one in intent.concepts]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("intent", "action", "count", "of"),
     [
         ("glass", "pick up the glass food container", 1, 1),
@@ -82,7 +82,7 @@ def test_odd_forms_are_read_and_told() -> None:
     assert parse_intent("red mug").warnings == ()
 
 
-@pytest.mark.parametrize("text", ["1. Wash it.\n2. Peel it.", "x" * (LONGEST + 1), "", " , ", "-", "|"])
+@pytest.mark.each("text", ["1. Wash it.\n2. Peel it.", "x" * (LONGEST + 1), "", " , ", "-", "|"])
 def test_text_in_the_wrong_column_is_no_intent(text: str) -> None:
     parsed = parse_intent(text)
     assert parsed.malformed and not parsed.concepts and parsed.text == text

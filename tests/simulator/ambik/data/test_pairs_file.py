@@ -19,12 +19,12 @@ from simulator.ambik.files.pairs import (
     steps,
     write_pairs_file,
 )
-from simulator.ambik.files.table import header_of
 from simulator.ambik.files.versions import seen
 from simulator.ambik.intents import parse_intent
 from simulator.ambik.pairs import Pair
 from simulator.ambik.terms import AMBIGUITIES
 from simulator.errors import InputError
+from simulator.tables.cells import header_of
 
 Cells = dict[str, str]
 NewRow = Callable[..., Cells]
@@ -244,7 +244,7 @@ def test_files_that_cannot_be_read_at_all_say_why(row: NewRow, write: WriteCsv, 
         read_pairs_file(empty)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("plan", "lines"),
     [
         ("1. Wash it.\n2. Peel it.", ("Wash it.", "Peel it.")),

@@ -168,17 +168,17 @@ def test_what_is_wrong_with_an_item_is_named() -> None:
     assert wrong({"kind": "pears"}) == 'item x: kind is "pears", not one of pair, scenario, draft'
     assert wrong({"member": ...}) == "item x: member is missing"
     assert wrong({"pair.type": "taste"}).startswith('item x: pair.type is "taste", not one of preferences, ')
-    assert (
-        wrong({"pair.objects": ["mug", " "]}) == "item x: pair.objects[1] is not a text that says something"
-    )
-    assert wrong({"pair.step": -1}) == "item x: pair.step is -1; the first line of a plan is 0"
+    assert wrong({"pair.objects": ["mug", " "]}) == "item x: pair.objects[1] is empty"
+    assert wrong({"pair.objects": ["mug", 3]}) == "item x: pair.objects[1] is 3, not a text"
+    assert wrong({"pair.intent": 3}) == "item x: pair.intent is 3, not a text"
+    assert wrong({"pair.step": -1}) == "item x: pair.step is -1; it must be greater than or equal to 0"
     assert wrong({"pair.step": 1.5}) == "item x: pair.step is 1.5, not a whole number"
     assert wrong({"pair.take_amb": 1}) == "item x: pair.take_amb is 1, not true or false"
     assert wrong({"pair.clear": ""}) == "item x: pair.clear is empty"
     scenario, draft = ScenarioItem(scenario=SCENARIO), DraftItem(draft=DRAFT)
     assert wrong({"scenario.location": None}, scenario) == "item x: scenario.location is null, not a text"
     assert wrong({"draft.candidates.taste": {}}, draft).startswith(
-        "item x: draft.candidates.taste is none of"
+        'item x: draft.candidates.taste is "taste", not one of preferences, '
     )
     assert wrong({"draft.candidates.safety.task": ...}, draft) == (
         "item x: draft.candidates.safety.task is missing"

@@ -17,7 +17,7 @@ SCENE = (
 )
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "text",
     [
         "Cut the baguette with the bread knife.",
@@ -39,7 +39,7 @@ def test_what_may_mean_something_of_the_scene_is_there(text):
     assert absent(text, SCENE) == ()
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "names"),
     [
         ("Cut the baguette with the steak knife.", ("steak knife",)),

@@ -6,9 +6,8 @@ from dataclasses import replace
 import pytest
 
 from simulator.ambik.annotation.rules import ORDER
-from simulator.ambik.making.drafting import Asker, Decoding, Dropped, NotAsked, about, make
-from simulator.ambik.making.prompts import ROLES, new_prompt
-from simulator.journal import Journal
+from simulator.ambik.making.drafting import ROLES, Asker, Decoding, Dropped, NotAsked, about, make, new_prompt
+from simulator.generation import Journal
 from simulator.models import BadRequest, Capabilities, Refused, ScriptModel
 
 CLEAR = "Kitchen Robot, please pour cherry juice into the tall glass."

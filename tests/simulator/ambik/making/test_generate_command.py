@@ -12,11 +12,12 @@ from logs import LogReader
 from simulator import studies
 from simulator.ambik import assignment, generate_command
 from simulator.ambik.data import load_drafts
-from simulator.ambik.files import checking
+from simulator.ambik.files.kinds import TABLES
 from simulator.ambik.making.scenes import draw_scenes
 from simulator.ambik.terms import AMBIGUITIES
 from simulator.errors import InputError
 from simulator.models import BadRequest, ModelOptions
+from simulator.studies import quota_of
 
 
 @pytest.fixture
@@ -26,7 +27,10 @@ def run(tmp_path, monkeypatch, fitting):
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
 
     def invoke(*words, script=fitting, model=True):
-        monkeypatch.setattr(generate_command, "model_options", lambda log, **_: ModelOptions(script=script))
+        def options(log, *, decoding, extra, **_):
+            return ModelOptions(script=script, decoding=decoding, extra=extra)
+
+        monkeypatch.setattr("simulator.runner.model_options.model_options", options)
         app = typer.Typer()
         app.command()(generate_command.generate_ambik)
         line = [*(["--model", "offline/script"] if model else []), "--log", "log.sqlite", *map(str, words)]
@@ -80,8 +84,8 @@ def test_from_scenes_to_a_study(run):
 def test_the_study_gives_each_draft_to_two_annotators(run):
     assert run("--scenes", 3, "--out", "new").exit_code == 0
     study = studies.read_study(Path("new/study.yaml"))
-    assignment.check_study(study)
-    items = assignment.study_items(study)
+    quota_of(study, assignment.KitchenStudy(study).cells)
+    items = assignment.KitchenStudy(study).items
     assert [item.draft for item in items.values()] == list(load_drafts(Path("new/drafts.jsonl").resolve()))
     assert study.judgments_per_item == 2 and study.seat == "annotator"
 
@@ -174,7 +178,10 @@ def test_concurrency_changes_nothing(run):
     assert Path("new1/drafts.jsonl").read_bytes() == Path("new5/drafts.jsonl").read_bytes()
 
 
-@pytest.mark.parametrize("words", [("--seed", 1), ("--language", "zh"), ("--temperature", 0.1)])
+@pytest.mark.parametrize(
+    "words",
+    [("--seed", 1), ("--language", "zh"), ("--temperature", 0.1), ("--top-p", 0.5), ("--set", "top_k=3")],
+)
 def test_another_command_needs_another_place(run, words):
     assert run("--scenes", 2, "--out", "new").exit_code == 0
     before = {path.name: path.read_bytes() for path in Path("new").iterdir()}
@@ -193,12 +200,12 @@ def test_every_call_is_in_the_log(run):
 
 def test_the_files_can_be_checked(run):
     assert run("--scenes", 3, "--out", "new").exit_code == 0
-    files = checking.find_files(Path("new"))
-    assert [file.name for file in files] == ["drafts.jsonl"] and checking.check_files(files) == ()
+    files = TABLES.find(Path("new"))
+    assert [file.name for file in files] == ["drafts.jsonl"] and TABLES.check(files) == ()
     rows = lines("new/drafts.jsonl")
     rows[1]["clear"] = ""
     Path("new/drafts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in [*rows, rows[0]]))
-    faults = checking.check_files(files)
+    faults = TABLES.check(files)
     assert [(fault.line, fault.task) for fault in faults] == [(2, "s0-0002"), (4, "s0-0001")]
 
 
@@ -214,5 +221,5 @@ def test_a_draft_stands_in_a_file_once(run):
     assert run("--scenes", 1, "--out", "new").exit_code == 0
     path = Path("new/twice.jsonl")
     path.write_bytes(Path("new/drafts.jsonl").read_bytes() * 2)
-    with pytest.raises(InputError, match="has the same"):
+    with pytest.raises(InputError, match="told twice: line 1"):
         load_drafts(path.resolve())

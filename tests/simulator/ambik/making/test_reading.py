@@ -2,11 +2,11 @@
 
 import pytest
 
-from simulator.ambik.making.reading import LONGEST, MOST_STEPS, parting, read_candidate, read_plan, read_task
+from simulator.ambik.making.drafting import LONGEST, MOST_STEPS, parting, read_candidate, read_plan, read_task
 from simulator.ambik.pairs import Candidate
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "text",
     [
         "Boil the eggs.",
@@ -31,7 +31,7 @@ def test_a_long_task_is_cut():
     assert len(read_task("egg " * 1000)) == LONGEST
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "text",
     [
         "1. Take a pot.\n2. Boil the eggs.",
@@ -83,7 +83,7 @@ def test_a_candidate_lacks_nothing(text):
     assert read_candidate(text, "preferences") is None
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("clear", "ambiguous", "step"),
     [
         (("A.", "B.", "C."), ("A.", "D.", "C."), 1),

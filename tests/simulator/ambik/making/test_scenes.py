@@ -4,8 +4,15 @@ from collections import Counter
 
 import pytest
 
-from simulator.ambik.making.groups import KINDS, Group, all_groups, in_words
-from simulator.ambik.making.scenes import draw_scene, draw_scenes, scene_record
+from simulator.ambik.making.scenes import (
+    KINDS,
+    Group,
+    all_groups,
+    draw_scene,
+    draw_scenes,
+    in_words,
+    scene_record,
+)
 from simulator.ambik.naming import folded
 from simulator.ambik.terms import APPLIANCES
 

@@ -305,8 +305,8 @@ def test_the_curve_is_what_each_target_gives(make_decision: MakeDecision, make_p
     assert 0.2 in GRID and len(GRID) == 39
 
 
-@pytest.mark.parametrize("kind", ["preferences", "common_sense_knowledge", "safety"])
-@pytest.mark.parametrize("method", ["knowno", "binary", "nohelp"])
+@pytest.mark.each("kind", ["preferences", "common_sense_knowledge", "safety"])
+@pytest.mark.each("method", ["knowno", "binary", "nohelp"])
 def test_a_decision_that_was_never_made_is_right_nowhere(
     make_decision: MakeDecision, make_pair: MakePair, kind: str, method: str
 ) -> None:

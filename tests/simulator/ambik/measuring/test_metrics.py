@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from simulator.ambik.files.metric_cases import MetricCase, read_metric_cases
+from simulator.ambik.files.kinds import METRIC_CASES
+from simulator.ambik.files.metric_cases import MetricCase
 from simulator.ambik.intents import parse_intent
 from simulator.ambik.measuring import metrics
 from simulator.ambik.measuring.cases import agrees, computed, expected
@@ -16,7 +17,7 @@ from simulator.ambik.measuring.cases import agrees, computed, expected
 LONG = "x" * 201
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("predicted", "intent", "in_set", "best", "reference"),
     [
         (["A) reheat the soup in the oven"], "heat, oven", 1, 1, 1),  # inside a longer word
@@ -64,7 +65,7 @@ def test_an_intent_that_cannot_be_read_does_not_count(intent: Any) -> None:
         assert metrics.icr(intent, ["take it"], mode=mode) is None
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("kind", "size", "paper", "reference"),
     [
         ("preferences", 0, 0, 0),
@@ -86,7 +87,7 @@ def test_correct_help(kind: str, size: int, paper: int, reference: int) -> None:
     assert metrics.hr(size) == (size > 1)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("predicted", "shortlist", "kind", "paper", "reference"),
     [
         (["A) take the tin cup", "B) take the clay cup"], "tin cup, clay cup", "preferences", 1, 0.5),
@@ -128,7 +129,7 @@ def test_without_its_cell_a_shortlist_is_taken_to_have_blanks_after_its_commas()
     assert metrics.ssc(["tin cup", "clay cup"], both, "preferences", "reference") == 0.5
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("clear", "ambiguous", "paper", "reference"),
     [(1, 3, 1, 1), (1, 1, 0, 0), (2, 1, 0, 0), (0, 2, 0, 1), (0, 0, 0, 0), (1, 0, 0, 0)],
 )
@@ -180,7 +181,7 @@ OWN = [
 ]
 
 
-@pytest.mark.parametrize("one", OWN, ids=lambda one: f"{one.metric}-{one.paper}")
+@pytest.mark.each("one", OWN, ids=lambda one: f"{one.metric}-{one.paper}")
 def test_cases_of_our_own_agree(one: MetricCase) -> None:
     for mode in ("paper", "reference"):
         assert agrees(one, mode), (computed(one, mode), expected(one, mode))
@@ -189,7 +190,7 @@ def test_cases_of_our_own_agree(one: MetricCase) -> None:
 
 
 def test_the_published_cases_agree_in_both_columns(published: Callable[[str], Path]) -> None:
-    found = read_metric_cases(published("metric_cases_20.json"))
+    found = METRIC_CASES.read(published("metric_cases_20.json"))
     assert len(found.rows) == 20 and not found.faults
     for one in found.rows:
         for mode in ("paper", "reference"):

@@ -5,23 +5,22 @@ import math
 
 import pytest
 
-from simulator.ambik.methods.background import background
 from simulator.ambik.methods.graphs import decide
-from simulator.ambik.methods.kit import MethodOptions
+from simulator.ambik.methods.kit import MethodOptions, background
 from simulator.ambik.prompts import case_of
-from simulator.models import ModelOptions, load_model, shipped
-from simulator.models.shipped import SHIPPED
+from simulator.models import ModelOptions, load_model, weights
+from simulator.models.weights import SHIPPED
 
 
 @pytest.fixture
 def local(tmp_path, monkeypatch):
     """The model, out of the user's own folder of it where there is one; unpacked for the test otherwise."""
-    weights = shipped._weights(SHIPPED["smollm2"])
-    needed = [name for name in shipped._NEEDED if importlib.util.find_spec(name) is None]
-    if weights is None or needed:
+    file = weights._weights(SHIPPED["smollm2"])
+    needed = [name for name in weights._NEEDED if importlib.util.find_spec(name) is None]
+    if file is None or needed:
         pytest.skip(f"no local/smollm2 here: {SHIPPED['smollm2'].install}")
-    own = shipped.home() / "models"
-    if shipped._is_unpacked(own / "smollm2", shipped._digest(weights)):
+    own = weights.home() / "models"
+    if weights._is_unpacked(own / "smollm2", weights._digest(file)):
         (tmp_path / "models").symlink_to(own)
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path))
     return load_model(

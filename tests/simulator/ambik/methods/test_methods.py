@@ -4,9 +4,8 @@ import math
 
 import pytest
 
-from simulator.ambik.methods.background import Background, background, background_of
 from simulator.ambik.methods.graphs import STAGES, build_graph, decide
-from simulator.ambik.methods.kit import MethodOptions
+from simulator.ambik.methods.kit import Background, MethodOptions, background, background_of
 from simulator.ambik.prompts import case_of
 from simulator.ambik.records import Affordance
 from simulator.ambik.sets.similarity import TFIDF

@@ -2,9 +2,10 @@
 
 import pytest
 
-from simulator.ambik.methods.needs import Announced, refusal, refuse
+from simulator.ambik.methods.needs import refusal, refuse
 from simulator.errors import InputError
 from simulator.models import Capabilities, ModelOptions, load_model
+from simulator.orders import Announced
 
 MUTE = Announced("anthropic/some", Capabilities(logprobs=False), frozenset({"seed", "temperature"}))
 TELLS = Announced("local/smollm2", Capabilities(logprobs=True))

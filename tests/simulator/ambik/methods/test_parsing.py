@@ -10,7 +10,7 @@ from simulator.ambik.terms import DO_NOTHING, NOT_LISTED
 WANTED = {"A": "take the red mug", "B": "take the blue mug", "C": "wash it", "D": "wait"}
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "text",
     [
         "A) take the red mug\nB) take the blue mug\nC) wash it\nD) wait",
@@ -36,7 +36,7 @@ def test_four_options_however_they_are_laid_out(text: str) -> None:
     assert found.filled == ()
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "filled"),
     [
         ("", LETTERS),
@@ -97,7 +97,7 @@ class TestNotListed:
         assert sorted(found.texts.values()) == sorted(["go", *[DO_NOTHING] * 3, NOT_LISTED])
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "action"),
     [
         ("Take the red mug.", "Take the red mug."),
@@ -120,7 +120,7 @@ def test_one_action_is_the_first_line_that_says_something(text: str, action: str
     assert read_action(text) == action
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "word"),
     [
         ("certain", "certain"),

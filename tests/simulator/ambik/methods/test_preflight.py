@@ -11,11 +11,14 @@ import typer
 from rich.console import Console
 
 from logs import LogReader
-from simulator.ambik.experiment import Experiment, play_all
+from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.methods.needs import needs_of
-from simulator.ambik.parts import Wish
+from simulator.ambik.playing import Options
+from simulator.ambik.runs import RUNS
+from simulator.ambik.selection import KitchenSelection
 from simulator.models import ModelOptions, Needs, PreflightFailed
-from simulator.runner.command import Manner
+from simulator.orders import RunOrder, play_order
+from simulator.runner.command import RunSettings
 
 MODEL = "openai/some"
 OPTIONS = "A) take the mug\nB) take the cup\nC) take the bowl\nD) wait"
@@ -59,11 +62,14 @@ def play(server, tmp_path, monkeypatch):
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
     log = tmp_path / "log.sqlite"
 
-    def played(*methods, everything=True):
+    def played(*methods):
         console = Console(record=True, width=200, quiet=False)
-        experiment = Experiment(
-            pairs=tuple((MODEL, method) for method in methods),
-            manner=Manner(
+        order = RunOrder(
+            benchmark=BENCHMARK,
+            players={"robot": (MODEL,), "user": ("offline/item",)},
+            selection=KitchenSelection(method=",".join(methods), limit=4, calibration_limit=2),
+            rules=Options(samples=2),
+            settings=RunSettings(
                 log=log,
                 models=ModelOptions(
                     base_url=f"http://127.0.0.1:{server.server_port}/v1",
@@ -72,13 +78,10 @@ def play(server, tmp_path, monkeypatch):
                 ),
                 workers=1,
             ),
-            wish=Wish(limit=4, calibrating=2),
-            samples=2,
-            common={"task": "decide", "questions": 0, "settings": {}},
-            everything=everything,
+            console=console,
         )
         try:
-            runs = play_all(experiment, console)
+            runs = play_order(RUNS, order)
         except typer.Exit:
             runs = ()
         with LogReader(log) as reader:
@@ -96,8 +99,8 @@ def test_methods_say_what_they_need_of_whom():
 
 
 def test_a_method_whose_need_the_server_lacks_is_left_out_with_the_reason_and_others_are_played(server, play):
-    runs, said, methods = play("knowno", "lap", "nohelp")
-    assert methods == ["nohelp"] and len(runs) == 1
+    runs, said, methods = play("all")
+    assert methods == ["lofreecp", "lofreecp", "binary", "nohelp"] and len(runs) == 3
     assert "KnowNo with openai/some is left out" in said and "LAP with openai/some is left out" in said
     assert "log-probabilities" in said
     asked = [body for body in server.asked if body.get("logprobs")]
@@ -113,7 +116,7 @@ def test_samples_are_drawn_one_by_one_of_a_server_that_gives_one(server, play):
 
 
 def test_a_method_that_was_named_and_cannot_be_played_is_a_failure(play):
-    runs, said, methods = play("knowno", "nohelp", everything=False)
+    runs, said, methods = play("knowno", "nohelp")
     assert (runs, methods) == ((), ["nohelp"])
     assert "KnowNo with openai/some is left out" in said
 

@@ -2,18 +2,16 @@
 
 import pytest
 
-from simulator.ambik.methods.reading import first_word, names_option, says_nothing, table_of
+from simulator.ambik.methods.graphs import first_word, names_option, says_nothing, table_of
 from simulator.models import TokenLogprob
 
 
-@pytest.mark.parametrize(
-    "token", ["", " ", "\n", "\u00a0", "(", " **", "<s>", "<|im_end|>", " <pad>", "\u2581"]
-)
+@pytest.mark.each("token", ["", " ", "\n", "\u00a0", "(", " **", "<s>", "<|im_end|>", " <pad>", "\u2581"])
 def test_blanks_brackets_and_special_tokens_say_nothing(token):
     assert says_nothing(TokenLogprob(token, -0.1))
 
 
-@pytest.mark.parametrize("token", ["A", " a", "1", "The", "(A", "是"])
+@pytest.mark.each("token", ["A", " a", "1", "The", "(A", "是"])
 def test_letters_digits_and_words_say_something(token):
     assert not says_nothing(TokenLogprob(token, -0.1))
 
@@ -33,7 +31,7 @@ def test_what_was_written_belongs_to_its_table():
     assert table_of(None) == ()
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("tokens", "options", "named"),
     [
         (("The", " d"), 4, True),

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from simulator.ambik.methods.background import background
+from simulator.ambik.methods.kit import background
 from simulator.ambik.payloads import read_decision
 from simulator.ambik.players.knows import RobotKnows, UserKnows
 from simulator.ambik.players.method_robot import MethodRobot

@@ -10,9 +10,8 @@ import pytest
 from simulator.ambik.data import load_pairs
 from simulator.ambik.items import PairItem, ScenarioItem
 from simulator.ambik.kitchen.openings import Case
-from simulator.ambik.kitchen.options import case_of
+from simulator.ambik.kitchen.options import case_of, kitchen_options
 from simulator.ambik.kitchen.reasoning import affirmed, judge
-from simulator.ambik.options import kitchen_options
 from simulator.ambik.pairs import Pair, Scenario
 from simulator.ambik.players.knows import RobotKnows
 from simulator.ambik.players.offline import ROBOTS, offline_robot
@@ -158,7 +157,7 @@ def test_what_the_task_says_and_the_step_does_not_belongs_to_the_action(step, ta
     assert judge(_case(step, task=task)).action == action
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("step", "answer", "action"),
     [
         ("Shut the lid.", "Twice, and slowly.", "Shut the lid."),

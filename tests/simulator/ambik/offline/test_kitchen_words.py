@@ -12,7 +12,7 @@ from simulator.ambik.kitchen.mentions import mentions
 from simulator.ambik.kitchen.words import plural, stem, stems, with_article
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("word", "one"),
     [
         ("Knives", "knife"),
@@ -28,7 +28,7 @@ def test_a_word_is_brought_to_one_form(word, one):
     assert stem(word) == one
 
 
-@pytest.mark.parametrize("name", ["knife", "loaf", "berry", "dish", "bowl", "potato"])
+@pytest.mark.each("name", ["knife", "loaf", "berry", "dish", "bowl", "potato"])
 def test_a_plural_has_the_same_form_as_its_singular(name):
     assert plural(name) != name
     assert stem(plural(name)) == stem(name)
@@ -40,7 +40,7 @@ def test_the_article_follows_the_name():
     assert with_article("Take the ", "egg") == "Take the "
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("name", "category", "head"),
     [
         ("steel soup plate", "plate", "plate"),
@@ -94,7 +94,7 @@ SCENE = _things(
 )
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "nouns"),
     [
         ("Put the china bowl away.", [("china bowl", 1, True)]),

@@ -16,16 +16,18 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from logs import LogReader, LogWriter
+from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.data import load_pairs
-from simulator.ambik.experiment import Experiment, play_all
 from simulator.ambik.pairs import Pair
-from simulator.ambik.parts import Wish
-from simulator.ambik.report_command import report_ambik
-from simulator.ambik.score_command import score_ambik
+from simulator.ambik.playing import Options
+from simulator.ambik.runs import RUNS
+from simulator.ambik.selection import KitchenSelection
 from simulator.ambik.sessions import AmbikSessions
+from simulator.commands.report import files_command, report_command
 from simulator.models import Completion, ModelOptions, TokenLogprob
 from simulator.models.base import Request
-from simulator.runner.command import Manner
+from simulator.orders import RunOrder, play_order
+from simulator.runner.command import RunSettings
 from simulator.seats import Reply
 from simulator.seeds import derive_seed
 
@@ -80,30 +82,25 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("ambik") / "log.sqlite"
     patch = pytest.MonkeyPatch()
     patch.setenv("ASKBACK_HOME", str(path.parent / "home"))
-    common = {"task": "decide", "context": "full_plan", "dialogue": "before", "questions": 0, "settings": {}}
 
-    def play(*pairs: tuple[str, Any], name: str, wish: Wish, **more: Any) -> None:
-        play_all(
-            Experiment(
-                pairs=pairs,
-                manner=Manner(log=path, models=ModelOptions(script=_cook()), workers=1, name=name),
-                wish=wish,
-                samples=2,
-                common={**common, **more},
+    def play(robot: str, *methods: str, name: str, data: dict[str, Any] | None = None, **rules: Any) -> None:
+        order = RunOrder(
+            benchmark=BENCHMARK,
+            players={"robot": (robot,), "user": ("offline/item",)},
+            selection=KitchenSelection(
+                method=",".join(methods) or "all",
+                **(data or {"limit": 2 * PAIRS, "calibration_limit": CALIBRATING}),
             ),
-            Console(quiet=True),
+            rules=Options(samples=2, **rules),
+            settings=RunSettings(log=path, models=ModelOptions(script=_cook()), workers=1, name=name),
+            console=Console(quiet=True),
         )
+        play_order(RUNS, order)
 
-    wish = Wish(limit=2 * PAIRS, calibrating=CALIBRATING)
-    play(*(("offline/script", method) for method in METHODS), name="m", wish=wish)
-    play(("offline/kitchen", None), name="kitchen", wish=wish, questions=1)
-    play(
-        ("offline/script", "knowno"),
-        name="scenarios",
-        wish=Wish(dataset="knowno", limit=8, calibrating=10),
-        dataset="knowno",
-        settings={"not_listed": True},
-    )
+    play("offline/script", *METHODS, name="m")
+    play("offline/kitchen", name="kitchen", questions=1)
+    scenarios = {"dataset": "knowno", "limit": 8, "calibration_limit": 10}
+    play("offline/script", "knowno", name="scenarios", data=scenarios)
     asyncio.run(_person(path))
     patch.undo()
     return path
@@ -154,8 +151,8 @@ def no_registered_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def call() -> Callable[..., Result]:
     """Calls ``score`` or ``report`` as from a terminal."""
     app = typer.Typer()
-    app.command("score")(score_ambik)
-    app.command("report")(report_ambik)
+    app.command("score")(files_command(BENCHMARK))
+    app.command("report")(report_command(BENCHMARK))
 
     def called(*arguments: object) -> Result:
         return CliRunner().invoke(app, [str(one) for one in arguments])

@@ -10,7 +10,7 @@ import pytest
 
 from simulator.ambik.data import load_pairs
 from simulator.ambik.files.decisions import is_decision, read_decisions, with_items
-from simulator.ambik.files.kinds import kind_of
+from simulator.ambik.files.kinds import TABLES
 from simulator.ambik.reporting.exporting import run_lines
 from simulator.ambik.trial_log import decisions
 
@@ -207,7 +207,7 @@ def test_where_no_part_is_told_the_pair_tells_it(tmp_path):
 
 def test_the_same_decision_twice_is_a_fault(tmp_path):
     found = read(tmp_path, KNOWNO, KNOWNO)
-    assert len(found.rows) == 1 and "line 1 has the same" in found.faults[0].message
+    assert len(found.rows) == 1 and [fault.message for fault in found.faults] == ["told twice: line 1"]
 
 
 def test_forms_and_answers_are_passed_over(tmp_path):
@@ -221,4 +221,4 @@ def test_the_kind_is_told_by_the_content(tmp_path):
     assert is_decision({"pair_id": "p1", "method": "person", "marked": ["take the mug"]})
     path = tmp_path / "log.jsonl"
     path.write_text(json.dumps(KNOWNO))
-    assert kind_of(path).name == "decisions"
+    assert TABLES.kind_of(path).name == "decisions"

@@ -18,14 +18,15 @@ from simulator.ambik.importing import runs as module
 from simulator.ambik.importing.runs import import_sources
 from simulator.ambik.importing.sources import read_sources
 from simulator.ambik.reporting.exporting import run_lines, write_run_lines
-from simulator.ambik.reporting.report import report
-from simulator.ambik.reporting.section import plain
-from simulator.ambik.reporting.switches import Switches
-from simulator.ambik.reporting.terminal import sections_json
+from simulator.ambik.reporting.groups import results_of
+from simulator.ambik.reporting.sources import from_runs
 from simulator.ambik.sessions import AmbikSessions
 from simulator.ambik.trial_log import calibration_of, decisions, exchanges, options_of
-from simulator.asking import askings, rows
+from simulator.asking import askings
+from simulator.commands.asking_measures import rows
 from simulator.seats import Reply
+
+from .reports import report, sections
 
 RUNS = ("m-knowno", "m-lap", "m-lofreecp", "m-binary", "m-nohelp", "kitchen", "scenarios")
 KNOWNO = {
@@ -38,9 +39,9 @@ KNOWNO = {
 THRESHOLD = {"q_hat": 0.51, "n_calibration": 20, "epsilon": 0.2, "rank": 17}
 
 
-def brought(log, *paths, data=None, name=None):
+def brought(log, *paths, data=None, name=None, duplicates="refuse"):
     """What an import of some files says."""
-    sources = read_sources(paths, data=data)
+    sources = read_sources(paths, data=data, duplicates=duplicates)
     assert sources.unreadable == ()
     with LogWriter(log, durable=False) as writer:
         return import_sources(sources.files, writer, name=name)
@@ -54,8 +55,7 @@ def lines_of(log, *runs):
 def told(log, runs=(), files=(), **switches):
     """A report as JSON."""
     with LogReader(log) as reader:
-        found = report(reader, runs, files, switches=Switches.of(**switches))
-    return plain(sections_json(found.sections))
+        return sections(report(reader, runs, files, **switches))
 
 
 def written(path, *lines):
@@ -92,7 +92,8 @@ def imported(exported, tmp_path_factory):
     path = tmp_path_factory.mktemp("imported") / "log.sqlite"
     (found,) = brought(path, exported)
     assert found.faults == () and found.refused == ()
-    assert all(one.new and one.added == one.episodes and not one.differences for one in found.runs)
+    assert all(one.receipt.new and not one.differences for one in found.runs)
+    assert all(one.receipt.added == one.receipt.episodes for one in found.runs)
     return path
 
 
@@ -142,20 +143,21 @@ def test_the_same_file_again_adds_nothing(exported, imported, call):
         assert [len(reader.runs()), len(reader.events()), len(reader.scores(latest=False))] == before
 
 
+@pytest.mark.slow
 def test_an_import_that_was_cut_off_is_completed(exported, tmp_path, monkeypatch):
-    log, kept = tmp_path / "log.sqlite", module._scores
+    log, kept = tmp_path / "log.sqlite", module._rows
 
     def fail_at_m_lap(job, sitting, made):
         if job.run == "m-lap":
             raise KeyboardInterrupt
         return kept(job, sitting, made)
 
-    monkeypatch.setattr(module, "_scores", fail_at_m_lap)
+    monkeypatch.setattr(module, "_rows", fail_at_m_lap)
     with pytest.raises(KeyboardInterrupt):
         brought(log, exported)
     monkeypatch.undo()
     (found,) = brought(log, exported)
-    added = {one.run.id: one.added for one in found.runs}
+    added = {one.run.id: one.receipt.added for one in found.runs}
     assert added["m-knowno"] == 0 and added["m-lap"] == added["kitchen"] == 24
     assert told(log, RUNS) == told(log, files=[exported])
 
@@ -170,7 +172,7 @@ def test_beside_a_run_of_the_same_name_a_name_is_made(log, exported, tmp_path):
     with LogReader(copy) as reader:
         assert options_of(reader, f"m-knowno-{digest}").calibration.run == f"m-knowno-calibration-{digest}"
         assert options_of(reader, "m-knowno").calibration.run == "m-knowno-calibration"
-    before, after = (told(copy, [name])["table_9"]["results"] for name in ("m-knowno", f"m-knowno-{digest}"))
+    before, after = (told(copy, [name])["table_9"]["tables"] for name in ("m-knowno", f"m-knowno-{digest}"))
     assert before == after
 
 
@@ -224,10 +226,9 @@ def test_foreign_lines_are_told_apart_by_robot_method_and_configuration(tmp_path
         assert found[runs[2]].calibration.q_hat == THRESHOLD["q_hat"]
         assert reader.turns(reader.episodes(runs[1])[0].id)[0].created_at == "2023-11-14T22:13:20.000+00:00"
     with LogReader(log) as reader:
-        both = [report(reader, runs), report(None, files=[file], data="builtin")]
-    first, second = (plain(sections_json(one.sections)) for one in both)
-    assert first["table_9"]["results"] == second["table_9"]["results"]
-    assert first["coverage"]["results"] == second["coverage"]["results"]
+        first, second = map(sections, (report(reader, runs), report(files=[file], data="builtin")))
+    assert first["table_9"]["tables"] == second["table_9"]["tables"]
+    assert first["coverage"]["data"] == second["coverage"]["data"]
     assert first["asking"] == second["asking"]
 
 
@@ -274,7 +275,7 @@ def test_a_line_that_is_no_decision_is_a_fault_with_file_line_and_field(tmp_path
     (found,) = brought(tmp_path / "log.sqlite", file, data="builtin")
     (fault,) = found.faults
     assert (fault.file, fault.line) == (str(file), 3) and said in fault.message
-    assert [(one.episodes, one.lines) for one in found.runs] == [(3, 3)]
+    assert [(one.receipt.episodes, one.rows) for one in found.runs] == [(3, 3)]
 
 
 def test_a_line_that_cannot_be_scored_is_one_too(tmp_path):
@@ -284,7 +285,23 @@ def test_a_line_that_cannot_be_scored_is_one_too(tmp_path):
     (found,) = brought(tmp_path / "log.sqlite", file, data="builtin")
     assert [fault.line for fault in found.faults] == [2, 3, 4]
     assert "has no affordance" in found.faults[0].message
-    assert found.runs[0].episodes == 1
+    assert found.runs[0].receipt.episodes == 1
+
+
+def test_lines_that_are_there_twice_are_left_out_or_played_twice(tmp_path):
+    lines = foreign(2, **THRESHOLD)
+    file = written(tmp_path / "a.jsonl", *lines, *lines[:2])
+    (refused,) = brought(tmp_path / "log.sqlite", file, data="builtin")
+    assert refused.runs[0].receipt.episodes == 4
+    assert [(one.line, one.severity) for one in refused.faults] == [(5, "error"), (6, "error")]
+    log = tmp_path / "kept.sqlite"
+    (kept,) = brought(log, file, data="builtin", duplicates="keep")
+    assert kept.runs[0].receipt.episodes == 6
+    assert [(one.line, one.severity) for one in kept.faults] == [(5, "warning"), (6, "warning")]
+    with LogReader(log) as reader:
+        assert sorted(one.repeat for one in reader.episodes("a")) == [0, 0, 0, 0, 1, 1]
+    (again,) = brought(log, file, data="builtin", duplicates="keep")
+    assert again.runs[0].receipt.added == 0
 
 
 def test_stored_sets_and_scores_that_do_not_come_out_are_told_and_kept(tmp_path, call):
@@ -410,12 +427,13 @@ def test_people_are_participants_and_can_be_erased_for_good(tmp_path):
         assert [one.generator for one in decisions(reader, ["a"])] == [f"ann-{digest}", f"bob-{digest}"]
     erase_participant(log, f"bob-{digest}")
     (again,) = brought(log, file, data="builtin", name="again")
-    assert [one.episodes for one in again.runs] == [1]
+    assert [one.receipt.episodes for one in again.runs] == [1]
     assert "were erased from this log, and stay so" in again.faults[0].message
     with LogReader(log) as reader:
         assert [one.generator for one in decisions(reader, ["a", "again"])] == [f"ann-{digest}"] * 2
 
 
+@pytest.mark.slow
 def test_the_published_run_becomes_a_calibration_that_tells_its_thresholds(published, tmp_path, call):
     log, file = tmp_path / "log.sqlite", published / "knowno_calib_logprobs_100.json"
     result = call(published, "--log", log)
@@ -428,9 +446,9 @@ def test_the_published_run_becomes_a_calibration_that_tells_its_thresholds(publi
         assert all(one.right for one in made)
         write_run_lines(tmp_path / "a.jsonl", reader, [run])
     with LogReader(log) as reader:
-        both = report(reader, [run]), report(None, files=[file])
-    of_run, of_file = (next(one for one in made.sections if one.kind == "knowno_run") for made in both)
-    assert of_run.data == of_file.data and of_run.tables == of_file.tables
+        both = report(reader, [run]), report(files=[file])
+    of_run, of_file = (made.section(f"knowno_run-{run}") for made in both)
+    assert of_run.data["rules"] == of_file.data["rules"] and of_run.tables == of_file.tables
     brought(tmp_path / "new.sqlite", tmp_path / "a.jsonl")
     assert lines_of(tmp_path / "new.sqlite", run) == lines_of(log, run)
 
@@ -458,13 +476,14 @@ def test_records_of_the_split_test_become_tests_of_the_calibration_beside_them(t
     file.write_text(json.dumps(records))
     (found,) = brought(log, file)
     assert found.faults == ()
-    assert [(one.calibrates, one.episodes) for one in found.runs] == [(True, 9), (False, 3)]
+    assert [one.receipt.episodes for one in found.calibrations] == [9]
+    assert [one.receipt.episodes for one in found.tests] == [3]
     with LogReader(log) as reader:
         calibrating, tests = (one.run.id for one in found.runs)
         assert options_of(reader, tests).calibration.run == calibrating
         assert options_of(reader, tests).calibration.n == 9
-        told = report(reader, [tests]).results
-        assert [len(one.outcomes) for one in told] == [3]
+        results = results_of(from_runs(reader, [tests]).groups)
+        assert [len(result.outcomes) for result in results] == [3]
 
 
 def test_other_files_are_refused_with_a_way_out(tmp_path, call):

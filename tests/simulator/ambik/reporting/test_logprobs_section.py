@@ -8,10 +8,9 @@ from dataclasses import replace
 import pytest
 
 from simulator.ambik import conformal
-from simulator.ambik.files.logprobs import Logprobs
-from simulator.ambik.files.published_run import decisions_of
+from simulator.ambik.files.knowno import Logprobs, decisions_of
 from simulator.ambik.reporting.logprobs_section import QUANTILES, logprobs_section
-from simulator.ambik.reporting.switches import Switches
+from simulator.ambik.reporting.settings import Switches
 from simulator.ambik.sets.predicting import calibrate, outcome
 from simulator.ambik.settings import DEFAULT
 from simulator.errors import InputError
@@ -33,8 +32,8 @@ def run_of(number: int) -> list[Logprobs]:
     ]
 
 
-@pytest.mark.parametrize("number", [2, 5, 9, 24])
-@pytest.mark.parametrize("target", [0.5, 0.8, 0.95])
+@pytest.mark.each("number", [2, 5, 9, 24])
+@pytest.mark.each("target", [0.5, 0.8, 0.95])
 def test_left_out_is_each_item_by_the_threshold_of_all_others(number: int, target: float) -> None:
     records = run_of(number)
     base = replace(DEFAULT, target_success=target, not_listed=True)
@@ -57,7 +56,7 @@ def test_the_chosen_rule_of_help_does_not_stand_under_the_other_ones_name() -> N
         logprobs_section(records, "run.json", switches=Switches.of(help=rule, target_success=0.1))
         for rule in ("size", "original")
     ]
-    told = [one.tables["help"].rows for one in sections]
+    told = [one.tables[1].rows for one in sections]
     assert told[0] == told[1]
     assert any(row[2] != row[3] for row in told[0])
 

@@ -9,11 +9,10 @@ import pytest
 from simulator.ambik.data import load_pairs
 from simulator.ambik.files.pairs import write_pairs_file
 from simulator.ambik.items import PairItem
-from simulator.ambik.parts import Wish
-from simulator.ambik.parts import test_items as items_for_tests
 from simulator.ambik.records import Affordance, Decision
 from simulator.ambik.reporting.groups import Group, added_statement, baseline_groups, told_apart
-from simulator.ambik.sets.coverage_report import report_of
+from simulator.ambik.selection import KitchenSelection
+from simulator.ambik.sets.coverage import report_of
 from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.settings import DEFAULT
 from simulator.errors import InputError
@@ -76,23 +75,25 @@ def test_one_part_alone_may_be_asked_for_and_other_data_are_left_whole():
 
 def test_a_run_may_be_of_one_part(tmp_path):
     file = write_pairs_file(tmp_path / "a.csv", [replace(one, options=()) for one in PAIRS])
-    wish = Wish(data=str(file), members=("clear",))
-    counts = {part: len(items_for_tests(replace(wish, part=part))) for part in ("all", "released", "added")}
+    clear = KitchenSelection(data=str(file), member="clear")
+    counts = {
+        part: len(clear.model_copy(update={"part": part}).tests()) for part in ("all", "released", "added")
+    }
     assert counts == {"all": 8, "released": 4, "added": 4}
     whole = write_pairs_file(tmp_path / "b.csv", PAIRS[1:2])
     with pytest.raises(InputError, match="have no added pairs of the types"):
-        items_for_tests(replace(wish, data=str(whole), part="added"))
+        KitchenSelection(data=str(whole), member="clear", part="added").tests()
 
 
 @pytest.mark.parametrize(("context", "told"), [(0.0, True), (1.0, False)])
 def test_right_options_without_affordance_are_a_caution(context, told):
-    pair = load_pairs("builtin", "calibration")[0]
-    right = next(one for one in pair.options if "wooden" in one)
+    pair = replace(load_pairs("builtin", "calibration")[0], variants=())
+    right = next(option for option in pair.options if "wooden" in option)
     decisions = [
         Decision(
             episode_id=str(number),
             run="c",
-            item=PairItem(pair=replace(pair, variants=()), member="ambiguous", part="calibration"),
+            item=PairItem(pair=replace(pair, id=f"p{number}"), member="ambiguous", part="calibration"),
             method="lap",
             options={"A": right, "B": "wait"},
             tokens=(("A", -0.1), ("B", -2.0)),

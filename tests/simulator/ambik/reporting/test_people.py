@@ -13,11 +13,12 @@ from logs import LogReader, LogWriter
 from logs.rows import Episode, Run, Turn
 from simulator.ambik.data import load_drafts, load_pairs
 from simulator.ambik.items import DraftItem
-from simulator.ambik.reporting.report import report
 from simulator.ambik.room import ROOM
 from simulator.ambik.trial_log import forms
-from simulator.runner.rooms import Live
+from simulator.runner.rooms import ActiveEpisode
 from simulator.seats import Reply, ScriptSeat
+
+from .reports import report
 
 P, C, S = "preferences", "common_sense_knowledge", "safety"
 TYPES = {"ann": (P, C, S, P, P, C, P), "bob": (P, C, P, P, C, C, None)}
@@ -72,7 +73,7 @@ async def annotate(writer, who, drafts):
             turns.append(turn)
 
         seat = ScriptSeat([Reply(move=form(draft, who, place))])
-        live = Live(episode=episode, item=item, seats={"annotator": seat}, record=record)
+        live = ActiveEpisode(episode=episode, item=item, seats={"annotator": seat}, record=record)
         state = await ROOM.advance(live, ROOM.rebuild([]))
         for one in (row, episode, *turns, ROOM.ending(live, state), *ROOM.score(item, turns, ())):
             writer.put(one)
@@ -94,7 +95,7 @@ def agreement(annotated):
             f"script/{who}" for who in TYPES for _ in range(7)
         ]
         (section,) = report(reader, ["by-ann", "by-bob"]).sections
-    assert section.kind == "agreement"
+    assert section.name == "agreement"
     return section
 
 
@@ -146,7 +147,7 @@ def test_shortlists(agreement):
 
 def test_the_table_shows_these_numbers(agreement):
     found = agreement.data["agreement"]
-    shown = {name: value for name, value, _ in agreement.tables[""].rows}
+    shown = {name: value for name, value, _ in agreement.tables[0].rows}
     assert shown["type: Cohen's kappa"] == found.type_kappa
     assert shown["answer: share equal"] == found.fields["answer"]
     assert shown["all fields: share equal"] == found.whole
@@ -194,8 +195,7 @@ def sets(tmp_path_factory):
     ]
     path = tmp_path_factory.mktemp("sets") / "lines.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)))
-    (section,) = (one for one in report(None, files=[path]).sections if one.kind == "people_sets")
-    return section
+    return report(files=[path]).section("people_sets")
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_people_s_sets_beside_each_run(sets, run, expected):
         for name, value in expected.items():
             assert row.measures[name].value == pytest.approx(value), name
             assert row.measures[name].n == 2
-    overlap, sizes = (sets.tables[name].rows for name in ("overlap", "sizes"))
+    overlap, sizes = (table.rows for table in sets.tables)
     shown = next(row for row in overlap if row[0] == run)
     assert [one.value for one in shown[2:5]] == pytest.approx(list(expected.values())[:3])
     shown = next(row for row in sizes if row[0] == run)
@@ -256,8 +256,7 @@ def test_what_one_side_alone_decided_on_is_counted(sets, tmp_path):
         {**line("person", "study", "cy", marked=[WOOD], asks=False), "pair_id": other.id},
     ]
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    found = report(None, files=[tmp_path / "a.jsonl"]).sections
-    (section,) = (one for one in found if one.kind == "people_sets")
+    section = report(files=[tmp_path / "a.jsonl"]).section("people_sets")
     assert section.data["people_alone"] == 1
     told = "1 decisions of people on tasks that the other side has not decided on are left out"
     assert told in section.remarks

@@ -13,17 +13,23 @@ from rich.console import Console
 from logs import LogReader, LogWriter, erase_participant
 from logs.rows import Ending, Participant
 from simulator.ambik.baselines import BASELINES
+from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.measuring.measures import measures
 from simulator.ambik.reporting.figures import nonconformity_figure
 from simulator.ambik.reporting.groups import results_of
+from simulator.ambik.reporting.settings import Switches
 from simulator.ambik.reporting.sources import from_runs
-from simulator.ambik.reporting.switches import Switches
+from simulator.ambik.reporting.tables import SHORT, TABLES
 from simulator.ambik.sets.predicting import calibrate, outcome
 from simulator.ambik.settings import DEFAULT
-from simulator.ambik.summary import print_summaries, summarise, summary_json
 from simulator.ambik.trial_log import decisions
 from simulator.errors import InputError
+from simulator.reporting import report_json
+from simulator.reports import print_whole, run_summary
 
+from .reports import sections
+
+ENDINGS = {"runs", "statuses", "left", "failures", "aborted", "exclude_aborted"}
 FIGURES = ("figure-3", "figure-4", "nonconformity", "set-sizes", "coverage", "epsilon")
 
 
@@ -38,7 +44,13 @@ def report(call, log):
 
 
 def plain(report, *arguments):
-    return json.loads(report(*arguments, "--json").stdout)
+    return sections(json.loads(report(*arguments, "--json").stdout))
+
+
+def cell(table, label, column):
+    """The cell of a result, which is called by its method and robot."""
+    (row,) = (row for row in table["rows"] if f"{row['method']}, {row['robot']}" == label)
+    return row[column]
 
 
 def persons(log):
@@ -70,31 +82,32 @@ def test_the_tables_hold_what_the_log_gives(report, reader, tests_of):
         [outcome(one, calibrated, DEFAULT) for one in decisions(reader, ["m-knowno"])], DEFAULT
     )
     name = "KnowNo, offline/script"
-    told = found["table_6"]["results"][name]
+    told = found["table_6"]["data"][name]
     assert (told["q_hat"], told["n"], told["rank"]) == (calibrated.q_hat, 16, 14)
     assert told["reference_usable"] is False
     for kind in expected.types:
         for measure in ("chr", "hr"):
-            value = found["table_9"]["results"][name][measure][kind.type]["interval"]
-            assert value == getattr(kind, measure).interval._asdict()
-        assert found["table_7"]["results"][name][kind.type]["interval"] == kind.icr.interval._asdict()
-    assert found["table_3"]["results"][name]["interval"] == expected.ambdif.interval._asdict()
+            (table,) = (table for table in found["table_9"]["tables"] if table["name"] == measure)
+            assert cell(table, name, SHORT[kind.type]) == getattr(kind, measure).interval._asdict()
+        (table,) = found["table_7"]["tables"]
+        assert cell(table, name, SHORT[kind.type]) == kind.icr.interval._asdict()
+    (table,) = found["table_3"]["tables"]
+    assert cell(table, name, "AmbDif") == expected.ambdif.interval._asdict()
+    told = {measured["type"]: measured for measured in found["asking"]["data"][name]["types"]}
+    assert told["safety"]["icr"]["interval"] == expected.of("safety").icr.interval._asdict()
     assert (
-        found["coverage"]["results"][name]["report"]["coverage"]
-        == expected.overall.coverage.interval._asdict()
+        found["coverage"]["data"][name]["report"]["coverage"] == expected.overall.coverage.interval._asdict()
     )
-    assert found["asking"]["results"]["NoHelp, offline/script"]["overall"]["hr"]["interval"]["value"] == 0
+    assert found["asking"]["data"]["NoHelp, offline/script"]["overall"]["hr"]["interval"]["value"] == 0
 
 
 def test_another_target_makes_other_sets_of_the_same_log(report, reader):
     usual, wide = (plain(report, "m-knowno", *more) for more in ((), ("--target-success", "0.9")))
     name = "KnowNo, offline/script"
-    then, now = (one["table_6"]["results"][name]["q_hat"] for one in (usual, wide))
+    then, now = (one["table_6"]["data"][name]["q_hat"] for one in (usual, wide))
     assert now == sorted(calibrate(decisions(reader, ["m-knowno-calibration"]), DEFAULT).nonconformities)[15]
     assert now > then
-    sizes = [
-        one["asking"]["results"][name]["overall"]["set_size"]["interval"]["value"] for one in (usual, wide)
-    ]
+    sizes = [one["asking"]["data"][name]["overall"]["set_size"]["interval"]["value"] for one in (usual, wide)]
     assert sizes[1] >= sizes[0]
     (remark,) = [one for one in wide["overview"]["remarks"] if "target_success" in one]
     assert "0.9 instead of 0.8" in remark and "no model was asked" in remark
@@ -115,7 +128,7 @@ def test_another_target_makes_other_sets_of_the_same_log(report, reader):
 def test_switches_of_scores_move_the_threshold(report, switch, value, method):
     more = (switch,) if value is None else (switch, value)
     usual, other = plain(report, f"m-{method}"), plain(report, f"m-{method}", *more)
-    then, now = (next(iter(one["table_6"]["results"].values()))["q_hat"] for one in (usual, other))
+    then, now = (next(iter(one["table_6"]["data"].values()))["q_hat"] for one in (usual, other))
     assert then != now
 
 
@@ -131,7 +144,7 @@ def test_a_letter_that_comes_back_twice_is_told_of(report):
 
 
 def test_before_and_after_the_answer(report):
-    found = plain(report, "kitchen")["exchange"]["results"]["built in, offline/kitchen, answered"]
+    found = plain(report, "kitchen")["exchange"]["data"]["built in, offline/kitchen, answered"]
     assert found["preferences"]["asked"]["value"] > found["unambiguous_direct"]["asked"]["value"]
     assert found["preferences"]["right after"]["value"] > found["preferences"]["right before"]["value"]
     assert found["all"]["right before"]["n"] == 24
@@ -140,8 +153,8 @@ def test_before_and_after_the_answer(report):
 def test_people_stand_beside_models(report, log):
     (run,) = persons(log)
     found = plain(report, run, "m-knowno", "kitchen")
-    assert found["overview"]["results"]["people, people, answered"]["tasks"] == 2
-    assert found["overview"]["results"]["people, people, answered"]["people"] == 1
+    assert found["overview"]["data"]["people, people, answered"]["tasks"] == 2
+    assert found["overview"]["data"]["people, people, answered"]["people"] == 1
     shown = report(run, "m-knowno").stdout
     assert "people" in shown and "Table 9" in shown
 
@@ -161,6 +174,7 @@ def report_error(report, *arguments):
     return report(*arguments, code=1).exception
 
 
+@pytest.mark.slow
 def test_figures_tables_and_sets_are_written(report, tmp_path):
     # Two conformal methods and another have every figure, with several panels; drawing more takes time.
     report("m-knowno", "m-lofreecp", "m-binary", "--out", tmp_path)
@@ -174,7 +188,7 @@ def test_figures_tables_and_sets_are_written(report, tmp_path):
         row["series"] for row in csv.DictReader((tmp_path / "nonconformity.csv").read_text().splitlines())
     }
     assert series == {"at most the threshold", "above it"}
-    assert (tmp_path / "table_9-chr.tex").read_text().startswith(r"\begin{tabular}")
+    assert r"\begin{tabular}" in (tmp_path / "table_9-chr.tex").read_text()
     assert (tmp_path / "sets.txt").read_text().count("== ") == 12
 
 
@@ -186,17 +200,21 @@ def test_histogram_is_parted_at_the_threshold(reader):
     assert counts == {"at most the threshold": below, "above it": found.n - below}
 
 
+@pytest.mark.slow
 def test_lines_scored_as_a_file_tell_the_same(report, call, tests_of, tmp_path):
     file = tmp_path / "all.jsonl"
     said = report(*tests_of, "kitchen", "scenarios", "--lines", file, "--json")
-    again = json.loads(call("score", file, "--json").stdout)
-    first = json.loads(said.stdout)
-    assert first.keys() == {"statuses", "failures"} | again.keys()
-    for kind in ("table_3", "table_6", "table_7", "table_8", "table_9", "ssc", "asking", "exchange"):
-        assert first[kind]["results"] == again[kind]["results"], kind
-    narrow = json.loads(call("score", file, "--target-success", "0.6", "--json").stdout)
+    whole = json.loads(call("score", file, "--json").stdout)
+    first, again = sections(json.loads(said.stdout)), sections(whole)
+    assert json.loads(said.stdout).keys() - whole.keys() == ENDINGS
+    assert first.keys() == again.keys()
+    for kind in ("table_3", "table_7", "table_8", "table_9", "ssc"):
+        assert first[kind]["tables"] == again[kind]["tables"], kind
+    for kind in ("table_6", "asking", "exchange"):
+        assert first[kind]["data"] == again[kind]["data"], kind
+    narrow = sections(json.loads(call("score", file, "--target-success", "0.6", "--json").stdout))
     name = "KnowNo, offline/script"
-    assert narrow["table_6"]["results"][name]["q_hat"] < again["table_6"]["results"][name]["q_hat"]
+    assert narrow["table_6"]["data"][name]["q_hat"] < again["table_6"]["data"][name]["q_hat"]
 
 
 def test_calibration_rows_may_stand_in_another_file(report, call, tmp_path):
@@ -206,15 +224,15 @@ def test_calibration_rows_may_stand_in_another_file(report, call, tmp_path):
         some = [json.dumps(row) for row in rows if row["part"] == part]
         (tmp_path / f"{part}.jsonl").write_text("\n".join(some))
     both, apart = (
-        json.loads(call("score", *some, "--json").stdout)
+        sections(json.loads(call("score", *some, "--json").stdout))
         for some in (
             (tmp_path / "both.jsonl",),
             (tmp_path / "test.jsonl", "--calibration", tmp_path / "calibration.jsonl"),
         )
     )
     assert both["table_6"] == apart["table_6"] and both["table_9"] == apart["table_9"]
-    alone = json.loads(call("score", tmp_path / "test.jsonl", "--json").stdout)
-    assert alone["table_9"]["results"] == both["table_9"]["results"]
+    alone = sections(json.loads(call("score", tmp_path / "test.jsonl", "--json").stdout))
+    assert alone["table_9"]["tables"] == both["table_9"]["tables"]
     assert "the threshold is the logged one" in " ".join(alone["overview"]["remarks"])
     refused = call("score", tmp_path / "test.jsonl", "--target-success", "0.5").exception
     assert isinstance(refused, InputError) and "--target-success cannot be changed" in str(refused)
@@ -223,11 +241,12 @@ def test_calibration_rows_may_stand_in_another_file(report, call, tmp_path):
 def test_an_export_is_read_back(report, call, tmp_path):
     report("m-knowno", "m-binary", "--export", tmp_path)
     assert {one.name for one in tmp_path.iterdir()} == {"m-knowno.jsonl", "m-binary.jsonl", "results.csv"}
-    found = json.loads(call("score", tmp_path, "--json").stdout)
-    assert found["result_table"]["results"]["inconsistent"] == []
-    assert {row["method"] for row in found["result_table"]["results"]["rows"]} == {"knowno", "binary"}
-    models = {name for name in found["table_3"]["results"] if not name.startswith("baseline")}
-    assert models == {"KnowNo, offline/script", "Binary, offline/script"}
+    found = sections(json.loads(call("score", tmp_path, "--json").stdout))
+    table = found["result_table-results"]["data"]
+    assert table["inconsistent"] == []
+    assert {row["method"] for row in table["results"]} == {"knowno", "binary"}
+    models = {row["method"] for row in found["table_3"]["tables"][0]["rows"]}
+    assert models == {"KnowNo", "Binary", "baseline"}
 
 
 def test_robots_that_understand_nothing_stand_in_every_table_of_measures(report):
@@ -235,10 +254,10 @@ def test_robots_that_understand_nothing_stand_in_every_table_of_measures(report)
     names = [f"baseline, {name}" for name in BASELINES]
     answered = [f"{name}, answered" for name in names]
     for kind in ("table_3", "table_7", "table_9", "ssc", "asking"):
-        assert {*names, *answered} <= set(found[kind]["results"]) or {*answered} <= set(
-            found[kind]["results"]
-        ), kind
-    exchange = found["exchange"]["results"]
+        rows = found[kind]["tables"][0]["rows"]
+        labels = {f"{row['method']}, {row['robot']}" for row in rows}
+        assert {*names, *answered} <= labels or {*answered} <= labels, kind
+    exchange = found["exchange"]["data"]
     rights = {name: exchange[name]["all"]["right after"]["value"] for name in answered}
     assert rights["baseline, lists everything, answered"] < rights["baseline, copies the step, answered"]
     assert rights["baseline, copies the step, answered"] < rights["baseline, always asks, answered"]
@@ -281,15 +300,13 @@ def test_a_calibration_alone_has_no_sets(report):
 def test_the_paper_stands_beside_where_the_data_are_the_published_ones(reader):
     from dataclasses import replace
 
-    from simulator.ambik.reporting.tables import PAPER_TABLES
-
     groups = from_runs(reader, ["m-knowno", "m-lofreecp"]).groups
     results = results_of([replace(one, version="paper") for one in groups])
-    made = {one.kind: one for table in PAPER_TABLES if (one := table(results)) is not None}
-    first = made["table_3"].tables[""].rows
+    made = {one.name: one for table in TABLES if (one := table(results)) is not None}
+    first = made["table_3"].tables[0].rows
     assert [row[4:] for row in first] == [(0.01, 0.01, 0.02, 0.01, 0.07), (0.14, 0.21, 0.02, None, 0.05)]
-    assert sum(str(row[1]).startswith("paper") for row in made["table_9"].tables["chr"].rows) == 6
-    assert sum(str(row[1]).startswith("paper") for row in made["table_7"].tables[""].rows) == 4
+    assert sum(str(row[1]).startswith("paper") for row in made["table_9"].tables[0].rows) == 6
+    assert sum(str(row[1]).startswith("paper") for row in made["table_7"].tables[0].rows) == 4
     assert "must not be used" in " ".join(made["table_6"].remarks)
 
 
@@ -303,11 +320,11 @@ def test_who_has_withdrawn_is_told_at_the_head(call, log, tmp_path):
         writer.put(replace(kept[0], id="back", repeat=1, participant_id="gone"))
         writer.put(Ending(episode_id="back", status="aborted", message="The participant withdrew.")).result()
         erase_participant(path, "gone")
-        found = summarise(reader, "kitchen")
+        found = run_summary(reader, BENCHMARK, ["kitchen"])
     statuses = {"completed": len(kept), "erased": 1}
-    assert found.statuses == summary_json(found)["statuses"] == statuses
-    print_summaries(console := Console(record=True, width=100, quiet=False), [found])
-    assert "kitchen: 1 erased" in console.export_text()
+    assert found.endings.statuses == report_json(found)["statuses"] == statuses
+    print_whole(console := Console(record=True, width=100, quiet=False), found)
+    assert f"kitchen  {len(kept)} completed, 1 erased" in console.export_text()
     told = call("report", "kitchen", "--log", path).stdout
     assert told.startswith(f"\nkitchen  {len(kept)} completed, 1 erased\n")
     assert "were aborted or failed" not in told

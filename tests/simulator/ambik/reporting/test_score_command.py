@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from simulator.ambik.reporting.report import report
-from simulator.ambik.reporting.section import plain
-from simulator.ambik.reporting.terminal import sections_json
 from simulator.ambik.settings import DEFAULT
 from simulator.errors import InputError
+from simulator.reporting import report_json
+
+from .reports import report, sections
 
 CASE = {
     "id": "c1",
@@ -28,10 +28,15 @@ def scored(call, *arguments, code=0):
     return json.loads(result.stdout)
 
 
+def data(told, name):
+    """What programs read of a section."""
+    return sections(told)[name]["data"]
+
+
 @pytest.fixture(scope="module")
 def everything(published):
     """What is told of the folder of published files, as JSON."""
-    return plain(sections_json(report(None, files=[published]).sections))
+    return report_json(report(files=[published]))
 
 
 def test_every_published_check_and_metric_case_is_in_the_json(everything, published):
@@ -41,12 +46,12 @@ def test_every_published_check_and_metric_case_is_in_the_json(everything, publis
         for one in json.loads((published.parent / "expected_examples.json").read_text())
         if one["work"] == "AmbiK"
     }
-    told = found["pairs"]["ambik"]["checks"]
+    told = data(found, "pairs-ambik")["checks"]
     assert set(checks) == set(told)
     assert told["B5.calibration_balance"] == checks["B5.calibration_balance"]
     assert told["B1.types_500"] == pytest.approx(checks["B1.types_500"])
     cases = json.loads((published / "metric_cases_20.json").read_text())
-    found_cases = found["metric_cases"]["metric_cases_20"]["cases"]
+    found_cases = data(found, "metric_cases-metric_cases_20")["cases"]
     assert list(found_cases) == [one["id"] for one in cases]
     for one in cases:
         for mode, name in (("paper", "expected_paper"), ("reference", "repo_value")):
@@ -57,7 +62,7 @@ def test_every_published_check_and_metric_case_is_in_the_json(everything, publis
 
 
 def test_the_published_run_gives_its_thresholds(everything):
-    (run,) = everything["knowno_run"].values()
+    run = data(everything, "knowno_run-knowno_calib_logprobs_100")
     rules = run["rules"]
     assert (run["n"], run["rank"], run["epsilon"]) == (100, 81, pytest.approx(0.2))
     assert {name: (one["order"], round(one["q_hat"], 6)) for name, one in rules.items()} == {
@@ -78,27 +83,27 @@ def test_the_published_run_gives_its_thresholds(everything):
 
 def test_another_target_moves_the_threshold_of_a_published_run(call, published):
     file = published / "knowno_calib_logprobs_100.json"
-    (run,) = scored(call, file, "--target-success", 0.9)["knowno_run"].values()
+    run = data(scored(call, file, "--target-success", 0.9), "knowno_run-knowno_calib_logprobs_100")
     assert (run["rank"], run["rules"]["merged.exact"]["order"]) == (91, 91)
 
 
 def test_a_case_that_does_not_come_out_is_told(call, tmp_path):
     file = tmp_path / "cases.json"
     file.write_text(json.dumps([CASE, {**CASE, "id": "c2", "expected_paper": 0}]))
-    found = scored(call, file, code=1)["metric_cases"]["cases"]
+    found = data(scored(call, file, code=1), "metric_cases-cases")
     assert found["equal"] == {"paper": 1, "reference": 2}
     assert not found["cases"]["c2"]["paper"]["equal"]
     shown = call("score", file)
     assert "NOT: 1" in shown.stdout and shown.exit_code == 1
     assert "cases of metrics that do not have the paper's value: 1" in shown.stderr
-    alone = scored(call, file, "--metrics", "reference")["metric_cases"]["cases"]
+    alone = data(scored(call, file, "--metrics", "reference"), "metric_cases-cases")
     assert alone["equal"] == {"reference": 2}
 
 
 def test_cases_that_come_out_end_with_0_whatever_the_published_code_has(call, tmp_path):
     file = tmp_path / "cases.json"
     file.write_text(json.dumps([CASE, {**CASE, "id": "c2", "repo_value": 0}]))
-    assert scored(call, file)["metric_cases"]["cases"]["equal"] == {"paper": 2, "reference": 1}
+    assert data(scored(call, file), "metric_cases-cases")["equal"] == {"paper": 2, "reference": 1}
     assert "the paper's value" not in call("score", file).stderr
 
 
@@ -107,7 +112,7 @@ def test_good_cases_are_scored_beside_faulty_ones(call, tmp_path):
     bad = {**CASE, "id": "c2", "input": {"set_size": "2", "type": "safety"}}
     file.write_text(json.dumps([CASE, bad, {**CASE, "id": "c3"}]))
     found = scored(call, file)
-    assert list(found["metric_cases"]["cases"]["cases"]) == ["c1", "c3"]
+    assert list(data(found, "metric_cases-cases")["cases"]) == ["c1", "c3"]
     assert 'input.set_size is "2", not a whole number' in str(found["faults"])
 
 
@@ -120,7 +125,7 @@ def test_results_that_cannot_be_right_are_told_with_their_line(call, tmp_path):
         "Binary,GPT-4,preferences,0.0,0.0,\nBinary,GPT-4,safety,1.0,0.0,\n"
         "Binary,GPT-4,common_sense_knowledge,1.0,0.0,\nBinary,GPT-4,all,,,0.03\n"
     )
-    found = scored(call, file)["result_table"]["results"]
+    found = data(scored(call, file), "result_table-results")
     assert [(one["line"], one["method"]) for one in found["inconsistent"]] == [(2, "lofreecp"), (7, "binary")]
     shown = call("score", file).stdout
     assert "line 2, LofreeCP: chr: is 0.15, but HR of preferences is 1" in shown
@@ -130,7 +135,7 @@ def test_results_that_cannot_be_right_are_told_with_their_line(call, tmp_path):
 def test_a_table_in_percent_is_told_of_and_loses_no_row(call, tmp_path):
     file = tmp_path / "results.csv"
     file.write_text("Method,HR,SR\nKnowNo,85%,79%\nLAP,31%,17%\nBinary,99%,NA\n")
-    assert [one.get("hr") for one in scored(call, file)["result_table"]["results"]["rows"]] == [
+    assert [one.get("hr") for one in data(scored(call, file), "result_table-results")["results"]] == [
         *(0.85, 0.31, 0.99)
     ]
     told = call("score", file)
@@ -147,9 +152,9 @@ def test_the_paper_s_own_table_fails_where_the_paper_does(call, tmp_path):
             lines.append(f"{row['method']},{row['model']},{kind},{row['chr'][place]},{row['hr'][place]}")
     file = tmp_path / "table_9.csv"
     file.write_text("\n".join(lines) + "\n")
-    found = scored(call, file)["result_table"]["table_9"]
+    found = data(scored(call, file), "result_table-table_9")
     assert {(one["method"]) for one in found["inconsistent"]} == {"lofreecp"}
-    rows = {found["rows"][one["line"] - 2]["model"] for one in found["inconsistent"]}
+    rows = {found["results"][one["line"] - 2]["model"] for one in found["inconsistent"]}
     assert "LLaMA-2" in rows
 
 
@@ -185,6 +190,7 @@ def test_everything_is_written(call, published, tmp_path):
     assert result.exit_code == 0
     assert {one.name for one in out.iterdir()} == {
         "report.json",
+        "report.html",
         "metric_cases-metric_cases_20-cases.csv",
         "metric_cases-metric_cases_20-cases.tex",
     }

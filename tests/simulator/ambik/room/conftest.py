@@ -9,16 +9,18 @@ from typing import Any
 import pytest
 
 from logs.rows import Ending, Episode, Turn
-from simulator.ambik import graph
 from simulator.ambik.intents import parse_intent, parse_variants
 from simulator.ambik.items import DraftItem, Item, PairItem, ScenarioItem
 from simulator.ambik.pairs import Candidate, Draft, Pair, Scenario
 from simulator.ambik.playing import seats_of
 from simulator.ambik.room import ROOM
 from simulator.ambik.seating import seat_for
-from simulator.runner.rooms import Live
+from simulator.ambik.sessions import AmbikSessions
+from simulator.runner.rooms import ActiveEpisode
 from simulator.seats import PersonSeat, Reply, ScriptSeat, Seat
+from simulator.studies.room import StudyRoom
 
+PEOPLE = StudyRoom(ROOM, AmbikSessions.around)
 PAIR = Pair(
     id="p1",
     objects=("fig tray", "date tray", "wire rack"),
@@ -138,8 +140,8 @@ def knowno() -> Reply:
 @dataclass
 class Played:
     turns: list[Turn]
-    live: Live
-    state: graph.State
+    live: ActiveEpisode
+    state: Any
     ending: Ending | None
 
     @property
@@ -150,7 +152,7 @@ class Played:
         return [turn.payload for turn in self.turns if turn.payload["kind"] == kind][place]
 
     def view(self, seat: str) -> Any:
-        return ROOM.view(self.live, self.state, seat, self.ending, None)
+        return PEOPLE.view(self.live, self.state, seat, self.ending, None)
 
 
 def seat_of(seat: str, who: Any) -> Seat:
@@ -163,7 +165,9 @@ def _no_model(name: str) -> Any:
     raise AssertionError(f"{name} is nobody built in")
 
 
-def live_for(item: Item, seats: Mapping[str, Any], turns: list[Turn], options: Mapping[str, Any]) -> Live:
+def live_for(
+    item: Item, seats: Mapping[str, Any], turns: list[Turn], options: Mapping[str, Any]
+) -> ActiveEpisode:
     built = {seat: seat_of(seat, seats[seat]) for seat in seats_of(options)}
     row = ROOM.item_row(item)
     episode = Episode(
@@ -179,7 +183,7 @@ def live_for(item: Item, seats: Mapping[str, Any], turns: list[Turn], options: M
     async def record(turn: Turn) -> None:
         turns.append(turn)
 
-    return Live(episode=episode, item=ROOM.read_item(row), seats=built, record=record)
+    return ActiveEpisode(episode=episode, item=ROOM.read_item(row), seats=built, record=record)
 
 
 @pytest.fixture
@@ -198,8 +202,8 @@ def play() -> Callable[..., Any]:
         seats = {"robot": robot, "user": user, "annotator": annotator}
         written = list(turns)
         live = live_for(item, seats, written, options)
-        state = await ROOM.advance(live, ROOM.rebuild(written))
-        return Played(written, live, state, ROOM.ending(live, state))
+        state = await PEOPLE.advance(live, PEOPLE.rebuild(written))
+        return Played(written, live, state, PEOPLE.ending(live, state))
 
     return run
 
@@ -209,9 +213,9 @@ def submit(play: Callable[..., Any]) -> Callable[..., Any]:
     """Take a person's reply and play on from the log, as the sessions do."""
 
     async def take(played: Played, seat: str, reply: Reply) -> Played:
-        turn = ROOM.accept(played.live, ROOM.rebuild(played.turns), seat, reply)
+        turn = PEOPLE.accept(played.live, PEOPLE.rebuild(played.turns), seat, reply)
         played.turns.append(turn)
-        state = await ROOM.advance(played.live, ROOM.rebuild(played.turns))
-        return Played(played.turns, played.live, state, ROOM.ending(played.live, state))
+        state = await PEOPLE.advance(played.live, PEOPLE.rebuild(played.turns))
+        return Played(played.turns, played.live, state, PEOPLE.ending(played.live, state))
 
     return take

@@ -11,7 +11,7 @@ from simulator.ambik import graph
 from simulator.ambik.playing import Options
 from simulator.errors import InputError, SeatError
 from simulator.forms import LONGEST
-from simulator.seats import Reply, ScriptSeat
+from simulator.seats import Reply
 
 Q_HAT = {"q_hat": 0.75, "n": 20, "epsilon": 0.2, "rank": 17, "run": "cal"}
 
@@ -172,16 +172,16 @@ async def test_after_the_dialogue_the_datas_exchange_is_told(play, item, clear, 
 
 
 async def test_the_order_of_offered_actions_is_drawn_by_the_seed(play, item, act):
-    orders = set()
+    orders, live = set(), (await play(item, "person")).live
     for seed in range(12):
-        table = graph.Table(episode_id="e", item=item, seats={}, record=ScriptSeat(["a"]).reply, seed=seed)
+        table = graph.Table(replace(live, episode=replace(live.episode, seed=seed)))
         assert sorted(table.offered) == sorted(item.options)
         assert table.offered == replace(table).offered
         orders.add(table.offered)
     assert len(orders) > 2
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("option", "value"),
     [
         ("method", "magic"),
@@ -191,7 +191,6 @@ async def test_the_order_of_offered_actions_is_drawn_by_the_seed(play, item, act
         ("questions", True),
         ("samples", 0),
         ("max_tokens", "many"),
-        ("study", 1),
         ("language", "fr"),
         ("task", "sing"),
         ("chooser", 4),

@@ -10,9 +10,12 @@ import pytest
 
 from simulator.ambik.annotation.form import PairFormError
 from simulator.ambik.room import ROOM
+from simulator.ambik.sessions import AmbikSessions
 from simulator.errors import SeatError
 from simulator.seats import Reply
+from simulator.studies.room import StudyRoom
 
+PEOPLE = StudyRoom(ROOM, AmbikSessions.around)
 READY = Reply(text="ready")
 
 
@@ -184,14 +187,14 @@ async def test_whatever_is_said_the_log_is_the_state(play, submit, item, act, as
             except SeatError:
                 assert played.turns == before
                 continue
-            rebuilt = ROOM.rebuild(played.turns)
+            rebuilt = PEOPLE.rebuild(played.turns)
             assert rebuilt["said"] == played.state["said"]
             assert len(rebuilt["said"]) == len(played.turns) > len(before)
             assert [turn.number for turn in played.turns] == list(range(len(played.turns)))
             # A killed process that reads the log goes on where this one is.
             again = await play(item, robot, user, turns=tuple(played.turns), questions=questions)
             assert again.turns == played.turns
-            assert ROOM.due(again.live, again.state) == ROOM.due(played.live, played.state)
+            assert PEOPLE.due(again.live, again.state) == PEOPLE.due(played.live, played.state)
         asked = sum(bool(turn.payload.get("asks")) for turn in played.turns)
         assert asked <= max(questions, 1)
 

@@ -13,25 +13,17 @@ from typer.testing import CliRunner
 from logs import LogReader
 from simulator.ambik.assignment import Settings as StudySettings
 from simulator.ambik.assignment import episode_options
-from simulator.ambik.calibration import calibrated_on, fitting, require_fitting
+from simulator.ambik.benchmark import BENCHMARK
+from simulator.ambik.calibration import calibrated_on, fitting, require_fitting, shared
 from simulator.ambik.data import load_pairs, load_scenarios
-from simulator.ambik.experiment import Experiment, play_all
 from simulator.ambik.log_lines import form_lines
-from simulator.ambik.parts import (
-    Wish,
-    calibrating_items,
-    read_methods,
-    read_types,
-    shared,
-    spread,
-    test_items,
-)
-from simulator.ambik.playing import Options, settings_option
-from simulator.ambik.run_command import run_ambik
-from simulator.ambik.sets.coverage_report import report_of
+from simulator.ambik.playing import Options
+from simulator.ambik.runs import RUNS
+from simulator.ambik.selection import KitchenSelection, spread
+from simulator.ambik.sets.coverage import report_of
 from simulator.ambik.sets.predicting import calibrate, outcome
 from simulator.ambik.settings import DEFAULT, Settings
-from simulator.ambik.summary import reported, score_run, summarise, summary_json
+from simulator.ambik.summary import reported, summarise
 from simulator.ambik.trial_log import (
     calibration_of,
     conformal_sets,
@@ -41,18 +33,21 @@ from simulator.ambik.trial_log import (
     offered_by,
     options_of,
 )
+from simulator.commands.run import run_command
+from simulator.commands.score import score_run
+from simulator.commands.score_app import score_command
 from simulator.errors import InputError
 from simulator.models import Completion, ModelOptions, TokenLogprob, Unavailable
-from simulator.runner.command import Manner
-from simulator.runner.scoring import score_command
+from simulator.orders import RunOrder, play_order
+from simulator.reporting import json_text
+from simulator.reports import run_summary
+from simulator.runner.command import RunSettings
 from simulator.seeds import derive_seed
 from simulator.stats import wilson
 
 cli = typer.Typer()
-cli.command("run")(run_ambik)
+cli.command("run")(run_command(BENCHMARK))
 cli.command("score")(score_command)
-# Names of the collected functions' modules look like tests to pytest.
-test_items.__test__ = False
 
 # fmt: off
 SPEC_13 = {
@@ -127,31 +122,29 @@ def model():
 
 
 @pytest.fixture
-def experiment(log_path, model, tmp_path, monkeypatch):
+def order(log_path, model, console, tmp_path, monkeypatch):
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
 
-    def make(*methods, **more):
-        common = {
-            "task": "decide",
-            "context": "full_plan",
-            "dialogue": "before",
-            "questions": 0,
-            "settings": {},
-        }
-        common |= more.pop("common", {})
-        played = {"models": ModelOptions(script=model), "workers": 1, "name": "t"}
-        played |= {name: more.pop(name) for name in played.keys() & more}
-        return Experiment(
-            manner=Manner(log=log_path, **played),
-            common=common,
-            **{
-                "pairs": tuple(("offline/script", method) for method in methods),
-                "wish": Wish(limit=12, calibrating=8),
-                **more,
-            },
+    def make(*methods, name="t", robot="offline/script", rules=None, models=None, calibration=()):
+        return RunOrder(
+            benchmark=BENCHMARK,
+            players={"robot": (robot,), "user": ("offline/item",)},
+            selection=KitchenSelection(
+                method=",".join(methods), limit=12, calibration_limit=8, calibration=calibration
+            ),
+            rules=Options(**(rules or {})),
+            settings=RunSettings(
+                log=log_path, models=models or ModelOptions(script=model), workers=1, name=name
+            ),
+            console=console,
         )
 
     return make
+
+
+@pytest.fixture
+def play(order):
+    return lambda *methods, **more: play_order(RUNS, order(*methods, **more))
 
 
 @pytest.fixture
@@ -192,11 +185,12 @@ def test_questions_are_answered_and_told_before_and_after(askback, log_path):
         assert measured["asked when needed"] == wilson(len(found), len(found))
         assert measured["right after"].value >= measured["right before"].value
     said = askback("score", "q", "--json")
-    assert json.loads(said)["exchange"]["questions"]["value"] == 1
+    (section,) = json.loads(said)["sections"]
+    assert section["data"]["exchange"]["questions"]["value"] == 1
 
 
-def test_a_conformal_method_is_calibrated_first(experiment, console, log_path, model):
-    told = play_all(experiment("knowno"), console)
+def test_a_conformal_method_is_calibrated_first(play, log_path, model):
+    told = play("knowno")
     assert told == ("t",)
     found = runs(log_path)
     assert list(found) == ["t-calibration", "t"]
@@ -213,7 +207,7 @@ def test_a_conformal_method_is_calibrated_first(experiment, console, log_path, m
             assert one.item.part == "test"
         report = summarise(reader, "t").calibration
         assert (report.n, report.rank, report.q_hat) == (8, 8, made.q_hat)
-        json.dumps(summary_json(summarise(reader, "t")), allow_nan=False)
+        json_text(run_summary(reader, BENCHMARK, ["t"]))
         settings = Settings(cp_rule="reference")
         other = calibrate(logged, settings)
         outcomes = [outcome(one, other, settings) for one in decisions(reader, ["t"])]
@@ -223,14 +217,14 @@ def test_a_conformal_method_is_calibrated_first(experiment, console, log_path, m
         shown = conformal_sets(reader, replace(first.item, options=("Something for people.",)))
         assert shown == (("t", outcome(first, made, DEFAULT).predicted),)
     before = len(model.asked)
-    play_all(experiment("knowno"), console)
+    play("knowno")
     assert len(model.asked) == before
 
 
-def test_a_study_takes_a_threshold_of_the_same_method_and_model_alone(experiment, console, log_path):
-    play_all(experiment("knowno"), console)
+def test_a_study_takes_a_threshold_of_the_same_method_and_model_alone(play, log_path):
+    play("knowno")
     opposite = {"task": "decide", "opposite": "offline/script", "calibration": "t-calibration"}
-    tests = test_items(Wish())
+    tests = KitchenSelection().tests()
     with LogReader(log_path) as reader:
         options = episode_options(StudySettings(**opposite, method="knowno"), reader, tests)
         assert options["calibration"] == runs(log_path)["t"].config["options"]["calibration"]
@@ -241,25 +235,25 @@ def test_a_study_takes_a_threshold_of_the_same_method_and_model_alone(experiment
             episode_options(StudySettings(**{**opposite, "calibration": "x"}, method="knowno"), reader, tests)
 
 
-def test_a_studys_threshold_is_of_the_runs_own_settings_and_of_other_items(experiment, console, log_path):
-    play_all(experiment("knowno", common={"settings": {"not_listed": True}}), console)
+def test_a_studys_threshold_is_of_the_runs_own_settings_and_of_other_items(play, log_path):
+    play("knowno", rules={"settings": {"not_listed": True}})
     settings = StudySettings(
         task="decide", opposite="offline/script", method="knowno", calibration="t-calibration"
     )
     with LogReader(log_path) as reader:
-        options = Options.read(episode_options(settings, reader, test_items(Wish())))
+        options = Options.read(episode_options(settings, reader, KitchenSelection().tests()))
         assert options.settings == Settings(not_listed=True) == options_of(reader, "t").settings
         made = calibrate(decisions(reader, ["t-calibration"]), options.settings)
         assert options.calibration.q_hat == made.q_hat
         with pytest.raises(InputError, match="belong to it"):
-            episode_options(settings, reader, calibrating_items(Wish()))
+            episode_options(settings, reader, KitchenSelection().calibrating())
 
 
-def test_thresholds_can_be_changed_without_another_calibration(experiment, console, log_path, model):
-    play_all(experiment("knowno", name=None), console)
+def test_thresholds_can_be_changed_without_another_calibration(play, log_path, model):
+    play("knowno", name=None)
     first = model.asked.count("generate")
-    common = {"settings": settings_option(Settings(target_success=0.6, temperature=1.0))}
-    play_all(experiment("knowno", name=None, common=common), console)
+    rules = {"settings": Settings(target_success=0.6, temperature=1.0)}
+    play("knowno", name=None, rules=rules)
     assert [("calibration" in run) for run in runs(log_path)] == [True, False, False]
     assert model.asked.count("generate") == first + 12
     with LogReader(log_path) as reader:
@@ -268,8 +262,9 @@ def test_thresholds_can_be_changed_without_another_calibration(experiment, conso
         assert options_of(reader, last).settings.temperature == 1.0
 
 
-def test_several_methods_each_have_their_calibration(experiment, console, log_path):
-    told = play_all(experiment("knowno", "lap", "lofreecp", "binary", "nohelp"), console)
+@pytest.mark.slow
+def test_several_methods_each_have_their_calibration(play, log_path):
+    told = play("knowno", "lap", "lofreecp", "binary", "nohelp")
     assert told == ("t-knowno", "t-lap", "t-lofreecp", "t-binary", "t-nohelp")
     assert [run for run in runs(log_path) if run not in told] == [
         "t-knowno-calibration", "t-lap-calibration", "t-lofreecp-calibration",
@@ -290,12 +285,12 @@ def test_several_methods_each_have_their_calibration(experiment, console, log_pa
         assert (
             sum(loose["samples"].values()) <= 20 and loose["similarities"].keys() == loose["samples"].keys()
         )
-        assert score_run(reader, "t-binary")
+        assert [*score_run(reader, BENCHMARK, "t-binary")]
 
 
-def test_a_run_that_is_there_serves_as_calibration(experiment, console, log_path):
-    play_all(experiment("knowno", name="a"), console)
-    play_all(experiment("knowno", name="b", calibrations=("a-calibration",)), console)
+def test_a_run_that_is_there_serves_as_calibration(play, log_path):
+    play("knowno", name="a")
+    play("knowno", name="b", calibration=("a-calibration",))
     found = runs(log_path)
     assert "b-calibration" not in found
     assert found["b"].config["options"]["calibration"]["run"] == "a-calibration"
@@ -304,23 +299,23 @@ def test_a_run_that_is_there_serves_as_calibration(experiment, console, log_path
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"pairs": (("offline/script", "lap"),)}, "method"),
-        ({"common": {"context": "action_only"}}, "context"),
-        ({"common": {"settings": {"not_listed": True}}}, "not_listed"),
-        ({"chooser": "offline/script-two"}, "chooser"),
-        ({"pairs": (("offline/script2", "knowno"),)}, "model"),
-        ({"common": {"max_tokens": 9}}, "max_tokens"),
+        ({"methods": ("lap",)}, "method"),
+        ({"rules": {"context": "action_only"}}, "context"),
+        ({"rules": {"settings": {"not_listed": True}}}, "not_listed"),
+        ({"rules": {"chooser": "offline/script-two"}}, "chooser"),
+        ({"robot": "offline/script2"}, "model"),
+        ({"rules": {"max_tokens": 9}}, "max_tokens"),
     ],
 )
-def test_a_calibration_that_was_made_otherwise_is_refused(experiment, console, change, named):
-    play_all(experiment("knowno", name="a"), console)
+def test_a_calibration_that_was_made_otherwise_is_refused(play, change, named):
+    play("knowno", name="a")
     with pytest.raises(InputError, match=f"its {named} is"):
-        play_all(replace(experiment("knowno", name="b", **change), calibrations=("a-calibration",)), console)
+        play(*change.pop("methods", ["knowno"]), name="b", calibration=("a-calibration",), **change)
 
 
 @pytest.mark.parametrize("name", ["data", "dataset", "similarity"])
-def test_a_calibration_of_other_data_or_another_similarity_is_refused(experiment, console, log_path, name):
-    play_all(experiment("lofreecp", name="a"), console)
+def test_a_calibration_of_other_data_or_another_similarity_is_refused(play, log_path, name):
+    play("lofreecp", name="a")
     options = runs(log_path)["a"].config["options"]
     with LogReader(log_path) as reader:
         require_fitting(reader, "a-calibration", "offline/script", options)
@@ -328,26 +323,26 @@ def test_a_calibration_of_other_data_or_another_similarity_is_refused(experiment
             require_fitting(reader, "a-calibration", "offline/script", {**options, name: "knowno"})
 
 
-def test_items_of_the_calibration_are_never_tested(experiment, console, log_path):
-    play_all(experiment("knowno", name="a"), console)
+def test_items_of_the_calibration_are_never_tested(play, log_path):
+    play("knowno", name="a")
     with pytest.raises(InputError, match="belong to it"):
-        play_all(experiment("knowno", name="b", calibrations=("a",)), console)
-    wish = Wish()
-    assert not shared(test_items(wish), calibrating_items(wish))
+        play("knowno", name="b", calibration=("a",))
+    calibrating = KitchenSelection().calibrating()
+    assert not shared(KitchenSelection().tests(), calibrating)
     with LogReader(log_path) as reader, pytest.raises(InputError, match="belong to it"):
-        calibrated_on(reader, "a-calibration", DEFAULT, calibrating_items(wish))
+        calibrated_on(reader, "a-calibration", DEFAULT, calibrating)
     with LogReader(log_path) as reader, pytest.raises(InputError, match="none of these runs"):
         fitting(reader, ("a", "a-calibration"), "offline/script", {"method": "lap"})
 
 
-def test_a_calibration_that_failed_is_played_again_before_the_test(experiment, console, log_path, model):
+def test_a_calibration_that_failed_is_played_again_before_the_test(play, log_path, model):
     model.broken = True
-    one = experiment("knowno", models=ModelOptions(script=model, max_attempts=1))
+    models = ModelOptions(script=model, max_attempts=1)
     with pytest.raises(typer.Exit):
-        play_all(one, console)
+        play("knowno", models=models)
     assert list(runs(log_path)) == ["t-calibration"]
     model.broken = False
-    assert play_all(one, console) == ("t",)
+    assert play("knowno", models=models) == ("t",)
     assert list(runs(log_path)) == ["t-calibration", "t"]
 
 
@@ -378,8 +373,8 @@ def test_methods_without_probabilities_are_refused_by_name(askback, log_path, mo
         (("--types", "sweet"), "known are preferences"),
         (("--model", "offline/nobody"), "offline/nobody"),
         (("--user", "offline/nobody"), "offline/item"),
-        (("--target-success", 1.5), "target_success"),
-        (("--temperature", 0), "temperature"),
+        (("--target-success", 1.5), "--target-success is 1.5; it must be less than 1"),
+        (("--temperature", 0), "--temperature is 0.0; it must be greater than 0"),
         (("--model", "person"), "askback app"),
         (("--user", "person"), "askback app"),
         (("--data", "nowhere"), "nowhere"),
@@ -392,19 +387,20 @@ def test_what_is_wrong_is_told_before_anything_is_played(askback, log_path, argu
 
 def test_scenarios_for_calibration_alone_can_be_divided(monkeypatch):
     some = [replace(one, id=str(place), part="calibration") for place, one in enumerate(load_scenarios()[:6])]
-    monkeypatch.setattr("simulator.ambik.parts.load_scenarios", lambda data: tuple(some))
-    wish = Wish(dataset="knowno", calibrating=4)
-    assert [one.scenario.id for one in calibrating_items(wish)] == ["0", "1", "2", "3"]
-    assert [one.scenario.id for one in test_items(wish)] == ["4", "5"]
+    monkeypatch.setattr("simulator.ambik.selection.load_scenarios", lambda data: tuple(some))
+    chosen = KitchenSelection(dataset="knowno", calibration_limit=4)
+    assert [one.scenario.id for one in chosen.calibrating()] == ["0", "1", "2", "3"]
+    assert [one.scenario.id for one in chosen.tests()] == ["4", "5"]
     for limit in (None, 6):
         with pytest.raises(InputError, match="--calibration-limit N"):
-            test_items(replace(wish, calibrating=limit))
+            chosen.model_copy(update={"calibration_limit": limit}).tests()
 
 
 def test_reading_the_command_line():
-    assert read_methods("lap, KnowNo") == (("knowno", "lap"), False)
-    assert read_methods("all")[1]
-    assert read_types(None, "ambik") == ()
-    assert read_types("common-sense-knowledge,safety", "ambik") == ("common_sense_knowledge", "safety")
+    some = KitchenSelection(method="lap, KnowNo", types="common-sense-knowledge,safety")
+    assert (some.methods, some.named) == (("knowno", "lap"), True)
+    assert some.named_types == ("common_sense_knowledge", "safety")
+    assert not KitchenSelection().named
+    assert KitchenSelection().named_types == ()
     assert spread(range(10), 4) == (0, 2, 5, 7)
-    assert len(calibrating_items(Wish())) == len(load_pairs("builtin", "calibration"))
+    assert len(KitchenSelection().calibrating()) == len(load_pairs("builtin", "calibration"))

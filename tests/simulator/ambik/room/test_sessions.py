@@ -10,26 +10,19 @@ from dataclasses import asdict, replace
 import pytest
 
 from logs import LogReader, LogWriter
-from simulator.ambik.assignment import (
-    STUDIES,
-    Settings,
-    builtin_studies,
-    cells,
-    check_study,
-    drawn,
-    offering,
-    study_items,
-)
+from simulator import catalog
+from simulator.ambik.assignment import KitchenStudy, drawn, offering
 from simulator.ambik.data import load_drafts, load_pairs
-from simulator.ambik.options import kitchen_options
+from simulator.ambik.kitchen.options import kitchen_options
 from simulator.ambik.rows import item_from_row
 from simulator.ambik.sessions import AmbikSessions
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS
 from simulator.ambik.trial_log import decisions, exchanges, forms
 from simulator.errors import ConflictError, InputError
-from simulator.runner.rooms import load_room
+from simulator.runner.finding import load_room
 from simulator.seats import Reply
-from simulator.studies import Study, check_studies, find_studies
+from simulator.studies import Study, check_studies, find_studies, quota_of
+from simulator.studies.material import builtin_studies
 from simulator.studies.withdrawal import erase_due
 
 CODES = {"complete": "C", "returned": "R"}
@@ -306,20 +299,20 @@ async def test_annotators_in_a_study(server):
 
 
 def test_the_built_in_studies_are_sound():
-    assert [(one.id, one.seat) for one in builtin_studies()] == [
+    assert [(one.id, one.seat) for one in builtin_studies("ambik")] == [
         ("ambik-annotate", "annotator"), ("ambik-robot", "robot"), ("ambik-user", "user"),
     ]  # fmt: skip
-    assert not check_studies(find_studies(STUDIES))
-    for one in builtin_studies():
-        check_study(one)
+    assert not check_studies(find_studies(catalog.find("ambik").folder))
+    for one in builtin_studies("ambik"):
+        quota_of(one, KitchenStudy(one).cells)
         assert one.seat in load_room("ambik").seats
-    robot = next(one for one in builtin_studies() if one.seat == "robot")
-    items = study_items(robot)
+    robot = next(one for one in builtin_studies("ambik") if one.seat == "robot")
+    items = KitchenStudy(robot).items
     kinds = Counter((item.pair.type, item.member) for item in items.values())
     assert set(kinds.values()) == {3} and len(kinds) == 6
     assert len({item.pair.id for item in items.values()}) == len(items)
     assert all(len(item.options) > 1 for item in items.values())
-    assert list(items) == list(cells(robot))
+    assert list(items) == list(KitchenStudy(robot).cells)
 
 
 @pytest.mark.parametrize("number", [1, 5, 6, 24])
@@ -355,7 +348,7 @@ def test_what_is_offered(pair):
         offering(pair, "clear", "run", {})
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("seat", "settings", "said"),
     [
         ("robot", {"unheard": 1}, "unknown key"),
@@ -371,6 +364,7 @@ def test_what_is_offered(pair):
         ("robot", {"questions": -1}, "questions"),
         ("robot", {"items": 0}, "items"),
         ("robot", {"members": []}, "members is empty"),
+        ("robot", {"members": [{}]}, "members"),
         ("robot", {"types": ["sweet"]}, "types"),
         ("robot", {"languages": ["fr"]}, "languages"),
         ("robot", {"part": "some"}, "part"),
@@ -380,7 +374,7 @@ def test_what_is_offered(pair):
 )
 def test_studies_that_cannot_be_held(seat, settings, said):
     with pytest.raises(InputError, match=said):
-        Settings.read(study(seat, settings=settings))
+        _ = KitchenStudy(study(seat, settings=settings)).settings
 
 
 async def test_options_of_a_run_come_from_the_sessions_log(server):
@@ -395,17 +389,17 @@ async def test_options_of_a_run_come_from_the_sessions_log(server):
     (marked,) = {one.chosen for one in decisions(server.reader, ["study-a"])}
     entry = await enter(server, "bob", "b")
     assert server.item(entry.episode_id).options == marked
-    assert cells(of_the_run) == ((item.id,),)
+    assert KitchenStudy(of_the_run).cells == ((item.id,),)
 
 
 def test_conditions_are_items(pair, server):
     first = load_pairs()[0].id
     chosen = study(conditions=[f"{first}.clear"])
-    assert list(study_items(chosen)) == [(f"{first}.clear",)]
+    assert list(KitchenStudy(chosen).items) == [(f"{first}.clear",)]
     with pytest.raises(InputError, match="no condition 'nothing'"):
-        study_items(study(conditions=["nothing"]))
+        _ = KitchenStudy(study(conditions=["nothing"])).items
     with pytest.raises(InputError, match="neither item"):
-        study_items(study(settings={"options": "no-such-run"}), server.reader)
+        _ = KitchenStudy(study(settings={"options": "no-such-run"}), server.reader).items
 
 
 @pytest.mark.parametrize("type", ["unambiguous_direct", "preferences", "common_sense_knowledge", "safety"])

@@ -10,18 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.ambik.items import PairItem
-from simulator.ambik.payloads import decided, decision_payload, read_decision
-from simulator.ambik.playing import (
-    Options,
-    calibration_option,
-    read_calibration,
-    read_settings,
-    settings_option,
-)
+from simulator.ambik.payloads import decided, decision_payload, method_decision, read_decision
+from simulator.ambik.playing import Options, calibration_option, read_calibration
 from simulator.ambik.records import Affordance, Calibrated, Decision
 from simulator.ambik.room import ROOM
 from simulator.ambik.score import values
-from simulator.ambik.settings import DEFAULT, ORIGINAL_KNOWNO, Settings
+from simulator.ambik.settings import DEFAULT, ORIGINAL_KNOWNO, Settings, read_settings, settings_option
+from simulator.errors import SeatError
 
 Q_HAT = {"q_hat": 0.75, "n": 20, "epsilon": 0.2, "rank": 17, "run": "cal"}
 _TEXT = st.text(max_size=12)
@@ -69,6 +64,23 @@ def test_a_decision_comes_back_as_it_went(fields):
     one = Decision(episode_id="e", run="r", item=item, **fields)
     payload = json.loads(json.dumps(decision_payload(one), allow_nan=False))
     assert read_decision(payload, item, episode_id="e", run="r") == replace(one, asked=None)
+
+
+@pytest.mark.parametrize(
+    ("decision", "message"),
+    [
+        (3, "decision is no object"),
+        ({}, "None is no method"),
+        ({"method": "guess"}, "'guess' is no method"),
+        ({"method": "knowno", "options": {"A": 3}}, r"options.A is 3, not a text"),
+        ({"method": "knowno", "tokens": [["A", "much"]]}, r'tokens\[0\]\[1\] is "much", not a number'),
+    ],
+)
+def test_a_method_s_decision_that_cannot_be_read_is_malformed(decision, message):
+    item = PairItem(pair=None, member="clear")
+    with pytest.raises(SeatError, match=message) as refused:
+        method_decision({"decision": decision}, item, Options(), episode_id="e", generator="m")
+    assert (refused.value.cause, refused.value.code) == ("robot", "malformed")
 
 
 @pytest.mark.parametrize("one", [DEFAULT, ORIGINAL_KNOWNO, Settings(target_success=0.9, icr="best_option")])

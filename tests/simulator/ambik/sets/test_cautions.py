@@ -8,11 +8,11 @@ import pytest
 
 from simulator.ambik import conformal
 from simulator.ambik.cautions import MARGINAL, NO_PROMISE, Caution
-from simulator.ambik.reporting.section import plain
 from simulator.ambik.sets.coverage import coverage_report
+from simulator.reporting import plain
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("told", "said"),
     [
         (conformal.warnings(3, 0.2)[0], "3 calibration items are too few"),

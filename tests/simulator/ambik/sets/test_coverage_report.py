@@ -8,20 +8,25 @@ from dataclasses import replace
 
 import pytest
 
+from simulator.ambik import conformal
 from simulator.ambik.cautions import MARGINAL, NO_PROMISE
-from simulator.ambik.records import Decision
-from simulator.ambik.sets.coverage import coverage_report
-from simulator.ambik.sets.coverage_report import report_of
+from simulator.ambik.measuring.epsilon import epsilon_curve
+from simulator.ambik.measuring.measures import measures
+from simulator.ambik.pairs import Pair
+from simulator.ambik.records import ABORTED, Decision
+from simulator.ambik.sets.coverage import coverage_report, report_of
 from simulator.ambik.sets.predicting import calibrate, outcome
 from simulator.ambik.settings import Settings
 
+MakeDecision = Callable[..., Decision]
+MakePair = Callable[..., Pair]
 HUNDRED = [place / 100 for place in range(1, 101)]
 
 
 def test_a_report_tells_the_promise_and_what_happened() -> None:
-    covered = [True] * 160 + [False] * 38 + [None] * 2
     sizes = [1] * 150 + [2] * 40 + [0] * 10
-    report = coverage_report(HUNDRED, 0.2, covered=covered, sizes=sizes, without=3)
+    covered = conformal.coverage(160, 198)
+    report = coverage_report(HUNDRED, 0.2, coverage=covered, sizes=sizes, unknown=2, without=3)
     assert (report.n, report.epsilon, report.rank, report.q_hat) == (100, 0.2, 81, 0.81)
     assert report.coverage is not None and report.coverage.n == 198
     assert report.coverage.value == pytest.approx(160 / 198)
@@ -44,20 +49,54 @@ def test_a_report_before_anything_was_tested() -> None:
 
 
 def test_coverage_outside_of_the_range_is_told() -> None:
-    report = coverage_report(HUNDRED, 0.2, covered=[False] * 50, sizes=[1] * 50)
+    report = coverage_report(HUNDRED, 0.2, coverage=conformal.coverage(0, 50), sizes=[1] * 50)
     assert report.kept is False
 
 
-def test_a_report_needs_a_size_for_every_set() -> None:
-    with pytest.raises(ValueError, match="same sets"):
-        coverage_report(HUNDRED, 0.2, covered=[True], sizes=[])
-
-
-def test_the_report_of_a_run(make_decision: Callable[..., Decision]) -> None:
-    decisions = [
-        make_decision(tokens=(("A", math.log(share)), ("B", math.log(1 - share))), part="calibration")
+def five(make_decision: MakeDecision, make_pair: MakePair) -> list[Decision]:
+    return [
+        make_decision(
+            make_pair(f"p{share}"),
+            tokens=(("A", math.log(share)), ("B", math.log(1 - share))),
+            part="calibration",
+        )
         for share in (0.9, 0.8, 0.7, 0.6, 0.55)
     ]
+
+
+def test_repeats_of_an_item_are_one_observation(make_decision: MakeDecision, make_pair: MakePair) -> None:
+    decisions, settings = five(make_decision, make_pair), Settings(temperature=1.0)
+    again = [replace(one, tokens=(("A", math.log(0.3)), ("B", math.log(0.7)))) for one in decisions]
+    once, twice = calibrate(decisions, settings), calibrate([*decisions, *again], settings)
+    assert (twice.q_hat, twice.n, twice.rank) == (once.q_hat, 5, once.rank)
+    assert (once.repeats, twice.repeats) == (0, 5)
+    outcomes = [outcome(one, twice, settings) for one in (*decisions, *again)]
+    report = report_of(twice, outcomes, settings)
+    assert any("counts each of its 5 items once: 5 repeated decisions" in str(one) for one in report.warnings)
+    assert report.coverage is not None and (report.coverage.value, report.coverage.n) == (0.5, 5)
+    alone = report_of(once, outcomes[:5], settings)
+    assert alone.promised == report.promised, "ten sets of five items are five observations"
+    assert not any("repeated" in str(one) for one in alone.warnings)
+
+
+def test_a_set_that_was_never_made_has_no_size(make_decision: MakeDecision, make_pair: MakePair) -> None:
+    decisions, settings = five(make_decision, make_pair), Settings(temperature=1.0)
+    calibrated = calibrate(decisions, settings)
+    broken = replace(decisions[4], flags=(ABORTED,))
+    outcomes = [outcome(one, calibrated, settings) for one in (*decisions[:4], broken)]
+    report, found = report_of(calibrated, outcomes, settings), measures(outcomes, settings)
+    assert (report.mean_size, report.empty, report.sizes) == (1, 0, {1: 4})
+    assert (report.tested, report.coverage and report.coverage.value) == (5, 0.8)
+    size, empty = found.overall.set_size, found.overall.empty
+    assert (size.value, size.n, size.left_out) == (1, 4, {"nothing decided": 1})
+    assert (empty.value, empty.n, found.sizes) == (0, 4, {1: 4})
+    point = epsilon_curve([*decisions[:1], broken], decisions, settings, (0.4,))[0]
+    assert point.set_size is not None and point.set_size.value == 1
+    assert epsilon_curve([broken], decisions, settings, (0.4,))[0].set_size is None
+
+
+def test_the_report_of_a_run(make_decision: MakeDecision, make_pair: MakePair) -> None:
+    decisions = five(make_decision, make_pair)
     settings = Settings(temperature=1.0)
     calibrated = calibrate(decisions, settings)
     outcomes = [outcome(one, calibrated, settings) for one in decisions]

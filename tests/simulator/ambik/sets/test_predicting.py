@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from simulator.ambik.pairs import Pair
 from simulator.ambik.records import Affordance, Calibrated, Decision
 from simulator.ambik.sets.predicting import calibrate, outcome, recalibrated, scored
 from simulator.ambik.settings import DEFAULT, ORIGINAL_KNOWNO, Settings
@@ -69,11 +70,11 @@ def test_calibration_takes_the_best_right_option_and_the_worst_if_there_is_none(
     make_decision: MakeDecision, make_pair: Callable[..., object]
 ) -> None:
     both = make_pair(variants="glass\nclay")
-    wrong = make_pair(intent="wok")
+    wrong = make_pair("p2", intent="wok")
     decisions = [
         make_decision(both, part="calibration", tokens=logs(A=0.2, B=0.7, C=0.1)),
         make_decision(wrong, part="calibration", tokens=logs(A=0.9, B=0.1)),
-        make_decision(make_pair(intent=None), part="calibration", tokens=logs(A=1.0)),
+        make_decision(make_pair("p3", intent=None), part="calibration", tokens=logs(A=1.0)),
     ]
     found = calibrate(decisions, replace(PLAIN, target_success=0.3), run="cal")
     assert found.nonconformities == pytest.approx((0.3, 1.0))
@@ -175,9 +176,15 @@ def test_who_needs_no_threshold(make_decision: MakeDecision) -> None:
     )
 
 
+def of_items(count: int, decision: Decision) -> list[Decision]:
+    """Return the same decision on as many items."""
+    items = [replace(decision.item, pair=replace(decision.item.pair, id=f"p{n}")) for n in range(count)]
+    return [replace(decision, item=item) for item in items]
+
+
 def test_a_threshold_is_of_the_scores_that_it_was_taken_from(make_decision: MakeDecision) -> None:
     decision = make_decision(tokens=logs(A=0.6, B=0.4), part="calibration")
-    calibrated = calibrate([decision] * 9, PLAIN)
+    calibrated = calibrate(of_items(9, decision), PLAIN)
     with pytest.raises(InputError, match="without a calibration"):
         outcome(decision, None, PLAIN)
     with pytest.raises(InputError, match=r"temperature = 1\.0, the sets with 5\.0"):
@@ -193,13 +200,13 @@ def test_a_threshold_is_of_the_scores_that_it_was_taken_from(make_decision: Make
 
 
 def test_the_published_code_pools_right_options_and_keeps_what_lies_above(
-    make_decision: MakeDecision, make_pair: Callable[..., object]
+    make_decision: MakeDecision, make_pair: Callable[..., Pair]
 ) -> None:
     both = make_pair(variants="glass\nclay")
     decisions = [
         make_decision(both, part="calibration", tokens=logs(A=0.5, B=0.4, C=0.1)),
-        make_decision(both, part="calibration", tokens=logs(A=0.9, C=0.1)),
-        make_decision(make_pair(intent="wok"), part="calibration", tokens=logs(A=1.0)),
+        make_decision(replace(both, id="p2"), part="calibration", tokens=logs(A=0.9, C=0.1)),
+        make_decision(make_pair("p3", intent="wok"), part="calibration", tokens=logs(A=1.0)),
     ]
     half = replace(REFERENCE, target_success=0.5)
     found = calibrate(decisions, half)
@@ -215,7 +222,7 @@ def test_the_published_code_of_lap_takes_exponents_and_of_lofree_the_rarest(
     make_decision: MakeDecision,
 ) -> None:
     lap = make_decision(method="lap", tokens=logs(A=1.0), part="calibration")
-    values = calibrate([lap] * 9, REFERENCE)
+    values = calibrate(of_items(9, lap), REFERENCE)
     assert values.q_hat == pytest.approx(math.e)
     assert outcome(lap, values, REFERENCE).predicted == ("take the glass mug",)
     assert outcome(lap, at(math.e + 0.01), REFERENCE).predicted == ()

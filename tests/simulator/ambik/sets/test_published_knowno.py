@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from simulator.ambik.files.logprobs import read_logprobs
-from simulator.ambik.files.published_run import decisions_of
+from simulator.ambik.files.kinds import LOGPROBS
+from simulator.ambik.files.knowno import decisions_of
 from simulator.ambik.measuring.measures import measures
 from simulator.ambik.records import Decision
 from simulator.ambik.sets.predicting import calibrate, outcome, scored
@@ -19,7 +19,7 @@ from simulator.ambik.settings import DEFAULT, ORIGINAL_KNOWNO, Settings
 @pytest.fixture(scope="module")
 def run(published: Callable[[str], Path]) -> tuple[Decision, ...]:
     path = published("knowno_calib_logprobs_100.json")
-    return decisions_of(read_logprobs(path).rows, path.name)
+    return decisions_of(LOGPROBS.read(path).rows, path.name)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def logs(*shares: tuple[str, float]) -> tuple[tuple[str, float], ...]:
     return tuple((token, math.log(share)) for token, share in shares)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("token", "options", "letter"),
     [
         ("A", 4, "A"), (" b", 4, "B"), ("\nC ", 4, "C"), ("4", 4, "D"), (" 1", 4, "A"), ("e", 5, "E"),

@@ -93,7 +93,7 @@ BOTH = ("clean sponge", "dirty sponge with food residue", "plum")
 DIRTY = ("dirty sponge with food residue", "plum", "pear")
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("location", "intended", "objects", "option", "fit"),
     [
         # picking up: an intended object, one object at most, nowhere to put it

@@ -299,7 +299,7 @@ async def test_empty_sections_of_the_background_are_left_out(either_lamp, empty)
 # What a model may answer
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "answer",
     [
         {"reason": "so", "type": 0},
@@ -313,7 +313,7 @@ async def test_empty_sections_of_the_background_are_left_out(either_lamp, empty)
         "",
     ],
 )
-@pytest.mark.parametrize("bare", [True, False])
+@pytest.mark.each("bare", [True, False])
 async def test_a_wrong_form_is_malformed(lamp, answer, bare):
     options = ModelOptions(script=lambda request: answer, max_malformed=1)
     model = ScriptModel(options.script) if bare else load_model("offline/script", options)

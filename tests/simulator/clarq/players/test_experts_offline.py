@@ -88,7 +88,7 @@ async def test_a_plain_question_gets_its_node(experts, task, utterance, given, w
     assert sum(choice.details["chances"].values()) == pytest.approx(1, abs=0.01)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("task", "utterance", "yes"),
     [
         (ENGLISH, "Hello!", False),

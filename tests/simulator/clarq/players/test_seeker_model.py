@@ -81,7 +81,7 @@ async def test_the_prompt_is_all_that_a_seeker_is_told(either_lamp, mode):
     assert either_lamp.tree.opening not in text
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("answer", "said"),
     [
         ("Which oil?", "Which oil?"),
@@ -94,7 +94,7 @@ async def test_the_prompt_is_all_that_a_seeker_is_told(either_lamp, mode):
         ("Which\noil, Jax: olive?", "Which\noil, Jax: olive?"),
     ],
 )
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.each("mode", MODES)
 async def test_the_speakers_name_is_no_part_of_what_is_said(lamp, mode, answer, said):
     assert (await asked(lamp, mode, "Hello?", answer=answer))[0] == said
 

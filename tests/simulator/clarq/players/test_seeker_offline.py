@@ -204,8 +204,8 @@ async def test_it_leaves_when_it_is_told_that_it_knows_enough(manner: str) -> No
     assert "enough" in reply.trace["why"]
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("manner", MANNERS)
+@pytest.mark.each("language", ["en", "zh"])
+@pytest.mark.each("manner", MANNERS)
 async def test_the_last_turn_allowed_says_goodbye(manner: str, language: str) -> None:
     background, opening = (ENGLISH, OPENING) if language == "en" else (CHINESE, CHINESE_OPENING)
     spoken = await talk(background, [opening] * 3, manner, language=language, turn_limit=3)
@@ -239,10 +239,10 @@ async def test_the_same_view_gives_the_same_reply_and_seeds_change_words_only(ma
     assert len({str(reply.trace["topics"]) for reply in replies}) == 1
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("variant", range(3))
-@pytest.mark.parametrize("section", ["items", "skills", "scenes"])
-@pytest.mark.parametrize("kind", [*ORDER[1:], "passed"])
+@pytest.mark.each("language", ["en", "zh"])
+@pytest.mark.each("variant", range(3))
+@pytest.mark.each("section", ["items", "skills", "scenes"])
+@pytest.mark.each("kind", [*ORDER[1:], "passed"])
 def test_every_wording_says_what_it_asks_for(kind: str, section: str, variant: int, language: str) -> None:
     for options in (("black door", "red door"), ()):
         for sort in ("", "known", "thing", "place", "person", "time", "value", "way"):
@@ -346,6 +346,7 @@ async def play(task: Task, manner: str) -> DialogueScores:
     return score_dialogue(task, [Line(seat, text) for seat, text in state["lines"]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_asking_back_pays_on_the_built_in_tasks(language: str) -> None:
     """Whoever asks about what is open learns far more than who asks two questions and leaves."""

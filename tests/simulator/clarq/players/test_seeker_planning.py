@@ -18,7 +18,7 @@ from simulator.clarq.seeker.groups import groups, parts
 from simulator.clarq.seeker.knowledge import knowledge_of
 from simulator.clarq.seeker.noticing import Topic
 from simulator.clarq.seeker.planning import plan
-from simulator.clarq.seeker.requiring import read_requirement
+from simulator.clarq.seeker.reading import read_requirement
 from simulator.clarq.seeker.topics import case
 from simulator.seats import Line, View
 from simulator.seeds import derive_seed
@@ -182,7 +182,7 @@ async def test_a_choice_that_was_decided_while_another_was_asked_is_made_sure_of
     assert any("East Coast" in text and "West Coast" in text for text, _ in spoken)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("language", "said", "asked"),
     [
         ("en", "Meet Henry at the tavern at the agreed trading time.", "the agreed trading time?"),
@@ -237,7 +237,7 @@ def test_a_plan_follows_from_what_was_said_alone() -> None:
 # Grammar
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "language", "sort", "what"),
     [
         ("entering content and address", "en", "activity", "enter content and address"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.handmethat.env.demos import SEPARATOR, expert_commands, expert_demo, history
 from simulator.handmethat.env.game import Game
+from simulator.handmethat.env.scripts import SEPARATOR, expert_commands, expert_demo, history
 from simulator.handmethat.meanings.model import Meaning, describe
 from simulator.handmethat.task import Task
 from simulator.seeds import derive_seed

@@ -229,7 +229,7 @@ def paper_average(rate: float, moves: float) -> float:
     return rate * (costs.success - moves * costs.command) + (1 - rate) * costs.failure
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("score", "rate", "moves"),
     [
         (88.9, 94.9, 4.2),

@@ -16,13 +16,12 @@ from gymnasium.utils.env_checker import check_env
 
 import simulator.handmethat.env  # noqa: F401  (registers the environment)
 from simulator.errors import InputError
-from simulator.handmethat.env.demos import expert_commands
 from simulator.handmethat.env.game import Costs, Game
-from simulator.handmethat.env.gym_env import HandMeThat
-from simulator.handmethat.env.structured import MOST_ENTITIES, StructuredObserver
+from simulator.handmethat.env.gym_env import MOST_ENTITIES, HandMeThat, StructuredObserver
+from simulator.handmethat.env.scripts import expert_commands
 from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.meanings.model import Meaning, describe
-from simulator.handmethat.robots.uniform import next_command
+from simulator.handmethat.players.robot_offline import random_command
 from simulator.handmethat.scene import sample_scene
 from simulator.handmethat.task import Task
 
@@ -277,6 +276,6 @@ def test_a_random_robot_hardly_ever_succeeds(make_task) -> None:
         game = Game(task, text=False)
         state = game.start()
         while not state.done:
-            state = game.act(state, next_command(game.valid(state), seed, state.moves)).game
+            state = game.act(state, random_command(game.valid(state), seed, state.moves)).game
         won += state.success
     assert won <= 2

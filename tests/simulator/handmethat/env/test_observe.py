@@ -10,8 +10,7 @@ import yaml
 
 from simulator.handmethat.actions import Action
 from simulator.handmethat.env.game import Game
-from simulator.handmethat.env.observe import Observer, collapse, reference_text
-from simulator.handmethat.env.sight import visible
+from simulator.handmethat.env.observe import Observer, collapse, reference_text, visible
 from simulator.handmethat.hierarchy import TABLES
 from simulator.handmethat.meanings.model import Meaning, describe
 from simulator.handmethat.task import Task

@@ -12,7 +12,7 @@ from simulator.handmethat.env.game import Game
 from simulator.handmethat.env.questions import answer
 from simulator.handmethat.generation.builtin import builtin_tasks
 from simulator.handmethat.meanings.model import KIND_KEYS, matching
-from simulator.handmethat.meanings.naming import display_name
+from simulator.handmethat.meanings.render import display_name
 from simulator.handmethat.task import Task
 from simulator.handmethat.words import word
 from simulator.handmethat.world import BitSet
@@ -80,7 +80,7 @@ def test_what_is_longer_than_a_command_may_be_is_not_read() -> None:
     assert Game(task, longest=None).act(game.start(), f"{exactly}?").kind == "question"
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "cost"),
     [
         ("is it red?", 10),
@@ -109,7 +109,7 @@ def test_a_question_costs_by_what_it_asks(text: str, cost: int) -> None:
     assert found.cost == cost, found
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "text",
     [
         "Describe the goal.",

@@ -73,6 +73,7 @@ def test_a_batch_has_what_was_asked_for(whole: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_same_files_as_one(whole: Path, tmp_path: Path) -> None:
     generate_folder(PLAN, tmp_path / "out", workers=2)
     assert contents(tmp_path / "out") == contents(whole)
@@ -159,6 +160,7 @@ def test_strange_folders_and_journals_are_refused(tmp_path: Path) -> None:
         generate_folder(PLAN, folder)
 
 
+@pytest.mark.slow
 def test_rows_reach_the_log_once_even_after_an_interruption(whole: Path, tmp_path: Path) -> None:
     path = tmp_path / "log.sqlite"
     for _ in range(2):

@@ -53,7 +53,7 @@ def test_statistics_of_a_profile(tmp_path: Path) -> None:
     assert "Rejections" in ask(*args, "--seed", "1")
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("args", "message"),
     [
         (("--data", "builtin", "--profile", "v2"), "give one of them"),

@@ -16,9 +16,8 @@ from simulator.handmethat.files.episode import dump, task_from_json, task_to_jso
 from simulator.handmethat.files.filetext import file_text
 from simulator.handmethat.generation import generate as module
 from simulator.handmethat.generation.generate import Generated, Rejection, add_demo, generate, serves
-from simulator.handmethat.goals.check import goal_holds
 from simulator.handmethat.goals.formula import parse_goal, parse_subgoal
-from simulator.handmethat.goals.model import Goal, Subgoal
+from simulator.handmethat.goals.model import Goal, Subgoal, goal_holds
 from simulator.handmethat.goals.templates import template_set
 from simulator.handmethat.meanings.levels import groundings_of, level_of
 from simulator.handmethat.meanings.model import QUESTS, Quest, describe

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from simulator.errors import InputError
-from simulator.handmethat.generation.quotas import (
+from simulator.handmethat.generation.attempts import (
     as_levels,
-    from_levels,
     parse_levels,
     parse_mix,
     parse_templates,
@@ -23,8 +22,8 @@ def test_levels() -> None:
     assert parse_levels("4:1,1:0", 3) == {4: 3}
     quotas = parse_levels("balanced", 7)
     assert sum((quotas or {}).values()) == 7
-    assert from_levels(as_levels(quotas)) == quotas
-    assert from_levels(as_levels(None)) is None
+    assert as_levels(quotas) == {"1": 2, "2": 2, "3": 2, "4": 1}
+    assert as_levels(None) is None
 
 
 def test_mix_and_templates() -> None:
@@ -33,7 +32,7 @@ def test_mix_and_templates() -> None:
     assert parse_templates("8, 1-3,67,2", SETS) == (1, 2, 3, 8, 67)
 
 
-@pytest.mark.parametrize("text", ["", "often", "1", "5:1", "1:-1", "1:x", "1:1,1:2", "1:nan", "1:inf", "1:0"])
+@pytest.mark.each("text", ["", "often", "1", "5:1", "1:-1", "1:x", "1:1,1:2", "1:nan", "1:inf", "1:0"])
 def test_wrong_levels_are_refused(text: str) -> None:
     with pytest.raises(InputError, match="--levels"):
         parse_levels(text, 10)
@@ -45,7 +44,7 @@ def test_a_wrong_mix_is_refused(text: str) -> None:
         parse_mix(text)
 
 
-@pytest.mark.parametrize("text", ["", "few", "69", "1-", "-3", "5-3", "1-99", "1;2", "²"])
+@pytest.mark.each("text", ["", "few", "69", "1-", "-3", "5-3", "1-99", "1;2", "²"])
 def test_wrong_templates_are_refused(text: str) -> None:
     with pytest.raises(InputError, match="--templates"):
         parse_templates(text, SETS)

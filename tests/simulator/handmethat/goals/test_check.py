@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from simulator.errors import InputError
-from simulator.handmethat.goals.check import goal_holds, holds
 from simulator.handmethat.goals.formula import evaluate, parse_formula, to_formula
-from simulator.handmethat.goals.model import Goal, Subgoal
+from simulator.handmethat.goals.model import Goal, Subgoal, goal_holds, holds
 from simulator.handmethat.world import NOTHING, State, World
 
 MakeWorld = Callable[..., tuple[World, State]]

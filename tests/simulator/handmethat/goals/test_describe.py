@@ -7,14 +7,18 @@ from random import Random
 import pytest
 
 from simulator.errors import InputError
-from simulator.handmethat.goals.describe import activity_title, describe_goal, describe_subgoal
 from simulator.handmethat.goals.model import Goal, Subgoal
-from simulator.handmethat.goals.sample import instantiate
-from simulator.handmethat.goals.templates import templates
+from simulator.handmethat.goals.templates import (
+    activity_title,
+    describe_goal,
+    describe_subgoal,
+    instantiate,
+    templates,
+)
 from simulator.handmethat.scene import SceneRules, sample_stock
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("subgoal", "english", "chinese"),
     [
         (

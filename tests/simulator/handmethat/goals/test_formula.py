@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.errors import InputError
-from simulator.handmethat.goals.check import goal_holds, holds
 from simulator.handmethat.goals.formula import (
     evaluate,
     parse_formula,
@@ -18,8 +17,8 @@ from simulator.handmethat.goals.formula import (
     parse_subgoal,
     to_formula,
 )
-from simulator.handmethat.goals.model import ANYWHERE, OF_A_TYPE, Goal, Subgoal
-from simulator.handmethat.goals.sample import instantiate
+from simulator.handmethat.goals.model import ANYWHERE, OF_A_TYPE, Goal, Subgoal, goal_holds, holds
+from simulator.handmethat.goals.templates import instantiate
 from simulator.handmethat.hierarchy import STATES
 from simulator.handmethat.scene import SceneRules, sample_scene, sample_stock
 from simulator.handmethat.world import State, World
@@ -66,7 +65,7 @@ FORMULAS = [
 ]
 
 
-@pytest.mark.parametrize(("subgoal", "text"), FORMULAS)
+@pytest.mark.each(("subgoal", "text"), FORMULAS)
 def test_each_form_as_a_formula(subgoal: Subgoal, text: str) -> None:
     assert to_formula(subgoal) == text
     assert parse_subgoal(text) == subgoal
@@ -182,7 +181,7 @@ def test_formulas_of_other_forms(household: MakeWorld, text: str, true: bool) ->
     assert evaluate(world, state, parse_formula(text)) is true
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "message"),
     [
         ("", r"character 1: '\(' is expected, not the end"),
@@ -209,7 +208,7 @@ def test_a_malformed_formula_names_the_character(text: str, message: str) -> Non
         parse_formula(text)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "message"),
     [
         ("(dusty floor)", r"character 1: a goal is a conjunction"),

@@ -10,8 +10,7 @@ import pytest
 from simulator.errors import InputError
 from simulator.handmethat.goals.model import ANYWHERE, OF_A_TYPE, Goal
 from simulator.handmethat.goals.notation import Pattern, Slot, read_patterns
-from simulator.handmethat.goals.sample import instantiate
-from simulator.handmethat.goals.templates import template, template_set, templates
+from simulator.handmethat.goals.templates import instantiate, template, template_set, templates
 from simulator.handmethat.hierarchy import hierarchy
 from simulator.handmethat.scene import SceneRules, Stock, sample_stock
 
@@ -72,7 +71,7 @@ def goals(number: int, count: int = 60) -> list[tuple[Stock, Goal]]:
     return found
 
 
-@pytest.mark.parametrize("number", range(69))
+@pytest.mark.each("number", range(69))
 def test_a_goal_names_what_is_in_the_household(number: int) -> None:
     kinds = hierarchy().kinds
     for stock, goal in goals(number, 10):
@@ -171,7 +170,7 @@ def test_the_notation() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "message"),
     [
         ("EVERY apple in @sink", "starts with 'EVERY', which is no form"),

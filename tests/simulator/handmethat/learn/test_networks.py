@@ -11,13 +11,6 @@ torch = pytest.importorskip("torch", reason="learned robots need torch: pip inst
 
 from simulator.errors import InputError  # noqa: E402
 from simulator.handmethat.learn import load_policy  # noqa: E402
-from simulator.handmethat.learn.behaviour import (  # noqa: E402
-    Example,
-    number,
-    shorten,
-    train_seq2seq,
-    words_of,
-)
 from simulator.handmethat.learn.config import drrn_config, seq2seq_config  # noqa: E402
 from simulator.handmethat.learn.drrn import (  # noqa: E402
     Drrn,
@@ -28,9 +21,22 @@ from simulator.handmethat.learn.drrn import (  # noqa: E402
     learn_from,
 )
 from simulator.handmethat.learn.policy import save_checkpoint  # noqa: E402
-from simulator.handmethat.learn.seen import Seen  # noqa: E402
-from simulator.handmethat.learn.seq2seq import Seq2Seq  # noqa: E402
-from simulator.handmethat.learn.vocabulary import END, UNKNOWN, Vocabulary, build_vocabulary, split  # noqa: E402
+from simulator.handmethat.learn.seen import (  # noqa: E402
+    END,
+    UNKNOWN,
+    Seen,
+    Vocabulary,
+    build_vocabulary,
+    split,
+)
+from simulator.handmethat.learn.seq2seq import (  # noqa: E402
+    Example,
+    Seq2Seq,
+    number,
+    shorten,
+    train_seq2seq,
+    words_of,
+)
 
 SMALL = seq2seq_config("small", updates=150, batch=16, embedding=16, width=16, convolutions=1, rate=0.01)
 
@@ -88,6 +94,7 @@ def test_next_words_are_probabilities_and_padding_changes_nothing() -> None:
     assert torch.allclose(network(wider, task, command), logarithms, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_behaviour_cloning_learns_to_copy(tmp_path: Path) -> None:
     examples = copying(200)
     words = words_of(examples)

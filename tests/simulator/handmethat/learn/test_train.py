@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -13,8 +14,8 @@ from app import cli  # noqa: E402
 from simulator.errors import InputError  # noqa: E402
 from simulator.handmethat.data import load_tasks  # noqa: E402
 from simulator.handmethat.learn import load_policy, read, reading_game  # noqa: E402
-from simulator.handmethat.learn.behaviour import examples_of  # noqa: E402
-from simulator.handmethat.learn.train import read_curve, with_demos  # noqa: E402
+from simulator.handmethat.learn.seq2seq import examples_of  # noqa: E402
+from simulator.handmethat.learn.train import with_demos  # noqa: E402
 
 
 def train(*arguments: str) -> str:
@@ -23,6 +24,7 @@ def train(*arguments: str) -> str:
     return result.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("learner", "robot", "column"),
     [("seq2seq", "seq2seq", "loss"), ("drrn", "drrn", "score"), ("offline-drrn", "drrn-greedy", "score")],
@@ -31,7 +33,7 @@ def test_a_robot_is_trained_and_gives_commands(learner: str, robot: str, column:
     out = tmp_path / "robot.pt"
     told = train(learner, "--limit", "3", "--updates", "12", "--out", str(out), "--seed", "5")
     assert f"{column}: " in told
-    assert read_curve(out.with_name("robot.pt.csv"))[column]
+    assert pd.read_csv(out.with_name("robot.pt.csv"))[column].notna().any()
     assert out.with_name("robot.pt.html").stat().st_size > 1000
     policy = load_policy(f"{robot}:{out}")
     seen, _ = read(reading_game(load_tasks(limit=1)[0], "partial", 40), ())

@@ -40,7 +40,7 @@ def test_what_a_meaning_is_true_of(household, places):
     assert len(found("bring_me", {})) == 4
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("meant", "said", "heard", "level"),
     [
         # A(G) = {1, 2, 3}

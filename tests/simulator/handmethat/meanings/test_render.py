@@ -10,13 +10,13 @@ import pytest
 from simulator.errors import InputError
 from simulator.handmethat.hierarchy import CLASSES, hierarchy
 from simulator.handmethat.meanings.model import QUESTS, STATE_KEYS, VERBS, Meaning, describe
-from simulator.handmethat.meanings.naming import wording
 from simulator.handmethat.meanings.render import (
     display_name,
     label,
     render_meaning,
     render_utterance,
     text_name,
+    wording,
 )
 
 OPENERS = ("", "please ", "can you ")

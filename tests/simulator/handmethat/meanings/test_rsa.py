@@ -15,7 +15,7 @@ from simulator.handmethat.meanings.levels import groundings_of
 from simulator.handmethat.meanings.model import KIND_KEYS, QUESTS, Meaning, describe
 from simulator.handmethat.meanings.prior import Pool, prior
 from simulator.handmethat.meanings.rsa import ALPHA, Rsa, choose_reading, draw
-from simulator.handmethat.meanings.utterances import cost_of_utterance, enumerate_utterances
+from simulator.handmethat.meanings.utterances import enumerate_utterances
 from simulator.handmethat.profiles import Profile, load_profiles
 
 V2 = load_profiles()["v2"]
@@ -36,6 +36,15 @@ def is_true(utterance: Meaning, meaning: Meaning) -> bool:
     same = utterance.argument == meaning.argument
     open_ = meaning.quest == "move_to" and utterance.argument is None
     return utterance.quest == meaning.quest and (same or open_) and implied.issuperset(utterance.description)
+
+
+def cost_of_utterance(utterance: Meaning, profile: Profile) -> int:
+    """c(u) of the published program, or the number of specifiers with `Profile.plain_cost` (spec 7.2)."""
+    count = len(utterance.description)
+    if profile.plain_cost:
+        return count
+    surcharge = sum({"subclass": 1, "type": 2}.get(key, 0) for key, _ in utterance.description)
+    return count - 1 + surcharge + (utterance.argument is not None)
 
 
 def dense(
@@ -127,8 +136,8 @@ def test_a_table_by_hand(pool_of):
     assert listener[1, red] == listener[0, large] == 0
 
 
-@pytest.mark.parametrize("quest", QUESTS)
-@pytest.mark.parametrize("profile", [V2, SETS, load_profiles()["paper"]], ids=["v2", "sets", "paper"])
+@pytest.mark.each("quest", QUESTS)
+@pytest.mark.each("profile", [V2, SETS, load_profiles()["paper"]], ids=["v2", "sets", "paper"])
 def test_sparse_agrees_with_dense(case, quest, profile):
     for seed in range(2):
         world, state, rewards, targets, rest = case(seed, quest)

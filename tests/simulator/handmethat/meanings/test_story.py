@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator.handmethat.actions import Action, domain
-from simulator.handmethat.meanings.naming import wording
-from simulator.handmethat.meanings.render import render_action, render_description, render_story
+from simulator.handmethat.meanings.render import render_action, render_description, render_story, wording
 
 AT, FROM = "pick-up-at-location", "pick-up-from-receptacle-at-location"
 CASES = [

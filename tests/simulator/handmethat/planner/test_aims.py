@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 
 from simulator.handmethat.planner import plan
-from simulator.handmethat.planner.landing import groundings, landed
 from simulator.handmethat.planner.plan import plan_whole
+from simulator.handmethat.planner.rewards import groundings, landed
 
 
 def test_known_walks_change_no_plan(sampled, monkeypatch):

@@ -8,14 +8,13 @@ import pytest
 
 from simulator.handmethat.goals.model import Goal, Subgoal
 from simulator.handmethat.planner import frame as operators
-from simulator.handmethat.planner.around import Around
-from simulator.handmethat.planner.cost import UNREACHABLE, CostToGo, first_layer, joined
+from simulator.handmethat.planner.cost import UNREACHABLE, Around, CostToGo, first_layer, joined
 from simulator.handmethat.planner.grounding import ground
-from simulator.handmethat.planner.landing import groundings, landed
 from simulator.handmethat.planner.layers import Layers
 from simulator.handmethat.planner.plan import plan_goal, states_along
 from simulator.handmethat.planner.relaxed import RelaxedGraph, wanted
 from simulator.handmethat.planner.relevance import find_targets
+from simulator.handmethat.planner.rewards import groundings, landed
 from simulator.handmethat.world import NOTHING
 
 
@@ -152,7 +151,7 @@ def test_what_no_action_brings_about_is_unreachable(household):
     assert cost(world, state, lying("ALL", "plate", "mug#0", "inside")) == UNREACHABLE
 
 
-@pytest.mark.parametrize("template", range(69))
+@pytest.mark.each("template", range(69))
 def test_the_estimate_is_the_length_of_a_relaxed_plan(sampled, template):
     """Among equally early operators the graph takes the first: ours, if they come first, and no others."""
     world, state, goal, targets = sampled(template, seed=1)
@@ -211,7 +210,7 @@ def _bit(frame, action):
     return getattr(operators, name.split("-")[0].upper())
 
 
-@pytest.mark.parametrize("template", [1, 6, 17, 22, 24, 28, 35, 48, 50, 51])
+@pytest.mark.each("template", [1, 6, 17, 22, 24, 28, 35, 48, 50, 51])
 def test_neighbours_cost_what_they_cost_alone(sampled, template):
     world, state, goal, targets = sampled(template, seed=2, distractors=True)
     state = state._replace(waiting=True)

@@ -7,8 +7,7 @@ from random import Random
 import pytest
 
 from simulator.handmethat.actions import perform
-from simulator.handmethat.goals.check import goal_holds, holds
-from simulator.handmethat.goals.model import Goal, Subgoal
+from simulator.handmethat.goals.model import Goal, Subgoal, goal_holds, holds
 from simulator.handmethat.planner.exact import SearchLimitError, best_first, shortest_plan
 from simulator.handmethat.planner.plan import plan_goal, plan_subgoal, plan_whole, states_along
 from simulator.handmethat.planner.relevance import find_targets
@@ -225,7 +224,7 @@ def test_a_whole_plan_finds_an_order_that_undoes_nothing(household):
     assert goal_holds(world, states_along(state, sum(plans, ()))[-1], goal)
 
 
-@pytest.mark.parametrize("template", range(69))
+@pytest.mark.each("template", range(69))
 def test_plans_replay_and_reach_their_subgoals(sampled, template):
     for seed in range(2):
         world, state, goal, targets = sampled(template, seed, distractors=bool(seed))
@@ -239,7 +238,7 @@ def test_plans_replay_and_reach_their_subgoals(sampled, template):
 
 
 # Templates whose subgoals the searches manage; together all forms of subgoals.
-@pytest.mark.parametrize("template", [2, 4, 6, 8, 10, 13, 15, 17, 25, 28, 29, 30, 34, 37, 45, 48, 58, 61, 67])
+@pytest.mark.each("template", [2, 4, 6, 8, 10, 13, 15, 17, 25, 28, 29, 30, 34, 37, 45, 48, 58, 61, 67])
 def test_no_plan_is_longer_than_one_that_is_searched_for(sampled, template):
     world, state, goal, targets = sampled(template, seed=3)
     compared = 0

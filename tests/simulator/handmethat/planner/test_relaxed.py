@@ -4,15 +4,14 @@ from random import Random
 
 import pytest
 
-from simulator.handmethat.goals.check import goal_holds
-from simulator.handmethat.goals.model import Goal, Subgoal
-from simulator.handmethat.goals.sample import instantiate
+from simulator.handmethat.goals.model import Goal, Subgoal, goal_holds
+from simulator.handmethat.goals.templates import instantiate
 from simulator.handmethat.planner.grounding import ground
 from simulator.handmethat.planner.relaxed import (
     NEVER,
     UNREACHABLE,
     RelaxedGraph,
-    Wanted,
+    Target,
     estimate,
     wanted,
 )
@@ -247,7 +246,7 @@ def sampled(template, seed):
             return *sample_scene(random, RULES, stock), aim
 
 
-@pytest.mark.parametrize("template", [1, 4, 6, 16, 24, 37, 46, 51, 54, 61])
+@pytest.mark.each("template", [1, 4, 6, 16, 24, 37, 46, 51, 54, 61])
 def test_the_shortcut_is_the_published_extraction(template):
     world, state, aim = sampled(template, template)
     grounding = ground(world, find_targets(world, state, aim, distractors=False).grounded)
@@ -260,7 +259,7 @@ def test_the_shortcut_is_the_published_extraction(template):
             facts = random.choice(able).apply(facts)
 
 
-@pytest.mark.parametrize("template", range(0, 69, 6))
+@pytest.mark.each("template", range(0, 69, 6))
 def test_a_goal_as_facts_holds_where_the_goal_holds(template):
     world, state, aim = sampled(template, template)
     grounding = ground(world, find_targets(world, state, aim, distractors=False).grounded)
@@ -270,7 +269,7 @@ def test_a_goal_as_facts_holds_where_the_goal_holds(template):
 
 
 def test_wanted():
-    choice = Wanted(1, ((Wanted(2), Wanted(4)),))
+    choice = Target(1, ((Target(2), Target(4)),))
     assert [choice.holds(facts) for facts in (1, 3, 5, 6)] == [False, True, True, False]
     assert [choice.first_met(facts) for facts in (3, 5, 7)] == [3, 5, 3]
     assert choice.mentioned() == 7

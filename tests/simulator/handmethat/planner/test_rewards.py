@@ -10,10 +10,9 @@ import pytest
 from simulator.handmethat.actions import domain
 from simulator.handmethat.goals.model import Goal, Subgoal
 from simulator.handmethat.planner.grounding import ground
-from simulator.handmethat.planner.landing import groundings, landed
 from simulator.handmethat.planner.relaxed import RelaxedGraph, wanted
 from simulator.handmethat.planner.relevance import find_targets
-from simulator.handmethat.planner.rewards import rewards
+from simulator.handmethat.planner.rewards import groundings, landed, rewards
 from simulator.handmethat.profiles import load_profile
 from simulator.handmethat.world import entities
 from simulator.seeds import derive_seed

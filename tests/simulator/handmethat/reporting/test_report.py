@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from dataclasses import replace
 
 import pytest
@@ -12,18 +11,14 @@ from rich.console import Console
 
 from logs.erase import erase_participant
 from logs.rows import Ending, Episode, Participant, Run, Turn
+from simulator import catalog
 from simulator.errors import InputError
-from simulator.handmethat.reporting.report import report
 from simulator.handmethat.reporting.scored import score_run
-from simulator.handmethat.reporting.terminal import (
-    print_report,
-    report_csv,
-    report_json,
-    report_latex,
-    table_cell,
-)
+from simulator.handmethat.reporting.sections import paper_cell
 from simulator.handmethat.room import ROOM, Posed
 from simulator.handmethat.score import paper_average
+from simulator.reporting import report_latex
+from simulator.reports import print_whole, runs_report
 
 ASK = "question: where is the object you want"
 
@@ -77,18 +72,30 @@ def put(log, kitchen):
     return put
 
 
+def report(reader, *runs):
+    return runs_report(reader, catalog.find("handmethat"), runs)
+
+
+def rows(report, section, table):
+    """Rows of a table as dicts."""
+    (made,) = [each for each in report.section(section).tables if each.name == table]
+    return [dict(zip([head.name for head in made.heads], row, strict=True)) for row in made.rows]
+
+
+def levels(report):
+    return {(row["label"], row["level"]): row for row in rows(report, "levels", "exact")}
+
+
 def test_the_table_follows_from_its_own_rates(put, reader, lamp):
     """score = p (100 - n) - 40 (1 - p), as in the paper's Table 2 (spec 9.5)."""
     for number in range(6):
         put(*["look"] * number, *(lamp if number < 4 else ["stop"]), number=number)
-    (row,) = report(reader, ["run"]).rows
-    cell = row.levels[1]
-    assert cell.moves is not None
-    assert (cell.n, cell.success.value, cell.moves.value) == (6, pytest.approx(4 / 6), 5.5)
-    assert cell.score.value == pytest.approx(paper_average(4 / 6, 5.5))
-    assert table_cell(cell) == f"{cell.score.value:.1f} (66.7, 5.5)"
-    assert table_cell(cell, person=True) == "(66.7, 5.5)"
-    assert cell.success.low < 4 / 6 < cell.success.high
+    cell = levels(report(reader, "run"))["offline/asker, 0 questions", "1"]
+    assert (cell["n"], cell["success"].value, cell["moves"].value) == (6, pytest.approx(4 / 6), 5.5)
+    assert cell["score"].value == pytest.approx(paper_average(4 / 6, 5.5))
+    assert paper_cell(cell) == f"{cell['score'].value:.1f} (66.7, 5.5)"
+    assert paper_cell(cell, person=True) == "(66.7, 5.5)"
+    assert cell["success"].low < 4 / 6 < cell["success"].high
 
 
 def test_rows_are_robots_and_columns_levels(put, reader, lamp, wrong):
@@ -96,15 +103,16 @@ def test_rows_are_robots_and_columns_levels(put, reader, lamp, wrong):
     put(*wrong, "stop", robot="offline/heuristic", mode="full", level=2)
     put(*lamp, robot="offline/heuristic", mode="partial", level=4)
     put(*lamp, robot="openai/x", run="model", max_questions=2)
-    found = report(reader, ["run", "people", "model"])
-    assert [row.who.label for row in found.rows] == [
+    made = report(reader, "run", "people", "model")
+    assert [row["Robot"] for row in rows(made, "levels", "paper")] == [
         "person, one try",
         "offline/heuristic",
         "offline/heuristic*",
         "openai/x, 2 questions",
     ]
-    assert [list(row.levels) for row in found.rows] == [[1], [4], [2], [1]]
-    assert found.rows[2].levels[2].moves is None
+    cells = levels(made)
+    assert [level for _, level in cells] == ["1", "all", "4", "all", "2", "all", "1", "all"]
+    assert cells["offline/heuristic*", "2"]["moves"] is None
 
 
 def test_what_failed_is_told_and_not_scored(put, reader, lamp):
@@ -113,10 +121,10 @@ def test_what_failed_is_told_and_not_scored(put, reader, lamp):
     put(number=2, status="failed")
     put(number=3, status="aborted")
     put(*lamp[:2], number=4, status=None)
-    found = report(reader, ["run"])
-    assert found.statuses == {"completed": 1, "truncated": 1, "failed": 1, "aborted": 1, "open": 1}
-    assert (found.unscored, found.failures) == (3, {"it broke": 1})
-    assert found.rows[0].all.n == 2
+    made = report(reader, "run")
+    assert made.endings.statuses == {"completed": 1, "truncated": 1, "failed": 1, "aborted": 1, "open": 1}
+    assert (made.section("items").data["unscored"], made.endings.failures) == (3, {"it broke": 1})
+    assert levels(made)["offline/asker, 0 questions", "all"]["n"] == 2
 
 
 def test_who_has_withdrawn_does_not_count_and_is_told(put, log_path, reader, lamp):
@@ -124,10 +132,11 @@ def test_who_has_withdrawn_does_not_count_and_is_told(put, log_path, reader, lam
     put(*lamp, robot="person", person="gone", number=1)
     put(*lamp[:2], robot="person", person="gone", number=2, status="aborted")
     erase_participant(log_path, "gone")
-    found = report(reader, ["run"])
-    (row,) = found.rows
-    assert (row.all.n, row.all.success.value) == (1, 1)
-    assert (found.statuses, found.unscored) == ({"completed": 1, "erased": 2}, 2)
+    made = report(reader, "run")
+    row = levels(made)["person", "all"]
+    assert (row["n"], row["success"].value) == (1, 1)
+    assert made.endings.statuses == {"completed": 1, "erased": 2}
+    assert made.section("items").data["unscored"] == 2
     assert [one.episode.participant_id for one in score_run(reader, "run")] == ["stays"]
 
 
@@ -135,14 +144,11 @@ def test_success_and_score_by_questions_asked(put, reader, lamp, wrong):
     put(*wrong, "stop", robot="openai/x")
     put(ASK, *lamp, robot="openai/x", number=1)
     put(ASK, ASK, *lamp, robot="openai/x", number=2, level=3)
-    found = [one for one in report(reader, ["run"]).asked if one.level is None]
-    assert [(one.questions, one.cell.success.value, one.cell.score.value) for one in found] == [
-        (0, 0, -40),
-        (1, 1, 86),
-        (2, 1, 76),
-    ]
-    of_level = [one for one in report(reader, ["run"]).asked if one.level == 3]
-    assert [(one.questions, one.cell.n) for one in of_level] == [(2, 1)]
+    asked = rows(report(reader, "run"), "asked", "asked")
+    assert [
+        (row["questions"], row["success"].value, row["score"].value) for row in asked if row["level"] is None
+    ] == [(0, 0, -40), (1, 1, 86), (2, 1, 76)]
+    assert [(row["questions"], row["n"]) for row in asked if row["level"] == 3] == [(2, 1)]
 
 
 def test_the_gain_per_question_is_paired_over_items(put, reader, lamp, wrong):
@@ -151,44 +157,42 @@ def test_the_gain_per_question_is_paired_over_items(put, reader, lamp, wrong):
         put(ASK, *lamp, number=number, run="one", robot="offline/asker:1")
         put(ASK, ASK, ASK, *lamp, number=number, run="three", robot="offline/asker", max_questions=3)
     put(*lamp, number=9, run="none")
-    found = [one for one in report(reader, ["none", "one", "three"]).gains if one.level is None]
-    assert [(one.robot, one.fewer, one.more, one.success.n) for one in found] == [
+    gains = [row for row in rows(report(reader, "none", "one", "three"), "gains", "gains")]
+    whole = [row for row in gains if row["level"] is None]
+    assert [(row["robot"], row["fewer"], row["more"], row["success"].n) for row in whole] == [
         ("offline/asker", 0, 1, 3),
         ("offline/asker", 1, 3, 3),
     ]
-    assert [(one.success.value, one.score.value) for one in found] == [(1, 126), (0, -10)]
-    assert report(reader, ["none"]).gains == ()
-    levels = {one.level for one in report(reader, ["none", "one"]).gains}
-    assert levels == {None, 1}
+    assert [(row["success"].value, row["score"].value) for row in whole] == [(1, 126), (0, -10)]
+    assert {row["level"] for row in gains} == {None, 1}
+    assert "gains" not in [section.name for section in report(reader, "none").sections]
 
 
 def test_the_table_as_csv_latex_json_and_text(put, reader, lamp, wrong):
     put(*lamp)
     put(*wrong, "stop", level=3)
     put(ASK, *lamp, robot="offline/asker:1", run="one")
-    found = report(reader, ["run", "one"])
-    rows = list(csv.DictReader(io.StringIO(report_csv(found))))
-    assert [(row["robot"], row["questions_allowed"], row["level"]) for row in rows] == [
+    made = report(reader, "run", "one")
+    (exact,) = [table for table in made.section("levels").tables if table.name == "exact"]
+    lines = list(csv.DictReader(io.StringIO(exact.to_csv())))
+    assert [(row["robot"], row["allowed"], row["level"]) for row in lines] == [
         ("offline/asker", "0", "1"),
         ("offline/asker", "0", "3"),
         ("offline/asker", "0", "all"),
         ("offline/asker", "1", "1"),
         ("offline/asker", "1", "all"),
     ]
-    assert (rows[0]["score"], rows[0]["moves"], rows[1]["moves"]) == ("96.0000", "4.0000", "")
-    assert float(rows[1]["raw_sum"]) == -5
-    latex = report_latex(found)
-    assert r"Robot & Level 1 & Level 2 & Level 3 & Level 4 \\" in latex
-    assert "96.0 (100.0, 4.0) & -- & -40.0 (0.0) & --" in latex
-    plain = report_json(found)
-    assert json.loads(json.dumps(plain)) == plain
-    assert plain["rows"][0]["levels"]["1"]["moves"]["value"] == 4
+    assert (float(lines[0]["score"]), float(lines[0]["moves"]), lines[1]["moves"]) == (96, 4, "")
+    assert float(lines[1]["raw_sum"]) == -5
+    latex = report_latex(made)
+    assert r"{Robot} & {Level 1} & {Level 2} & {Level 3} & {Level 4} & {all} \\" in latex
+    assert "96.0 (100.0, 4.0) & {--} & -40.0 (0.0) & {--} &" in latex
     console = Console(width=200)
     with console.capture() as capture:
-        print_report(console, found)
+        print_whole(console, made)
     text = capture.get()
     assert "96.0 (100.0, 4.0)" in text
-    assert "gain per question allowed" in text
+    assert "Gain per question allowed" in text
 
 
 def test_a_run_of_another_benchmark_is_refused(log, reader):

@@ -9,8 +9,7 @@ import pytest
 from simulator.handmethat.actions import Action
 from simulator.handmethat.env.game import Game, GameState
 from simulator.handmethat.meanings.model import Meaning, describe, matching
-from simulator.handmethat.robots import uniform
-from simulator.handmethat.robots.heuristic import STOP, known_of, next_command, plan
+from simulator.handmethat.players.robot_offline import STOP, heuristic_command, known_of, plan, random_command
 from simulator.handmethat.scene import sample_scene
 from simulator.handmethat.task import Task
 from simulator.handmethat.world import World, location_of
@@ -20,7 +19,7 @@ def play(task: Task, seed: int, *, changes: bool = False) -> GameState:
     game, known = Game(task, mode="full", text=False), known_of(task)
     state = game.start()
     while not state.done:
-        state = game.act(state, next_command(known, seed, state.moves, changes=changes)).game
+        state = game.act(state, heuristic_command(known, seed, state.moves, changes=changes)).game
     return state
 
 
@@ -131,7 +130,7 @@ def test_level_one_bring_me_always_succeeds(make_task, seed: int) -> None:
 
 def test_the_random_robot_is_uniform_and_repeatable() -> None:
     valid = ("a", "b", "c", "d")
-    drawn = [uniform.next_command(valid, seed, moves) for seed in range(200) for moves in range(10)]
-    assert drawn == [uniform.next_command(valid, seed, moves) for seed in range(200) for moves in range(10)]
+    drawn = [random_command(valid, seed, moves) for seed in range(200) for moves in range(10)]
+    assert drawn == [random_command(valid, seed, moves) for seed in range(200) for moves in range(10)]
     for one in valid:
         assert drawn.count(one) == pytest.approx(500, abs=100)

@@ -16,13 +16,13 @@ from simulator.handmethat.meanings.model import Meaning, describe
 from simulator.handmethat.room import ROOM, Posed
 from simulator.handmethat.task import Level, Task
 from simulator.models import ChatModel
-from simulator.runner.rooms import Live
+from simulator.runner.rooms import ActiveEpisode
 from simulator.seats import PersonSeat, ScriptSeat, Seat
 
 
 @dataclass
 class Played:
-    live: Live
+    live: ActiveEpisode
     state: graph.State
     turns: list[Turn]
 
@@ -73,7 +73,7 @@ async def play(
         seed=seed,
         options=options,
     )
-    live = Live(episode=episode, item=Posed(task, language), seats=seats, record=record)
+    live = ActiveEpisode(episode=episode, item=Posed(task, language), seats=seats, record=record)
     state = await ROOM.advance(live, ROOM.rebuild(played))
     return Played(live, state, played)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.handmethat.players.giver_model import PURPOSE
+from simulator.handmethat.players.giver import PURPOSE
 from simulator.handmethat.players.listening import guards, hear, polarity, reveals
 from simulator.models import ScriptModel
 

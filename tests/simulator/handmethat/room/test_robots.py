@@ -77,7 +77,7 @@ async def test_nonsense_is_counted_and_charged(run, kitchen):
     assert score_episode(kitchen, played.turns).invalid == 1
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "command"),
     [
         ("move to table", "move to table"),

@@ -11,7 +11,7 @@ import app
 from logs import LogReader
 from simulator.errors import InputError
 from simulator.handmethat.files.episode import write_file
-from simulator.handmethat.run_command import load_items, parse_levels
+from simulator.handmethat.runs import EpisodeSelection, parse_levels
 
 
 @pytest.fixture
@@ -30,6 +30,13 @@ def askback(tmp_path, monkeypatch, capsys):
     return run
 
 
+def table(report, section, name):
+    """Rows of a table of a report in JSON."""
+    (tables,) = [each["tables"] for each in report["sections"] if each["name"] == section]
+    (rows,) = [each["rows"] for each in tables if each["name"] == name]
+    return rows
+
+
 def test_play_score_and_report(askback, data, tmp_path):
     for questions in (0, 1):
         command = ("run", "handmethat", "--robot", f"offline/asker:{questions}", "--data", data)
@@ -43,20 +50,23 @@ def test_play_score_and_report(askback, data, tmp_path):
     assert runs == ["asker0-partial", "asker0-full", "asker1-partial", "asker1-full"]
     status, out, _ = askback("score", "asker1-full", "--json")
     assert status == 0
-    assert json.loads(out)["rows"][0]["levels"]["1"]["success"]["value"] == 1
+    (first, *_) = table(json.loads(out), "levels", "exact")
+    assert (first["level"], first["success"]["value"]) == ("1", 1)
     with LogReader(tmp_path / "home" / "log.sqlite") as reader:
         assert len(reader.scores(run_id="asker1-full")) == before, "the same scores are not appended again"
     status, out, _ = askback("report", "handmethat", *runs, "--format", "json")
-    found = json.loads(out)
-    gains = [one for one in found["gains"] if one["level"] is None]
+    gains = [row for row in table(json.loads(out), "gains", "gains") if row["level"] is None]
     assert [(one["mode"], one["fewer"], one["more"]) for one in gains] == [
         ("partial", 0, 1),
         ("full", 0, 1),
     ]
     assert gains[1]["success"]["n"] == 8
     for form in ("csv", "latex", "text"):
-        assert askback("report", "handmethat", *runs, "--format", form, "--out", tmp_path / form)[0] == 0
-        assert "asker" in (tmp_path / form).read_text()
+        status, out, _ = askback("report", "handmethat", *runs, "--format", form)
+        assert status == 0
+        assert "asker" in out
+    assert askback("report", "handmethat", *runs, "--out", tmp_path / "report")[0] == 0
+    assert "asker" in (tmp_path / "report" / "levels-paper.tex").read_text()
 
 
 def test_the_same_command_continues(askback, data, tmp_path):
@@ -89,9 +99,9 @@ def test_a_sample_is_seeded_balanced_and_told(askback, data, tmp_path):
     assert "level: 4 episodes" in out
     assert "4 in all, equal shares of levels; quest types and templates in proportion; seed 3" in out
     _, out, _ = askback("report", "handmethat", "level", "--format", "json")
-    told = json.loads(out)
-    assert told["samples"]["level"]["per_level"] == 1
-    assert told["items"]["level"] == {
+    (items,) = [section for section in json.loads(out)["sections"] if section["name"] == "items"]
+    assert items["data"]["samples"]["level"]["per_level"] == 1
+    assert items["data"]["items"]["level"] == {
         "levels": {"1": 1, "2": 1, "3": 1, "4": 1},
         "quests": {"bring_me": 4},
         "templates": 1,
@@ -150,9 +160,10 @@ def test_levels():
 
 def test_so_many_of_each_level_that_there_is(task, tmp_path):
     write_file(task, tmp_path)
-    assert [one.id for one in load_items(str(tmp_path), None, 3, None)] == [task.id]
-    assert [one.id for one in load_items(str(tmp_path), (1, 2), 3, None)] == [task.id]
+    drawn = EpisodeSelection(data=str(tmp_path), per_level=3)
+    assert [one.id for one in drawn.draw()] == [task.id]
+    assert [one.id for one in drawn.model_copy(update={"levels": "1,2"}).draw()] == [task.id]
     with pytest.raises(InputError, match="hold no episode"):
-        load_items(str(tmp_path), (1, 3), 3, None)
+        drawn.model_copy(update={"levels": "1,3"}).draw()
     with pytest.raises(InputError, match="neither 'builtin'"):
-        load_items(str(tmp_path / "elsewhere"), None, 3, None)
+        EpisodeSelection(data=str(tmp_path / "elsewhere"), per_level=3).draw()

@@ -77,7 +77,7 @@ def test_rows_have_a_metric_each(kitchen, lamp):
     assert {row.value for row in score_rows("e", score_episode(kitchen, turns()))} == {0, -40, None}
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("score", "success", "moves"),
     [
         (88.9, 94.9, 4.2),

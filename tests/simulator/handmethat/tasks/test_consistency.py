@@ -10,7 +10,7 @@ import pytest
 
 from simulator.handmethat.actions import Action
 from simulator.handmethat.data import check_folder
-from simulator.handmethat.env.demos import expert_commands
+from simulator.handmethat.env.scripts import expert_commands
 from simulator.handmethat.files.consistency import doubts
 from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.meanings.model import Meaning, describe

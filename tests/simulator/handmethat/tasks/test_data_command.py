@@ -11,7 +11,7 @@ import pytest
 from simulator import datasets
 from simulator.errors import InputError
 from simulator.handmethat.data import load_tasks
-from simulator.handmethat.data_command import add_handmethat, check_episodes, find_episodes, register
+from simulator.handmethat.data_command import add_handmethat, checker, find_episodes, register
 from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.files.split import FOLDER, SPLIT_FILE, make_split, write_split
 from simulator.handmethat.task import Task
@@ -50,7 +50,7 @@ def test_published_episodes_are_registered_and_loaded_by_name(
 
 def test_what_is_faulty_or_nothing_is_not_registered(published: Path, tmp_path: Path) -> None:
     (published / "data" / FOLDER / f"{NAMES[1]}.json").write_text("{}")
-    with pytest.raises(InputError, match=rf"faults, the first in {NAMES[1]}\.json: .*askback check"):
+    with pytest.raises(InputError, match=rf"faults, the first in .*{NAMES[1]}\.json: .*askback check"):
         register(published, partial=True)
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=f"no folder {FOLDER}"):
@@ -70,13 +70,13 @@ def test_data_of_another_benchmark_are_not_loaded(published: Path) -> None:
 def test_a_check_finds_episodes_by_name_and_by_content(published: Path, tmp_path: Path) -> None:
     files = find_episodes(published)
     assert [file.name for file in files] == [SPLIT_FILE, *(f"{name}.json" for name in NAMES)]
-    assert not check_episodes(files)
+    assert not checker().check(files)
     mine, other = tmp_path / "mine.json", tmp_path / "other.json"
     mine.write_bytes(files[1].read_bytes())
     other.write_text("{}")
     assert [find_episodes(path) for path in (mine, other, tmp_path / "none")] == [(mine,), (), ()]
     files[1].unlink()
-    faults = check_episodes(find_episodes(published))
+    faults = checker().check(find_episodes(published))
     assert [fault.severity for fault in faults] == ["warning"]
     assert "1 files that are not there" in faults[0].message
 

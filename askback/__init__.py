@@ -1,0 +1,194 @@
+"""Askback from Python: play a benchmark, read the log as pandas frames, seat a player of your own.
+
+::
+
+    import askback
+
+    run = askback.run("clarq", seeker="offline/seeker", provider="offline/experts", limit=20)
+    log = askback.load_log()
+    log.frame(run)                           # a row per episode: who sat where, how it ended, every metric
+    log.turns(run)                           # a row per turn
+    askback.run("clarq", seeker=MyAgent())   # anything with reply(view) can sit in a seat
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from logs import LogReader, default_path
+from logs.rows import Episode
+from simulator.benchmark import Benchmark
+from simulator.catalog import names as benchmarks
+from simulator.catalog import register
+from simulator.errors import AskbackError, InputError
+from simulator.seats import AgentSeat, Reply, Seat, View
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "AskbackError",
+    "Benchmark",
+    "InputError",
+    "Log",
+    "Reply",
+    "Seat",
+    "View",
+    "benchmarks",
+    "load_log",
+    "register",
+    "run",
+]
+
+
+class Log:
+    """A log that is read: episodes, turns and judgments of its runs as pandas frames."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._reader = LogReader(path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Log({str(self.path)!r}, {len(self.runs())} runs)"
+
+    def close(self) -> None:
+        """Close the file."""
+        self._reader.close()
+
+    def runs(self) -> list[str]:
+        """Return the names of all runs, oldest first."""
+        return [row.id for row in self._reader.runs()]
+
+    def frame(self, *runs: str, exclude_aborted: bool = False) -> pd.DataFrame:
+        """Return one row per episode that counts: seats, ending and every metric.
+
+        Args:
+            *runs: names of runs; all runs of the log if none is named.
+            exclude_aborted: leave out episodes that a failing seat aborted, which are unsuccessful otherwise.
+
+        Raises:
+            NotInLog: if there is no such run.
+        """
+        from simulator import frames
+
+        return frames.episodes(self._reader, runs or self.runs(), exclude_aborted=exclude_aborted)
+
+    def turns(self, *runs: str) -> pd.DataFrame:
+        """Return one row per turn: episode, seat, text, seconds and what was logged with it.
+
+        Raises:
+            NotInLog: if there is no such run.
+        """
+        from simulator import frames
+
+        return frames.turns(self._reader, runs or self.runs())
+
+    def judgments(self, *runs: str) -> pd.DataFrame:
+        """Return one row per judgment of annotators, reviewers and judges.
+
+        Raises:
+            NotInLog: if there is no such run.
+        """
+        from simulator import frames
+
+        return frames.judgments(self._reader, runs or self.runs())
+
+    def episodes(self, run: str) -> list[Episode]:
+        """Return the latest attempt of every episode of a run, as rows of the log.
+
+        Raises:
+            NotInLog: if there is no such run.
+        """
+        self._reader.run(run)
+        return list(self._reader.episodes(run, latest=True))
+
+
+def load_log(path: str | Path | None = None) -> Log:
+    """Open a log for reading.
+
+    Args:
+        path: the file; default: ``$ASKBACK_LOG``, or the one in your Askback folder.
+
+    Raises:
+        LogError: if there is no log at `path`, or it holds something else.
+    """
+    return Log(Path(path) if path is not None else default_path())
+
+
+def run(
+    benchmark: str | Benchmark[Any, Any],
+    *,
+    items: Iterable[Any] | None = None,
+    data: str = "builtin",
+    limit: int | None = None,
+    repeat: int = 1,
+    seed: int = 0,
+    name: str | None = None,
+    log: str | Path | None = None,
+    concurrency: int = 8,
+    rules: Mapping[str, Any] | None = None,
+    base_url: str | None = None,
+    budget: float | None = None,
+    **seats: str | Any,
+) -> str:
+    """Play episodes of a benchmark and score them; the same call again goes on where it stopped.
+
+    Args:
+        benchmark: its name, or a `Benchmark` of one's own.
+        items: what is played; default: `limit` items of `data`, drawn by `seed`.
+        data: ``builtin``, the name of added data, or a path.
+        limit: how many items; default: all of them.
+        repeat: how often each item is played.
+        seed: every random choice of the run descends from it.
+        name: of the run; default: after its configuration.
+        log: the log's file; default: as for `load_log`.
+        concurrency: episodes at a time.
+        rules: options of the episodes, by name; default: the benchmark's own.
+        base_url: an OpenAI-compatible server for models named ``openai/…``.
+        budget: US dollars that models may cost.
+        **seats: seat -> a name (``offline/seeker``, ``openai/gpt-4o``, ``python:module:Agent``), a `Seat`,
+            or any object with ``reply(view)``; default: the seat's first built-in player.
+
+    Returns:
+        The run's name.
+
+    Raises:
+        InputError: if a name, rule or seat is wrong, or the log holds another run of that name.
+        ModelError: if a model cannot be reached.
+    """
+    from simulator.runner.direct import play_run
+
+    return play_run(
+        benchmark,
+        items=None if items is None else tuple(items),
+        data=data,
+        limit=limit,
+        repeat=repeat,
+        seed=seed,
+        name=name,
+        log=Path(log) if log is not None else default_path(),
+        concurrency=concurrency,
+        rules=rules,
+        base_url=base_url,
+        budget=budget,
+        seats={seat: who if isinstance(who, str) else _seat(who) for seat, who in seats.items()},
+    )
+
+
+def _seat(agent: Any) -> Seat:
+    if hasattr(agent, "kind") and hasattr(agent, "name"):
+        seat: Seat = agent
+        return seat
+    # Classes and functions have a name of their own; what else there is goes by its class.
+    kind = agent if hasattr(agent, "__qualname__") else type(agent)
+    return AgentSeat(
+        f"python:{kind.__module__}:{kind.__qualname__}", agent() if isinstance(agent, type) else agent
+    )

@@ -1,0 +1,70 @@
+"""AmbiBench as a benchmark of the house (`simulator.benchmark`); everything is imported when it is needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from simulator.benchmark import Benchmark, Command, Metric, ReportSpec, SeatSpec
+from simulator.deferred import attribute, later
+
+BENCHMARK: Final = Benchmark[Any, Any](
+    name="ambibench",
+    title="AmbiBench",
+    position=2,
+    summary="Put models and built-in learners on AmbiBench's trials. Each setting of each of them is a run.",
+    seats=(
+        SeatSpec(
+            name="participant",
+            role="who takes part",
+            option="model",
+            several=True,
+            known=attribute("simulator.ambibench.seating:SEATED"),
+            default="offline/oracle",
+        ),
+    ),
+    metrics=(
+        Metric("accuracy", "accuracy", unsuccessful=0.0),
+        Metric("strict", "strict accuracy", unsuccessful=0.0),
+        Metric("valid", "valid", unsuccessful=0.0),
+        Metric("named", "named", unsuccessful=0.0),
+    ),
+    room=attribute("simulator.ambibench.room:ROOM"),
+    runs=attribute("simulator.ambibench.runs:RUNS"),
+    reports=(later("simulator.ambibench.reporting.report:run_sections"),),
+    report=ReportSpec(
+        settings=attribute("simulator.ambibench.reporting.report:Settings"),
+        files=True,
+        named=False,
+        summary=(later("simulator.ambibench.reporting.summary:summary_section"),),
+        write=later("simulator.ambibench.reporting.report:write_trial_file"),
+        draws_late=True,
+        help=(
+            "Accuracy, validity and curves of people, models and the oracle: tables, and the paper's figures."
+        ),
+    ),
+    checker=later("simulator.ambibench.data_command:checker"),
+    register=later("simulator.ambibench.data_command:add_ambibench"),
+    studies=attribute("simulator.ambibench.assignment:PatternStudy"),
+    folder=Path(__file__).parent,
+    commands={
+        "train ambibench": Command(
+            "simulator.ambibench.train_command:train_ambibench",
+            (
+                "Finetune on ambiguous tasks (or the control) and say what it does for the pair that was "
+                "held out."
+            ),
+        ),
+        "generate ambibench": Command(
+            "simulator.ambibench.generate_command:generate_command",
+            "Generate AmbiBench items. The same command writes the same bytes.",
+        ),
+        "stats ambibench": Command(
+            "simulator.ambibench.stats_command:stats_command",
+            (
+                "Are AmbiBench prompts what they should be? Words, coins, repetitions; the exit code is 1 "
+                "if not."
+            ),
+        ),
+    },
+)

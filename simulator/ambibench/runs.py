@@ -1,0 +1,298 @@
+"""AmbiBench's runs: each part of the experiment (a setting, an instruction kind, a fold) with each player."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import Field
+from rich.console import Console
+
+from simulator.ambibench.aws import AwsPrompt
+from simulator.ambibench.benchmark import BENCHMARK
+from simulator.ambibench.data import BUILTIN, Draw, duplicates_of, load_items
+from simulator.ambibench.features import PAIR_NAMES, Kind, Pair, Setting
+from simulator.ambibench.generation import Design, Question, Spelling
+from simulator.ambibench.instructions import LocationWord
+from simulator.ambibench.players.offline import PLAYERS
+from simulator.ambibench.playing import PARTICIPANT, Options
+from simulator.ambibench.seating import seat_for
+from simulator.ambibench.trials import Item
+from simulator.duplicates import DuplicatesOption
+from simulator.errors import InputError
+from simulator.models import ModelOptions, Needs, load_model
+from simulator.orders import (
+    Limit,
+    RunOrder,
+    RunSpec,
+    Selection,
+    is_model,
+    play_order,
+    played_pairs,
+    read_words,
+)
+from simulator.runner.command import RunRequest, RunSettings
+from simulator.runner.model_options import model_options
+from simulator.sampling import balanced
+
+PLAYED: Final[tuple[Setting, ...]] = ("instruction", "multiple", "wug", "ft_eval", "verbalise", "aws")
+WRITTEN: Final[tuple[Setting, ...]] = ("verbalise", "aws")
+"""Settings that want free text."""
+_LABELLED: Final = tuple(setting for setting in PLAYED if setting not in WRITTEN)
+# How items are drawn: the settings that an option concerns; in others it is left at its default.
+_DRAWS: Final[Mapping[str, tuple[Setting, ...]]] = {
+    "per_cell": PLAYED,
+    "design": ("instruction", "multiple", "wug"),
+    "location_word": ("instruction", "multiple"),
+    "question": ("verbalise",),
+    "spelling": ("verbalise",),
+}
+# The same of options that say what is played of a setting, and how answers are asked for and read.
+_CONCERNS: Final[Mapping[str, tuple[Setting, ...]]] = {
+    **_DRAWS,
+    "kind": ("instruction", "multiple"),
+    "fold": ("ft_eval",),
+    "second_name": ("aws",),
+    "formats": tuple(setting for setting in PLAYED if setting != "aws"),
+    **dict.fromkeys(("top", "max_tokens", "score_mode", "tie"), _LABELLED),
+}
+_KINDS: Final[tuple[Kind, ...]] = ("uninformative", "informative")
+_SHOWN: Final = {"accuracy": "accuracy", "valid": "valid", "same": "same"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """The part of an order that one run plays.
+
+    Attributes:
+        kind: of instruction, in the settings that have several.
+        fold: the pair that is held out (ft_eval).
+        second: with a second name of the tested origin (aws).
+    """
+
+    setting: Setting
+    kind: Kind | None = None
+    fold: Pair | None = None
+    second: bool = False
+
+    @property
+    def name(self) -> str:
+        """Stands in the run's name: ``instruction-informative``, ``aws-second``."""
+        words = (self.setting, self.kind, self.fold, "second" if self.second else None)
+        return "-".join(word for word in words if word)
+
+    def holds(self, item: Item) -> bool:
+        """Return True if an item is of this part."""
+        if isinstance(item, AwsPrompt):
+            return self.setting == "aws" and item.followup == self.second
+        # A file need not say which pair was held out: it is the one that is asked about.
+        fold = item.fold or item.pair
+        return item.setting == self.setting and self.kind in (None, item.kind) and self.fold in (None, fold)
+
+
+class TrialSelection(Selection):
+    """The items that are played; of built-in ones how they are drawn.
+
+    Attributes:
+        setting: a comma list; None for what the data are usually played in.
+        kind: of instruction; None as in the paper: both in 4.2, the uninformative one in 4.3.
+        fold: of ft_eval; None for all three.
+        per_cell: None for the paper's numbers.
+        duplicates: what becomes of items without an id that a file holds twice.
+    """
+
+    setting: str | None = Field(
+        default=None,
+        description="instruction, multiple, wug, ft_eval, verbalise, aws (comma list), or all; "
+        "default: instruction,multiple; of a file whatever it holds",
+    )
+    kind: Literal["uninformative", "informative", "both"] | None = Field(
+        default=None,
+        description="instruction; default: both in setting instruction, uninformative in multiple",
+    )
+    fold: Pair | None = Field(default=None, description="ft_eval: the held-out pair; default: all three")
+    per_cell: Limit = Field(
+        default=None, description="per feature and format: 60 (verbalise 10); aws: per name, 5"
+    )
+    design: Design = Field(default="stratified", description="stratified by feature, or free coins")
+    location_word: LocationWord = Field(
+        default="setting", description="of informative instructions: as sent, or as App. G.2 prints"
+    )
+    formats: Literal["arrow", "qa", "both"] = Field(default="both", description="of the examples")
+    question: Question = Field(default="best_guess", description="verbalise: which question")
+    spelling: Spelling = Field(default="as_printed", description="verbalise: with the paper's slip?")
+    second_name: bool = Field(default=False, description="aws: a run with a second name, too")
+    limit: Limit = Field(default=None, description="items per run, equally many of each format and task")
+    duplicates: DuplicatesOption = "refuse"
+
+    @property
+    def named(self) -> bool:
+        """Return True if the settings were named one by one."""
+        return self.setting is not None and "all" not in self.setting
+
+    def parts(self) -> tuple[Part, ...]:
+        """Return the parts of the settings; of files only those that they hold items of.
+
+        Raises:
+            InputError: if there is no such setting, or the data are faulty or hold none of the parts.
+        """
+        usual = "instruction,multiple" if self.data == BUILTIN else "all"
+        settings = read_words("--setting", self.setting or usual, PLAYED)
+        parts = tuple(part for setting in settings for part in self._parts_of(setting))
+        if self.data == BUILTIN:
+            return parts
+        items = load_items(self.data, setting=None)
+        held = tuple(part for part in parts if any(map(part.holds, items)))
+        if not held:
+            raise InputError(f"data {self.data!r} hold no item of {', '.join(part.name for part in parts)}.")
+        return held
+
+    def _parts_of(self, setting: Setting) -> list[Part]:
+        match setting:
+            case "instruction" | "multiple":
+                kind = self.kind or ("both" if setting == "instruction" else "uninformative")
+                return [Part(setting=setting, kind=each) for each in _KINDS if kind in ("both", each)]
+            case "ft_eval":
+                return [Part(setting=setting, fold=fold) for fold in PAIR_NAMES if self.fold in (None, fold)]
+            case "aws" if self.second_name:
+                return [Part(setting=setting), Part(setting=setting, second=True)]
+            case _:
+                return [Part(setting=setting)]
+
+    def items(self, part: Part, seed: int = 0) -> tuple[Item, ...]:
+        """Return the items of a part; what of a draw does not concern it is passed over.
+
+        Raises:
+            InputError: if there are none, or the data are faulty.
+        """
+        if self.data == BUILTIN:
+            concerned = {name: getattr(self, name) for name in _DRAWS if part.setting in _DRAWS[name]}
+            draw = replace(Draw(seed=seed, followup=part.second), **concerned)
+            items = load_items(BUILTIN, setting=part.setting, kind=part.kind, fold=part.fold, draw=draw)
+        else:
+            items = load_items(self.data, setting=None, duplicates=self.duplicates)
+        held = tuple(item for item in items if part.holds(item) and self._has_format(item))
+        if not held:
+            form = "" if self.formats == "both" else f" in {self.formats}"
+            raise InputError(f"data {self.data!r} hold no item of {part.name}{form}.")
+        return held if self.limit is None else balanced(held, self.limit, _group, _strata, seed)
+
+    def _has_format(self, item: Item) -> bool:
+        return isinstance(item, AwsPrompt) or self.formats in ("both", item.format)
+
+
+def _group(item: Item) -> str:
+    """Return what a part of the items has equally many of: formats; of buckets, origins of names."""
+    return item.origin if isinstance(item, AwsPrompt) else str(item.format)
+
+
+def _strata(item: Item) -> tuple[str, ...]:
+    return () if isinstance(item, AwsPrompt) else (str(item.salient), str(item.kind))
+
+
+def _requests(order: RunOrder[TrialSelection, Options]) -> Iterator[RunRequest]:
+    chosen, console = order.selection, order.console
+    parts = chosen.parts()
+    refuse_idle(order.typed, chosen.data, parts)
+    if twice := len(duplicates_of(chosen.data)):
+        done = "played as often" if chosen.duplicates == "keep" else "left out (--duplicates keep plays them)"
+        console.print(f"{chosen.data}: {twice} items told twice, {done}.", highlight=False, soft_wrap=True)
+    players = order.players[PARTICIPANT]
+    pairs = played_pairs(
+        players,
+        parts,
+        _refusal,
+        option="--setting",
+        named=chosen.named,
+        console=console,
+        written=lambda part: part.name,
+    )
+    require_players(players, order.settings.models)
+    for player, part in pairs:
+        yield order.request(
+            chosen.items(part, order.settings.seed),
+            seats={PARTICIPANT: player},
+            name=order.several(player, part.name, ((each, other.name) for each, other in pairs)),
+            config={"part": part.name},
+            needs={player: _needs(player, part, order.rules)},
+            label=part.name,
+            title=part.name,
+            shown=_SHOWN,
+        )
+
+
+def refuse_idle(typed: Iterable[str], data: str, parts: Sequence[Part]) -> None:
+    """See that each option that was typed changes something in at least one part.
+
+    Raises:
+        InputError: for the first that does not; names it as it is typed.
+    """
+    played = tuple(dict.fromkeys(part.setting for part in parts))
+    for name in sorted(typed, key=[*_CONCERNS, *typed].index):
+        option = f"--{name.replace('_', '-')}"
+        concerned = _CONCERNS.get(name, PLAYED)
+        if name in _DRAWS and data != BUILTIN:
+            raise InputError(f"{option}: the items of {data!r} are there already; it is for {BUILTIN} data.")
+        if not set(played) & set(concerned):
+            raise InputError(
+                f"{option}: nothing changes with it in {', '.join(played)}; it is for {', '.join(concerned)}."
+            )
+        if name == "location_word" and not any(part.kind == "informative" for part in parts):
+            raise InputError(f"{option}: only informative instructions have that word; see --kind.")
+        if name == "second_name" and not any(part.second for part in parts):
+            raise InputError(f"{option}: {data!r} hold no bucket with a second name.")
+
+
+def _refusal(player: str, part: Part) -> str:
+    if player in PLAYERS and part.setting in WRITTEN:
+        return f"{player} answers with labels, not in free text"
+    return ""
+
+
+def _needs(player: str, part: Part, rules: Options) -> Needs:
+    """Return what is asked of a model beside text: labels are read off probabilities where there are any."""
+    if part.setting in WRITTEN:
+        return Needs()
+    return Needs(scoring=True) if player.startswith("completions/") else Needs(top_logprobs=rules.top)
+
+
+def require_players(names: Sequence[str], models: ModelOptions) -> None:
+    """Make sure that everybody can sit down before anything is played.
+
+    Raises:
+        InputError: if a name means nothing.
+        ModelError: if a model's key or an extra that it needs is missing; says what to do.
+    """
+    for name in names:
+        if name.startswith("offline/"):
+            seat_for(PARTICIPANT, name, lambda model: load_model(model, models))
+    remote = [name for name in names if is_model(name) and not name.startswith("offline/")]
+    # A single one is loaded before its first run anyway.
+    for name in remote if len(names) > 1 else ():
+        asyncio.run(load_model(name, models).close())
+
+
+RUNS: Final = RunSpec(
+    selection=TrialSelection,
+    rules=Options,
+    requests=_requests,
+    flags={"together": "", "max_tokens": ""},
+)
+
+
+def evaluate_fold(
+    models: Sequence[str], fold: Pair, seed: int, per_cell: int, log: Path, console: Console
+) -> tuple[str, ...]:
+    """Play the episodes of the pair that a finetuning holds out, print results, and return run names."""
+    order = RunOrder(
+        benchmark=BENCHMARK,
+        players={PARTICIPANT: tuple(models)},
+        selection=TrialSelection(setting="ft_eval", fold=fold, per_cell=per_cell),
+        rules=Options(),
+        settings=RunSettings(log=log, models=model_options(log), seed=seed),
+        console=console,
+    )
+    return play_order(RUNS, order)

@@ -1,0 +1,89 @@
+"""AmbiEnt as a benchmark of the house (`simulator.benchmark`); everything is imported when it is needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from simulator.benchmark import Benchmark, Command, Metric, ReportSpec, SeatSpec
+from simulator.deferred import attribute, later
+
+BENCHMARK: Final = Benchmark[Any, Any](
+    name="ambient",
+    title="AmbiEnt",
+    position=3,
+    summary=(
+        "Put models, built-in players and models of inference on AmbiEnt's tasks. Each task of each is a run."
+    ),
+    seats=(
+        SeatSpec(
+            name="annotator",
+            role="who does it",
+            option="model",
+            several=True,
+            known=attribute("simulator.ambient.seating:SEATED"),
+            default="offline/gold",
+        ),
+    ),
+    metrics=(
+        Metric("exact", "exact match"),
+        Metric("accuracy", "accuracy", unsuccessful=0.0),
+    ),
+    room=attribute("simulator.ambient.room:ROOM"),
+    runs=attribute("simulator.ambient.runs:RUNS"),
+    report=ReportSpec(
+        summary=(later("simulator.ambient.reporting.summary:summary_sections"),),
+        counts_aborted=later("simulator.ambient.reporting.summary:counts_aborted"),
+    ),
+    checker=later("simulator.ambient.files.kinds:TABLES.checker"),
+    register=later("simulator.ambient.data_command:DATA.add"),
+    studies=attribute("simulator.ambient.assignment:ExampleStudy"),
+    folder=Path(__file__).parent,
+    commands={
+        "score ambient": Command(
+            "simulator.ambient.score_command:score_ambient",
+            "Score files by AmbiEnt's rules, with the paper's figures beside those of published files.",
+        ),
+        "score ambient-nli": Command(
+            "simulator.ambient.score_nli_command:score_ambient_nli",
+            (
+                "Exact match, macro F1 and group exact match of label sets; the exit code is 1 if nothing "
+                "is scored."
+            ),
+        ),
+        "score ambient-claims": Command(
+            "simulator.ambient.claims_command:score_ambient_claims",
+            "Flag claims by their most ambiguous paraphrase; precision and recall where claims are marked.",
+        ),
+        "report ambient": Command(
+            "simulator.ambient.report_command:report_ambient",
+            (
+                "Tables 1, 4, 5, 9, 10 and 11, crowdworkers' votes, and the paper's figures, people and "
+                "models together."
+            ),
+        ),
+        "import ambient-results": Command(
+            "simulator.ambient.import_command:import_ambient",
+            "Bring published files into the log, a run each; the same file again adds nothing.",
+        ),
+        "train ambient-nli": Command(
+            "simulator.ambient.train_nli_command:train_ambient_nli",
+            "Train multilabel inference over several seeds and print the row of Table 5.",
+        ),
+        "generate ambient": Command(
+            "simulator.ambient.generate_command:generate_ambient",
+            "Make new examples for linguists. The same command again continues where it stopped.",
+        ),
+        "generate ambient-distractors": Command(
+            "simulator.ambient.distractors_command:generate_distractors",
+            (
+                "Translate ambiguous sentences there and back. The same command again continues where it "
+                "stopped."
+            ),
+        ),
+        "stats ambient": Command(
+            "simulator.ambient.stats_command:stats_command",
+            "Statistics of AmbiEnt examples: ambiguity, label sets, rewrites, kinds of ambiguity.",
+        ),
+    },
+)

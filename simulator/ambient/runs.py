@@ -1,0 +1,322 @@
+"""AmbiEnt's runs: each task with each player who can do it, and the items of a task (spec 5 to 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from pydantic import Field
+
+from simulator.ambient.assignment import results_of
+from simulator.ambient.claims import clean_claim
+from simulator.ambient.continuations import STEMS, continue_items
+from simulator.ambient.data import BUILTIN, Split, load_claims, load_examples
+from simulator.ambient.distractors import DistractorRule
+from simulator.ambient.evaluation import distractors_of, evaluation_items
+from simulator.ambient.examples import Example
+from simulator.ambient.files.claims import CLAIMS
+from simulator.ambient.files.distractors import load_distractors
+from simulator.ambient.items import (
+    TASKS,
+    AnnotateItem,
+    ClaimItem,
+    CrowdItem,
+    GenerateItem,
+    InstructionText,
+    Item,
+    NliItem,
+    Task,
+)
+from simulator.ambient.labels import Side
+from simulator.ambient.players.inference import PREFIX
+from simulator.ambient.players.offline import TASKS_OF
+from simulator.ambient.playing import ANNOTATOR, Options
+from simulator.ambient.prepare import annotate_items, crowd_items, nli_items, true_false_items
+from simulator.ambient.prompts import SHOTS, generate_items
+from simulator.ambient.relations import Relations, read_relations
+from simulator.errors import InputError
+from simulator.field_options import logged_values
+from simulator.models import Capabilities, Needs
+from simulator.orders import (
+    Limit,
+    RunOrder,
+    RunSpec,
+    Selection,
+    announced,
+    is_model,
+    played_pairs,
+    read_words,
+    typed_word,
+)
+from simulator.runner.command import RunRequest
+from simulator.sampling import stratified
+
+_read_relations = lru_cache(maxsize=1)(read_relations)  # ConceptNet's is large
+_NO_RESULTS: Final = "name the results file or the run whose rewrites are judged, --results"
+_CROWD: Final = {"plausible": "plausible", "relabel": "label"}
+
+
+class _TaskRun(NamedTuple):
+    """The particulars of a task's runs.
+
+    Attributes:
+        shown: in the progress display.
+        options: of an episode that it has; others would give runs that are the same different names.
+        needs: of a language model, beside text.
+    """
+
+    shown: Mapping[str, str]
+    options: tuple[str, ...] = ()
+    needs: Needs = Needs()
+
+
+_RUNS_OF: Final[Mapping[Task, _TaskRun]] = {
+    "crowd": _TaskRun(_CROWD, needs=Needs(schema=True)),
+    "evaluate": _TaskRun(_CROWD, needs=Needs(schema=True)),
+    "annotate": _TaskRun({"exact": "exact"}, needs=Needs(schema=True)),
+    "generate": _TaskRun({"edit_f1": "EDIT-F1"}, ("max_tokens",)),
+    "true_false": _TaskRun({"accuracy": "accuracy", "null": "null"}, ("top",), Needs(scoring=True)),
+    "continue": _TaskRun({"ranked": "ranked"}, needs=Needs(samples=True, scoring=True)),
+    "nli": _TaskRun({"exact": "EM", "group_exact": "group EM"}, needs=Needs(schema=True)),
+    "claim": _TaskRun({"flagged": "flagged"}, ("max_tokens", "nli", "top_p"), Needs(samples=True)),
+}
+
+
+class ExampleSelection(Selection):
+    """The tasks that are done, and how their items are made.
+
+    Attributes:
+        task: a comma list, or ``all``.
+        split: None for the test split where the data have one, else for all of them.
+        stem: in front of conditioning sentences; None for what suits the player.
+        relations: None for the built-in table.
+        results: whose rewrites are judged.
+        distractors: None: the examples' own.
+    """
+
+    task: str = Field(
+        default="generate",
+        description="generate, true-false, continue, crowd, evaluate, annotate, nli, claim (comma list), "
+        "or all that the model can do",
+    )
+    split: Split | None = Field(
+        default=None, description="of the data; default: test if they have one; builtin is played whole"
+    )
+    shots: int = Field(default=SHOTS, ge=0, description="generate: worked examples in a prompt")
+    instruction: InstructionText = Field(
+        default="published", description="generate: with the published prompts' slip, or without"
+    )
+    continuations: int = Field(default=100, ge=1, description="continue: samples per sentence")
+    stem: Literal["plain", "instructed"] | None = Field(
+        default=None, description="continue: what stands before a sentence; default: by the model's name"
+    )
+    distractor: DistractorRule = Field(default="paper", description="continue: how the distractor is made")
+    relations: Path | None = Field(
+        default=None, description="continue: categories of words (ConceptNet, CSV or TSV)"
+    )
+    results: tuple[str, ...] = Field(
+        default=(), description="evaluate: a results file or a run; several: give it again"
+    )
+    distractors: Path | None = Field(
+        default=None, description="crowd, evaluate: a file of `askback generate ambient-distractors`"
+    )
+    limit: Limit = Field(
+        default=None, description="items per run, drawn in the proportions of sides and labels"
+    )
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks, each once, in the order of the specification.
+
+        Raises:
+            InputError: if one is named that there is not.
+        """
+        return read_words("--task", self.task, TASKS)
+
+    def examples(self) -> tuple[Example, ...]:
+        """Return the examples that items are made of.
+
+        Raises:
+            InputError: if the data are faulty, or have no such split.
+        """
+        if self.data == BUILTIN:
+            return load_examples()  # it is small, and has no splits
+        if self.split is not None:
+            return load_examples(self.data, self.split)
+        every = load_examples(self.data)
+        return tuple(example for example in every if example.split == "test") or every
+
+    def categories(self) -> Relations | None:
+        """Return the categories of words.
+
+        Raises:
+            InputError: if the file cannot be read.
+        """
+        return None if self.relations is None else _read_relations(self.relations)
+
+    def items(self, task: Task, player: str, seed: int = 0) -> tuple[Item, ...]:
+        """Return the items of a task for a player.
+
+        Raises:
+            InputError: if there are none, or the data are faulty.
+        """
+        items = tuple(self._made(task, player, seed))
+        if not items:
+            raise InputError(f"data {self.data!r} hold nothing for the task {task}.")
+        return items if self.limit is None else stratified(items, self.limit, _strata, seed)
+
+    def _made(self, task: Task, player: str, seed: int) -> Sequence[Item]:
+        match task:
+            case "crowd":
+                return crowd_items(self.examples(), seed=seed, distractors=self._distractors())
+            case "evaluate":
+                if not self.results:
+                    raise InputError(
+                        "--task evaluate: name the results file or the run that is judged, --results"
+                    )
+                distractors = {**distractors_of(self.examples()), **self._distractors()}
+                return evaluation_items(results_of(self.results), distractors, seed=seed)
+            case "annotate":
+                return annotate_items(self.examples())
+            case "generate":
+                return generate_items(
+                    self.examples(), seed=seed, shots=self.shots, instruction=self.instruction
+                )
+            case "true_false":
+                return true_false_items(self.examples())
+            case "continue":
+                return continue_items(
+                    self.examples(),
+                    seed=seed,
+                    stem=STEMS[self.stem or suited_stem(player)],
+                    wanted=self.continuations,
+                    distractor=self.distractor,
+                    relations=self.categories(),
+                )
+            case "nli":
+                return nli_items(self.examples())
+            case "claim":
+                return self._claims()
+
+    def _distractors(self) -> Mapping[tuple[str, Side], str]:
+        return {} if self.distractors is None else load_distractors(self.distractors, self.examples())
+
+    def _claims(self) -> list[Item]:
+        records, faults = (load_claims(), ()) if self.data == BUILTIN else CLAIMS.read(Path(self.data))[::2]
+        if faults:
+            raise InputError(str(faults[0]))
+        return [
+            ClaimItem(
+                id=record.id,
+                claim=record.claim,
+                cleaned=getattr(record, "cleaned", "") or clean_claim(record.claim),
+                justification=record.justification,
+                rating=record.rating,
+                person=record.person,
+                venue=record.venue,
+                url=getattr(record, "url", ""),
+                marks="".join(sorted(record.marks or ())),
+            )
+            for record in records
+        ]
+
+
+def suited_stem(player: str) -> str:
+    """Return the stem for a player: by its name it follows instructions, or is a plain model."""
+    words = player.lower()
+    return "instructed" if player.startswith("local/") or "instruct" in words or "chat" in words else "plain"
+
+
+def _strata(item: Item) -> tuple[str, ...]:
+    """Return what a part of the items keeps the proportions of: the ambiguous side, and the labels."""
+    if isinstance(item, ClaimItem):
+        return (item.marks,)
+    if isinstance(item, AnnotateItem | NliItem):
+        example = item.example
+        return (*example.sides, *sorted(example.labels))
+    labels = item.gold if isinstance(item, CrowdItem) else ()
+    if isinstance(item, GenerateItem):
+        labels = item.example.labels
+    return (item.side, *sorted(labels))
+
+
+def _requests(order: RunOrder[ExampleSelection, Options]) -> list[RunRequest]:
+    chosen, players = order.selection, order.players[ANNOTATOR]
+    chosen.categories()  # what is wrong with them is told whatever is played
+    models = order.settings.models
+    can = {who: announced(who, models).capabilities if _is_asked(who) else None for who in players}
+
+    def refused(player: str, task: Task) -> str:
+        if task == "evaluate" and not chosen.results:
+            return _NO_RESULTS
+        return refusal(task, player, can[player], order.rules)
+
+    pairs = played_pairs(
+        players,
+        chosen.tasks,
+        refused,
+        option="--task",
+        named="all" not in chosen.task,
+        console=order.console,
+        written=typed_word,
+    )
+    # All items first: what is wrong with the data of the last task is told before the first is played.
+    return [_request(order, *pair, names=pairs) for pair in pairs]
+
+
+def _request(
+    order: RunOrder[ExampleSelection, Options], player: str, task: Task, names: Sequence[tuple[str, Task]]
+) -> RunRequest:
+    run, rules, name = _RUNS_OF[task], logged_values(order.rules), typed_word(task)
+    return order.request(
+        order.selection.items(task, player, order.settings.seed),
+        seats={ANNOTATOR: player},
+        name=order.several(player, name, ((who, typed_word(other)) for who, other in names)),
+        options={option: rules[option] for option in run.options},
+        config={"split": order.selection.split, "task": task},
+        needs={player: run.needs},
+        label=name,
+        title=name,
+        shown=run.shown,
+    )
+
+
+def _is_asked(player: str) -> bool:
+    return is_model(player) and not player.startswith(("offline/", PREFIX))
+
+
+def refusal(task: Task, player: str, can: Capabilities | None, rules: Options) -> str:
+    """Return why a player cannot do a task, in a sentence; empty if it can.
+
+    Args:
+        task: the task.
+        player: who would sit in the seat.
+        can: what a language model can do; None for everybody else.
+        rules: of the episodes.
+    """
+    if player in TASKS_OF:
+        return "" if task in TASKS_OF[player] else f"{player} has nothing to say there"
+    if player.startswith(PREFIX):
+        return "" if task == "nli" else f"{player} gives label sets, which only the task nli asks for"
+    if task == "claim" and not rules.nli:
+        return "paraphrases of claims are scored by a model of inference: name its folder, --nli FOLDER"
+    if can is None:
+        return ""
+    if task == "continue" and not (can.scoring and can.plain):
+        return (
+            f"{player} gives no probabilities of texts, which continuations are judged by; "
+            "take transformers/…, local/… or completions/…"
+        )
+    if _RUNS_OF[task].needs.schema and not can.schema:
+        return f"{player} continues plain texts only; the task {task} asks questions: take a chat model"
+    return ""
+
+
+RUNS: Final = RunSpec(
+    selection=ExampleSelection,
+    rules=Options,
+    requests=_requests,
+    flags={"together": "", "max_tokens": "max_tokens", "top_p": "top_p"},
+)

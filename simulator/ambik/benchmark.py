@@ -1,0 +1,83 @@
+"""AmbiK as a benchmark of the house (`simulator.benchmark`); everything is imported when it is needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from simulator.benchmark import Benchmark, Command, Metric, ReportSpec, SeatSpec
+from simulator.deferred import attribute, later
+
+BENCHMARK: Final = Benchmark[Any, Any](
+    name="ambik",
+    title="AmbiK",
+    summary=(
+        "Put models and built-in robots in AmbiK's kitchen: to act or to ask. Each method of each is a run; "
+        "conformal ones are calibrated first, in a run of their own."
+    ),
+    position=4,
+    seats=(
+        SeatSpec(
+            name="robot",
+            role="the robot",
+            option="model",
+            several=True,
+            known=attribute("simulator.ambik.seating:ROBOTS_SEATED"),
+            default="offline/kitchen",
+        ),
+        SeatSpec(
+            name="user",
+            role="who answers",
+            known=attribute("simulator.ambik.seating:USERS_SEATED"),
+            default="offline/item",
+        ),
+        SeatSpec(name="annotator", option=""),
+    ),
+    metrics=(
+        Metric("right_before", "right before", unsuccessful=0.0),
+        Metric("right_after", "right after", unsuccessful=0.0),
+        Metric("questions", "questions", "questions"),
+        Metric("set_size", "set size", "options"),
+    ),
+    room=attribute("simulator.ambik.room:ROOM"),
+    runs=attribute("simulator.ambik.runs:RUNS"),
+    asking=attribute("simulator.ambik.asking"),
+    checker=later("simulator.ambik.files.kinds:TABLES.checker"),
+    register=later("simulator.ambik.data_command:DATA.add"),
+    studies=attribute("simulator.ambik.assignment:KitchenStudy"),
+    reports=(later("simulator.ambik.reporting.sections:report_sections"),),
+    report=ReportSpec(
+        settings=attribute("simulator.ambik.reporting.settings:ReportSettings"),
+        files=True,
+        summary=(later("simulator.ambik.summary:summary_sections"),),
+        write=later("simulator.ambik.reporting.sections:write_files"),
+        metrics=False,
+        draws_late=True,
+        help=(
+            "Tables 3 and 6 to 9, coverage, what a question brought, and the paper's figures; people among "
+            "models.\n\nWhat a file is, its content tells: pairs, KnowNo's scenarios, log-probabilities of "
+            "a KnowNo run, cases of metrics, logs of decisions, tables of results. Switches make sets anew "
+            "of what was logged: no model is asked again. Faulty rows are left out and told at the end; the "
+            "exit code is 1 if a file could not be read, or if a case of a metric has another value by the "
+            "paper's rule."
+        ),
+    ),
+    folder=Path(__file__).parent,
+    commands={
+        "import ambik-results": Command(
+            "simulator.ambik.import_command:import_ambik",
+            (
+                "Bring results into the log, a run for each robot, method and configuration; again it adds "
+                "nothing."
+            ),
+        ),
+        "generate ambik": Command(
+            "simulator.ambik.generate_command:generate_ambik",
+            "Make drafts of new pairs for annotators. The same command again continues where it stopped.",
+        ),
+        "stats ambik": Command(
+            "simulator.ambik.stats_command:stats_command",
+            "Statistics of AmbiK pairs: types, words, plans, intents, shortlists, each by its counting rule.",
+        ),
+    },
+)

@@ -1,0 +1,287 @@
+"""AmbiK's runs: methods of robots, conformal ones calibrated before in a run of their own (spec 5, 7, 8)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Any, Final
+
+from logs import LogReader
+from simulator.ambik.calibration import SUFFIX, calibrated_on, calibration_options, fitting
+from simulator.ambik.items import DecideItem, Item
+from simulator.ambik.methods.needs import needs_of, refusal
+from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, calibration_option
+from simulator.ambik.records import Calibrated
+from simulator.ambik.seating import ITEM, SEATED
+from simulator.ambik.selection import KitchenSelection
+from simulator.ambik.terms import CONFORMAL, NAMES, Method
+from simulator.errors import InputError
+from simulator.field_options import logged_values
+from simulator.models import ModelError, ModelOptions, Needs, load_model, run_preflight
+from simulator.models.preflight import REMOTE
+from simulator.orders import (
+    NotPlayed,
+    RunOrder,
+    RunSpec,
+    announced,
+    is_model,
+    played_pairs,
+)
+from simulator.runner.command import RunRequest, play
+from simulator.runner.logged import failures_of
+from simulator.runner.run_summary import print_usage
+
+Order = RunOrder[KitchenSelection, Options]
+Pair = tuple[str, Method | None]
+"""A robot, and its method if it is a model."""
+_SHOWN: Final = {"hr": "help", "chr": "CHR", "icr": "ICR"}
+_SHOWN_OF_FORMS: Final = {"problems": "problems", "deleted": "deleted"}
+_SHOWN_OF_CALIBRATIONS: Final = {"right_before": "right"}
+# Options of an episode that concern some methods alone: others would give runs that are the same different
+# names. What plays no method has none of them.
+_METHODS_OF: Final[Mapping[str, tuple[Method, ...]]] = {
+    "max_tokens": tuple(NAMES),
+    "chooser": ("knowno", "lap", "binary"),
+    "samples": ("lofreecp",),
+    "similarity": ("lofreecp",),
+    "data": ("lap", "lofreecp"),
+    "dataset": ("lap", "lofreecp"),
+}
+
+
+def _requests(order: Order) -> Iterator[RunRequest | NotPlayed]:
+    """Yield the runs for tests; those for calibration are played on the way.
+
+    What a server cannot do is found out before anything is played. It keeps the methods that need it from
+    being played, with the reason, and so does a calibration that fails; others are played.
+    """
+    chosen, console = order.selection, order.console
+    if chosen.dataset == "knowno" and "not_listed" not in order.typed:
+        settings = replace(order.rules.settings, not_listed=True)
+        order = replace(order, rules=order.rules.model_copy(update={"settings": settings}))
+    pairs = _pairs(order)
+    tests = chosen.items(order.settings.seed)
+    # What is wrong with the data or a run that was named is told before anything is played.
+    named = {pair: _named_calibration(order, *pair, tests) for pair in pairs}
+    calibrating: tuple[DecideItem, ...] = ()
+    if any(named[pair] is None for pair in pairs if pair[1] in CONFORMAL):
+        calibrating = chosen.calibrating()
+    unable = _unable(order, pairs)
+    for robot, method in (pair for pair in pairs if pair not in unable):
+        request = _request(order, robot, method, tests, pairs)
+        if method in CONFORMAL:
+            source = named[robot, method] or play(_calibrating(order, request, method, calibrating), console)
+            calibrated = _calibrated(order, source, tests)
+            if calibrated is None:
+                yield NotPlayed()
+                continue
+            calibration = {"calibration": calibration_option(calibrated)}
+            request = replace(request, options={**request.options, **calibration})
+        yield request
+    if unable and chosen.named:
+        yield NotPlayed()
+
+
+def _pairs(order: Order) -> tuple[Pair, ...]:
+    """Return who plays what; built-in robots and scripts play no method.
+
+    Raises:
+        InputError: if a model cannot play a method that was named, or a name means nothing.
+        ModelError: if a model's key or an extra is missing.
+    """
+    robots, models, rules = order.players[ROBOT], order.settings.models, order.rules
+    methods = order.selection.methods  # a name that there is not is told whoever plays
+    asked = [robot for robot in robots if is_model(robot)]
+    if order.selection.task == "annotate":
+        _require_annotators(robots, models)
+        return tuple((robot, None) for robot in robots)
+    _require_user(order.players[USER][0], models)
+    chooser = announced(rules.chooser, models) if rules.chooser and asked else None
+    known = {robot: announced(robot, models) for robot in asked}
+    pairs: list[Pair] = [(robot, None) for robot in robots if robot not in asked]
+    if asked:
+        played = played_pairs(
+            asked,
+            methods,
+            lambda robot, method: refusal(method, known[robot], chooser, samples=rules.samples),
+            option="--method",
+            named=order.selection.named,
+            console=order.console,
+            written=str,
+        )
+        pairs += played
+    return tuple(sorted(pairs, key=lambda pair: robots.index(pair[0])))
+
+
+def _require_annotators(names: Sequence[str], models: ModelOptions) -> None:
+    """Make sure that everybody can fill in forms, before any is.
+
+    Raises:
+        InputError: if a name means nothing, or is a robot's.
+        ModelError: if a model's key or an extra is missing.
+    """
+    for name in names:
+        if name.startswith("offline/") and not is_model(name):
+            raise InputError(f"--model {name}: who annotates is {SEATED[ANNOTATOR]}.")
+        if is_model(name):
+            announced(name, models)
+
+
+def _require_user(name: str, models: ModelOptions) -> None:
+    """Make sure that somebody of that name can be the user.
+
+    Raises:
+        InputError: if the name means nothing.
+        ModelError: if a key or an extra is missing.
+    """
+    if name.startswith("offline/") and name != ITEM and not is_model(name):
+        raise InputError(f"--user {name}: built in is {ITEM}.")
+    if is_model(name):
+        announced(name, models)
+
+
+def _request(
+    order: Order, robot: str, method: Method | None, items: Sequence[Item], pairs: Sequence[Pair]
+) -> RunRequest:
+    chosen = order.selection
+    annotates = chosen.task == "annotate"
+    return order.request(
+        items,
+        seats={ANNOTATOR: robot} if annotates else {ROBOT: robot, USER: order.players[USER][0]},
+        name=order.several(robot, method or "", ((each, other or "") for each, other in pairs)),
+        options=_options(order, method),
+        config={
+            "dataset": chosen.dataset,
+            "dataset_version": chosen.version,
+            "software_version": version("askback"),
+        },
+        label=method or "",
+        title=f"test, {NAMES[method]}" if method else "episodes",
+        shown=_SHOWN_OF_FORMS if annotates else _SHOWN,
+        needs=_needs(order, robot, method),
+    )
+
+
+def _calibrating(
+    order: Order, test: RunRequest, method: Method | None, items: Sequence[DecideItem]
+) -> RunRequest:
+    assert method is not None
+    robot, name = str(test.seats[ROBOT]), test.manner.name
+    return replace(
+        test,
+        items=tuple(items),
+        seats={ROBOT: robot, USER: ITEM},
+        manner=replace(test.manner, repeats=1, name=None if name is None else f"{name}-{SUFFIX}"),
+        options=calibration_options(test.options),
+        label=f"{method}-{SUFFIX}",
+        title=f"{SUFFIX}, {NAMES[method]}",
+        needs=needs_of(method, robot, order.rules.chooser, samples=order.rules.samples),
+        shown=_SHOWN_OF_CALIBRATIONS,
+    )
+
+
+def _options(order: Order, method: Method | None) -> dict[str, Any]:
+    """Return the options of an episode: of all that can be said, what concerns its method."""
+    chosen = order.selection
+    if chosen.task == "annotate":
+        return {"task": chosen.task}
+    rules = {"task": chosen.task, **logged_values(order.rules)}
+    rules |= {"data": chosen.data, "dataset": chosen.dataset}
+    idle = {name for name in ("chooser", "similarity") if not rules[name]}
+    idle |= {name for name, methods in _METHODS_OF.items() if method not in methods}
+    options = {name: value for name, value in rules.items() if name not in idle}
+    return options if method is None else {**options, "method": method}
+
+
+def _needs(order: Order, robot: str, method: Method | None) -> dict[str, Needs]:
+    """Return what is asked of a method's models, the user's among them."""
+    rules = order.rules
+    needs = dict(needs_of(method, robot, rules.chooser, samples=rules.samples)) if method else {}
+    for name in (*order.players[USER], *(() if method else (robot,))):
+        if is_model(name):
+            needs.setdefault(name, Needs())
+    return needs
+
+
+def _unable(order: Order, pairs: Sequence[Pair]) -> frozenset[Pair]:
+    """Return who cannot be played, as a server cannot do what is needed; told with the reason.
+
+    Raises:
+        ModelError: if that is everybody.
+    """
+    needs = {pair: _needs(order, *pair) for pair in pairs}
+    asked = dict.fromkeys(need for each in needs.values() for need in each.items())
+    faults = asyncio.run(_preflight(asked, order.settings.models))
+    errors = {
+        pair: next(faults[need] for need in needs[pair].items() if need in faults)
+        for pair in pairs
+        if any(need in faults for need in needs[pair].items())
+    }
+    for (robot, method), error in errors.items():
+        who = f"{NAMES[method]} with {robot}" if method else robot
+        order.console.print(f"{who} is left out: {error}", style="yellow", highlight=False, markup=False)
+    if len(errors) == len(pairs):
+        raise errors[pairs[0]]
+    return frozenset(errors)
+
+
+async def _preflight(
+    asked: Iterable[tuple[str, Needs]], options: ModelOptions
+) -> dict[tuple[str, Needs], ModelError]:
+    """Return why servers cannot do what is needed of them; one after the other, each need once."""
+    errors: dict[tuple[str, Needs], ModelError] = {}
+    for name, need in asked:
+        if not name.startswith(REMOTE):
+            continue
+        model = load_model(name, options)
+        try:
+            await run_preflight(model, need)
+        except ModelError as error:
+            errors[name, need] = error
+        finally:
+            await model.close()
+    return errors
+
+
+def _named_calibration(order: Order, robot: str, method: Method | None, tests: Sequence[Item]) -> str | None:
+    """Return the calibration run that was named for a method; checked."""
+    named = tuple(dict.fromkeys(order.selection.calibration))
+    if method not in CONFORMAL or not named:
+        return None
+    with LogReader(order.settings.log) as reader:
+        run = fitting(reader, named, robot, _options(order, method))
+        if run is not None:
+            calibrated_on(reader, run, order.rules.settings, tests)
+    return run
+
+
+def _calibrated(order: Order, run: str, tests: Sequence[Item]) -> Calibrated | None:
+    """Return the threshold of a calibration run; told. None if episodes failed: they must be played first."""
+    console = order.console
+    with LogReader(order.settings.log) as reader:
+        if failed := len(reader.episodes(run, latest=True, status="failed")):
+            console.print(
+                f"{failed} episodes of the calibration {run} failed, so there is no threshold yet; the same "
+                "command plays them again."
+            )
+            for why, count in failures_of(reader, run).items():
+                console.print(f"  {count} x {why}", highlight=False, markup=False)
+            return None
+        ready = calibrated_on(reader, run, order.rules.settings, tests)
+        print_usage(console, reader.usage(run))
+    threshold = ready.calibrated
+    less = f", {ready.missing} aborted" if ready.missing else ""
+    console.print(
+        f"[dim]threshold[/dim] {threshold.q_hat:.4f} [dim]of {threshold.n} items of[/dim] {run}{less}"
+    )
+    return threshold
+
+
+RUNS: Final = RunSpec(
+    selection=KitchenSelection,
+    rules=Options,
+    requests=_requests,
+    flags={"temperature": "decoding_temperature", "max_tokens": ""},
+)

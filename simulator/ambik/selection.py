@@ -1,0 +1,174 @@
+"""Which items AmbiK's runs play: for tests, for calibration, or drafts for annotators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeVar
+
+from pydantic import Field
+
+from simulator.ambik.data import load_drafts, load_pairs, load_scenarios, read_pairs
+from simulator.ambik.files.versions import kind_of_pair
+from simulator.ambik.items import DecideItem, Item, ScenarioItem, Task
+from simulator.ambik.playing import Dataset
+from simulator.ambik.prepare import calibration_items, draft_items, pair_items, scenario_items, without_step
+from simulator.ambik.terms import AMBIGUITIES, MEMBERS, METHODS, Member, Method, Part
+from simulator.errors import InputError
+from simulator.orders import Limit, Selection, read_words
+from simulator.sampling import balanced
+
+T = TypeVar("T")
+
+
+class KitchenSelection(Selection):
+    """The methods that are played, and the items.
+
+    Attributes:
+        task: ``decide``: on pairs or scenarios; ``annotate``: drafts.
+        method: a comma list, or ``all``.
+        part: of the pairs for tests: those of the paper's kind, those as added in 2025, or all.
+        types: a comma list; None for all.
+        limit: items of the test part at most, both members of a pair together; of drafts, spread evenly.
+        calibration: runs that were played already.
+        calibration_limit: items of the calibration part at most, spread evenly; the first scenarios, if all
+            are of one part.
+    """
+
+    task: Task = Field(
+        default="decide", description="decide: robots act or ask; annotate: models make pairs of drafts"
+    )
+    method: str = Field(
+        default="all",
+        description="what models play: knowno, lap, lofreecp, binary, nohelp (comma list), or all that they "
+        "can",
+    )
+    dataset: Dataset = Field(default="ambik", description="pairs of AmbiK, or scenarios of KnowNo")
+    member: Literal["both", "ambiguous", "clear"] = Field(default="both", description="of the pairs")
+    part: Literal["all", "released", "added"] = Field(
+        default="all",
+        description="of the pairs for tests: of the paper's kind, or as added in 2025; all: both",
+    )
+    types: str | None = Field(default=None, description="of the pairs or scenarios, such as preferences")
+    limit: Limit = Field(default=None, description="items, equally many of each type")
+    calibration: tuple[str, ...] = Field(
+        default=(),
+        description="a run that was played already (one per method: give it again); default: play one",
+    )
+    calibration_limit: Limit = Field(default=None, description="items to calibrate on, spread over the data")
+
+    @property
+    def named(self) -> bool:
+        """Return True if methods were named one by one: it is a failure then if one cannot be played."""
+        return "all" not in self.method
+
+    @property
+    def methods(self) -> tuple[Method, ...]:
+        """The methods, each once.
+
+        Raises:
+            InputError: if one is named that there is not.
+        """
+        return read_words("--method", self.method, METHODS)
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """The members of a pair that are played."""
+        return MEMBERS if self.member == "both" else (self.member,)
+
+    @property
+    def named_types(self) -> tuple[str, ...]:
+        """The types, each once; none for all.
+
+        Raises:
+            InputError: if one is named that AmbiK has not.
+        """
+        words = [word.strip().replace("-", "_") for word in (self.types or "").split(",")]
+        types = tuple(dict.fromkeys(filter(None, words)))
+        if self.dataset == "ambik" and (strange := [word for word in types if word not in AMBIGUITIES]):
+            raise InputError(f"--types {strange[0]!r}: known are {', '.join(AMBIGUITIES)}.")
+        return types
+
+    @property
+    def version(self) -> str:
+        """The published version of the pairs, as the load report says it; of others nothing is known.
+
+        Raises:
+            InputError: if the data cannot be had.
+        """
+        if self.dataset == "knowno" or self.task == "annotate":
+            return ""
+        return ", ".join(dict.fromkeys(file.version for file in read_pairs(self.data).report.files))
+
+    def items(self, seed: int = 0) -> tuple[Item, ...]:
+        """Return what is played: the items of the test part, or drafts.
+
+        Raises:
+            InputError: if there are none, or the data are faulty.
+        """
+        if self.task == "annotate":
+            return draft_items(spread(load_drafts(self.data), self.limit))
+        return self.tests(seed)
+
+    def tests(self, seed: int = 0) -> tuple[DecideItem, ...]:
+        """Return the items of the test part.
+
+        Raises:
+            InputError: if there are none, or the data are faulty.
+        """
+        if self.dataset == "knowno":
+            scenarios = self._scenarios("test", self.named_types)
+            if self.limit is None:
+                return scenarios
+            return balanced(scenarios, self.limit, lambda item: item.type, lambda item: (), seed)
+        types = self.named_types or AMBIGUITIES
+        pairs = [
+            pair
+            for pair in load_pairs(self.data, "test")
+            if pair.type in types and self.part in ("all", kind_of_pair(pair))
+        ]
+        if not pairs:
+            kind = "" if self.part == "all" else f"{self.part} "
+            raise InputError(
+                f"data {self.data!r} have no {kind}pairs of the types {', '.join(types)} for tests."
+            )
+        if self.limit is None:
+            return pair_items(pairs, members=self.members)
+        unfit = set(without_step(pairs, self.members))
+        fit = [pair for pair in pairs if pair not in unfit] or pairs
+        # SSC and AmbDif compare the members of a pair: whole pairs are drawn, and at most one is parted.
+        count = -(-self.limit // len(self.members))
+        drawn = balanced(fit, count, lambda pair: pair.type, lambda pair: (), seed)
+        return pair_items(drawn, members=self.members)[: self.limit]
+
+    def calibrating(self) -> tuple[DecideItem, ...]:
+        """Return the items of the calibration part, of all types: a threshold is of all of them together.
+
+        Raises:
+            InputError: if there are none, or the data are faulty.
+        """
+        if self.dataset == "knowno":
+            return spread(self._scenarios("calibration", ()), self.calibration_limit)
+        return calibration_items(spread(load_pairs(self.data, "calibration"), self.calibration_limit))
+
+    def _scenarios(self, part: Part, types: tuple[str, ...]) -> tuple[ScenarioItem, ...]:
+        scenarios = load_scenarios(self.data)
+        items = scenario_items(scenarios)
+        if self.calibration_limit and len({item.part for item in items}) == 1:
+            items = scenario_items(scenarios, calibration=self.calibration_limit, split="first")
+        chosen = tuple(item for item in items if item.part == part and (not types or item.type in types))
+        if chosen:
+            return chosen
+        if all(item.part == "calibration" for item in items):
+            raise InputError(
+                f"data {self.data!r} have scenarios for calibration alone. With --calibration-limit N the "
+                f"first N are calibrated on, and the rest is tested (N below {len(items)})."
+            )
+        kinds = f" of the types {', '.join(types)}" if types else ""
+        raise InputError(f"data {self.data!r} have no scenarios for {part}{kinds}.")
+
+
+def spread(items: Sequence[T], limit: int | None) -> tuple[T, ...]:
+    """Return at most so many of some items, evenly."""
+    if limit is None or limit >= len(items):
+        return tuple(items)
+    return tuple(items[place * len(items) // limit] for place in range(limit))

@@ -1,0 +1,58 @@
+"""ClarQ-LLM as a benchmark of the house (`simulator.benchmark`); everything is imported when it is needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from simulator.benchmark import Benchmark, Command, Metric, SeatSpec
+from simulator.deferred import attribute, later
+
+BENCHMARK: Final = Benchmark[Any, Any](
+    name="clarq",
+    title="ClarQ-LLM",
+    summary="Play ClarQ-LLM dialogues and score them.",
+    position=0,
+    seats=(
+        SeatSpec(
+            name="seeker",
+            role="who seeks",
+            known=attribute("simulator.clarq.seating:SEEKERS"),
+            default="offline/seeker",
+        ),
+        SeatSpec(
+            name="provider",
+            role="who provides",
+            known=attribute("simulator.clarq.seating:PROVIDERS"),
+            default="offline/experts",
+        ),
+    ),
+    metrics=(
+        Metric("success", "S", unsuccessful=0.0),
+        Metric("aqd", "D", "seeker turns"),
+        Metric("aql", "L", "words or characters"),
+    ),
+    load=later("simulator.clarq.data:load_items"),
+    room=attribute("simulator.clarq.room:ROOM"),
+    runs=attribute("simulator.clarq.runs:RUNS"),
+    scorer=attribute("simulator.clarq.runs:score_command"),
+    asking=attribute("simulator.clarq.asking"),
+    checker=later("simulator.clarq.data_command:checker"),
+    register=later("simulator.clarq.data_command:add_clarq"),
+    reports=(later("simulator.clarq.reporting.sections:run_sections"),),
+    folder=Path(__file__).parent,
+    commands={
+        "import clarq-results": Command(
+            "simulator.clarq.import_command:import_clarq",
+            "Bring published results files into the log, and score them.",
+        ),
+        "audit provider": Command(
+            "simulator.clarq.audit_command:audit_provider",
+            "Compare a provider's decisions with those in published results or in a run.",
+        ),
+        "train clarq-ranker": Command(
+            "simulator.clarq.train_command:train_clarq_ranker",
+            "Train the coefficients of offline/experts on published ClarQ-LLM dialogues.",
+        ),
+    },
+)

@@ -1,0 +1,1 @@
+"""Commands that every benchmark has, made from its declaration (`simulator.benchmark`)."""

@@ -1,0 +1,303 @@
+"""`askback report asking`: who asked when, and what it brought, wherever somebody may ask back."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from logs import LogReader
+from logs.cli import LogOption
+from logs.paths import default_path
+from simulator import catalog
+from simulator.asking import AskingRecords, askable, askings, load_asking
+from simulator.commands.asking_measures import Row, rows
+from simulator.commands.report import RunsArgument
+from simulator.errors import InputError
+from simulator.figures import Bars, Cell, Figure, Panel, Table, save
+from simulator.runner.options import ExactJsonOption, ExcludeAbortedOption
+from simulator.runner.run_summary import print_aborted
+from simulator.stats import Interval
+from simulator.whole import write_whole
+
+Columns = Mapping[str, str]
+"""Heading -> field of a row."""
+DRAWN_AS: Final = ("png", "svg", "csv")
+_NAMES: Final = ("benchmark", "robot", "user", "kind")
+# The cells of the taxonomy.
+_NEEDS: Final[Columns] = {
+    "person": "when_needed",
+    "inferred": "when_inferred",
+    "nothing": "when_nothing",
+}
+# A terminal of eighty columns shows two intervals beside the names: one table there is several.
+_SHOWN: Final[Mapping[str, Columns]] = {
+    "Who asked, by what was open": {**_NEEDS, "J": "youden"},
+    "Questions": {"per episode": "questions", "useful": "useful"},
+    "Price of a question": {"points": "price"},
+    "Right in the end": {"of those that asked": "right_asking", "of those that did not": "right_silent"},
+    "All of them": {"asked as needed": "decided", "right in the end": "right"},
+    "Right before any question, and in the end": {"before": "before", "after": "after", "gain": "gain"},
+}
+_SHOWN_BY_KIND: Final = ("Who asked, by what was open", "All of them")
+_COLUMNS: Final[Columns] = {
+    "episodes": "episodes",
+    "asked, person": "when_needed",
+    "asked, inferred": "when_inferred",
+    "asked, nothing": "when_nothing",
+    "asked where not needed": "when_not",
+    "J": "youden",
+    "asked as needed": "decided",
+    "questions": "questions",
+    "useful": "useful",
+    "price": "price",
+    "right": "right",
+    "right, asked": "right_asking",
+    "right, not asked": "right_silent",
+    "before": "before",
+    "after": "after",
+    "gain": "gain",
+    "open": "open",
+    "aborted": "aborted",
+}
+# What a page has room for; CSV has everything.
+_PRINTED: Final[Columns] = {
+    **_NEEDS,
+    "J": "youden",
+    "questions": "questions",
+    "useful": "useful",
+    "right": "right",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AskingReport:
+    """The report on some runs.
+
+    Attributes:
+        records: of their episodes.
+        rows: by robot.
+        by_kind: by robot and kind.
+        figure: who asked under which need; None if nothing is known of any.
+    """
+
+    records: AskingRecords
+    rows: tuple[Row, ...]
+    by_kind: tuple[Row, ...]
+    figure: Figure | None
+
+
+def report_asking(
+    runs: RunsArgument,
+    users: Annotated[bool, typer.Option("--users", help="a row for each who answered, too")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="folder for the figure (png, svg, csv) and the tables (csv, tex)")
+    ] = None,
+    as_json: ExactJsonOption = False,
+    log: LogOption = None,
+    exclude_aborted: ExcludeAbortedOption = False,
+) -> None:
+    """Show who asked when it was needed and when it was not, and whether the end was right.
+
+    Runs of all benchmarks in which somebody may ask back stand in one table, people and models together.
+    """
+    if out is not None and out.exists() and not out.is_dir():
+        raise InputError(f"--out {out}: is a file; name a folder")
+    with LogReader(log or default_path()) as reader:
+        report = build_report(askings(reader, runs, exclude_aborted=exclude_aborted), users=users)
+    written = [] if out is None else write(report, out)
+    if as_json:
+        typer.echo(json.dumps(plain(report), ensure_ascii=False, allow_nan=False, indent=1))
+    else:
+        _print(Console(), report)
+    for path in written:
+        typer.echo(f"wrote {path}", err=True)
+
+
+def build_report(records: AskingRecords, *, users: bool = False) -> AskingReport:
+    """Return tables and figure of records."""
+    over_all = rows(records.askings, by_user=users)
+    by_kind = rows(records.askings, by_user=users, by_kind=True)
+    return AskingReport(records, over_all, by_kind, asking_figure(over_all))
+
+
+def whole_table(title: str, rows: Sequence[Row]) -> Table:
+    """Return everything that is known of rows in one table, for files."""
+    return _table(title, rows, _NAMES, _COLUMNS, lambda head, cell: cell)
+
+
+def printed_table(title: str, rows: Sequence[Row]) -> Table:
+    """Return what fits a page: shares with their n, J with its interval, no column without cells."""
+    columns = {head: field for head, field in _PRINTED.items() if any(getattr(row, field) for row in rows)}
+    return _table(
+        title,
+        rows,
+        [name for name in _NAMES if any(_name(row, name) for row in rows)],
+        columns,
+        lambda head, cell: cell.bracketed() if cell and head == "J" else _with_n(cell),
+    )
+
+
+def _narrow(title: str, columns: Columns, rows: Sequence[Row], names: Sequence[str]) -> Table | None:
+    """Return the columns that have cells, without rows of which nothing is known, and names that none has."""
+    known = [row for row in rows if any(getattr(row, field) is not None for field in columns.values())]
+    if not known:
+        return None
+    return _table(
+        title,
+        known,
+        [name for name in names if any(_name(row, name) for row in known)],
+        {
+            head: field
+            for head, field in columns.items()
+            if any(getattr(row, field) is not None for row in known)
+        },
+        lambda head, cell: _with_n(cell) if head in _NEEDS else cell,
+    )
+
+
+def _table(
+    title: str,
+    rows: Sequence[Row],
+    names: Sequence[str],
+    columns: Columns,
+    shown: Callable[[str, Any], Cell],
+) -> Table:
+    cells = [
+        [
+            *(_name(row, name) for name in names),
+            *(shown(head, getattr(row, field)) for head, field in columns.items()),
+        ]
+        for row in rows
+    ]
+    return Table([*names, *columns], cells, title)
+
+
+def _name(row: Row, name: str) -> str:
+    return catalog.find(row.benchmark).title if name == "benchmark" else str(getattr(row, name))
+
+
+def _with_n(cell: Interval | None) -> str | None:
+    """Return a share with what it is of: ``0.61 (92)``."""
+    return None if cell is None else f"{cell.value:.2f} ({cell.n})"
+
+
+def asking_figure(rows: Sequence[Row]) -> Figure | None:
+    """Return who asked under which need, one panel per benchmark, one colour per robot; None if unknown."""
+    panels = [
+        Panel(catalog.find(name).title, "what is open", "share that asked", bars)
+        for name in askable()
+        if (bars := [_bars(row) for row in rows if row.benchmark == name and row.decided is not None])
+    ]
+    if not panels:
+        return None
+    caption = "Share of decisions in which the robot asked, by what settles what is open; 95 % intervals."
+    return Figure("asking-figure", "Who asks, and where only this person knows", panels, caption, columns=1)
+
+
+def _bars(row: Row) -> Bars:
+    shares = {head: share for head, field in _NEEDS.items() if (share := getattr(row, field)) is not None}
+    return Bars(
+        f"{row.robot} / {row.user}" if row.user else row.robot,
+        list(shares),
+        [share.value for share in shares.values()],
+        [share.reach[0] for share in shares.values()],
+        [share.reach[1] for share in shares.values()],
+        n=[share.n for share in shares.values()],
+    )
+
+
+def notes() -> tuple[str, ...]:
+    """Return how the tables are to be read, in each benchmark in which somebody may ask back."""
+    parts = {name: load_asking(name).NOTES for name in askable()}
+    titled = [(catalog.find(name).title, part) for name, part in parts.items() if part is not None]
+    need = " ".join(f"{title}: {part.need}." for title, part in titled)
+    useful = "; ".join(f"{title}: {part.useful}" for title, part in titled)
+    right = "; ".join(f"{title}, {part.right}" for title, part in titled)
+    price = "; ".join(part.price for _, part in titled if part.price)
+    return (
+        "person: something is open that only this person can know, so asking is needed; inferred: common "
+        "knowledge, or what people do, settles what is open; nothing: nothing is open. In the last two "
+        "asking is not needed.",
+        need,
+        "J (Youden's): share that asked under person, less share that asked where it was not needed; whoever "
+        "always asks, or never does, has 0.",
+        f"Useful: the answer told something that was open and had not been told ({useful})."
+        + (f" Price: {price} per question." if price else ""),
+        f"Right: {right}. Before and after: episodes with a choice before any question and at the end.",
+        "What a failing seat aborted is not right in the end, and tells of asking only if something was "
+        "asked.",
+        "Intervals are 95 %: Wilson's for shares where each item was played once, else bootstrap over items.",
+    )
+
+
+def plain(report: AskingReport) -> dict[str, Any]:
+    """Return the report as plain values, with every digit."""
+    return {
+        "rows": [_plain_row(row) for row in report.rows],
+        "by_kind": [_plain_row(row) for row in report.by_kind],
+        "episodes": [
+            asdict(episode) | {"told": asdict(episode.told) | {"manner": ", ".join(episode.told.manner)}}
+            for episode in report.records.askings
+        ],
+        "left_out": report.records.left_out,
+        "aborted": dict(report.records.aborted),
+        "exclude_aborted": report.records.exclude_aborted,
+        "notes": list(notes()),
+    }
+
+
+def _plain_row(row: Row) -> dict[str, Any]:
+    values = {field.name: getattr(row, field.name) for field in fields(row)}
+    return {name: value._asdict() if isinstance(value, Interval) else value for name, value in values.items()}
+
+
+def write(report: AskingReport, folder: Path) -> list[str]:
+    """Write the tables (CSV with every digit, LaTeX), the figure and ``asking.json``.
+
+    Raises:
+        InputError: if a file cannot be written.
+    """
+    text = json.dumps(plain(report), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    written = [write_whole(folder / "asking.json", text)]
+    for name, lines in (("asking", report.rows), ("asking-by-kind", report.by_kind)):
+        written.append(write_whole(folder / f"{name}.csv", whole_table("Asking back", lines).to_csv()))
+        written.append(write_whole(folder / f"{name}.tex", printed_table("Asking back", lines).to_latex()))
+    if report.figure is not None:
+        written += [save(report.figure, folder / f"{report.figure.name}.{suffix}") for suffix in DRAWN_AS]
+    return list(map(str, written))
+
+
+def _print(console: Console, report: AskingReport) -> None:
+    tables = [_narrow(title, columns, report.rows, _NAMES) for title, columns in _SHOWN.items()]
+    for benchmark in askable():
+        of_kinds = [row for row in report.by_kind if row.benchmark == benchmark]
+        prefix = f"{catalog.find(benchmark).title}, by kind: "
+        tables += [_narrow(prefix + title, _SHOWN[title], of_kinds, _NAMES[1:]) for title in _SHOWN_BY_KIND]
+    for table in filter(None, tables):
+        console.print(table.to_text())
+        console.print()
+    records = report.records
+    print_aborted(console, records.aborted, excluded=records.exclude_aborted)
+    left_out = ", ".join(f"{count} {why}" for why, count in records.left_out.items())
+    waiting = Counter[str]()
+    for row in report.rows:
+        waiting[catalog.find(row.benchmark).title] += row.open
+    lines = [
+        *([f"Left out: {left_out}."] if left_out else []),
+        *(
+            f"{count} episodes of {title} wait for a judge: their success is a lower bound."
+            for title, count in waiting.items()
+            if count
+        ),
+        *notes(),
+    ]
+    for line in lines:
+        console.print(Text(f"· {line}", "dim"), soft_wrap=True)

@@ -1,0 +1,178 @@
+"""Measures of asking back over episodes (`simulator.asking`): shares, Youden's J, means per question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simulator import catalog
+from simulator.asking import PERSON, Asked, Asking
+from simulator.resampling import SHARE, Bounds, interval_of, resampled
+from simulator.stats import Interval, bootstrap_mean, cluster_bootstrap, paired_bootstrap, share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """Measures of episodes; None where nothing can be counted. Every interval tells its n.
+
+    Attributes:
+        benchmark: the room.
+        robot: who could ask.
+        user: who answered; empty where several did.
+        kind: under which results are told; empty for all of them together.
+        episodes: that are counted.
+        when_needed: share that asked of the decisions where only this person could know.
+        when_inferred: of those where it could be inferred.
+        when_nothing: of those where nothing was open.
+        when_not: of the last two together.
+        youden: `when_needed` less `when_not` (Youden's J, bootstrap over items); None without one of the two.
+        decided: share of decisions in which asking or not was what was needed; not corrected for chance.
+        questions: per episode (bootstrap over items).
+        useful: share of questions whose answer told something open (bootstrap over items).
+        price: of a question, in points of the room's score (bootstrap over items); None where they are free.
+        right: share that was right in the end, of all of which that is known.
+        right_asking: of those that asked.
+        right_silent: of those that did not.
+        before: share that was right before any question, of episodes with a choice before and after.
+        after: share of the same that was right in the end.
+        gain: `after` less `before` (paired bootstrap).
+        open: episodes whose success a judge has still to settle.
+        aborted: episodes that a failing seat aborted.
+        seat: who could ask, by name alone.
+        manner: how they played (`Asked.manner`); with the name it makes `robot`.
+    """
+
+    benchmark: str
+    robot: str
+    user: str
+    kind: str
+    episodes: int
+    when_needed: Interval | None
+    when_inferred: Interval | None
+    when_nothing: Interval | None
+    when_not: Interval | None = None
+    youden: Interval | None
+    decided: Interval | None
+    questions: Interval | None
+    useful: Interval | None
+    price: Interval | None
+    right: Interval | None
+    right_asking: Interval | None
+    right_silent: Interval | None
+    before: Interval | None
+    after: Interval | None
+    gain: Interval | None
+    open: int = 0
+    aborted: int = 0
+    seat: str = ""
+    manner: tuple[str, ...] = ()
+
+
+def rows(episodes: Sequence[Asking], *, by_kind: bool = False, by_user: bool = False) -> tuple[Row, ...]:
+    """Return one row per benchmark and robot (and who answered, and kind), people first."""
+    groups: dict[tuple[str, str, str, str], list[Asking]] = {}
+    for episode in episodes:
+        user, kind = episode.user if by_user else "", episode.told.kind if by_kind else ""
+        groups.setdefault((episode.benchmark, episode.robot, user, kind), []).append(episode)
+    return tuple(_row(groups[key], *key) for key in sorted(groups, key=_row_place))
+
+
+def _row(episodes: Sequence[Asking], benchmark: str, robot: str, user: str, kind: str) -> Row:
+    decisions = [(episode.item, *decision) for episode in episodes for decision in episode.told.decisions]
+    settled = [episode for episode in episodes if episode.told.right is not None]
+    chosen = [episode for episode in settled if episode.told.right_before is not None]
+    before = [bool(episode.told.right_before) for episode in chosen]
+    could_ask = [
+        episode
+        for episode in episodes
+        if episode.told.may_ask and (episode.asked or not episode.told.aborted)
+    ]
+
+    def asked(*needs: str) -> Interval | None:
+        return _share([(item, asked) for item, need, asked in decisions if need in needs])
+
+    def right(among: Sequence[Asking]) -> Interval | None:
+        return _share([(episode.item, bool(episode.told.right)) for episode in among])
+
+    return Row(
+        benchmark=benchmark,
+        robot=robot,
+        user=user,
+        kind=kind,
+        episodes=len(episodes),
+        when_needed=asked("person"),
+        when_inferred=asked("inferred"),
+        when_nothing=asked("nothing"),
+        when_not=asked("inferred", "nothing"),
+        youden=_youden([(item, need == "person", asked) for item, need, asked in decisions]),
+        decided=_share([(item, asked == (need == "person")) for item, need, asked in decisions]),
+        questions=bootstrap_mean(
+            [episode.told.questions for episode in could_ask],
+            [episode.item for episode in could_ask],
+            bounds=None,
+        )
+        if could_ask
+        else None,
+        useful=_per_question(episodes, lambda told: told.useful),
+        price=_per_question(episodes, lambda told: told.price, bounds=None),
+        right=right(settled),
+        right_asking=right([episode for episode in settled if episode.asked]),
+        right_silent=right([episode for episode in settled if not episode.asked]),
+        before=_share([(episode.item, was) for episode, was in zip(chosen, before, strict=True)]),
+        after=right(chosen),
+        gain=paired_bootstrap(
+            before, [bool(episode.told.right) for episode in chosen], [episode.item for episode in chosen]
+        )
+        if chosen
+        else None,
+        open=sum(episode.told.open for episode in episodes),
+        aborted=sum(episode.told.aborted for episode in episodes),
+        seat=episodes[0].seat,
+        manner=episodes[0].told.manner,
+    )
+
+
+def _share(observed: Sequence[tuple[str, bool]]) -> Interval | None:
+    """Return the share of (item, whether it holds): a bootstrap interval where items come several times."""
+    return share([holds for _, holds in observed], [item for item, _ in observed]) if observed else None
+
+
+def _youden(decisions: Sequence[tuple[str, bool, bool]]) -> Interval | None:
+    """Return the share asked where needed, less where not, of (item, needed, asked); items are resampled."""
+    sums: dict[str, list[float]] = {}
+    for item, needed, asked in decisions:
+        cells, place = sums.setdefault(item, [0.0] * 4), 0 if needed else 2
+        cells[place] += asked
+        cells[place + 1] += 1
+    if not sums:
+        return None
+    drawn = resampled(np.array(list(sums.values())))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        differences = drawn[:, 0] / drawn[:, 1] - drawn[:, 2] / drawn[:, 3]
+    # Where nothing varies, no more is known than of the smaller of the two cells.
+    groups = min(sum(cells[at] > 0 for cells in sums.values()) for at in (1, 3))
+    return interval_of(differences, len(decisions), groups=groups, bounds=(-1, 1))
+
+
+def _per_question(
+    episodes: Sequence[Asking], value: Callable[[Asked], float | None], bounds: Bounds | None = SHARE
+) -> Interval | None:
+    """Return the mean over all questions; those of one item hang together, so items are resampled."""
+    known = [
+        (episode.item, total, episode.told.questions)
+        for episode in episodes
+        if episode.asked and (total := value(episode.told)) is not None
+    ]
+    if not known:
+        return None
+    items, totals, weights = zip(*known, strict=True)
+    means = [total / weight for total, weight in zip(totals, weights, strict=True)]
+    mean = cluster_bootstrap(means, items, weights=weights, bounds=bounds)
+    return mean._replace(n=sum(weights))
+
+
+def _row_place(key: tuple[str, str, str, str]) -> tuple[int, bool, str, str, str]:
+    benchmark, robot, user, kind = key
+    return catalog.find(benchmark).position, not robot.startswith(PERSON), robot, user, kind

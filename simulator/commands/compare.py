@@ -1,0 +1,171 @@
+"""`askback compare RUN RUN…`: runs of one benchmark on the items that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Annotated, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import typer
+from scipy.stats import permutation_test
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import TTestPower
+
+from logs import LogReader
+from logs.cli import LogOption
+from logs.paths import default_path
+from simulator import catalog, frames
+from simulator.benchmark import Benchmark, Metric
+from simulator.commands.report import OutOption, RunsArgument, tell
+from simulator.errors import InputError
+from simulator.figures import Cell, Column, Table
+from simulator.reporting import Report, Section
+from simulator.reports import metric_table, present_metrics
+from simulator.runner.options import ExactJsonOption, ExcludeAbortedOption
+from simulator.stats import mcnemar, paired_bootstrap
+
+Differences = npt.NDArray[np.floating[Any]]
+POWER: Final = 0.8
+LEVEL: Final = 0.05
+REMARKS: Final = (
+    "Runs are compared on the items and languages that both have; repeats of an item are averaged first.",
+    "Difference: second less first, with a 95 % bootstrap interval over items.",
+    "p: the two runs are exchanged item by item: McNemar's exact test for shares; for others exact where 13 "
+    "items or fewer differ, else in 9,999 draws. Holm: adjusted over this table.",
+    f"Detectable: the smallest difference that so many items would show with power {POWER} at level {LEVEL}, "
+    "given how much the differences of these items vary.",
+)
+
+
+def compare(
+    runs: RunsArgument,
+    metric: Annotated[
+        list[str] | None, typer.Option(help="compare this metric only (several); default: all of them")
+    ] = None,
+    out: OutOption = None,
+    as_json: ExactJsonOption = False,
+    exclude_aborted: ExcludeAbortedOption = False,
+    log: LogOption = None,
+) -> None:
+    """Compare runs of one benchmark, paired by item: differences, intervals, tests, detectable effects."""
+    with LogReader(log or default_path()) as reader:
+        report = comparison(reader, runs, metric or (), exclude_aborted=exclude_aborted)
+    tell(report, out, form="json" if as_json else "text")
+
+
+def comparison(
+    reader: LogReader, runs: Sequence[str], metrics: Sequence[str] = (), *, exclude_aborted: bool = False
+) -> Report:
+    """Return the comparison of every two of some runs.
+
+    Raises:
+        InputError: if there are fewer than two runs, they are of different benchmarks, share no item, or
+            have no such metric.
+        NotInLog: if there is no such run.
+    """
+    names = list(dict.fromkeys(runs))
+    if len(names) < 2:
+        raise InputError("Name two runs or more; askback log list shows them.")
+    benchmark = _one_benchmark(reader, names)
+    frame = frames.episodes(reader, names, exclude_aborted=exclude_aborted)
+    present = {metric.name: metric for metric in present_metrics(benchmark, frame)}
+    if unknown := [name for name in metrics if name not in present]:
+        raise InputError(f"--metric {unknown[0]}: these runs have {', '.join(present)}.")
+    chosen = [present[name] for name in (metrics or present)]
+    tables = [metric_table(frame, chosen, ["run"])]
+    for metric in chosen:
+        rows = [_compared(frame, metric, first, second) for first, second in combinations(names, 2)]
+        tables.append(_table(metric, [row for row in rows if row is not None]))
+    if all(not table.rows for table in tables[1:]):
+        raise InputError("These runs share no item that is scored in two of them.")
+    kept = [tables[0], *(table for table in tables[1:] if table.rows)]
+    section = Section(name="comparison", title="Paired by item", tables=kept, remarks=REMARKS)
+    return Report(title=f"{benchmark.title}: {' and '.join(names)}", sections=[section])
+
+
+def mcnemar_or_permutation(
+    first: Sequence[float], second: Sequence[float], items: Sequence[str], differences: Differences
+) -> float:
+    """Return the p-value of no difference: McNemar's, by item, where all values are 0 or 1."""
+    if {*first, *second} <= {0.0, 1.0}:
+        return mcnemar([value == 1 for value in first], [value == 1 for value in second], items)
+    return permutation_p(differences)
+
+
+def permutation_p(differences: Differences, seed: int = 0) -> float:
+    """Return the two-sided p-value of no difference: signs of differences by item are exchanged.
+
+    Args:
+        differences: one a pair of items; shape (items,).
+        seed: of the draws, where there are too many exchanges to try all.
+    """
+    changed = differences[differences != 0]
+    if len(changed) < 2:  # either sign of a single one is as far from 0
+        return 1.0
+    test = permutation_test(
+        (changed,), np.sum, permutation_type="samples", n_resamples=9_999, rng=np.random.default_rng(seed)
+    )
+    return float(test.pvalue)
+
+
+def detectable(differences: Differences) -> float | None:
+    """Return the smallest mean difference that so many items would show; None if nothing varies."""
+    spread = float(np.std(differences, ddof=1)) if len(differences) > 1 else 0.0
+    if spread == 0:
+        return None
+    effect = TTestPower().solve_power(
+        nobs=len(differences), alpha=LEVEL, power=POWER, alternative="two-sided"
+    )
+    return float(effect) * spread
+
+
+def _one_benchmark(reader: LogReader, runs: Sequence[str]) -> Benchmark[Any, Any]:
+    names = {run: reader.run(run).benchmark for run in runs}
+    if len(set(names.values())) > 1:
+        of = ", ".join(f"{run} is of {benchmark}" for run, benchmark in names.items())
+        raise InputError(f"Only runs of one benchmark can be compared item by item: {of}.")
+    return catalog.find(next(iter(names.values())))
+
+
+def _compared(frame: pd.DataFrame, metric: Metric, first: str, second: str) -> tuple[Any, ...] | None:
+    """Return a row of the table of a metric, without Holm's adjustment; None if the runs share no item."""
+    table = frame[frame["run"].isin([first, second])].dropna(subset=[metric.name])
+    means = table.pivot_table(metric.name, ["item", "language"], "run", aggfunc="mean").dropna()
+    if not {first, second} <= set(means.columns) or means.empty:
+        return None
+    one, two = means[first].astype(float), means[second].astype(float)
+    items = means.index.get_level_values("item").tolist()
+    differences = (two - one).groupby(level="item").mean().to_numpy(dtype=np.float64)
+    return (
+        first,
+        second,
+        len(differences),
+        float(one.mean()),
+        float(two.mean()),
+        paired_bootstrap(one.tolist(), two.tolist(), items, bounds=(-1.0, 1.0) if metric.is_share else None),
+        mcnemar_or_permutation(one.tolist(), two.tolist(), items, differences),
+        detectable(differences),
+    )
+
+
+def _table(metric: Metric, rows: Sequence[tuple[Any, ...]]) -> Table:
+    adjusted = multipletests([row[6] for row in rows], method="holm")[1] if rows else []
+    cells: list[list[Cell]] = [
+        [*row[:7], float(holm), row[7]] for row, holm in zip(rows, adjusted, strict=True)
+    ]
+    digits = 3 if metric.is_share else 2
+    heads: list[Column | str] = [
+        "first",
+        "second",
+        "items",
+        Column("mean of first", digits),
+        Column("mean of second", digits),
+        Column("difference", digits),
+        Column("p", 4),
+        Column("Holm", 4),
+        Column("detectable", digits),
+    ]
+    return Table(heads, cells, metric.title)

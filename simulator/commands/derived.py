@@ -1,0 +1,72 @@
+"""The commands of all benchmarks: those that each names, and those that follow from its declaration.
+
+Which benchmarks there are is known without importing more than their declarations; what a command does is
+imported, or made, when it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final, NoReturn
+
+from simulator import catalog
+from simulator.benchmark import Benchmark, Command
+from simulator.deferred import attribute
+from simulator.errors import InputError
+
+_RUN: Final = "Play {title} episodes and score them. The same command again continues where it stopped."
+_REPORT: Final = (
+    "Every metric of runs of {title} side by side, with intervals: terminal, JSON, CSV, LaTeX, HTML."
+)
+_FILES: Final = "Score files by the rules of {title}: the report on them."
+_STATS: Final = "Count the items of {title}, by every field that repeats."
+
+
+def benchmark_commands() -> Mapping[str, Command]:
+    """Return the commands of all installed benchmarks, by their words: ``run NAME``.
+
+    Those of a benchmark that cannot be imported say why.
+    """
+    commands: dict[str, Command] = {}
+    for name in catalog.names():
+        try:
+            commands |= commands_of(catalog.find(name))
+        except InputError as error:
+            commands |= {
+                f"{verb} {name}": Command(partial(_raised, error), f"Cannot be used: {error}")
+                for verb in ("run", "report", "stats")
+            }
+    return commands
+
+
+def commands_of(benchmark: Benchmark[Any, Any]) -> Mapping[str, Command]:
+    """Return a benchmark's commands: those it names, and the derived ones that it does not."""
+    name, derived = benchmark.name, dict[str, Command]()
+    if benchmark.room is None or benchmark.runs is not None:
+        derived[f"run {name}"] = _derived("run", benchmark, benchmark.summary or _RUN)
+    if benchmark.room is None:
+        derived[f"stats {name}"] = _derived("stats", benchmark, _STATS)
+    derived[f"report {name}"] = _derived("report", benchmark, _help(benchmark))
+    if benchmark.report is not None and benchmark.report.files:
+        derived[f"score {name}"] = _derived("report:files_command", benchmark, _FILES)
+    return {**derived, **benchmark.commands}
+
+
+def _derived(verb: str, benchmark: Benchmark[Any, Any], help: str) -> Command:
+    place = verb if ":" in verb else f"{verb}:{verb}_command"
+    make: Callable[[], Callable[..., Any]] = attribute(f"simulator.commands.{place}")
+    return Command(partial(_made, make, benchmark), help.format(title=benchmark.title))
+
+
+def _help(benchmark: Benchmark[Any, Any]) -> str:
+    told = benchmark.report.help if benchmark.report is not None else ""
+    return told.split("\n", maxsplit=1)[0] or _REPORT
+
+
+def _made(make: Callable[[], Callable[..., Any]], benchmark: Benchmark[Any, Any]) -> Any:
+    return make()(benchmark)
+
+
+def _raised(error: InputError) -> NoReturn:
+    raise error

@@ -1,0 +1,191 @@
+"""`askback check` and `askback data`, for the files of every benchmark. Bad input leaves as `InputError`."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from simulator import catalog, datasets
+from simulator.benchmark import Benchmark, Checker
+from simulator.errors import InputError
+from trees.checks import RULES, SET_RULES, check_builtin
+from trees.faults import Fault
+
+data_app = typer.Typer(help="Published data you have registered.", no_args_is_help=True)
+
+
+def check(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Files and folders; default: the built-in tasks.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the faults as a JSON list.")] = False,
+    rules: Annotated[bool, typer.Option("--rules", help="Print what is checked, and stop.")] = False,
+    base_url: Annotated[
+        str | None, typer.Option(help="Server of the models that sit opposite people in studies.")
+    ] = None,
+) -> None:
+    """Name file, line and task of every fault. The exit code is 1 if there is an error."""
+    console = Console()
+    if rules:
+        console.print(_rules_table())
+        return
+    faults = (*check_files(paths), *absent_models(paths, base_url)) if paths else check_builtin()
+    if as_json:
+        typer.echo(json.dumps([asdict(fault) for fault in faults], ensure_ascii=False, indent=2))
+    else:
+        _print_faults(console, faults)
+    if any(fault.severity == "error" for fault in faults):
+        raise typer.Exit(1)
+
+
+def check_files(paths: Sequence[Path]) -> tuple[Fault, ...]:
+    """All faults of the files in `paths` (files and folders), each checked by the checker of its kind."""
+    faults: list[Fault] = []
+    fruitless, taken = set(paths), set[Path]()
+    checkers = all_checkers()
+    for checker in checkers:
+        found = {path: checker.find(path) for path in paths}
+        fruitless -= {path for path, files in found.items() if files}
+        files = sorted({file for some in found.values() for file in some} - taken)
+        faults.extend(checker.check(files) if files else ())
+        taken.update(files)
+    known = "; ".join(checker.kind for checker in checkers)
+    for path in fruitless:
+        problem = (
+            f"nothing here that can be checked; known are {known}" if path.exists() else "does not exist"
+        )
+        faults.append(Fault(str(path), "", 0, "format", problem))
+    # By line, where a file has them; an id would sort 10 before 9.
+    return tuple(sorted(faults, key=lambda fault: (fault.file, fault.line, fault)))
+
+
+def all_checkers() -> list[Checker]:
+    """Return what checks each kind of file; the first that finds a file gets it, so greedy ones come last."""
+    from simulator.studies.checking import checker
+
+    checkers = [checker(), *filter(None, map(_checker, catalog.installed()))]
+    return sorted(checkers, key=lambda one: one.greedy)
+
+
+def _checker(benchmark: Benchmark[Any, Any]) -> Checker | None:
+    if benchmark.checker is not None:
+        return benchmark.checker()
+    if benchmark.item is None:
+        return None
+    from simulator.items import item_checker  # pydantic takes a while to import
+
+    return item_checker(benchmark)
+
+
+def _register(benchmark: Benchmark[Any, Any]) -> Callable[[Path, str, bool], None] | None:
+    if benchmark.register is not None or benchmark.item is None:
+        return benchmark.register
+    from simulator.items import register_items
+
+    return register_items(benchmark)
+
+
+def absent_models(paths: Sequence[Path], base_url: str | None = None) -> tuple[Fault, ...]:
+    """Return a fault for each study file with a model opposite people that does not give one answer now."""
+    # Only who checks studies with models should wait for what talks to these.
+    from simulator.models import ModelOptions
+    from simulator.models.load import bare_name
+    from simulator.studies.files import find_studies, scan_study
+    from simulator.studies.opposite import missing_models, needs_opposite
+
+    faults: list[Fault] = []
+    for file in dict.fromkeys(file for path in paths for file in find_studies(path)):
+        study, _ = scan_study(file)
+        with suppress(InputError):  # told with the file's other faults
+            needs = {} if study is None else needs_opposite(study)
+            missing = missing_models(needs, ModelOptions(base_url=base_url)) if needs else {}
+            faults += (
+                Fault(str(file), "", 0, "opposite", f"{bare_name(who)}: {why}")
+                for who, why in missing.items()
+            )
+    return tuple(faults)
+
+
+@data_app.command("add")
+def data_add(
+    benchmark: Annotated[str, typer.Argument(help="Whose data: the name of a benchmark.")],
+    path: Annotated[Path, typer.Argument(help="A folder or zip in the published format.")],
+    name: Annotated[str | None, typer.Option(help="What --data is to call it; default: BENCHMARK.")] = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Accept data that are not the whole published set.")
+    ] = False,
+) -> None:
+    """Copy published data into your Askback folder, check them, and give them a name."""
+    known = {one.name: register for one in catalog.installed() if (register := _register(one)) is not None}
+    if benchmark not in known:
+        raise InputError(f"no benchmark {benchmark!r} takes data; known: {', '.join(known)}")
+    known[benchmark](path, name or benchmark, partial)
+
+
+@data_app.command("list")
+def data_list() -> None:
+    """List the data you have registered."""
+    console = Console()
+    registered = datasets.list_all()
+    if not registered:
+        console.print("No data are registered; see `askback data add --help`.")
+        return
+    table = Table("name", "benchmark", "holds", "added", "from")
+    for dataset in registered:
+        holds = "\n".join(f"{key}: {value}" for key, value in dataset.details.items())
+        cells = (dataset.name, dataset.benchmark, holds, dataset.added_at, dataset.source)
+        table.add_row(*(Text(cell) for cell in cells))
+    console.print(table)
+
+
+@data_app.command("remove")
+def data_remove(name: Annotated[str, typer.Argument(help="The data's name.")]) -> None:
+    """Forget registered data and delete the copy; the original and the log stay as they are."""
+    dataset = datasets.remove(name)
+    typer.echo(f"Removed {dataset.name}.")
+
+
+def _print_faults(console: Console, faults: Sequence[Fault]) -> None:
+    if console.is_terminal:
+        for file, some in groupby(faults, key=lambda fault: fault.file):
+            console.print(_faults_table(file, tuple(some)))
+    else:
+        # A pipe gets one line per fault, to be searched or shown in an editor.
+        for fault in faults:
+            typer.echo(f"{fault.severity}: {fault}")
+    errors = sum(fault.severity == "error" for fault in faults)
+    typer.echo(f"errors: {errors}, warnings: {len(faults) - errors}" if faults else "No faults.")
+
+
+def _faults_table(file: str, faults: Sequence[Fault]) -> Table:
+    table = Table(title=Text(file), title_justify="left", box=SIMPLE)
+    for column in ("line", "task", "", "code"):
+        table.add_column(column, no_wrap=True)
+    table.add_column("message", overflow="fold")
+    for fault in faults:
+        severity = Text(fault.severity, style="red" if fault.severity == "error" else "yellow")
+        line = str(fault.line) if fault.line else ""
+        table.add_row(line, Text(fault.task), severity, fault.code, Text(fault.message))
+    return table
+
+
+def _rules_table() -> Table:
+    table = Table("code", "severity", "finds")
+    table.add_row("format", "error", "A file or task cannot be read.")
+    for rule in RULES:
+        table.add_row(rule.code, rule.severity, inspect.getdoc(rule.find))
+    for set_rule in SET_RULES:
+        table.add_row(set_rule.code, set_rule.severity, inspect.getdoc(set_rule.find))
+    return table

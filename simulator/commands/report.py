@@ -1,0 +1,167 @@
+"""`askback report BENCHMARK`: its metrics and sections, for every reader; its settings are options."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import typer
+from rich.console import Console
+
+from logs import LogReader
+from logs.cli import LogOption
+from logs.paths import default_path
+from simulator.benchmark import Benchmark, ReportSpec
+from simulator.errors import InputError
+from simulator.field_options import AnnotatedOption, options_of, read_options
+from simulator.frames import Frames
+from simulator.reporting import DRAWN_AS, SUFFIXES, Report, json_text, report_csv, report_latex, write_report
+from simulator.reports import build_report, print_whole
+from simulator.runner.model_flags import command_of
+from simulator.runner.options import ExactJsonOption, ExcludeAbortedOption, RunsAndFilesArgument
+from simulator.runner.run_summary import print_problems, runs_and_files, say
+
+Format = Literal["text", "json", "csv", "latex"]
+OutOption = Annotated[
+    Path | None,
+    typer.Option(help="folder for the report: JSON, HTML, tables (CSV, LaTeX), figures (PNG, SVG, PDF)"),
+]
+ByOption = Annotated[
+    list[str] | None,
+    typer.Option(help="a row for each value of this column, too: language, repeat, seat.NAME (several)"),
+]
+FormatOption = Annotated[Format, typer.Option("--format", "--table", help="text, json, csv or latex")]
+SuffixOption = Annotated[str, typer.Option(help=f"how figures are written: {', '.join(SUFFIXES)}")]
+RunsArgument = Annotated[
+    list[str], typer.Argument(help="names of runs (askback log list shows them)", metavar="RUN…")
+]
+FilesArgument = Annotated[list[Path], typer.Argument(help="files, and folders of them", metavar="PATH…")]
+_REQUIRED: Final = inspect.Parameter.empty
+_FORMS: Final[dict[str, AnnotatedOption]] = {
+    "out": (OutOption, None),
+    "suffix": (SuffixOption, ",".join(DRAWN_AS)),
+    "form": (FormatOption, "text"),
+    "as_json": (ExactJsonOption, False),
+}
+_HELP: Final = "Show every metric of runs of {title} side by side, with intervals."
+
+
+def report_command(benchmark: Benchmark[Any, Any]) -> Callable[..., None]:
+    """Return the command that reports runs of a benchmark, and files where it reads them."""
+    spec = benchmark.report or ReportSpec()
+    named = _REQUIRED if spec.named else None
+    options = {
+        **({"names": (RunsAndFilesArgument, named)} if spec.files else {"runs": (RunsArgument, named)}),
+        **_settings_options(spec),
+        "by": (ByOption, None),
+        **_FORMS,
+        "exclude_aborted": (ExcludeAbortedOption, False),
+        "log": (LogOption, None),
+    }
+
+    def report(**values: Any) -> None:
+        runs, files = runs_and_files(values.pop("names") or ()) if spec.files else (values.pop("runs"), [])
+        _report(benchmark, spec, runs, files, **values)
+
+    return command_of(report, options, spec.help or _HELP.format(title=benchmark.title))
+
+
+def read_suffixes(text: str) -> tuple[str, ...]:
+    """Return the forms of figures that a comma list names, each once.
+
+    Raises:
+        InputError: if there is no such form.
+    """
+    suffixes = tuple(
+        dict.fromkeys(part.strip().removeprefix(".") for part in text.split(",") if part.strip())
+    )
+    if unknown := [suffix for suffix in suffixes if suffix not in SUFFIXES]:
+        raise InputError(f"--suffix {unknown[0]}: figures are written as {', '.join(SUFFIXES)}.")
+    return suffixes
+
+
+def files_command(benchmark: Benchmark[Any, Any]) -> Callable[..., None]:
+    """Return the command that scores files by the benchmark's rules: the report on them."""
+    spec = benchmark.report or ReportSpec()
+    options = {"paths": (FilesArgument, _REQUIRED), **_settings_options(spec), **_FORMS}
+
+    def score(paths: list[Path], **values: Any) -> None:
+        _report(benchmark, spec, [], paths, **values)
+
+    return command_of(score, options, f"Score files by {benchmark.title}'s rules.\n\n{spec.help}")
+
+
+def _settings_options(spec: ReportSpec) -> dict[str, AnnotatedOption]:
+    return {} if spec.settings is None else options_of(spec.settings())
+
+
+def _report(
+    benchmark: Benchmark[Any, Any],
+    spec: ReportSpec,
+    runs: Sequence[str],
+    files: Sequence[Path],
+    *,
+    exclude_aborted: bool = False,
+    log: Path | None = None,
+    by: Sequence[str] | None = None,
+    **values: Any,
+) -> None:
+    with LogReader(log or default_path()) if runs else nullcontext() as reader:
+        source = Frames(
+            log=reader,
+            runs=tuple(dict.fromkeys(runs)),
+            files=tuple(files),
+            settings=None if spec.settings is None else read_options(spec.settings(), values),
+            exclude_aborted=exclude_aborted,
+            out=values["out"],
+            draws=values["out"] is not None or not spec.draws_late,
+        )
+        report = build_report(benchmark, source, by or ())
+        written = [*spec.write(source)] if spec.write else []
+    form: Format = "json" if values["as_json"] else values["form"]
+    suffixes = read_suffixes(values["suffix"])
+    tell(report, values["out"], form=form, title=benchmark.title, written=written, suffixes=suffixes)
+
+
+def tell(
+    report: Report,
+    out: Path | None,
+    *,
+    form: Format = "text",
+    title: str = "",
+    written: Sequence[object] = (),
+    suffixes: Sequence[str] = DRAWN_AS,
+) -> None:
+    """Print a report, and write it into a folder if there is one.
+
+    Args:
+        report: to be told.
+        out: the folder.
+        form: of what is printed.
+        title: the benchmark's, where files are reported.
+        written: what else was written.
+        suffixes: of files of figures.
+
+    Raises:
+        InputError: if the folder is a file, or a file cannot be written.
+        typer.Exit: with status 1 if a file could not be read, or holds what it should not.
+    """
+    files = [] if out is None else write_report(report, out, suffixes)
+    match form:
+        case "json":
+            typer.echo(json_text(report))
+        case "csv":
+            typer.echo(report_csv(report), nl=False)
+        case "latex":
+            typer.echo(report_latex(report), nl=False)
+        case _:
+            print_whole(Console(), report)
+    problems = report.problems
+    print_problems(title, problems.faults, problems.unreadable, problems.passed_over, [*files, *written])
+    for sentence in problems.unexpected:
+        say(Console(stderr=True), sentence)
+    if problems.unreadable or problems.unexpected:
+        raise typer.Exit(1)

@@ -1,0 +1,142 @@
+"""`askback run BENCHMARK`: who sits where, which items, by which rules; a benchmark declares them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Console
+
+from logs.cli import LogOption
+from logs.paths import default_path
+from simulator.benchmark import Benchmark, SeatSpec
+from simulator.errors import InputError
+from simulator.field_options import AnnotatedOption, options_of, read_options
+from simulator.orders import RunOrder, RunSpec, Selection, play_order
+from simulator.runner import options as shared
+from simulator.runner.command import RunRequest, RunSettings
+from simulator.runner.model_flags import MODEL_OPTIONS, ModelFlags, command_of
+from simulator.sampling import stratified
+
+RUN_OPTIONS: Final[Mapping[str, AnnotatedOption]] = {
+    "repeat": (shared.RepeatOption, 1),
+    "seed": (shared.SeedOption, 0),
+    "concurrency": (shared.ConcurrencyOption, 8),
+    "workers": (shared.WorkersOption, None),
+    "run": (shared.RunOption, None),
+    "exclude_aborted": (shared.ExcludeAbortedOption, False),
+    "log": (LogOption, None),
+}
+"""Options of every ``askback run``, beside those of models."""
+
+
+def run_command(benchmark: Benchmark[Any, Any]) -> Callable[..., None]:
+    """Return the command that plays episodes of a benchmark.
+
+    Raises:
+        InputError: if a rule hides another option.
+    """
+    spec = _run_spec(benchmark)
+    seats = {_option(seat): _seat_option(seat) for seat in benchmark.seats if _option(seat)}
+    selection, rules = options_of(spec.selection), options_of(spec.rules)
+    flags = {called: MODEL_OPTIONS[flag] for flag, called in _flags(spec).items() if called}
+    both = {flag for flag, called in spec.flags.items() if flag == called}
+    if clash := sorted(
+        ({*rules} & {*seats, *selection, *RUN_OPTIONS, *flags} - both)
+        | ({*seats, *selection} & {*RUN_OPTIONS, *flags})
+    ):
+        raise InputError(
+            f"{benchmark.name}: {', '.join(clash)} is an option of every run, or a seat; "
+            "rename the seat or rule."
+        )
+    command_line = {"command_line": (typer.Context, inspect.Parameter.empty)}
+    options = {**command_line, **seats, **selection, **flags, **rules, **RUN_OPTIONS}
+    return command_of(partial(_run, benchmark, spec), options, _help(benchmark))
+
+
+def _run(
+    benchmark: Benchmark[Any, Any],
+    spec: RunSpec[Any, Any],
+    *,
+    command_line: typer.Context,
+    **options: Any,
+) -> None:
+    log, seed = options["log"] or default_path(), options["seed"]
+    flags = ModelFlags(**{flag: options[called] for flag, called in _flags(spec).items() if called})
+    order = RunOrder(
+        benchmark=benchmark,
+        players={
+            seat.name: _names(options[_option(seat)], seat) for seat in benchmark.seats if _option(seat)
+        },
+        selection=read_options(spec.selection, options),
+        rules=read_options(spec.rules, options),
+        settings=RunSettings(
+            log=log,
+            models=flags.options(log, seed=seed),
+            seed=seed,
+            repeats=options["repeat"],
+            name=options["run"],
+            concurrency=options["concurrency"],
+            workers=options["workers"],
+        ),
+        console=Console(),
+        typed=_typed(command_line),
+    )
+    play_order(spec, order, exclude_aborted=options["exclude_aborted"])
+
+
+def _run_spec(benchmark: Benchmark[Any, Any]) -> RunSpec[Any, Any]:
+    """Return what can be chosen of a benchmark's runs; by default items, and the rules that it declares."""
+    if benchmark.runs is not None:
+        return benchmark.runs()
+    assert benchmark.rules is not None
+    return RunSpec(selection=Selection, rules=benchmark.rules, requests=_declared_requests)
+
+
+def _declared_requests(order: RunOrder[Selection, Any]) -> list[RunRequest]:
+    assert order.benchmark.load is not None
+    items, limit = tuple(order.benchmark.load(order.selection.data)), order.selection.limit
+    if limit is not None:
+        items = stratified(items, limit, lambda item: (), order.settings.seed)
+    return [order.request(items)]
+
+
+def _flags(spec: RunSpec[Any, Any]) -> dict[str, str]:
+    """Return what each of the shared options of models is called here; empty where there is none."""
+    return {flag: spec.flags.get(flag, flag) for flag in MODEL_OPTIONS}
+
+
+def _option(seat: SeatSpec) -> str:
+    return seat.name if seat.option is None else seat.option
+
+
+def _seat_option(seat: SeatSpec) -> AnnotatedOption:
+    players = (
+        *seat.players,
+        *(["provider/model"] if seat.prompt else []),
+        "python:MODULE:CLASS",
+        "script:FILE",
+    )
+    known = ", ".join(players) if seat.known is None else seat.known()
+    if seat.several:
+        help = f"{seat.role} (several: give it again): {known}; default: {seat.usual}"
+        return Annotated[list[str] | None, typer.Option(help=help)], None
+    return Annotated[str, typer.Option(help=f"{seat.role}: {known}")], seat.usual
+
+
+def _names(typed: str | list[str] | None, seat: SeatSpec) -> tuple[str, ...]:
+    return (typed,) if isinstance(typed, str) else tuple(dict.fromkeys(typed or [seat.usual]))
+
+
+def _typed(context: typer.Context) -> frozenset[str]:
+    """Return the options that were typed, even if with the value that they have anyway."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return frozenset(name for name, source in sources.items() if source and "DEFAULT" not in source.name)
+
+
+def _help(benchmark: Benchmark[Any, Any]) -> str:
+    plain = f"Play {benchmark.title} and score it."
+    return f"{benchmark.summary or plain}\n\nThe same command again continues where it stopped."

@@ -1,0 +1,174 @@
+"""Fields of pydantic models as options of commands: name, type, bounds and help are those of the field.
+
+A field of a model is an option ``--name``; its description is the help, bounds of a whole number are the
+option's range, and a field that is a model itself stands for its fields. What is otherwise on a command
+line, the field's `Option` says. `options_of` gives the options, `read_options` reads what was typed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Annotated, Any, Final, TypeVar, cast, get_args, get_origin, get_type_hints
+
+import typer
+from annotated_types import Ge, Gt, Le
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+from typer.models import OptionInfo
+
+from simulator.errors import InputError
+from simulator.field_faults import FieldFault, first_fault
+
+ModelT = TypeVar("ModelT")
+AnnotatedOption = tuple[Any, Any]
+"""The annotation of a command's parameter, and its default."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """The particulars of a field on a command line; they go into its ``Annotated``.
+
+    Attributes:
+        name: typed in place of the field's, such as ``turn_limit``.
+        kind: the type that it is typed as, if that is not the field's: a `Path` that is logged as a text.
+        unset: has no default there: until it is typed, others decide (the data, the model).
+        hidden: is not typed at all.
+        sparse: is logged only where it is not the default, as it is younger than logs that are continued.
+    """
+
+    name: str = ""
+    kind: type | None = None
+    unset: bool = False
+    hidden: bool = False
+    sparse: bool = False
+
+
+HIDDEN: Final = Option(hidden=True)
+SPARSE: Final = Option(sparse=True)
+
+
+def options_of(model: type[Any]) -> dict[str, AnnotatedOption]:
+    """Return the options that the fields of a model are: parameter -> annotation and default."""
+    return {name: _declared(name, field) for name, field in _typed_fields(model)}
+
+
+def read_options(model: type[ModelT], options: Mapping[str, Any]) -> ModelT:
+    """Return a model out of a command's options; None is what nobody typed, for which the default stands.
+
+    Raises:
+        InputError: if one is out of its range; names the option.
+    """
+    values: dict[str, Any] = {}
+    for name, field in _fields(model).items():
+        option = _option(field)
+        if (below := _below(field)) is not None:
+            values[name] = read_options(below, options)
+        elif not option.hidden and (value := options.get(option.name or name)) is not None:
+            value = tuple(value) if isinstance(value, list) else value
+            values[name] = str(value) if option.kind else value
+    try:
+        return TypeAdapter(model).validate_python(values)
+    except ValidationError as error:
+        fault = first_fault(error)
+        raise InputError(f"{_option_name(model, fault)} {fault.problem}") from error
+
+
+def logged_values(model: Any) -> dict[str, Any]:
+    """Return the typed fields of a model as the log has them: plain values, by the fields' names.
+
+    Of a model within it the log has what differs from its default.
+    """
+    plain = TypeAdapter(type(model)).dump_python(model, mode="json")
+    logged: dict[str, Any] = {}
+    for name, field in _fields(type(model)).items():
+        option, value = _option(field), getattr(model, name)
+        if (below := _below(field)) is not None:
+            logged[name] = {key: plain[name][key] for key in _changed(below, value)}
+        elif not (option.hidden or (option.sparse and value == _default(field))):
+            logged[name] = plain[name]
+    return logged
+
+
+def _changed(model: type[Any], value: Any) -> list[str]:
+    return [name for name, field in _fields(model).items() if getattr(value, name) != _default(field)]
+
+
+def _fields(model: type[Any]) -> Mapping[str, FieldInfo]:
+    """Return the fields of a pydantic model, or of a dataclass whose annotations are pydantic's."""
+    if not is_dataclass(model):
+        return cast("type[BaseModel]", model).model_fields
+    hints = get_type_hints(model, include_extras=True)
+    return {
+        field.name: FieldInfo.from_annotated_attribute(hints[field.name], field.default)
+        for field in fields(model)
+    }
+
+
+def _default(field: FieldInfo) -> Any:
+    return field.get_default(call_default_factory=True)
+
+
+def _typed_fields(model: type[Any]) -> Iterator[tuple[str, FieldInfo]]:
+    """Yield each field that is typed, by the name under which it is."""
+    for name, field in _fields(model).items():
+        if (below := _below(field)) is not None:
+            yield from _typed_fields(below)
+        elif not _option(field).hidden:
+            yield _option(field).name or name, field
+
+
+def _declared(name: str, field: FieldInfo) -> AnnotatedOption:
+    kind: Any = _option(field).kind or field.annotation
+    default = _default(field)
+    if field.is_required():
+        default = ...
+    if get_origin(kind) is tuple:
+        kind, default = _list(get_args(kind)[0]), None
+    elif _option(field).unset:
+        kind, default = kind | None, None
+    ready = next((extra for extra in field.metadata if isinstance(extra, OptionInfo)), None)
+    if ready is not None:
+        return Annotated[kind, ready], default
+    # A switch that is off has no opposite; one that is on, or that others decide, is turned off with --no-….
+    spellings = [f"--{name.replace('_', '-')}"] if default is False else []
+    least, most = _range(field)
+    return Annotated[kind, typer.Option(*spellings, help=field.description, min=least, max=most)], default
+
+
+def _list(kind: Any) -> Any:
+    return list[kind] | None
+
+
+def _range(field: FieldInfo) -> tuple[int | None, int | None]:
+    """Return the least and the greatest value of a whole number; None where the field names no bound."""
+    least, most = None, None
+    if float not in (field.annotation, *get_args(field.annotation)):
+        for bound in field.metadata:
+            match bound:
+                case Ge(int(value)):
+                    least = value
+                case Gt(int(value)):
+                    least = value + 1
+                case Le(int(value)):
+                    most = value
+    return least, most
+
+
+def _option_name(model: type[Any], fault: FieldFault) -> str:
+    name = str(fault.path[0]) if fault.path else ""
+    field = _fields(model).get(name)
+    if field is None:
+        return fault.field or "options"
+    return f"--{(_option(field).name or name).replace('_', '-')}"
+
+
+def _option(field: FieldInfo) -> Option:
+    return next((extra for extra in field.metadata if isinstance(extra, Option)), Option())
+
+
+def _below(field: FieldInfo) -> type[Any] | None:
+    """Return the model that a field is, whose fields are options; None for other fields."""
+    kind: Any = field.annotation
+    model = isinstance(kind, type) and (issubclass(kind, BaseModel) or is_dataclass(kind))
+    return kind if model and not _option(field).hidden else None

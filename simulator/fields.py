@@ -1,0 +1,124 @@
+"""Values that people write, in study files, options and files of items: read by field, with clear faults."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, ClassVar, Self, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    Strict,
+    ValidationError,
+)
+from pydantic_core import PydanticCustomError
+
+from simulator.errors import InputError
+from simulator.field_faults import first_fault
+from simulator.field_options import HIDDEN
+from trees import Language
+
+T = TypeVar("T")
+
+# ---- types of fields
+
+
+def refuse_blank(text: str) -> str:
+    """Return a text that is not blank; any other is a fault."""
+    if not text.strip():
+        raise PydanticCustomError("blank", "is empty")
+    return text
+
+
+def _number_as_text(value: Any) -> Any:
+    return str(value) if type(value) is int else value
+
+
+Said = Annotated[str, AfterValidator(refuse_blank)]
+"""A text that says something."""
+Key = Annotated[Said, BeforeValidator(_number_as_text)]
+"""An id: a text, also where a file has a number."""
+Whole = Annotated[int, Strict()]
+"""A whole number that is written as one."""
+Flag = Annotated[bool, Strict()]
+"""True or false."""
+
+
+def null_as(default: Any) -> BeforeValidator:
+    """Return what reads null in a field as `default`."""
+    return BeforeValidator(lambda value: default if value is None else value)
+
+
+def plain_number(value: float | None) -> float | str | None:
+    """Return a number as JSON can hold it: infinity as the text ``inf``."""
+    return str(value) if value is not None and math.isinf(value) else value
+
+
+Number = Annotated[float, PlainSerializer(plain_number)]
+"""A number, which may be infinite."""
+OptionalText = Annotated[str, null_as("")]
+"""A text that may be empty, or null."""
+OptionalTexts = Annotated[tuple[Said, ...], null_as(())]
+"""A list of texts that say something; null is none."""
+
+
+def reading(read: Callable[[Any], T]) -> Callable[[Any], T]:
+    """Return a reader of values for pydantic, out of one that raises `InputError`."""
+
+    def read_field(value: Any) -> T:
+        try:
+            return read(value)
+        except InputError as error:
+            raise ValueError(f": {error}") from error
+
+    return read_field
+
+
+# ---- records of such fields
+
+
+class Fields(BaseModel):
+    """Fields of some record; a value is of the very type that its field has."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, strict=True)
+
+    @classmethod
+    def parse(cls, given: Mapping[str, Any], where: str = "") -> Self:
+        """Return the fields out of plain values.
+
+        Args:
+            given: the values, by the fields' names.
+            where: they stand; the fault begins with it.
+
+        Raises:
+            InputError: names the field and what it can be.
+        """
+        values = dict(given)
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            known = ", ".join(field.alias or name for name, field in cls.model_fields.items())
+            raise InputError(f"{where}{first_fault(error, values, known=known)}") from error
+
+
+class EpisodeOptions(Fields):
+    """The rules of an episode; options that are no concern of the benchmark's are left alone.
+
+    Attributes:
+        language: of the pages; a benchmark's own text is English.
+    """
+
+    language: Annotated[Language, HIDDEN] = "en"
+
+    @classmethod
+    def read(cls, options: Mapping[str, Any]) -> Self:
+        """Return what an episode's options say.
+
+        Raises:
+            InputError: if a value is not among those that there are.
+        """
+        return cls.parse(options)

@@ -1,0 +1,248 @@
+"""The log as tidy pandas frames: a row per episode, turn, judgment or model call.
+
+Every report is a pivot of these. Which episodes count is one rule for all benchmarks
+(`simulator.runner.logged`): a frame of episodes holds those that were played to their end, and those that a
+failing seat aborted, which are unsuccessful; people who have withdrawn are in none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import pandas as pd
+
+from logs import LogReader
+from logs.rows import Judgment, ModelCall, Run
+from simulator import catalog
+from simulator.reporting import Problems
+from simulator.runner.logged import ENDED, erased_episodes, seat_failed
+from simulator.studies.questions import ASKED_AFTER, ASKED_BEFORE
+
+EPISODE_COLUMNS: Final = (
+    "run",
+    "benchmark",
+    "setup",
+    "episode",
+    "item",
+    "language",
+    "repeat",
+    "participant",
+    "status",
+    "cause",
+    "turns",
+    "seconds",
+)
+MadeT = TypeVar("MadeT")
+SEAT: Final = "seat."
+"""Begins the names of columns that say who sat in a seat: ``seat.seeker``."""
+ANSWER: Final = "answer."
+"""Begins the names of columns with answers to a study's own questions: ``answer.age``."""
+_ASKED: Final = (ASKED_BEFORE, ASKED_AFTER)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frames:
+    """The material of a report's sections: the log of some runs as frames, files, settings.
+
+    Attributes:
+        log: its reader; None where files alone are reported.
+        runs: names of runs.
+        files: files and folders that are reported beside them.
+        settings: an instance of the benchmark's `simulator.benchmark.ReportSpec.settings`, or None.
+        exclude_aborted: whether what a failing seat aborted is left out.
+        out: the folder that the report goes into; None where it is only shown.
+        draws: whether figures are asked for; they take time.
+        problems: with the files; whoever reads these adds them.
+    """
+
+    log: LogReader | None = None
+    runs: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
+    settings: Any = None
+    exclude_aborted: bool = False
+    out: Path | None = None
+    draws: bool = True
+    problems: Problems = field(default_factory=Problems)
+    _made: dict[Callable[[Frames], Any], Any] = field(default_factory=dict)
+
+    def once(self, make: Callable[[Frames], MadeT]) -> MadeT:
+        """Return `make` of this; what several sections need is made the first time alone."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        made: MadeT = self._made[make]
+        return made
+
+    @property
+    def reader(self) -> LogReader:
+        """The log's reader, where runs are reported."""
+        assert self.log is not None, "no run is reported"
+        return self.log
+
+    @cached_property
+    def episodes(self) -> pd.DataFrame:
+        """See `episodes`."""
+        return episodes(self.reader, self.runs, exclude_aborted=self.exclude_aborted)
+
+    @cached_property
+    def turns(self) -> pd.DataFrame:
+        """See `turns`."""
+        return turns(self.reader, self.runs)
+
+    @cached_property
+    def judgments(self) -> pd.DataFrame:
+        """See `judgments`."""
+        return judgments(self.reader, self.runs)
+
+
+def episodes(
+    reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = False, everything: bool = False
+) -> pd.DataFrame:
+    """Return one row per episode that counts: where it belongs, who sat where, how it ended, its scores.
+
+    What people answered to a study's own questions is there, too (``answer.age``).
+
+    Scores are columns called like their metrics; the latest score of the latest attempt counts. An episode
+    that a failing seat aborted has no scores of its own and gets what
+    `simulator.benchmark.Metric.unsuccessful` says, in the metrics that its run has (the headline, if none).
+
+    Args:
+        reader: of the log.
+        runs: names of runs.
+        exclude_aborted: leave out what a failing seat aborted.
+        everything: also episodes that do not count: open ones (status missing), failed ones, ones that
+            people left.
+
+    Raises:
+        NotInLog: if there is no such run.
+    """
+    rows = [
+        row
+        for run in dict.fromkeys(runs)
+        for row in _episodes_of(reader, reader.run(run), exclude_aborted, everything)
+    ]
+    frame = pd.DataFrame(rows)
+    return frame.reindex(columns=[*EPISODE_COLUMNS, *(name for name in frame if name not in EPISODE_COLUMNS)])
+
+
+def turns(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:
+    """Return one row per turn of the latest attempts: who said what, how long it took, what was logged.
+
+    Raises:
+        NotInLog: if there is no such run.
+    """
+    rows: list[dict[str, Any]] = []
+    for run in dict.fromkeys(runs):
+        reader.run(run)
+        items, erased = {row.hash: row.name for row in reader.items(run)}, erased_episodes(reader, run)
+        for played in reader.turns_of_run(run):
+            if played.episode.id in erased:
+                continue
+            place = {"run": run, "episode": played.episode.id, "item": items[played.episode.item_hash]}
+            rows += (
+                {
+                    **place,
+                    "number": turn.number,
+                    "seat": turn.seat,
+                    "kind": turn.payload.get("kind"),
+                    "text": turn.text,
+                    "seconds": turn.seconds,
+                    "created_at": turn.created_at,
+                    "payload": turn.payload,
+                }
+                for turn in played.turns
+            )
+    columns = (
+        "run",
+        "episode",
+        "item",
+        "number",
+        "seat",
+        "kind",
+        "text",
+        "seconds",
+        "created_at",
+        "payload",
+    )
+    return pd.DataFrame(rows, columns=columns)
+
+
+def judgments(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:
+    """Return one row per judgment of an episode: whose it is, of what kind, and its value (a dict).
+
+    Raises:
+        NotInLog: if there is no such run.
+    """
+    rows: list[dict[str, Any]] = []
+    for run in dict.fromkeys(runs):
+        reader.run(run)
+        erased = erased_episodes(reader, run)
+        rows += (
+            {"run": run, **asdict(judgment)}
+            for judgment in reader.judgments(run_id=run)
+            if judgment.episode_id not in erased
+        )
+    columns = ["run", *(part.name for part in fields(Judgment))]
+    return pd.DataFrame(rows, columns=columns).rename(columns={"episode_id": "episode", "id": "judgment"})
+
+
+def calls(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:
+    """Return one row per model call: model, purpose, tokens, cost, seconds, error.
+
+    Raises:
+        NotInLog: if there is no such run.
+    """
+    rows: list[dict[str, Any]] = []
+    for run in dict.fromkeys(runs):
+        reader.run(run)
+        rows += ({"run": run, **asdict(call)} for call in reader.model_calls(run_id=run))
+    columns = ["run", *(part.name for part in fields(ModelCall))]
+    return pd.DataFrame(rows, columns=columns).rename(columns={"episode_id": "episode", "id": "call"})
+
+
+def _episodes_of(
+    reader: LogReader, run: Run, exclude_aborted: bool, everything: bool
+) -> Iterable[dict[str, Any]]:
+    metrics = catalog.find(run.benchmark).metrics
+    items, endings = {row.hash: row.name for row in reader.items(run.id)}, reader.endings(run.id)
+    scores: dict[str, dict[str, float | None]] = {}
+    for score in reader.scores(run_id=run.id, latest=True):
+        scores.setdefault(score.episode_id, {})[score.metric] = score.value
+    # With several kinds of items, a benchmark has metrics that do not apply to this run.
+    scored = {metric for values in scores.values() for metric in values} or {metrics[0].name}
+    unsuccessful = {metric.name: metric.unsuccessful for metric in metrics if metric.name in scored}
+    erased = erased_episodes(reader, run.id)
+    for played in reader.turns_of_run(run.id):
+        episode, ending = played.episode, endings.get(played.episode.id)
+        if episode.id in erased:
+            continue
+        aborted = ending is not None and seat_failed(episode, ending)
+        counts = ending is not None and (ending.status in ENDED or (aborted and not exclude_aborted))
+        if not counts and not everything:
+            continue
+        values: Mapping[str, float | None] = unsuccessful if aborted else scores.get(episode.id, {})
+        yield {
+            "run": run.id,
+            "benchmark": run.benchmark,
+            "setup": run.setup,
+            "episode": episode.id,
+            "item": items[episode.item_hash],
+            "language": episode.language,
+            "repeat": episode.repeat,
+            "participant": episode.participant_id,
+            "status": ending.status if ending else None,
+            "cause": ending.cause if ending else None,
+            "turns": len(played.turns),
+            "seconds": sum(turn.seconds or 0.0 for turn in played.turns),
+            **{SEAT + seat: who for seat, who in episode.seats.items()},
+            **{
+                ANSWER + name: answer
+                for turn in played.turns
+                if turn.payload.get("kind") in _ASKED
+                for name, answer in turn.payload["answers"].items()
+            },
+            **(dict(values) if counts else {}),
+        }

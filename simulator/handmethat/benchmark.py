@@ -1,0 +1,65 @@
+"""HandMeThat as a benchmark of the house (`simulator.benchmark`); all is imported when it is needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from simulator.benchmark import Benchmark, Command, Metric, ReportSpec, SeatSpec
+from simulator.deferred import attribute, later
+
+BENCHMARK: Final = Benchmark[Any, Any](
+    name="handmethat",
+    title="HandMeThat",
+    position=1,
+    summary="Play HandMeThat episodes and score them.",
+    seats=(
+        SeatSpec(
+            name="robot",
+            role="who is the robot",
+            known=attribute("simulator.handmethat.seating:ROBOTS"),
+            default="offline/asker",
+        ),
+        SeatSpec(
+            name="human",
+            role="who is the human",
+            known=attribute("simulator.handmethat.seating:HUMANS"),
+            default="offline/giver",
+        ),
+    ),
+    metrics=(
+        Metric("success", "success", unsuccessful=0.0),
+        Metric("score", "score", "points"),
+        Metric("moves_of_success", "moves of success", "moves", short="moves"),
+        Metric("questions", "questions", "questions", short="asked"),
+    ),
+    load=later("simulator.handmethat.runs:load_posed"),
+    room=attribute("simulator.handmethat.room:ROOM"),
+    runs=attribute("simulator.handmethat.runs:RUNS"),
+    asking=attribute("simulator.handmethat.asking"),
+    reports=(later("simulator.handmethat.reporting.sections:run_sections"),),
+    report=ReportSpec(
+        help="Tables of several runs side by side: by level, by questions asked, and the gain per question.",
+    ),
+    checker=later("simulator.handmethat.data_command:checker"),
+    register=later("simulator.handmethat.data_command:add_handmethat"),
+    folder=Path(__file__).parent,
+    commands={
+        "train handmethat": Command(
+            "simulator.handmethat.train_command:train_handmethat",
+            "Train a robot for HandMeThat; then `askback run handmethat --robot seq2seq:robot.pt`.",
+        ),
+        "pack handmethat": Command(
+            "simulator.handmethat.pack_command:pack_handmethat",
+            "Put episodes into one file from which each is read at once: for training in environments.",
+        ),
+        "generate handmethat": Command(
+            "simulator.handmethat.generate_command:generate_command",
+            "Generate HandMeThat episodes. The same command again continues where it stopped.",
+        ),
+        "stats handmethat": Command(
+            "simulator.handmethat.stats_command:stats_command",
+            "Statistics of HandMeThat episodes: levels, lengths, objects, meanings, utterances, rejections.",
+        ),
+    },
+)

@@ -1,0 +1,164 @@
+"""Files of a declared benchmark's items: YAML or JSON, read into its pydantic model, with faults by line.
+
+::
+
+    items_of: twenty_questions
+    items:
+    - name: cat
+      facts: [alive, furry]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from simulator import datasets
+from simulator.benchmark import Benchmark, Checker
+from simulator.errors import InputError
+from simulator.field_faults import field_faults
+from trees import bounded
+from trees.faults import Fault, task_error
+
+ItemT = TypeVar("ItemT", bound=BaseModel)
+BUILTIN: Final = "builtin"
+SUFFIXES: Final = (".yaml", ".yml", ".json")
+_HEAD: Final = 4096  # characters in which `items_of` stands
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFiles(Generic[ItemT]):
+    """`Benchmark.load` of items in such files.
+
+    Attributes:
+        benchmark: its name.
+        model: of an item.
+        builtin: the file of the items that come with it.
+    """
+
+    benchmark: str
+    model: type[ItemT]
+    builtin: Path
+
+    def __call__(self, data: str = BUILTIN) -> tuple[ItemT, ...]:
+        """Return the items of ``builtin``, of registered data, or of a file or folder.
+
+        Raises:
+            InputError: if there are none, or one is wrong; names file, line and field.
+        """
+        path = self.builtin if data == BUILTIN else datasets.locate(data, self.benchmark, BUILTIN).path
+        files = find_item_files(self.benchmark, path)
+        if not files:
+            raise InputError(f"{path}: no file of items; one begins with `items_of: {self.benchmark}`.")
+        items: list[ItemT] = []
+        for file in files:
+            read, faults = read_items(self.model, file)
+            if faults:
+                raise InputError(str(task_error(tuple(faults))))
+            items += read
+        return tuple(items)
+
+
+def find_item_files(benchmark: str, path: Path) -> tuple[Path, ...]:
+    """Return the files of a benchmark's items in a folder and those below; a file itself if it is one."""
+    files = [path] if path.is_file() else path.rglob("*") if path.is_dir() else []
+    return tuple(sorted(file for file in files if _is_of(benchmark, file)))
+
+
+def read_items(model: type[ItemT], file: Path) -> tuple[list[ItemT], list[Fault]]:
+    """Return the items of a file and what is wrong with it: an item with a fault is not among them."""
+    try:
+        root = bounded.compose(file.read_text(encoding="utf-8-sig"))
+        plain = None if root is None else yaml.SafeLoader("").construct_document(root)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, ValueError) as error:
+        return [], [Fault(str(file), "", _line_of(error), "format", f"cannot be read ({_first_line(error)})")]
+    entries = plain.get("items") if isinstance(plain, dict) else None
+    if not isinstance(entries, list) or not entries:
+        return [], [Fault(str(file), "", 1, "format", "must have a list of `items`, not empty")]
+    items: list[ItemT] = []
+    faults: list[Fault] = []
+    for entry, line in zip(entries, _entry_lines(root), strict=True):
+        try:
+            items.append(model.model_validate(entry))
+        except ValidationError as error:
+            name = str(entry.get("name", "")) if isinstance(entry, dict) else ""
+            faults += (Fault(str(file), name, line, "item", str(each)) for each in field_faults(error, entry))
+    return items, faults
+
+
+def item_checker(benchmark: Benchmark[Any, Any]) -> Checker:
+    """Return how `askback check` reads files of a declared benchmark's items."""
+    return Checker(
+        f"items of {benchmark.title} (items_of: {benchmark.name})",
+        partial(find_item_files, benchmark.name),
+        partial(check_item_files, benchmark),
+    )
+
+
+def check_item_files(benchmark: Benchmark[Any, Any], files: Sequence[Path]) -> tuple[Fault, ...]:
+    """Return all faults of files of items, and names that stand in them twice."""
+    assert benchmark.item is not None
+    faults: list[Fault] = []
+    first: dict[str, Path] = {}
+    for file in files:
+        items, wrong = read_items(benchmark.item, file)
+        faults += wrong
+        for item in items:
+            name = benchmark.key(item)
+            if name in first:
+                faults.append(Fault(str(file), name, 0, "duplicate", f"is already in {first[name]}"))
+            first.setdefault(name, file)
+    return tuple(faults)
+
+
+def register_items(benchmark: Benchmark[Any, Any]) -> Callable[[Path, str, bool], None]:
+    """Return what `askback data add` does for a declared benchmark."""
+
+    def select(folder: Path) -> Mapping[str, Path]:
+        files = find_item_files(benchmark.name, folder)
+        if not files:
+            raise InputError(f"{folder}: no file of items; one begins with `items_of: {benchmark.name}`.")
+        return {file.relative_to(folder).as_posix(): file for file in files}
+
+    def check(copy: Path) -> Mapping[str, Any]:
+        files = find_item_files(benchmark.name, copy)
+        if faults := check_item_files(benchmark, files):
+            raise InputError(str(task_error(faults)))
+        assert benchmark.item is not None
+        return {"items": sum(len(read_items(benchmark.item, file)[0]) for file in files)}
+
+    def register(path: Path, name: str, partial: bool) -> None:
+        added = datasets.add(name, benchmark.name, path, select, check)
+        done = "Added" if added.changed else "Already there:"
+        print(f"{done} {name}, {added.dataset.details['items']} items.")
+
+    return register
+
+
+def _is_of(benchmark: str, file: Path) -> bool:
+    if file.suffix.lower() not in SUFFIXES or not file.is_file():
+        return False
+    with file.open(encoding="utf-8-sig", errors="replace") as opened:
+        head = opened.read(_HEAD).replace('"', "").replace(" ", "")
+    return any(line.strip("{,\r") == f"items_of:{benchmark}" for line in head.replace(",", "\n").split("\n"))
+
+
+def _entry_lines(root: yaml.Node | None) -> Iterator[int]:
+    assert isinstance(root, yaml.MappingNode)
+    entries = next(value for key, value in root.value if key.value == "items")
+    yield from (node.start_mark.line + 1 for node in entries.value)
+
+
+def _line_of(error: Exception) -> int:
+    mark = getattr(error, "problem_mark", None)
+    return 0 if mark is None else mark.line + 1
+
+
+def _first_line(error: Exception) -> str:
+    return (getattr(error, "problem", None) or str(error)).split("\n")[0]

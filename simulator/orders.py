@@ -1,0 +1,283 @@
+"""What `askback run BENCHMARK` was asked for, and the runs that come of it.
+
+A benchmark says in its `RunSpec` what may be chosen: which items (a `Selection`) and the rules by which they
+are played, both pydantic models whose fields are the command's options, and which runs a `RunOrder` makes.
+Everything else is here and in `simulator.commands.run`, once for all benchmarks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final, Generic, NamedTuple, Protocol, TypeVar
+
+import typer
+from pydantic import BaseModel, Field
+from rich.console import Console
+
+from logs import LogReader
+from simulator.benchmark import Benchmark
+from simulator.errors import InputError
+from simulator.field_options import logged_values
+from simulator.fields import Fields
+from simulator.models import Capabilities, ModelOptions, load_model
+from simulator.reports import print_runs
+from simulator.runner.command import RunRequest, RunSettings, play, run_name
+from simulator.runner.finding import room_of
+from simulator.runner.logged import endings_of
+from simulator.runner.run_summary import has_gone_wrong
+
+SelectionT = TypeVar("SelectionT", bound="Selection")
+RulesT = TypeVar("RulesT", bound=BaseModel)
+Limit = Annotated[int | None, Field(ge=1)]
+WordT = TypeVar("WordT", bound=str)
+PartT = TypeVar("PartT")
+SHOWN: Final = 4
+"""Metrics that a progress bar has room for."""
+_IN_PROCESS: Final = ("transformers/", "local/")
+_EVERYTHING: Final = Capabilities(
+    logprobs=True, schema=True, seed=True, scoring=True, plain=True, samples=True
+)
+
+
+class Selection(Fields):
+    """The items that are played.
+
+    Attributes:
+        data: where they come from.
+        limit: at most so many.
+    """
+
+    data: str = Field(default="builtin", description="builtin, the name of added data, or a path")
+    limit: Limit = Field(default=None, description="so many items, drawn by the seed")
+
+
+class PrintRuns(Protocol):
+    """Prints what came of runs."""
+
+    def __call__(
+        self, console: Console, reader: LogReader, runs: Sequence[str], *, exclude_aborted: bool
+    ) -> object:
+        """Print it; aborted episodes count as unsuccessful unless they are excluded."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOrder(Generic[SelectionT, RulesT]):
+    """An order of runs, read and checked.
+
+    Attributes:
+        benchmark: what is played.
+        players: seat -> the names of who is to sit there, each once.
+        selection: which items.
+        rules: of every episode.
+        settings: how every run is played.
+        console: for what is told on the way.
+        typed: the options that were typed, even if with the value that they have anyway.
+    """
+
+    benchmark: Benchmark[Any, Any]
+    players: Mapping[str, tuple[str, ...]]
+    selection: SelectionT
+    rules: RulesT
+    settings: RunSettings = field(repr=False)
+    console: Console = field(default_factory=Console, repr=False)
+    typed: frozenset[str] = frozenset()
+
+    def request(
+        self,
+        items: Sequence[Any],
+        *,
+        seats: Mapping[str, str] | None = None,
+        name: str | None = None,
+        options: Mapping[str, Any] | None = None,
+        config: Mapping[str, Any] | None = None,
+        shown: Mapping[str, str] | None = None,
+        **more: Any,
+    ) -> RunRequest:
+        """Return the request of one run.
+
+        Args:
+            items: what is played.
+            seats: who sits where; by default who was named first.
+            name: of the run; by default the one that was typed.
+            options: of its episodes; by default the rules.
+            config: what else tells the run from others, beside the data.
+            shown: metric -> its short name in the progress display; by default of the first metrics.
+            **more: other fields of a `RunRequest`.
+        """
+        usual = {metric.name: metric.short or metric.title for metric in self.benchmark.metrics[:SHOWN]}
+        return RunRequest(
+            room=room_of(self.benchmark),
+            seats={seat: names[0] for seat, names in self.players.items()} if seats is None else seats,
+            items=tuple(items),
+            manner=self.settings.called(name or self.settings.name),
+            options=logged_values(self.rules) if options is None else options,
+            config={"data": self.selection.data, **(config or {})},
+            shown=usual if shown is None else shown,
+            **more,
+        )
+
+    def several(self, player: str, part: str, pairs: Iterable[tuple[str, str]]) -> str | None:
+        """Return what one of several runs is called: who plays it, and what, out of all `pairs` of these."""
+        return run_name(self.settings.name, (player, part), tuple(pairs))
+
+
+class NotPlayed:
+    """Takes the place of a request that was named and cannot be played; why has been told."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSpec(Generic[SelectionT, RulesT]):
+    """The choices that a benchmark's runs leave.
+
+    Attributes:
+        selection: which items; its fields are options.
+        rules: of an episode; its fields are options, and what the log says of each episode.
+        requests: the runs of an order, in order; each is asked for when those before it have been played.
+        report: prints what came of them; by default the summary of their report.
+        flags: shared options of models (`model_flags.MODEL_OPTIONS`) that are called otherwise here, or that
+            this benchmark does not have (an empty name). One whose name is also a rule's is both.
+    """
+
+    selection: type[SelectionT]
+    rules: type[RulesT]
+    requests: Callable[[RunOrder[SelectionT, RulesT]], Iterable[RunRequest | NotPlayed]]
+    report: PrintRuns | None = None
+    flags: Mapping[str, str] = field(default_factory=dict)
+
+
+def play_order(
+    spec: RunSpec[SelectionT, RulesT], order: RunOrder[SelectionT, RulesT], *, exclude_aborted: bool = False
+) -> tuple[str, ...]:
+    """Play the runs that were asked for, print what came of them, and return their names.
+
+    Raises:
+        InputError: if an option, a name or the data are wrong.
+        ModelError: if a model cannot be loaded.
+        typer.Exit: with status 1 if episodes failed, all of a run were aborted, or a run that was named could
+            not be played.
+    """
+    runs: list[str] = []
+    wrong = False
+    for request in spec.requests(order):
+        if isinstance(request, NotPlayed):
+            wrong = True
+        else:
+            runs.append(play(request, order.console))
+    if runs:
+        with LogReader(order.settings.log) as reader:
+            if spec.report is None:
+                print_runs(order.console, reader, order.benchmark, runs, exclude_aborted=exclude_aborted)
+            else:
+                spec.report(order.console, reader, runs, exclude_aborted=exclude_aborted)
+            wrong |= any(has_gone_wrong(endings_of(reader, run).statuses) for run in runs)
+    if wrong:
+        raise typer.Exit(1)
+    return tuple(runs)
+
+
+def read_words(option: str, text: str, known: Sequence[WordT]) -> tuple[WordT, ...]:
+    """Return the words of a comma list, or all that are known for ``all``: each once, in the known order.
+
+    Args:
+        option: whose value it is, for the message.
+        text: the value.
+        known: every word that there is; ``-`` may be typed for each ``_``.
+
+    Raises:
+        InputError: if it names one that there is not.
+    """
+    words = [word.strip() for word in text.split(",")]
+    named = {_plain(word) for word in words}
+    if unknown := [word for word in words if _plain(word) not in (*known, "all")]:
+        listed = ", ".join(map(typed_word, known))
+        raise InputError(f"{option} {unknown[0]!r}: known are {listed} and all.")
+    return tuple(word for word in known if named & {word, "all"})
+
+
+def typed_word(word: str) -> str:
+    """Return a word as it is typed and as it stands in names of runs."""
+    return word.replace("_", "-")
+
+
+def _plain(word: str) -> str:
+    return word.lower().replace("-", "_")
+
+
+def played_pairs(
+    players: Sequence[str],
+    parts: Sequence[PartT],
+    refusal: Callable[[str, PartT], str],
+    *,
+    option: str,
+    named: bool,
+    console: Console,
+    written: Callable[[PartT], str],
+) -> tuple[tuple[str, PartT], ...]:
+    """Return who plays what, before anything is played: everybody every part that they can.
+
+    Args:
+        players: by name.
+        parts: settings, tasks or methods.
+        refusal: why somebody cannot play a part, in a sentence without its full stop; empty if they can.
+        option: names the parts, for messages.
+        named: whether they were named one by one: what cannot be played is an error then, else left out.
+        console: is told what is left out.
+        written: a part as it is typed.
+
+    Raises:
+        InputError: if somebody cannot play a part that was named, or nothing is left.
+    """
+    pairs: list[tuple[str, PartT]] = []
+    left_out: dict[str, list[str]] = {}
+    for player in players:
+        for part in parts:
+            if not (why := refusal(player, part)):
+                pairs.append((player, part))
+            elif named:
+                raise InputError(f"{option} {written(part)}: {why}.")
+            else:
+                left_out.setdefault(why, []).append(written(part))
+    for why, what in left_out.items():
+        console.print(f"[dim]{', '.join(dict.fromkeys(what))} left out: {why}.[/dim]")
+    if not pairs:
+        raise InputError(f"nothing is left to be played: {'; '.join(left_out)}.")
+    return tuple(pairs)
+
+
+class Announced(NamedTuple):
+    """The abilities of a model, as known before a run.
+
+    Attributes:
+        capabilities: what it can do.
+        ignored: parameters that it does not take.
+    """
+
+    name: str
+    capabilities: Capabilities
+    ignored: frozenset[str] = frozenset()
+
+
+def announced(name: str, models: ModelOptions) -> Announced:
+    """Return what is known of a model before a run.
+
+    The weights of models in this process are not loaded for it: those can do everything that is asked about,
+    or say at the first request that they cannot.
+
+    Raises:
+        InputError: if the name means nothing.
+        ModelError: if a key or an extra that the model needs is missing; says what to do.
+    """
+    if name.startswith(_IN_PROCESS):
+        return Announced(name, _EVERYTHING)
+    model = load_model(name, models)
+    asyncio.run(model.close())
+    return Announced(name, model.capabilities, getattr(model, "ignored", frozenset()))
+
+
+def is_model(name: str) -> bool:
+    """Return True if a name in a seat is a language model's."""
+    others = ("person", "script:", "python:", "plugin/", "offline/")
+    return name.startswith("offline/script") or not name.startswith(others)

@@ -1,0 +1,185 @@
+"""A report for each kind of reader: people at a terminal, programs, papers, browsers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from rich.console import Console
+from rich.text import Text
+
+from simulator.errors import InputError
+from simulator.figures import Figure, Table, save
+from simulator.figures.files import svg_address, svg_data, to_json
+from simulator.figures.interactive import FONT
+from simulator.figures.look import DARK, LIGHT
+from simulator.figures.tables import escape_latex, latex_row, shown
+from simulator.reporting.section import Drawing, Report, Section, plain
+from simulator.whole import write_whole
+from trees.faults import fault_text
+
+SUFFIXES: Final = ("png", "svg", "pdf", "html", "csv", "json")
+"""How figures can be written."""
+DRAWN_AS: Final = ("png", "svg", "pdf", "csv")
+"""How they are unless something else is asked for."""
+DRAWINGS_AS: Final = ("png", "svg", "csv")
+
+
+def print_report(console: Console, report: Report) -> None:
+    """Show a report in a terminal: its tables and remarks; figures are files (`write_report`)."""
+    for warning in report.warnings:
+        console.print(Text(warning, "yellow"), soft_wrap=True)
+    for section in report.sections:
+        if not (section.tables or section.text or section.remarks):
+            continue
+        console.print(Text(f"\n{section.title}", "bold"), soft_wrap=True)
+        for number, table in enumerate(section.tables):
+            if number:
+                console.print()
+            console.print(table.to_text())
+        if section.text:
+            console.print(section.text, markup=False, highlight=False, soft_wrap=True)
+        for remark in section.remarks:
+            console.print(Text(f"· {remark}", "dim"), soft_wrap=True)
+
+
+def report_json(report: Report) -> dict[str, Any]:
+    """Return a report as plain values with every digit; intervals are objects."""
+    whole: dict[str, Any] = {"title": report.title, "warnings": list(report.warnings)}
+    if report.endings is not None:
+        whole |= {
+            "runs": list(report.runs),
+            "statuses": dict(report.endings.statuses),
+            "failures": dict(report.endings.failures),
+            "left": dict(report.endings.left),
+            "aborted": dict(report.endings.aborted),
+            "exclude_aborted": report.endings.excluded,
+        }
+    whole["sections"] = [_section_json(section) for section in report.sections]
+    problems = report.problems
+    return whole | {
+        "faults": [fault_text(fault) for fault in problems.faults],
+        "unreadable": list(problems.unreadable),
+    }
+
+
+def json_text(report: Report) -> str:
+    """Return a report as JSON, as it is printed and written."""
+    return json.dumps(report_json(report), ensure_ascii=False, allow_nan=False, indent=1)
+
+
+def report_csv(report: Report) -> str:
+    """Return the tables of a report as CSV, one below the other with a blank line between them."""
+    return "\n".join(table.to_csv() for section in report.sections for _, table in section.named_tables())
+
+
+def report_latex(report: Report) -> str:
+    """Return the tables of a report for LaTeX, one below the other."""
+    return "\n".join(
+        latex_table(table, name, section.title)
+        for section in report.sections
+        for name, table in section.named_tables()
+    )
+
+
+def write_report(report: Report, folder: Path, suffixes: Sequence[str] = DRAWN_AS) -> list[Path]:
+    """Write a report into a folder: ``report.json``, ``report.html``, and every table, figure and text.
+
+    Tables are written as CSV (every digit) and LaTeX (caption, label, siunitx columns), figures as PNG, SVG,
+    PDF and CSV, texts as ``.txt``.
+
+    Raises:
+        InputError: if the folder is a file, or a file cannot be written.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--out {folder}: is a file; name a folder")
+    written = [
+        write_whole(folder / "report.json", json_text(report) + "\n"),
+        write_whole(folder / "report.html", html_page(report)),
+    ]
+    for section in report.sections:
+        for name, table in section.named_tables():
+            written.append(write_whole(folder / f"{name}.csv", table.to_csv()))
+            written.append(write_whole(folder / f"{name}.tex", latex_table(table, name, section.title)))
+        for figure in section.figures:
+            written += _drawn(figure, folder, suffixes)
+        if section.text:
+            written.append(write_whole(folder / f"{section.name}.txt", section.text + "\n"))
+    return written
+
+
+def latex_table(table: Table, label: str, caption: str) -> str:
+    r"""Return a floating table for booktabs and siunitx: caption, label, numbers aligned at the point."""
+    columns = "".join(
+        "l" if _has_texts(table, at) else "S[table-format=3.3]" for at in range(len(table.heads))
+    )
+    heads = (f"{{{escape_latex(head.name)}}}" for head in table.heads)
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{escape_latex(table.title or caption)}}}",
+        rf"\label{{tab:{label}}}",
+        rf"\begin{{tabular}}{{{columns}}}",
+        r"\toprule",
+        latex_row(heads),
+        r"\midrule",
+        *(latex_row(_latex_cells(table, row)) for row in table.rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def html_page(report: Report) -> str:
+    """Return a report as one HTML page that needs no other file and no network."""
+    environment = Environment(
+        loader=PackageLoader("simulator.reporting", "."), undefined=StrictUndefined, autoescape=True
+    )
+    template = environment.get_template("report.html.jinja")
+    return template.render(report=report, address=_address, shown=shown, light=LIGHT, dark=DARK, font=FONT)
+
+
+def _section_json(section: Section) -> dict[str, Any]:
+    whole: dict[str, Any] = {
+        "name": section.name,
+        "title": section.title,
+        "tables": [table.plain() for table in section.tables],
+        "figures": [_figure_json(figure) for figure in section.figures],
+        "remarks": list(section.remarks),
+    }
+    if section.text:
+        whole["text"] = section.text
+    return whole | ({"data": plain(section.data)} if section.data else {})
+
+
+def _figure_json(figure: Figure | Drawing) -> Any:
+    return json.loads(to_json(figure)) if isinstance(figure, Figure) else plain(figure)
+
+
+def _drawn(figure: Figure | Drawing, folder: Path, suffixes: Sequence[str]) -> list[Path]:
+    if isinstance(figure, Figure):
+        return [save(figure, folder / f"{figure.name}.{suffix}") for suffix in suffixes]
+    drawn_as = [suffix for suffix in DRAWINGS_AS if suffix in suffixes]
+    return [figure.save(folder / f"{figure.name}.{suffix}") for suffix in drawn_as]
+
+
+def _address(figure: Figure | Drawing) -> str:
+    return svg_address(figure) if isinstance(figure, Figure) else svg_data(figure.svg().encode())
+
+
+def _latex_cells(table: Table, row: Any) -> list[str]:
+    cells = []
+    for at, (cell, head) in enumerate(zip(row, table.heads, strict=True)):
+        text = "--" if cell is None else escape_latex(shown(cell, head))
+        plain = _has_texts(table, at) or isinstance(cell, int | float)
+        # siunitx reads numbers; what else stands in its columns is put in braces.
+        cells.append(text if plain else f"{{{text}}}")
+    return cells
+
+
+def _has_texts(table: Table, at: int) -> bool:
+    return any(isinstance(row[at], str) for row in table.rows)

@@ -1,0 +1,245 @@
+"""The report on runs of a benchmark: every metric side by side, and the sections that the benchmark adds.
+
+It is what `askback report BENCHMARK` says; `askback run` and `askback score` say the shorter one of the run
+that they are about.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import pandas as pd
+from rich.console import Console
+
+from logs import LogReader
+from simulator import frames
+from simulator.benchmark import Benchmark, Metric, ReportSpec, SectionMaker
+from simulator.errors import InputError
+from simulator.figures import Bars, Cell, Column, Figure, Panel, Table
+from simulator.frames import Frames
+from simulator.reporting import Report, RunEndings, Section, numbered, print_report, slug
+from simulator.runner.logged import endings_of_runs, failures_of, required_run, seat_failures
+from simulator.runner.run_summary import print_endings, print_usage
+from simulator.stats import Interval, bootstrap_mean, share
+
+REMARKS: Final = (
+    "Intervals are 95 %: Wilson's for shares where each item was played once, else bootstrap over items; "
+    "n counts items.",
+    "Episodes that a failing seat aborted count as unsuccessful where a metric says what that is "
+    "(--exclude-aborted leaves them out); what failed for other reasons is not scored and is played again.",
+)
+
+
+def print_runs(
+    console: Console,
+    reader: LogReader,
+    benchmark: Benchmark[Any, Any],
+    runs: Sequence[str],
+    by: Sequence[str] = (),
+    *,
+    exclude_aborted: bool = False,
+) -> None:
+    """Print what came of runs that were just played or scored."""
+    print_whole(console, run_summary(reader, benchmark, runs, by, exclude_aborted=exclude_aborted))
+    if benchmark.report is not None and benchmark.report.summary:
+        console.print(f"[dim]More of it:[/dim] askback report {benchmark.name} {' '.join(runs)}")
+
+
+def print_whole(console: Console, report: Report) -> None:
+    """Print a report: how episodes ended, its sections, and what models took."""
+    if report.endings is not None:
+        endings = report.endings
+        print_endings(
+            console,
+            report.runs,
+            endings.statuses,
+            endings.failures,
+            aborted=endings.aborted,
+            excluded=endings.excluded,
+            counted=endings.counted,
+            left=endings.left,
+        )
+    print_report(console, report)
+    if report.endings is not None:
+        print_usage(console, report.endings.usage)
+
+
+def run_summary(
+    reader: LogReader,
+    benchmark: Benchmark[Any, Any],
+    runs: Sequence[str],
+    by: Sequence[str] = (),
+    *,
+    exclude_aborted: bool = False,
+) -> Report:
+    """Return the short report of runs (`ReportSpec.summary`).
+
+    Raises:
+        InputError: if a run is another benchmark's, or a column of `by` does not exist.
+        NotInLog: if there is no such run.
+    """
+    source = Frames(log=reader, runs=tuple(runs), exclude_aborted=exclude_aborted, draws=False)
+    spec = benchmark.report or ReportSpec()
+    return build_report(benchmark, source, by, makers=spec.summary or benchmark.reports)
+
+
+def runs_report(
+    reader: LogReader,
+    benchmark: Benchmark[Any, Any],
+    runs: Sequence[str],
+    by: Sequence[str] = (),
+    *,
+    exclude_aborted: bool = False,
+) -> Report:
+    """Return the metrics of runs, and the sections that the benchmark adds.
+
+    Raises:
+        InputError: if a run is another benchmark's, or a column of `by` does not exist.
+        NotInLog: if there is no such run.
+    """
+    return build_report(benchmark, Frames(log=reader, runs=tuple(runs), exclude_aborted=exclude_aborted), by)
+
+
+def build_report(
+    benchmark: Benchmark[Any, Any],
+    source: Frames,
+    by: Sequence[str] = (),
+    *,
+    makers: Iterable[SectionMaker] | None = None,
+) -> Report:
+    """Return the report of runs and files.
+
+    Args:
+        benchmark: whose they are.
+        source: runs, files and settings.
+        by: columns of the frame of episodes; metrics are told for each of their values, too.
+        makers: of further sections; by default the benchmark's reports.
+
+    Raises:
+        InputError: if a run is another benchmark's, or a column of `by` does not exist.
+        NotInLog: if there is no such run.
+    """
+    for run in source.runs:
+        required_run(source.reader, run, benchmark.name)
+    sections = [*_metric_sections(benchmark, source, by)] if source.runs else []
+    for make in benchmark.reports if makers is None else makers:
+        made = make(source)
+        sections += [made] if isinstance(made, Section) else made or ()
+    names = [*source.runs, *map(str, source.files)]
+    return Report(
+        title=f"{benchmark.title}: {', '.join(names)}",
+        sections=numbered(sections),
+        runs=source.runs,
+        endings=_endings(benchmark, source) if source.runs else None,
+        problems=source.problems,
+    )
+
+
+def _endings(benchmark: Benchmark[Any, Any], source: Frames) -> RunEndings:
+    statuses, failures = endings_of_runs(source.reader, source.runs)
+    left = Counter[str]()
+    for run in source.runs:
+        left.update(failures_of(source.reader, run))
+    return RunEndings(
+        statuses=statuses,
+        failures=failures,
+        aborted=seat_failures(source.reader, source.runs),
+        excluded=source.exclude_aborted,
+        counted=(benchmark.report or ReportSpec()).counts_aborted(source),
+        left=dict(left - Counter(failures)),
+        usage=[usage for run in source.runs for usage in source.reader.usage(run)],
+    )
+
+
+def _metric_sections(benchmark: Benchmark[Any, Any], source: Frames, by: Sequence[str]) -> Iterator[Section]:
+    frame = source.episodes
+    metrics = present_metrics(benchmark, frame)
+    if benchmark.report is None or benchmark.report.metrics:
+        figure = metric_figure(benchmark, frame, metrics) if source.draws else None
+        yield Section(
+            name="metrics",
+            title="Metrics",
+            tables=[metric_table(frame, metrics, ["run"])],
+            figures=[figure] if figure else [],
+            remarks=REMARKS,
+        )
+    for column in by:
+        if column not in frame:
+            raise InputError(
+                f"--by {column}: no such column; there are: {', '.join(map(str, frame.columns))}"
+            )
+        table = metric_table(frame, metrics, ["run", column])
+        yield Section(name=f"by-{slug(column)}", title=f"By {column}", tables=[table])
+
+
+def present_metrics(benchmark: Benchmark[Any, Any], frame: pd.DataFrame) -> tuple[Metric, ...]:
+    """Return the metrics that episodes of a frame have: those declared first, then what else was logged."""
+    declared = {metric.name: metric for metric in benchmark.metrics if metric.name in frame}
+    others = [
+        name
+        for name in frame
+        if name not in declared
+        and name not in frames.EPISODE_COLUMNS
+        and not str(name).startswith((frames.SEAT, frames.ANSWER))
+    ]
+    return (*declared.values(), *(_undeclared(str(name), frame[name]) for name in others))
+
+
+def metric_table(frame: pd.DataFrame, metrics: Sequence[Metric], by: Sequence[str]) -> Table:
+    """Return a row per group: episodes, items, and each metric's mean with its interval."""
+    rows: list[list[Cell]] = []
+    for key, group in frame.groupby(list(by), sort=False, dropna=False):
+        cells: list[Cell] = [str(value) for value in key]
+        cells += [len(group), int(group["item"].nunique())]
+        rows.append([*cells, *(mean_of(group, metric) for metric in metrics)])
+    heads: list[Column | str] = [
+        *by,
+        "episodes",
+        "items",
+        *(Column(m.title, 3 if m.is_share else 2) for m in metrics),
+    ]
+    return Table(heads, rows, "Means over episodes")
+
+
+def mean_of(group: pd.DataFrame, metric: Metric) -> Interval | None:
+    """Return a metric's mean over episodes, its interval clustered by item; None without values."""
+    values = group[[metric.name, "item"]].dropna()
+    if values.empty:
+        return None
+    numbers, items = values[metric.name].astype(float).tolist(), values["item"].tolist()
+    if metric.is_share and set(numbers) <= {0.0, 1.0}:
+        return share([bool(number) for number in numbers], items)
+    return bootstrap_mean(numbers, items, bounds=(0.0, 1.0) if metric.is_share else None)
+
+
+def metric_figure(
+    benchmark: Benchmark[Any, Any], frame: pd.DataFrame, metrics: Sequence[Metric]
+) -> Figure | None:
+    """Return the shares of runs as bars with intervals; None if no metric is a share."""
+    shares = [metric for metric in metrics if metric.is_share]
+    bars = []
+    for run, group in frame.groupby("run", sort=False):
+        known = [(metric, mean) for metric in shares if (mean := mean_of(group, metric)) is not None]
+        if known:
+            bars.append(
+                Bars(
+                    str(run),
+                    [metric.title for metric, _ in known],
+                    [mean.value for _, mean in known],
+                    [mean.reach[0] for _, mean in known],
+                    [mean.reach[1] for _, mean in known],
+                    n=[mean.n for _, mean in known],
+                )
+            )
+    if not bars:
+        return None
+    caption = "Means over episodes with 95 % intervals, clustered by item."
+    return Figure(f"{benchmark.name}-metrics", benchmark.title, [Panel("", "", "share", bars)], caption)
+
+
+def _undeclared(name: str, values: pd.Series[Any]) -> Metric:
+    numbers = values.dropna().astype(float)
+    unit = "share" if numbers.between(0, 1).all() else "value"
+    return Metric(name, name.replace("_", " "), unit)

@@ -1,0 +1,384 @@
+r"""Episodes of a benchmark that is a declaration (`simulator.benchmark`): its rows, its graph, its players.
+
+::
+
+    START -> SEAT -> SEAT -> … -> END      one node a seat, named like it; `Benchmark.next_seat` says whose
+    move it is
+
+Where a person is due the invocation ends; the runner invokes the graph again with the state rebuilt from the
+turn log, so no checkpointer is needed. A benchmark with a graph of its own gets the same context (`Table`)
+and state (`GraphState`), and records its moves with `play_move`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Annotated, Any, Literal, TypedDict
+
+from langgraph.graph import START, StateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+from pydantic import ValidationError
+
+from logs.rows import Ending, Item, Judgment, Score, Turn, content_hash
+from simulator.benchmark import AskingSpec, Benchmark, Block, Due, Move, State
+from simulator.errors import InputError, SeatError
+from simulator.field_faults import first_fault
+from simulator.models import ChatModel
+from simulator.runner.declared_seats import BuiltinSeat, PromptedSeat
+from simulator.runner.graph_room import GraphRoom, Take
+from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode
+from simulator.runner.turns import due_since, make_turn, state_after
+from simulator.seats import Line, Reply, Seat, View
+from simulator.seeds import derive_seed
+
+
+class GraphState(TypedDict):
+    """The graph's state: plain values only.
+
+    Attributes:
+        moves: ``[seat, kind, text, payload]`` per turn.
+        since: when the seat that is due became so (seconds, monotonic).
+    """
+
+    moves: Annotated[list[list[Any]], operator.add]
+    since: float
+
+
+Update = dict[str, Any]
+AnyBenchmark = Benchmark[Any, Any]
+AnyState = State[Any, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """The pieces that an episode is played with; travels as the graph's context, never in its state.
+
+    Attributes:
+        benchmark: the declaration.
+        live: the episode with who sits where.
+        start: the state before the first move.
+    """
+
+    benchmark: AnyBenchmark
+    live: ActiveEpisode
+    start: AnyState
+
+    def state(self, said: GraphState) -> AnyState:
+        """Return where the episode stands, as the rules of a benchmark see it."""
+        return replace(self.start, moves=tuple(Move(*move) for move in said["moves"]))
+
+    def due(self, said: GraphState) -> Due | None:
+        """Return the move that is to come; None at the end."""
+        assert self.benchmark.next_seat is not None
+        return self.benchmark.next_seat(self.state(said))
+
+    def view(self, said: GraphState, seat: str) -> View:
+        """Return all that a seat may see now."""
+        episode, moves, state = self.live.episode, said["moves"], self.state(said)
+        return View(
+            episode_id=episode.id,
+            seat=seat,
+            number=len(moves),
+            language=state.language,
+            lines=tuple(Line(move.seat, move.text) for move in state.moves),
+            task=dict(self.benchmark.knows(state, seat)),
+            seed=derive_seed(episode.seed, len(moves)),
+            repeat=episode.repeat,
+            moves=sum(move.seat == seat for move in state.moves),
+            options=episode.options,
+        )
+
+    def take(self, said: GraphState, seat: str, reply: Reply) -> tuple[Turn, Update]:
+        """Return a reply as a turn of the log and an update of the state.
+
+        Raises:
+            SeatError: if it is not that seat's turn, or the reply breaks the rules.
+        """
+        due = self.due(said)
+        if due is None or due.seat != seat:
+            raise SeatError(f"It is not the {seat}'s turn.", seat, code="not_due")
+        move = (self.benchmark.accept or accept_text)(self.state(said), due, reply)
+        payload = {"kind": move.kind, **({"payload": dict(move.payload)} if move.payload else {})}
+        turn = make_turn(
+            self.live.episode.id,
+            len(said["moves"]),
+            seat,
+            reply,
+            text=move.text,
+            payload=payload,
+            since=said["since"],
+        )
+        return turn, {"moves": [[seat, move.kind, move.text, dict(move.payload)]], "since": monotonic()}
+
+
+def accept_text(state: AnyState, due: Due, reply: Reply) -> Move:
+    """Return the text of a reply as a move.
+
+    Raises:
+        SeatError: if it is empty.
+    """
+    text = reply.text.strip()
+    if not text:
+        raise SeatError(f"The {due.seat} said nothing.", due.seat, code="nothing_said")
+    return Move(due.seat, due.kind, text)
+
+
+def moves_of(turns: Sequence[Turn]) -> tuple[Move, ...]:
+    """Return logged turns as moves."""
+    return tuple(
+        Move(turn.seat, turn.payload["kind"], turn.text, turn.payload.get("payload", {})) for turn in turns
+    )
+
+
+def turn_taking(seats: Sequence[str]) -> StateGraph[GraphState, Table, GraphState, GraphState]:
+    """Return the uncompiled graph of seats that take turns: one node for each."""
+    graph = StateGraph(GraphState, context_schema=Table)
+    graph.add_conditional_edges(START, _start, [*seats, "__end__"])
+    for seat in seats:
+        graph.add_node(seat, _node(seat), destinations=(*seats, "__end__"))
+    return graph
+
+
+async def play_move(table: Table, said: GraphState, seat: str) -> Command[Any]:
+    """Ask a seat for its move, record it, and go on with whoever is due then."""
+    waiting = GraphState(moves=said["moves"], since=monotonic())
+    reply = await table.live.seats[seat].reply(table.view(waiting, seat))
+    turn, update = table.take(waiting, seat, reply)
+    await table.live.record(turn)
+    return Command(update=update, goto=next_node(table, state_after(waiting, update)))
+
+
+def next_node(table: Table, said: GraphState) -> str:
+    """Return the seat that is due, ``__end__`` if that is nobody or a person."""
+    due = table.due(said)
+    return "__end__" if due is None or table.live.seats[due.seat].kind == "person" else due.seat
+
+
+async def _start(said: GraphState, runtime: Runtime[Table]) -> str:
+    # Asynchronous although it waits for nothing: LangGraph hands a plain function to a thread.
+    return next_node(runtime.context, said)
+
+
+def _node(seat: str) -> Any:
+    async def play(said: GraphState, runtime: Runtime[Table]) -> Command[Any]:
+        return await play_move(runtime.context, said, seat)
+
+    return play
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatPage:
+    """A page for a person in a seat.
+
+    Attributes:
+        seat: theirs.
+        due: the move that is to come; None at the end.
+        blocks: what is shown.
+        number: of the turn that is to come.
+        ending: how the episode ended, if it did.
+        warning: what a seat opposite met with.
+    """
+
+    seat: str
+    due: Due | None
+    blocks: tuple[Block, ...]
+    number: int
+    ending: Ending | None
+    warning: str | None
+
+
+class DeclaredRoom(GraphRoom[Table, GraphState]):
+    """See `simulator.runner.rooms.Room`."""
+
+    def __init__(self, benchmark: AnyBenchmark) -> None:
+        self.benchmark = benchmark
+        self.name = benchmark.name
+        self.seats = tuple(seat.name for seat in benchmark.seats)
+
+    def build_graph(self) -> StateGraph[Any, Any, Any, Any]:
+        """Return the uncompiled graph: the benchmark's own, or that of turn-taking."""
+        return self.benchmark.graph() if self.benchmark.graph else turn_taking(self.seats)
+
+    def item_row(self, item: Any) -> Item:
+        """Return an item as a row of the log: every field of its model."""
+        data = item.model_dump(mode="json")
+        return Item(
+            hash=content_hash(data),
+            benchmark=self.name,
+            name=self.benchmark.key(item),
+            language=language_of(item),
+            data=data,
+        )
+
+    def read_item(self, row: Item) -> Any:
+        """Return the item of a row.
+
+        Raises:
+            InputError: if it is not one of this version's.
+        """
+        assert self.benchmark.item is not None
+        try:
+            return self.benchmark.item.model_validate(row.data)
+        except ValidationError as error:
+            raise InputError(f"the item {row.name} of the log is no item of {self.name}: {error}") from error
+
+    def seat_for(
+        self, seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]
+    ) -> Seat:
+        """Return who sits in `seat` under the name of a built-in player or a model.
+
+        Raises:
+            InputError: if the name means nothing there.
+        """
+        spec = self.benchmark.seat(seat)
+        if name in spec.players:
+            return BuiltinSeat(name, spec.players[name])
+        if spec.prompt is None or (name.startswith("offline/") and not name.startswith("offline/script")):
+            known = ", ".join([*spec.players, *(["provider/model"] if spec.prompt else []), "script:FILE"])
+            raise InputError(f"Nobody called {name!r} can sit in the {seat}'s seat; known are {known}.")
+        return PromptedSeat(models(name), self.name, spec)
+
+    def table(self, live: ActiveEpisode) -> Table:
+        """Return the graph's context."""
+        return Table(benchmark=self.benchmark, live=live, start=self.start(live.item, live.episode.options))
+
+    def start(self, item: Any, options: Mapping[str, Any]) -> AnyState:
+        """Return the state before the first move of an episode with these options.
+
+        Raises:
+            InputError: if the options are none of the rules.
+        """
+        assert self.benchmark.rules is not None
+        rules = {key: value for key, value in options.items() if key in self.benchmark.rules.model_fields}
+        try:
+            read = self.benchmark.rules.model_validate(rules)
+        except ValidationError as error:
+            raise InputError(f"the rules of {self.name}: {first_fault(error, rules)}") from error
+        return State(item=item, rules=read, language=language_of(item))
+
+    def steps(self, table: Table) -> int:
+        """Return more graph steps than any episode takes: what ends one is `Benchmark.next_seat`."""
+        return 10_000
+
+    def rebuild(self, turns: Sequence[Turn]) -> GraphState:
+        """Return the graph's state after `turns`."""
+        moves = [[move.seat, move.kind, move.text, dict(move.payload)] for move in moves_of(turns)]
+        return GraphState(moves=moves, since=due_since(turns))
+
+    def take(self, seat: str) -> Take[Table, GraphState]:
+        """Return what makes a turn of a reply of `seat`."""
+        return lambda table, said, reply: table.take(said, seat, reply)
+
+    def seat_due(self, table: Table, state: GraphState) -> str | None:
+        """Return the seat that is to move; None at the end."""
+        due = table.due(state)
+        return due.seat if due else None
+
+    def status(self, table: Table, state: GraphState) -> Literal["completed", "truncated"] | None:
+        """Return how the episode has ended; None if it has not."""
+        return None if table.due(state) else self.benchmark.outcome(table.state(state))
+
+    def view(
+        self, live: ActiveEpisode, state: GraphState, seat: str, ending: Ending | None, warning: str | None
+    ) -> SeatPage:
+        """Return what a person in `seat` may see now."""
+        table = self.table(live)
+        stands = table.state(state)
+        shown = self.benchmark.view(stands, seat) if self.benchmark.view else [talk(stands)]
+        return SeatPage(
+            seat=seat,
+            due=table.due(state),
+            blocks=tuple(shown),
+            number=len(state["moves"]),
+            ending=ending,
+            warning=warning,
+        )
+
+    def replay(self, item: Any, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> tuple[Block, ...]:
+        """Return what everybody may see at the end."""
+        state = self.final(item, turns)
+        return tuple(self.benchmark.reveal(state) if self.benchmark.reveal else [talk(state)])
+
+    def score(
+        self,
+        item: Any,
+        turns: Sequence[Turn],
+        judgments: Sequence[Judgment],
+        options: Mapping[str, Any] = NO_OPTIONS,
+    ) -> tuple[Score, ...]:
+        """Return the scores of an ended episode."""
+        if not turns:
+            return ()
+        assert self.benchmark.score is not None
+        values = self.benchmark.score(self.final(item, turns, options))
+        return tuple(
+            Score(
+                episode_id=turns[0].episode_id,
+                metric=metric,
+                value=None if value is None else float(value),
+                version=self.benchmark.scorer_version,
+            )
+            for metric, value in values.items()
+        )
+
+    def final(self, item: Any, turns: Sequence[Turn], options: Mapping[str, Any] = NO_OPTIONS) -> AnyState:
+        """Return the state after the turns of an episode with these options."""
+        return replace(self.start(item, options), moves=moves_of(turns))
+
+
+def language_of(item: Any) -> str:
+    """Return the language of an item's texts: its field ``language``, English where it has none."""
+    return str(getattr(item, "language", "en"))
+
+
+def talk(state: AnyState) -> Block:
+    """Return the lines of an episode as a block of a page."""
+    return Block("talk", [(move.seat, move.text) for move in state.moves])
+
+
+def read_rules(benchmark: AnyBenchmark, values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return the options of a benchmark's episodes: its rules, checked, as plain values.
+
+    Args:
+        benchmark: whose rules they are.
+        values: of rules by name, among others; a rule that is missing is what the benchmark says.
+        prefix: stands before the name of a rule in messages: ``--`` where it is an option.
+
+    Raises:
+        InputError: if one is out of its range; names it.
+    """
+    assert benchmark.rules is not None
+    known = {name: values[name] for name in benchmark.rules.model_fields if name in values}
+    try:
+        rules = benchmark.rules.model_validate(known)
+    except ValidationError as error:
+        fault = first_fault(error, known)
+        name = fault.field.replace("_", "-") if prefix.endswith("--") else fault.field
+        raise InputError(f"{prefix}{name} {fault.problem}") from error
+    plain: dict[str, Any] = rules.model_dump(mode="json")
+    return plain
+
+
+class DeclaredAsking:
+    """The record of asking back of a declared benchmark (`simulator.asking.Part`)."""
+
+    def __init__(self, benchmark: AnyBenchmark, spec: AskingSpec) -> None:
+        self.ROBOT = spec.robot
+        self.USER = spec.user
+        self.NOTES = spec.notes
+        self._room = DeclaredRoom(benchmark)
+        self._record = spec.record
+
+    def read_item(self, row: Item) -> Any:
+        """Return the item of a row."""
+        return self._room.read_item(row)
+
+    def asked(
+        self, item: Any, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
+    ) -> Any:
+        """Return the record of an episode; None if nobody could be asked anything in it."""
+        return self._record(self._room.final(item, turns, options))

@@ -1,0 +1,59 @@
+"""Who can sit in a seat of a declared benchmark, beside people and a user's own agents."""
+
+from __future__ import annotations
+
+from personas.templates import render
+from simulator.benchmark import Player, SeatSpec
+from simulator.models import ChatModel, Message, Request
+from simulator.seats import Kind, Reply, View
+
+
+class BuiltinSeat:
+    """A built-in player: a pure function of what the seat may see."""
+
+    kind: Kind = "offline"
+
+    def __init__(self, name: str, player: Player) -> None:
+        self.name = name
+        self._player = player
+
+    async def reply(self, view: View) -> Reply:
+        """Return what the function says."""
+        answer = self._player(view)
+        return Reply(text=answer) if isinstance(answer, str) else answer
+
+
+class PromptedSeat:
+    """A language model that is asked for each move with the seat's prompt."""
+
+    kind: Kind = "model"
+
+    def __init__(self, model: ChatModel, benchmark: str, spec: SeatSpec) -> None:
+        self.name = model.name
+        self._model = model
+        self._benchmark = benchmark
+        self._spec = spec
+
+    async def reply(self, view: View) -> Reply:
+        """Ask the model.
+
+        Raises:
+            ModelError: if it fails.
+            TemplateError: if the prompt cannot be rendered.
+        """
+        variables = {**view.task, "lines": view.lines}
+        prompt = render(f"{self._benchmark}/{self._spec.prompt}", view.language, variables)
+        completion = await self._model.complete(
+            Request(
+                messages=(Message("user", prompt.text),),
+                seed=view.seed,
+                purpose=view.seat,
+                prompt_version=prompt.version,
+                episode_id=view.episode_id,
+                turn_number=view.number,
+                repeat=view.repeat,
+            )
+        )
+        if self._spec.parse is not None:
+            return self._spec.parse(completion.text)
+        return Reply(text=completion.text.strip())

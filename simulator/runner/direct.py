@@ -1,0 +1,100 @@
+"""A run from Python, without a command line: names or live objects in the seats, nothing printed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from simulator import catalog
+from simulator.benchmark import Benchmark
+from simulator.errors import InputError
+from simulator.runner.command import RunRequest, RunSettings, play
+from simulator.runner.declared import read_rules
+from simulator.runner.finding import room_of
+from simulator.runner.model_options import model_options
+from simulator.sampling import stratified
+from simulator.seats import Seat
+
+
+def play_run(
+    benchmark: str | Benchmark[Any, Any],
+    *,
+    seats: Mapping[str, str | Seat],
+    items: Sequence[Any] | None,
+    data: str,
+    limit: int | None,
+    repeat: int,
+    seed: int,
+    name: str | None,
+    log: Path,
+    concurrency: int,
+    rules: Mapping[str, Any] | None,
+    base_url: str | None,
+    budget: float | None,
+) -> str:
+    """Play a run, or go on with it, and return its name; see `askback.run`.
+
+    Raises:
+        InputError: if a name, rule or seat is wrong, or the log holds another run of that name.
+        ModelError: if a model cannot be reached.
+        LogError: if the log cannot be written.
+    """
+    if not isinstance(benchmark, str):
+        # Seats find it by name; a cell of a notebook that is run again replaces it.
+        catalog.register(benchmark)
+    declared = catalog.find(benchmark if isinstance(benchmark, str) else benchmark.name)
+    request = RunRequest(
+        room=room_of(declared),
+        seats=_seats(declared, seats),
+        items=_items(declared, items, data, limit, seed),
+        manner=RunSettings(
+            log=log,
+            models=model_options(log, base_url=base_url, budget=budget),
+            seed=seed,
+            repeats=repeat,
+            name=name,
+            concurrency=concurrency,
+            workers=1,
+        ),
+        options=_options(declared, rules or {}),
+        config={"data": data if items is None else "given"},
+    )
+    # A notebook has an event loop of its own in this thread, and only one can run there.
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return play(request, Console(quiet=True))
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(play, request, Console(quiet=True)).result()
+
+
+def _seats(benchmark: Benchmark[Any, Any], seats: Mapping[str, str | Seat]) -> dict[str, str | Seat]:
+    known = room_of(benchmark).seats
+    if unknown := [seat for seat in seats if seat not in known]:
+        raise InputError(f"{benchmark.name} has no seat {unknown[0]}; there are: {', '.join(known)}.")
+    return {seat.name: seat.usual for seat in benchmark.seats} | dict(seats)
+
+
+def _items(
+    benchmark: Benchmark[Any, Any], items: Sequence[Any] | None, data: str, limit: int | None, seed: int
+) -> tuple[Any, ...]:
+    if items is None:
+        if benchmark.load is None:
+            raise InputError(
+                f"{benchmark.name} has several kinds of items: give those to be played (items=…)."
+            )
+        items = benchmark.load(data)
+    return tuple(items) if limit is None else stratified(items, limit, lambda item: (), seed)
+
+
+def _options(benchmark: Benchmark[Any, Any], rules: Mapping[str, Any]) -> dict[str, Any]:
+    model = benchmark.rules or (benchmark.runs().rules if benchmark.runs else None)
+    if model is not None and (unknown := [rule for rule in rules if rule not in model.model_fields]):
+        known = ", ".join(model.model_fields)
+        raise InputError(f"{benchmark.name} has no rule {unknown[0]}; there are: {known}.")
+    return dict(rules) if benchmark.rules is None else read_rules(benchmark, rules)

@@ -1,0 +1,121 @@
+"""The options of every command that asks models, declared once: a command takes them as its `ModelFlags`.
+
+This module is imported for every ``--help``, so it imports nothing that takes time.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, get_type_hints
+
+from simulator.runner import options as shared
+
+if TYPE_CHECKING:
+    from simulator.models import ModelOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFlags:
+    """A command line's options of the models that are asked; every command that asks models has them."""
+
+    budget: shared.BudgetOption = None
+    base_url: shared.BaseUrlOption = None
+    temperature: shared.TemperatureOption = None
+    top_p: shared.TopPOption = None
+    max_tokens: shared.MaxTokensOption = None
+    reasoning_effort: shared.ReasoningEffortOption = None
+    settings: shared.SetOption = None
+    timeout: shared.TimeoutOption = None
+    cache: shared.CacheOption = True
+    prices: shared.PricesOption = None
+    together: shared.TogetherOption = 1
+
+    def options(self, log: Path, *, seed: int = 0) -> ModelOptions:
+        """Return how models are reached.
+
+        Args:
+            log: the log's file, which ``replay/<run>`` reads.
+            seed: of texts that are drawn where they would be greedy otherwise.
+
+        Raises:
+            InputError: if the price table is missing or wrong, or an option is out of its range.
+        """
+        from simulator.models import Decoding
+        from simulator.models.decoding import read_settings
+        from simulator.runner.model_options import model_options
+
+        return model_options(
+            log,
+            base_url=self.base_url,
+            cache=self.cache,
+            budget=self.budget,
+            prices=self.prices,
+            together=self.together,
+            decoding=Decoding(
+                temperature=self.temperature, top_p=self.top_p, max_tokens=self.max_tokens, seed=seed
+            ),
+            extra=read_settings(self.settings or (), self.reasoning_effort),
+            timeout=self.timeout,
+        )
+
+
+_HINTS: Final = get_type_hints(ModelFlags, include_extras=True)
+MODEL_OPTIONS: Final[Mapping[str, Any]] = {
+    field.name: (_HINTS[field.name], field.default) for field in fields(ModelFlags)
+}
+"""Options of every command that asks models: parameter -> annotation and default."""
+NO_FLAGS: Final = ModelFlags()
+"""Nothing is said: the default of a command's parameter."""
+
+
+def asks_models(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with the options of `MODEL_OPTIONS` where its parameter ``flags`` stands.
+
+    An option that the command declares itself, with a default or a meaning of its own, takes the place of
+    the shared one, and is not among the flags.
+
+    Args:
+        command: gets every option by name.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    own = inspect.signature(command).parameters
+    names = [name for name in MODEL_OPTIONS if name not in own]
+    options: dict[str, Any] = {}
+    for name, parameter in own.items():
+        if name == "flags":
+            options |= {each: MODEL_OPTIONS[each] for each in names}
+        else:
+            options[name] = hints[name], parameter.default
+
+    def call(**given: Any) -> None:
+        flags = ModelFlags(**{name: given.pop(name) for name in names if name in given})
+        command(**given, flags=flags)
+
+    made = command_of(call, options, inspect.getdoc(command) or "")
+    made.__name__, made.__module__ = command.__name__, command.__module__
+    return made
+
+
+def command_of(function: Callable[..., Any], options: Mapping[str, Any], help: str) -> Callable[..., None]:
+    """Return a function with the signature that Typer makes a command of.
+
+    Args:
+        function: gets every option by name.
+        options: parameter -> annotation and default.
+        help: of the command.
+    """
+
+    def command(**given: Any) -> None:
+        function(**given)
+
+    parameters = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, (annotation, default) in options.items()
+    ]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {name: annotation for name, (annotation, _) in options.items()}
+    command.__doc__ = help
+    return command

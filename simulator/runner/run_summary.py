@@ -1,0 +1,166 @@
+"""What every benchmark's command prints beside its tables.
+
+Of runs: endings, failures, what models took. Of files of results: what is wrong with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, Protocol, TypeVar
+
+from rich.console import Console
+from rich.text import Text
+
+from logs import ModelUsage
+from simulator.runner.logged import ENDED, ERASED
+from trees.faults import Fault, fault_text
+
+AGAIN: Final = "What failed is not scored; the same command plays it again."
+UNSUCCESSFUL: Final = "They count as unsuccessful; --exclude-aborted gives the scores without them."
+UNCOUNTED: Final = "They are in none of these figures: a form that was not filled in is no judgment."
+EXCLUDED: Final = "They are left out of the scores (--exclude-aborted)."
+_FAULTS: Final = 50
+
+
+class Summary(Protocol):
+    """A run in numbers, as far as all benchmarks have the same."""
+
+    @property
+    def statuses(self) -> Mapping[str, int]:
+        """Episodes by how they ended."""
+        ...
+
+
+SummaryT = TypeVar("SummaryT", bound=Summary)
+
+
+def print_endings(
+    console: Console,
+    runs: Iterable[str],
+    statuses: Mapping[str, int],
+    failures: Mapping[str, int],
+    nothing: str = "nothing played yet",
+    aborted: Mapping[str, int] = MappingProxyType({}),
+    *,
+    excluded: bool = False,
+    counted: bool = True,
+    left: Mapping[str, int] = MappingProxyType({}),
+) -> None:
+    """The head of a report: its runs, how their episodes ended (or `nothing`), and why some went wrong.
+
+    Args:
+        console: to print on.
+        runs: their names.
+        statuses: status -> how many episodes ended so.
+        failures: why episodes failed -> how many did.
+        nothing: what is printed where none has been played.
+        aborted: why episodes were aborted by a seat's failure -> how many were.
+        excluded: whether these are left out of the scores.
+        counted: whether the task has a wrong answer that silence could be.
+        left: why people left episodes -> how many they left.
+    """
+    told = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
+    console.print(f"\n[bold]{' '.join(runs)}[/bold]  {told or nothing}")
+    for reason, count in failures.items():
+        console.print(Text.assemble((f"{count} failed: ", "red"), reason))
+    if failures:
+        console.print(AGAIN)
+    for reason, count in left.items():
+        console.print(Text.assemble((f"{count} not scored: ", "red"), reason))
+    print_aborted(console, aborted, excluded=excluded, counted=counted)
+
+
+def print_aborted(
+    console: Console,
+    aborted: Mapping[str, int],
+    run: str = "",
+    *,
+    excluded: bool = False,
+    counted: bool = True,
+) -> None:
+    """Print why episodes were aborted, and whether the scores count them.
+
+    Args:
+        console: where.
+        aborted: why -> how many were.
+        run: whose episodes they are; empty where that is clear.
+        excluded: whether they are left out of the scores.
+        counted: whether the task has a wrong answer that silence could be.
+    """
+    for reason, count in aborted.items():
+        console.print(Text.assemble((f"{f'{run}: ' if run else ''}{count} aborted: ", "yellow"), reason))
+    if aborted:
+        console.print(UNCOUNTED if not counted else EXCLUDED if excluded else UNSUCCESSFUL)
+
+
+def has_gone_wrong(statuses: Mapping[str, int]) -> bool:
+    """Return True if a run should end with exit code 1: episodes failed, or all that ended were aborted."""
+    ended = any(statuses.get(status) for status in ENDED)
+    return bool(statuses.get("failed")) or (bool(statuses.get("aborted")) and not ended)
+
+
+def print_not_scored(
+    console: Console, run: str, statuses: Mapping[str, int], failures: Mapping[str, int]
+) -> None:
+    """How many episodes of a run were erased, and why others have no scores, a line for each reason."""
+    if erased := statuses.get(ERASED):
+        console.print(f"{run}: {erased} {ERASED}", highlight=False)
+    for reason, count in failures.items():
+        console.print(Text.assemble((f"{run}: {count} not scored: ", "red"), reason))
+
+
+def print_usage(console: Console, usage: Iterable[ModelUsage]) -> None:
+    """What models took, a line for each."""
+    for one in usage:
+        cost = f"${one.cost:.4f}" if not one.unpriced else "no price known"
+        console.print(f"[dim]{one.model}: {one.calls} calls, {one.cached} from the cache, {cost}[/dim]")
+
+
+def runs_and_files(names: Sequence[str]) -> tuple[list[str], list[Path]]:
+    """Return what is a file or folder, and what else is named: runs, as far as they are there."""
+    files = [Path(name) for name in names if Path(name).exists()]
+    return [name for name in names if not Path(name).exists()], files
+
+
+def say(console: Console, line: str, style: str = "") -> None:
+    """A line as it is: neither its colours nor its breaks are guessed."""
+    console.print(Text(line, style), highlight=False, soft_wrap=True)
+
+
+def print_problems(
+    room: str,
+    faults: Iterable[Fault | str],
+    unreadable: Iterable[str],
+    passed_over: Iterable[Path] = (),
+    written: Iterable[object] = (),
+) -> None:
+    """What is not of the results goes to the other stream, so that those can be read by programs.
+
+    Args:
+        room: the benchmark's name.
+        faults: of rows; of files that contradict each other.
+        unreadable: files that could not be read, with the reason.
+        passed_over: files that are none of the benchmark's.
+        written: what was.
+    """
+    console = Console(stderr=True)
+    for path in written:
+        say(console, f"wrote {path}")
+    for path in passed_over:
+        say(console, f"{path}: none of {room}'s files; passed over", "dim")
+    left_out: list[str] = []
+    warned: list[str] = []
+    for fault in faults:
+        warns = isinstance(fault, Fault) and fault.severity == "warning"
+        (warned if warns else left_out).append(fault_text(fault))
+    for title, some in (("faults; the rows are left out", left_out), ("warnings", warned)):
+        if some:
+            say(console, f"{len(some)} {title}:")
+        for one in some[:_FAULTS]:
+            say(console, f"  {one}", "yellow")
+        if len(some) > _FAULTS:
+            say(console, f"  … and {len(some) - _FAULTS} more (--json has them all)", "yellow")
+    for reason in unreadable:
+        say(console, reason, "red")

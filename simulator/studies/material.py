@@ -1,0 +1,257 @@
+"""What a benchmark gives a study: its cells, and in each place an item, seats and options of the episode.
+
+A benchmark declares a subclass of `StudyMaterial` (`Benchmark.studies`), or of `ItemStudy` where each item is
+a cell; for a benchmark that is a set of pure functions, `DeclaredStudy` follows from the declaration. Its
+built-in studies are the files in its folder ``studies``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import Any, ClassVar, Final, Generic, TypeVar
+
+from logs import LogReader
+from simulator import catalog
+from simulator.benchmark import Benchmark
+from simulator.errors import InputError
+from simulator.models import Needs
+from simulator.models.preflight import REMOTE
+from simulator.studies.files import Study, find_studies, read_study
+from simulator.studies.quota import Cell, Place, quota_of, wanted_cells
+from simulator.studies.settings import StudySettings
+from trees import Language
+
+SettingsT = TypeVar("SettingsT", bound=StudySettings)
+DATA: Final = "data"
+"""The setting of a declared benchmark that names the items, as ``--data`` does; all others are rules."""
+
+
+class StudyMaterial(ABC, Generic[SettingsT]):
+    """A study, as its benchmark reads it.
+
+    Attributes:
+        benchmark: whose study it is; `seats` that a participant can sit in, `reads` what settings there are.
+        study: as its file says it.
+        reader: of the log that holds the runs which settings name; None where the cells alone are asked for.
+
+    Args:
+        study: one of the benchmark's.
+        reader: as above.
+
+    Raises:
+        InputError: if the study is another benchmark's.
+    """
+
+    benchmark: str
+    seats: tuple[str, ...]
+    reads: ClassVar[type[StudySettings]] = StudySettings
+
+    def __init__(self, study: Study, reader: LogReader | None = None) -> None:
+        if study.benchmark != self.benchmark or study.seat not in self.seats:
+            raise InputError(
+                f"study {study.id!r}: benchmark and seat must be {self.benchmark} and "
+                f"{' or '.join(self.seats)}, not {study.benchmark} and {study.seat}"
+            )
+        self.study = study
+        self.reader = reader
+
+    @cached_property
+    def settings(self) -> SettingsT:
+        """The settings of the study.
+
+        Raises:
+            InputError: as for `read_settings`.
+        """
+        settings: SettingsT = self.read_settings()
+        return settings
+
+    def read_settings(self) -> Any:
+        """Read the settings of the study.
+
+        Raises:
+            InputError: names the study, the field and what it can be.
+        """
+        return self.reads.read(self.study)
+
+    def check(self) -> None:
+        """Refuse a study that cannot be held.
+
+        Raises:
+            InputError: if a setting is wrong, or cells and numbers of participants do not fit.
+        """
+        _ = self.settings
+        quota_of(self.study, self.cells)
+
+    @property
+    def languages(self) -> tuple[Language, ...]:
+        """Languages of the pages; who wants another one gets the study's own if it is among them."""
+        return self.settings.languages
+
+    @property
+    def shows_result(self) -> bool:
+        """Return True if participants see in the end how they did."""
+        return self.settings.show_result
+
+    @property
+    @abstractmethod
+    def cells(self) -> Sequence[Cell]:
+        """The cells of the design.
+
+        Raises:
+            InputError: if the benchmark cannot hold it.
+        """
+
+    @abstractmethod
+    def item(self, cell: Cell, seed: int, language: Language) -> Any:
+        """Return what somebody plays: the item of a place, the same whenever it is asked for.
+
+        Args:
+            cell: of the place.
+            seed: of the place.
+            language: of the pages.
+        """
+
+    @property
+    @abstractmethod
+    def task(self) -> str:
+        """Return what participants do, as a key that the pages turn into words."""
+
+    @property
+    def seating(self) -> Mapping[str, str]:
+        """Return who sits where: the participant, and opposite whoever the settings name."""
+        return {self.study.seat: "person"}
+
+    @property
+    def needs(self) -> Mapping[str, Needs]:
+        """Return what is asked of the servers' models that sit opposite, by their names."""
+        return {name: Needs() for name in self.seating.values() if name.startswith(REMOTE)}
+
+    def options(self, place: Place, *, begun: bool) -> Mapping[str, object]:
+        """Return further options of a place's episode.
+
+        Args:
+            place: with cell and seed.
+            begun: whether the person has done a set of this study before.
+        """
+        return {}
+
+
+class ItemStudy(StudyMaterial[SettingsT]):
+    """A study in which each item is a condition of its own, so nobody sees it twice; a cell is its id."""
+
+    @abstractmethod
+    def all_items(self) -> Sequence[Any]:
+        """Return all items that the settings allow."""
+
+    def name(self, item: Any) -> str:
+        """Return the name of an item, unlike that of every other."""
+        return str(item.id)
+
+    def taken(self, items: Mapping[Cell, Any]) -> Mapping[Cell, Any]:
+        """Return the items that are played, of those that conditions and settings allow."""
+        return items
+
+    @cached_property
+    def items(self) -> Mapping[Cell, Any]:
+        """The items by cell: those that the study's conditions name, else all that its settings say.
+
+        Raises:
+            InputError: if the data cannot be had, or a condition is no item.
+        """
+        _ = self.settings  # what is wrong with these names the study itself
+        try:
+            items = {item_cell(self.name(item)): item for item in self.all_items()}
+            return self.taken(wanted_cells(self.study, items))
+        except InputError as error:
+            raise InputError(f"study {self.study.id!r}: {error}") from error
+
+    @property
+    def cells(self) -> Sequence[Cell]:
+        """One cell for each item."""
+        return tuple(self.items)
+
+    def item(self, cell: Cell, seed: int, language: Language) -> Any:
+        """Return the item of a place; everybody sees it in the same form."""
+        return self.items[cell]
+
+
+def item_cell(name: str) -> Cell:
+    """Return the cell of an item: its name, without what divides a condition's parts."""
+    return ("_".join(name.replace("/", " ").split()),)
+
+
+class DeclaredStudy(ItemStudy[StudySettings]):
+    """A study of a benchmark that declares its rules: these, and the name of the data, are its settings.
+
+    Attributes:
+        rules: of the episodes.
+    """
+
+    def __init__(self, benchmark: Benchmark[Any, Any], study: Study, reader: LogReader | None = None) -> None:
+        self._declared = benchmark
+        self.benchmark = benchmark.name
+        self.seats = tuple(seat.name for seat in benchmark.seats)
+        super().__init__(study, reader)
+
+    def read_settings(self) -> StudySettings:
+        """Read the rules.
+
+        Raises:
+            InputError: if a setting is no rule, or a rule is out of its range.
+        """
+        from simulator.runner.declared import read_rules  # a list of studies needs no graph
+
+        known = self._declared.rules
+        assert known is not None
+        where = f"study {self.study.id!r}: settings: "
+        rules = {name: value for name, value in self.study.settings.items() if name != DATA}
+        if unknown := [name for name in rules if name not in known.model_fields]:
+            names = ", ".join([DATA, *known.model_fields])
+            raise InputError(f"{where}there is no {unknown[0]}; there are: {names}.")
+        self.rules = read_rules(self._declared, rules, prefix=where)
+        return StudySettings()
+
+    def all_items(self) -> Sequence[Any]:
+        """Return the items of the data."""
+        assert self._declared.load is not None
+        return self._declared.load(str(self.study.settings.get(DATA, "builtin")))
+
+    def name(self, item: Any) -> str:
+        """Return the name of an item."""
+        return self._declared.key(item)
+
+    @property
+    def task(self) -> str:
+        """The participant's seat."""
+        return self.study.seat
+
+
+def material_type(benchmark: Benchmark[Any, Any]) -> Callable[..., StudyMaterial[Any]] | None:
+    """Return what makes the material of a benchmark's studies; None if it holds no studies."""
+    if benchmark.studies is not None:
+        return benchmark.studies()
+    return partial(DeclaredStudy, benchmark) if benchmark.room is None else None
+
+
+def material_of(study: Study, reader: LogReader | None = None) -> StudyMaterial[Any] | None:
+    """Return the material of a study; None if its benchmark holds no studies.
+
+    Raises:
+        InputError: as for `StudyMaterial`.
+    """
+    made = material_type(catalog.find(study.benchmark))
+    return None if made is None else made(study, reader)
+
+
+def builtin_studies(benchmark: str) -> tuple[Study, ...]:
+    """Return the studies that come with a benchmark."""
+    folder = catalog.find(benchmark).folder
+    return () if folder is None else _studies_in(folder / "studies")
+
+
+@cache
+def _studies_in(folder: Path) -> tuple[Study, ...]:
+    return tuple(map(read_study, find_studies(folder)))

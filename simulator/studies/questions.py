@@ -1,0 +1,157 @@
+"""Questions of a study's own: before the task, of a person's first set, or after it, of every set.
+
+A study file lists them under ``questions``; four lines make one::
+
+    - id: age
+      text: {en: "How old are you?", zh: 您的年龄是？}
+      kind: number
+
+The answers are one turn of the log, ``questions_before`` or ``questions_after``, and columns of the frame of
+episodes (``answer.age``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, Literal, Self, get_args
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
+
+from simulator.errors import SeatError
+from simulator.forms import checked_length
+from trees import Language
+
+When = Literal["before", "after"]
+Kind = Literal["line", "text", "number", "choice", "choices", "scale"]
+Answer = str | float | int | list[str] | None
+
+Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+SCALE_POINTS: Final = range(2, 12)
+ASKED_BEFORE: Final = "questions_before"
+ASKED_AFTER: Final = "questions_after"
+"""Kinds of the turns that hold the answers."""
+
+
+def by_language(words: Any) -> Any:
+    """Return the words as they are, if what they go by are languages.
+
+    Raises:
+        ValueError: if something else is among them.
+    """
+    if isinstance(words, Mapping) and (unknown := [name for name in words if name not in get_args(Language)]):
+        raise ValueError(
+            f"{unknown[0]!r} is no language of the pages; they have {', '.join(get_args(Language))}"
+        )
+    return words
+
+
+Words = Annotated[Text | dict[Language, Text], BeforeValidator(by_language)]
+"""One text, or one for each language of the pages."""
+
+
+class Question(BaseModel):
+    """A question of a study's own.
+
+    Attributes:
+        id: of the answer, in the log and in frames.
+        text: what is asked.
+        kind: a ``line`` or a ``text`` that is typed, a ``number``, one ``choice`` or several ``choices`` of a
+            list, or a point of a ``scale``.
+        when: ``before`` the task, in a person's first set, or ``after`` it, in every set.
+        choices: of ``choice`` and ``choices``: what is logged, and its words (by language); a list where both
+            are the same.
+        points: of a scale, which begins at 1.
+        ends: words for the two ends of a scale.
+        least: the smallest number.
+        most: the largest number.
+        optional: it may be left open.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
+    text: Words
+    kind: Kind = "line"
+    when: When = "after"
+    choices: dict[Text, Words] = Field(default_factory=dict)
+    points: int = Field(7, ge=SCALE_POINTS.start, lt=SCALE_POINTS.stop)
+    ends: tuple[Words, Words] | None = None
+    least: float | None = None
+    most: float | None = None
+    optional: bool = False
+
+    @field_validator("choices", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        return {str(choice): choice for choice in value} if isinstance(value, list | tuple) else value
+
+    @model_validator(mode="after")
+    def _fits_its_kind(self) -> Self:
+        if (self.kind in ("choice", "choices")) != (len(self.choices) > 1):
+            raise ValueError(
+                f"{self.id}: a choice needs a list of two choices or more, and other kinds have none"
+            )
+        return self
+
+    def all_words(self) -> dict[str, Words]:
+        """Return everything of it that a page shows, by what it is."""
+        ends = {} if self.ends is None else {"first end": self.ends[0], "last end": self.ends[1]}
+        return {"text": self.text, **self.choices, **ends}
+
+    def read(self, value: Any, seat: str) -> Answer:
+        """Return an answer as it is logged; None where an optional question was left open.
+
+        Args:
+            value: what was filled in: a text, or a list of them.
+            seat: who answers.
+
+        Raises:
+            SeatError: if it is no answer to this question.
+        """
+        filled = [str(part).strip() for part in (value if isinstance(value, list) else [value or ""])]
+        texts = [checked_length(text, seat) for text in filled if text]
+        if not texts:
+            if self.optional:
+                return None
+            raise SeatError(f"The question {self.id!r} has no answer.", seat, code="question_empty")
+        if self.kind == "number":
+            return self._number(texts[0], seat)
+        known = [str(point) for point in range(1, self.points + 1)] if self.kind == "scale" else self.choices
+        if known and not set(texts) <= set(known):
+            message = f"{', '.join(texts)} is not among the answers to {self.id!r}."
+            raise SeatError(message, seat, code="question_choice")
+        if self.kind == "choices":
+            return texts
+        return int(texts[0]) if self.kind == "scale" else texts[0]
+
+    def _number(self, text: str, seat: str) -> float | int:
+        try:
+            number = float(text.replace(",", "."))
+        except ValueError:
+            message = f"{text!r} is no number, as {self.id!r} asks for."
+            raise SeatError(message, seat, code="question_number") from None
+        least = -math.inf if self.least is None else self.least
+        most = math.inf if self.most is None else self.most
+        if not (math.isfinite(number) and least <= number <= most):
+            message = f"{text} is smaller or larger than {self.id!r} can be."
+            raise SeatError(message, seat, code="question_range")
+        return int(number) if number.is_integer() else number
+
+
+def read_answers(questions: Sequence[Question], answers: Any, seat: str) -> dict[str, Answer]:
+    """Return the answers to some questions, by their ids, as they are logged.
+
+    Raises:
+        SeatError: if an answer is missing, or does not fit its question.
+    """
+    filled = answers if isinstance(answers, Mapping) else {}
+    return {question.id: question.read(filled.get(question.id), seat) for question in questions}

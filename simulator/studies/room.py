@@ -1,0 +1,124 @@
+"""A benchmark's room as people meet it: every episode goes through the machine of studies (`graph`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from langgraph.graph.state import CompiledStateGraph
+
+from logs.rows import Ending, Turn
+from simulator.errors import SeatError
+from simulator.runner.rooms import ActiveEpisode, Room
+from simulator.runner.turns import due_since, make_turn
+from simulator.seats import Reply
+from simulator.studies import graph
+from simulator.studies.graph import State, Step, Table
+from simulator.studies.questions import Question
+
+
+class StudyRoom:
+    """A room (`Room`) with the benchmark's items, seats and scores, whose episodes are participations.
+
+    Args:
+        room: the benchmark's.
+        around: what a person is asked beside the task.
+        questions: of a study's own, by its run.
+    """
+
+    def __init__(
+        self,
+        room: Room,
+        around: Sequence[Step] = (),
+        questions: Callable[[str], Sequence[Question]] = lambda run: (),
+    ) -> None:
+        self._room = room
+        self._around = tuple(around)
+        self._questions = questions
+        self._kinds = {step.kind for step in (*around, graph.QUESTIONS_BEFORE, graph.QUESTIONS_AFTER)}
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what a study changes nothing about."""
+        return getattr(self._room, name)
+
+    def rebuild(self, turns: Sequence[Turn]) -> State:
+        """Return the participation's state after `turns`."""
+        played = [turn for turn in turns if turn.payload.get("kind") not in self._kinds]
+        task = self._room.rebuild(played)
+        if turns and not played:
+            # Whoever is due first in the task has been so since the last step before it.
+            task = {**task, "since": due_since(turns)}
+        return State(said=[graph.line(turn) for turn in turns], task=task, leaver="")
+
+    async def advance(self, live: ActiveEpisode, state: State) -> State:
+        """Play until the participation ends or a person is due.
+
+        Raises:
+            SeatError: if somebody leaves before the end, or a seat breaks the rules of the benchmark.
+        """
+        output = await _machine().ainvoke(state, context=self._table(live), version="v2")
+        return output.value
+
+    async def withdraw(self, live: ActiveEpisode, seat: str) -> None:
+        """Leave, whoever sits where and whatever has been played.
+
+        Raises:
+            SeatError: always; it says how the episode is aborted.
+        """
+        await self.advance(live, State(said=[], task=None, leaver=seat))
+
+    def due(self, live: ActiveEpisode, state: State) -> str | None:
+        """Return the seat that is to move; None at the end."""
+        table = self._table(live)
+        if graph.refused(table, state) is not None:
+            return None
+        step = graph.next_step(table, state)
+        return step.seat if step else self._room.due(table.task, state["task"])
+
+    def may_begin(self, live: ActiveEpisode, state: State, seat: str) -> bool:
+        """Return True if the person in `seat` has said nothing yet and is asked something."""
+        step = graph.next_step(self._table(live), state, seat)
+        return step is not None and step.seat == seat and all(who != seat for who, *_ in state["said"])
+
+    def accept(self, live: ActiveEpisode, state: State, seat: str, reply: Reply) -> Turn:
+        """Return a person's reply as a turn.
+
+        Raises:
+            SeatError: if it is not that seat's turn or the reply breaks the rules.
+        """
+        table, number = self._table(live), len(state["said"])
+        step = graph.next_step(table, state, seat)
+        if graph.refused(table, state) is not None or (step is not None and step.seat != seat):
+            raise SeatError(f"It is not the {seat}'s turn.", seat, code="not_due")
+        if step is None:
+            return replace(self._room.accept(table.task, state["task"], seat, reply), number=number)
+        text, payload = graph.read_answer(step, reply)
+        since = state["task"]["since"]
+        return make_turn(live.episode.id, number, seat, reply, text=text, payload=payload, since=since)
+
+    def ending(self, live: ActiveEpisode, state: State) -> Ending | None:
+        """Return how the participation ended, as a row of the log."""
+        table = self._table(live)
+        going_on = graph.refused(table, state) or graph.next_step(table, state)
+        return None if going_on else self._room.ending(table.task, state["task"])
+
+    def view(
+        self, live: ActiveEpisode, state: State, seat: str, ending: Ending | None, warning: str | None
+    ) -> Any:
+        """Return what a person in `seat` may see now: of the task nothing while the study asks for a step."""
+        table = self._table(live)
+        stage = graph.stage_of(table, state, seat, ended=ending is not None)
+        shown = self._room.view(replace(table.task, stage=stage), state["task"], seat, ending, warning)
+        study = graph.occasion(live.episode.options) != "play"
+        return replace(shown, number=len(state["said"]), study=study)
+
+    def _table(self, live: ActiveEpisode) -> Table:
+        around = graph.with_questions(self._around, self._questions(live.episode.run_id))
+        return Table(room=self._room, episode=live, around=around)
+
+
+@cache
+def _machine() -> CompiledStateGraph[State, Table, State, State]:
+    return graph.build_graph().compile()

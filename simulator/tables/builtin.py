@@ -1,0 +1,71 @@
+"""YAML files that come with a benchmark, or are like these: lists of entries, texts in two languages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import yaml
+
+from simulator.errors import InputError
+from simulator.jsonlines import FieldError, Row
+
+T = TypeVar("T")
+# Ten times as fast where PyYAML comes with libyaml.
+_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_LANGUAGES: Final = ("en", "zh")
+
+
+def read_yaml(path: Path) -> Any:
+    """Return what a YAML file holds.
+
+    Raises:
+        InputError: if it cannot be read, or is none.
+    """
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: is not YAML ({error})") from error
+
+
+def read_list(path: Path, parse: Callable[[Row], T]) -> tuple[T, ...]:
+    """Return the entries of a YAML file that is a list of objects; one without an id is named by its place.
+
+    Raises:
+        InputError: if it cannot be read, or an entry is faulty.
+    """
+    entries = read_yaml(path)
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise InputError(f"{path}: is no list of entries with fields")
+    values = []
+    for number, entry in enumerate(entries, start=1):
+        row = Row({"id": f"{path.stem}-{number:03}", **entry})
+        try:
+            values.append(parse(row))
+        except FieldError as error:
+            raise InputError(f"{path}: entry {row.get('id')}: {error}") from error
+    return tuple(values)
+
+
+def read_texts(path: Path, language: str) -> Any:
+    """Return what a YAML file holds in one language: ``{en: …, zh: …}`` stands for the text of either.
+
+    Raises:
+        InputError: if the language is neither.
+    """
+    if language not in _LANGUAGES:
+        raise InputError(f"language {language!r}: {path.stem} are in {' and '.join(_LANGUAGES)}")
+    return _in_language(read_yaml(path), language)
+
+
+def _in_language(value: Any, language: str) -> Any:
+    if isinstance(value, list):
+        return [_in_language(entry, language) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == set(_LANGUAGES):
+        return value[language]
+    return {name: _in_language(entry, language) for name, entry in value.items()}

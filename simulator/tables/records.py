@@ -1,0 +1,203 @@
+"""Files of records, JSON lines or a JSON list: each record with the line on which it begins."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Hashable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeVar
+
+from simulator.duplicates import CODE, Duplicates, told_once
+from simulator.errors import InputError
+from simulator.jsonlines import Read, Row, raw_lines, read_rows, without_lines
+from simulator.whole import write_whole
+
+T = TypeVar("T")
+_SPACE: Final = re.compile(r"[ \t\n\r]*")
+
+
+class Entry(NamedTuple):
+    """One record.
+
+    Attributes:
+        line: its first in the file, from 1; of what cannot be read the one where that shows.
+        value: what it is.
+        problem: why it has no value; empty if it has.
+    """
+
+    line: int
+    value: Any
+    problem: str = ""
+
+
+def read_text(path: str | Path) -> str:
+    """Return the text of a file in UTF-8, without its byte order mark.
+
+    Raises:
+        InputError: if it cannot be read.
+    """
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is not UTF-8 (byte {error.start + 1})") from error
+
+
+def read_json(path: str | Path) -> Any:
+    """Return the one JSON value that a file is.
+
+    Raises:
+        InputError: if it cannot be read, or is none.
+    """
+    try:
+        return json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: is not JSON ({error})") from error
+
+
+def read_entries(path: str | Path) -> tuple[Entry, ...]:
+    """Return the records of a file: JSON lines, or a JSON list.
+
+    Of a list that breaks off or cannot be read on, the records before that are kept, and the last entry tells
+    where it is.
+
+    Raises:
+        InputError: if the file cannot be read, or is no such list.
+    """
+    if is_lines(path):
+        return tuple(
+            Entry(line, None, value) if isinstance(value, str) else Entry(line, value)
+            for line, value in raw_lines(path)
+        )
+    text = read_text(path)
+    place = _skip(text, 0)
+    if text[place : place + 1] != "[":
+        raise InputError(
+            f"{path}: is not a JSON list: it does not begin with [; records belong in a list, or one in each "
+            "line of a file that ends in .jsonl"
+        )
+    return tuple(_elements(text, _skip(text, place + 1)))
+
+
+def is_lines(path: str | Path) -> bool:
+    """Return True if a file has a record in each line, whatever its suffix; a list of records begins with [.
+
+    A file that ends in ``.json`` and is one object alone is neither.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            lines = (line.removeprefix(b"\xef\xbb\xbf").strip() for line in file)
+            first, second = islice(chain(filter(None, lines), (b"", b"")), 2)
+    except OSError:
+        return Path(path).suffix.lower() == ".jsonl"
+    if Path(path).suffix.lower() == ".jsonl":
+        return not first.startswith(b"[")
+    return bool(second) and _is_object(first)
+
+
+def read_records(
+    path: str | Path,
+    parse: Callable[[Row], T],
+    key: Callable[[T], tuple[str, Hashable]] | None = None,
+    *,
+    name: str = "id",
+    duplicates: Duplicates = "refuse",
+    code: str = CODE,
+    message: str = "told twice: line {line}",
+) -> Read[T]:
+    """Return the good records of a file; every other one is a fault, and so is a repeated one.
+
+    Args:
+        path: the file.
+        parse: makes a value of a record; raises `FieldError`.
+        key: a value's id, and what else tells it from others; None if values may be there twice.
+        name: the field that names a record in messages.
+        duplicates: what becomes of records of the same key (`simulator.duplicates`).
+        code: of the faults of these.
+        message: of these faults, with ``{line}`` for where the first stands.
+
+    Raises:
+        InputError: if the file cannot be read at all.
+    """
+    entries = (
+        (line, value if isinstance(value, dict) else problem) for line, value, problem in read_entries(path)
+    )
+    read = read_rows(path, entries, parse, name=name)
+    return read if key is None else told_once(path, read, key, duplicates, code=code, message=message)
+
+
+def without_records(path: Path, lines: Collection[int]) -> bool:
+    """Leave out the records of a file that begin on some lines; return True if any is left."""
+    if is_lines(path):
+        return without_lines(path, lines)
+    kept = [entry.value for entry in read_entries(path) if entry.line not in lines]
+    write_whole(path, json.dumps(kept, ensure_ascii=False, indent=1))
+    return bool(kept)
+
+
+def first_objects(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects of JSON lines, of a JSON list of which the end may be missing, or of one object."""
+    if text.startswith("["):
+        decoder, place = json.JSONDecoder(), 1
+        while (place := text.find("{", place)) >= 0:
+            try:
+                value, place = decoder.raw_decode(text, place)
+            except (ValueError, RecursionError):
+                return
+            yield value
+        return
+    # An object that is the whole file holds its records under names, if it holds any.
+    whole = _value(text)
+    if isinstance(whole, dict):
+        inner = (value if isinstance(value, list) else [value] for value in whole.values())
+        values = [whole, *chain.from_iterable(inner)]
+    else:
+        values = list(map(_value, text.split("\n")))
+    yield from (value for value in values if isinstance(value, dict))
+
+
+def _value(text: str) -> Any:
+    """Return a JSON value; None if there is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _elements(text: str, place: int) -> Iterator[Entry]:
+    """Yield the elements of a list, the first of which, or the closing bracket, is at `place`."""
+    decoder = json.JSONDecoder()
+    line, counted, first = 1, 0, True
+    try:
+        while text[place : place + 1] != "]":
+            if not first:
+                if text[place : place + 1] != ",":
+                    raise json.JSONDecodeError("a comma or ] is missing", text, place)
+                place = _skip(text, place + 1)
+            line, counted, first = line + text.count("\n", counted, place), place, False
+            value, end = decoder.raw_decode(text, place)
+            yield Entry(line, value)
+            place = _skip(text, end)
+        rest = _skip(text, place + 1)
+        if rest < len(text):
+            raise json.JSONDecodeError("something follows the list", text, rest)
+    except json.JSONDecodeError as error:
+        problem = f"is not a whole JSON list: {error.msg}, column {error.colno}; nothing after it is read"
+        yield Entry(error.lineno, None, problem)
+    except (ValueError, RecursionError):
+        yield Entry(line, None, "is not JSON: cannot be parsed; nothing after it is read")
+
+
+def _skip(text: str, place: int) -> int:
+    match = _SPACE.match(text, place)
+    return place if match is None else match.end()

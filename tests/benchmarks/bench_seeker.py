@@ -1,0 +1,115 @@
+"""How far the built-in seeker gets with the built-in experts.
+
+Run as a script: ``python tests/benchmarks/bench_seeker.py [FOLDER]``. It plays every built-in task, and those
+of a folder of published ones if there is one; with ``--misses`` the dialogues that ended with nodes left are
+printed. Dialogues are those of ``askback run clarq --lang both``: nothing is logged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+from logs.rows import Turn
+from simulator.clarq import graph
+from simulator.clarq.data import BUILTIN, item_row, load_items
+from simulator.clarq.players.experts_offline import OfflineExperts
+from simulator.clarq.players.seeker_offline import OfflineSeeker
+from simulator.clarq.room import ROOM
+from simulator.clarq.score import score_dialogue
+from simulator.seats import Line
+from simulator.seeds import derive_seed
+from simulator.stats import wilson
+from trees import Language, Task
+
+LANGUAGES: tuple[Language, ...] = ("en", "zh")
+
+
+@dataclass(frozen=True)
+class Played:
+    """A dialogue.
+
+    Attributes:
+        task: what it was about.
+        lines: of both, Jax's greeting first.
+        missing: indices of the nodes that were not given.
+    """
+
+    task: Task
+    lines: tuple[Line, ...]
+    missing: tuple[str, ...]
+
+    @property
+    def questions(self) -> int:
+        """The seeker's lines but the one that opens the task and the goodbye."""
+        said = [line.text for line in self.lines if line.seat == graph.SEEKER]
+        return sum(not graph.farewell(text) for text in said[1:])
+
+
+async def play(task: Task, seed: int = 0) -> Played:
+    """Play the dialogue that a run with `seed` plays."""
+
+    async def forget(turn: Turn) -> None:
+        pass
+
+    row = item_row(task)
+    table = graph.Table(
+        episode_id="",
+        task=task,
+        prompt="",
+        seeker=OfflineSeeker(),
+        provider=graph.ProviderAgent(OfflineExperts(), "offline"),
+        record=forget,
+        seed=derive_seed(seed, row.benchmark, row.name, row.language, 0),
+    )
+    config = {"recursion_limit": ROOM.steps(table)}
+    state = await graph.build_graph().compile().ainvoke(graph.rebuild([]), context=table, config=config)
+    lines = tuple(Line(seat, text) for seat, text in state["lines"])
+    return Played(task, lines, score_dialogue(task, lines).missing)
+
+
+def play_all(tasks: Sequence[Task], seed: int = 0) -> list[Played]:
+    """Play every task once."""
+
+    async def played() -> list[Played]:
+        return [await play(task, seed) for task in tasks]
+
+    return asyncio.run(played())
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", help="published tasks (a folder with English/ and Chinese/)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--misses", action="store_true", help="print the dialogues that left nodes")
+    arguments = parser.parse_args()
+    table = Table("tasks", "language", "S", "questions per success", "ended with nodes left", "nodes left")
+    console = Console()
+    for name, data in {"built-in": BUILTIN, "published": arguments.folder}.items():
+        for language in LANGUAGES if data else ():
+            played = play_all(load_items(data, language), arguments.seed)
+            left = [dialogue for dialogue in played if dialogue.missing]
+            success = wilson(len(played) - len(left), len(played))
+            table.add_row(
+                name,
+                language,
+                f"{success.value:.2f} \\[{success.low:.2f}, {success.high:.2f}] of {success.n}",
+                f"{sum(one.questions for one in played) / max(1, len(played) - len(left)):.1f}",
+                str(len(left)),
+                str(sum(len(one.missing) for one in left)),
+            )
+            for dialogue in left if arguments.misses else ():
+                console.rule(f"{language} {dialogue.task.id}: {', '.join(dialogue.missing)}")
+                for line in dialogue.lines:
+                    console.print(f"{line.seat}: {line.text}", highlight=False, markup=False)
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()

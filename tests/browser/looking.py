@@ -1,0 +1,94 @@
+"""What is looked at on every page of a walk: accessibility, what fits its screen, languages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import pytest
+
+Check = Callable[[Any], list[str]]
+
+# WCAG 2.2, levels A and AA.
+_RULES = {
+    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
+    "resultTypes": ["violations"],
+}
+_STILL = """() => Promise.all(document.getAnimations()
+    .filter(one => one.effect.getComputedTiming().endTime < Infinity)
+    .map(one => one.finished.catch(() => null)))"""
+_BEYOND = """aside => [
+    ...(document.documentElement.scrollWidth > innerWidth
+        ? [`the page is ${document.documentElement.scrollWidth} wide`] : []),
+    ...[...document.querySelectorAll('.ab-page *')].filter(e => e.checkVisibility()
+        && !e.closest(aside) && e.getBoundingClientRect().right > innerWidth + 1)
+        .map(e => `${e.tagName} ${e.className} is beyond the edge`)]"""
+_ASIDE = ".ab-hidden, .ab-skip, svg"
+
+
+@cache
+def _axe() -> str:
+    base = pytest.importorskip(
+        "axe_playwright_python.base", reason="axe is not installed: pip install askback[dev]"
+    )
+    return str(base.AXE_SCRIPT)
+
+
+def broken_rules(page: Any) -> list[str]:
+    """Return the rules of accessibility that a page, as it stands, breaks, and where."""
+    page.evaluate(_STILL)
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(_axe())
+    broken = page.evaluate("rules => axe.run(document, rules).then(done => done.violations)", _RULES)
+    return [f"{rule['id']}: {node['html']}" for rule in broken for node in rule["nodes"]]
+
+
+def beyond_the_edge(page: Any, aside: str = "") -> list[str]:
+    """Return what reaches beyond a page's right edge, but for what `aside` selects."""
+    # What a script draws anew for another width is waited for, but not for ever.
+    for _ in range(300):
+        beyond = page.evaluate(_BEYOND, f"{_ASIDE}{aside}")
+        if not beyond:
+            return []
+        page.wait_for_timeout(100)
+    return list(beyond)
+
+
+@contextmanager
+def looking(
+    page: Any, *checks: Check, widths: Sequence[int] = (), aside: str = ""
+) -> Iterator[Callable[[], None]]:
+    """Look at the pages of a walk; what is wrong with any of them is told in the end, all of it.
+
+    Args:
+        checks: what is asked of each page, on the widest of the screens.
+        widths: of screens that each page has to fit; the walk goes on with the first.
+        aside: what may reach beyond the edge: `, ` and a selector.
+    """
+    faults: list[str] = []
+    height = page.viewport_size["height"]
+
+    def ask(width: int, check: Check) -> None:
+        heading = page.evaluate("document.querySelector('#ab-content h1')?.textContent.trim()")
+        place = f"{re.sub('[?]t=.*', '', page.url)} ({heading}, {width} wide)"
+        faults.extend(f"{place}: {fault}" for fault in check(page))
+
+    def look() -> None:
+        for width in widths:
+            page.set_viewport_size({"width": width, "height": height})
+            ask(width, lambda shown: beyond_the_edge(shown, aside))
+        for check in checks:
+            ask(page.viewport_size["width"], check)
+        if widths:
+            page.set_viewport_size({"width": widths[0], "height": height})
+
+    try:
+        yield look
+    except BaseException as error:
+        for fault in faults:
+            error.add_note(fault)
+        raise
+    assert not faults, "\n".join(faults)

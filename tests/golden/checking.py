@@ -1,0 +1,108 @@
+"""What recording and testing do alike: ask the golden log and the published data."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import golden_log
+import yaml
+from golden_log import HERE, askback, at_home
+from outputs import COMMANDS, Figures, figures_of
+from played_runs import ambient_files, clarq_results, write
+
+SHARED = Path(os.environ.get("ASKBACK_SHARED", HERE.parents[2] / "shared" / "data"))
+DECISIONS = "decisions.jsonl"
+SHORTEST = 15  # characters of a sentence that would be one of the published data's
+
+
+def ask_log(name: str, home: Path, source: Path = HERE) -> Figures:
+    """The figures of a golden file, asked of a fresh copy of the golden log."""
+    with mock.patch.object(golden_log, "PACKED", source / golden_log.PACKED.name):
+        golden_log.unpack(home)
+    make_files(home / "files", source)
+    lines = COMMANDS[name]
+    with at_home(home), undrawn():
+        if name == "score":
+            lines = [*(f"score run {run} --json" for run in run_names()), *lines]
+        return _ask(lines, home)
+
+
+def make_files(folder: Path, source: Path) -> None:
+    """Write the files that were imported: our own, and a log of decisions as that version wrote it."""
+    write(folder / "clarq-results.json", clarq_results())
+    ambient_files(folder / "ambient")
+    (folder / DECISIONS).write_bytes(lzma.decompress((source / f"{DECISIONS}.xz").read_bytes()))
+
+
+def keep_files(folder: Path, target: Path) -> None:
+    """Keep of the files that were imported those which only that version can write."""
+    packed = lzma.compress((folder / DECISIONS).read_bytes(), preset=9)
+    (target / f"{DECISIONS}.xz").write_bytes(packed)
+
+
+def shared_commands() -> dict[str, list[str]]:
+    told: dict[str, list[str]] = yaml.safe_load((HERE / "shared.yaml").read_text(encoding="utf-8"))
+    return told
+
+
+def ask_shared(name: str, home: Path) -> Figures:
+    """The figures of the published data; the folder's own name is in none of their paths."""
+    with at_home(home), undrawn():
+        (home / "shared").symlink_to(SHARED)
+        return _ask([line.replace("{shared}", "shared") for line in shared_commands()[name]], home)
+
+
+def _ask(lines: list[str], home: Path) -> Figures:
+    found: Figures = {}
+    for line in lines:
+        found |= figures_of(line, home)
+    return found
+
+
+def run_names() -> list[str]:
+    """The names of the log's runs, from an export: whatever becomes of readers, exports stay."""
+    told = askback(["export", "runs"])
+    assert told.status == 0, told.err
+    rows = (Path("runs") / "runs.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(row)["id"] for row in rows]
+
+
+def undrawn() -> Any:
+    """Write no pictures: none is compared, and they take most of the time."""
+
+    def savefig(figure: Any, target: Any, *arguments: Any, **named: Any) -> None:
+        if hasattr(target, "write"):
+            target.write(b"")
+        else:
+            Path(target).write_bytes(b"")
+
+    return mock.patch("matplotlib.figure.Figure.savefig", savefig)
+
+
+def refuse_sentences(found: Figures) -> None:
+    """Raise an error if a sentence of the published data is among what would be kept."""
+    kept = "\n".join([*found, *(str(value) for value in found.values())])
+    for path in sorted(file for file in SHARED.rglob("*.json*") if "handmethat" not in file.parts):
+        for sentence in sentences(path):
+            assert sentence not in kept, f"{path}: {sentence!r} would be kept"
+
+
+def sentences(path: Path) -> Iterator[str]:
+    """Texts of a published file that are no names."""
+    text = path.read_text(encoding="utf-8")
+    parts = text.splitlines() if path.suffix == ".jsonl" else [text]
+    left: list[Any] = [json.loads(part) for part in parts if part.strip()]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict):
+            left += one.values()
+        elif isinstance(one, list):
+            left += one
+        elif isinstance(one, str) and len(one) >= SHORTEST and " " in one.strip():
+            yield one

@@ -1,0 +1,182 @@
+"""Comparisons against the same numbers by other ways: scipy's tests, Holm by hand, power by simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest, ttest_1samp, wilcoxon
+
+from logs import LogReader, LogWriter
+from logs.errors import NotInLog
+from logs.rows import Ending, Episode, Item, Run, Score, content_hash
+from simulator.commands.compare import comparison, detectable, mcnemar_or_permutation, permutation_p
+from simulator.errors import InputError
+from simulator.figures import Cell, Table
+from simulator.stats import Interval
+
+Values = Mapping[str, Sequence[float | None]]
+"""The values of an item's repeats, by item."""
+
+
+def put_run(path: Path, run: str, metrics: Mapping[str, Values], benchmark: str = "clarq") -> None:
+    with LogWriter(path, durable=False) as log:
+        log.put(Run(id=run, benchmark=benchmark, setup="L2L", seed=0))
+        for metric, values in metrics.items():
+            for name, repeats in values.items():
+                item = Item(
+                    hash=content_hash({"name": name}), benchmark=benchmark, name=name, language="en",
+                    data={"name": name},
+                )  # fmt: skip
+                log.put(item)
+                for repeat, value in enumerate(repeats):
+                    episode = f"{run}/{name}/{repeat}"
+                    if metric == next(iter(metrics)):
+                        log.put(
+                            Episode(
+                                id=episode, run_id=run, item_hash=item.hash, language="en", repeat=repeat,
+                                seats={"seeker": "script", "provider": "script"}, seed=0,
+                            )
+                        )  # fmt: skip
+                        log.put(Ending(episode_id=episode, status="completed"))
+                    log.put(Score(episode_id=episode, metric=metric, value=value, version="1"))
+
+
+def once(values: Sequence[float | None]) -> Values:
+    return {f"item-{place:02}": [value] for place, value in enumerate(values)}
+
+
+def tables(path: Path, *runs: str, metrics: Sequence[str] = ()) -> dict[str, list[dict[str, Cell]]]:
+    """The tables of a comparison by their titles, a row a pair of runs."""
+    with LogReader(path) as reader:
+        (section,) = comparison(reader, runs, metrics).sections
+    return {table.title: rows_of(table) for table in section.tables}
+
+
+def rows_of(table: Table) -> list[dict[str, Cell]]:
+    names = [head.name for head in table.heads]
+    return [dict(zip(names, row, strict=True)) for row in table.rows]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "log.sqlite"
+
+
+FIRST = [1.0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0]
+SECOND = [1.0, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 0]
+
+
+def test_shares_are_tested_by_mcnemar_s_exact_test(path):
+    put_run(path, "a", {"success": once(FIRST)})
+    put_run(path, "b", {"success": once(SECOND)})
+    (row,) = tables(path, "a", "b")["S"]
+    assert (row["first"], row["second"], row["items"]) == ("a", "b", 12)
+    assert row["mean of first"] == pytest.approx(np.mean(FIRST))
+    assert row["mean of second"] == pytest.approx(np.mean(SECOND))
+    # One item changes to 0 and six to 1.
+    assert row["p"] == row["Holm"] == pytest.approx(binomtest(1, 7).pvalue)
+    difference = row["difference"]
+    assert isinstance(difference, Interval)
+    assert difference.value == pytest.approx(np.mean(SECOND) - np.mean(FIRST))
+    assert difference.low is not None and difference.high is not None
+    assert difference.low <= difference.value <= difference.high and difference.n == 12
+
+
+def test_pairs_are_items_that_both_runs_have_repeats_averaged_first(path):
+    put_run(path, "a", {"aqd": {"x": [1.0, 3.0], "y": [4.0], "z": [None], "only-a": [50.0]}})
+    put_run(path, "b", {"aqd": {"x": [5.0], "y": [4.0, 6.0], "z": [2.0], "only-b": [90.0]}})
+    (row,) = tables(path, "a", "b")["D"]
+    assert (row["items"], row["mean of first"], row["mean of second"]) == (2, 3.0, 5.0)
+    assert isinstance(row["difference"], Interval) and row["difference"].value == 2.0
+
+
+def test_a_count_may_differ_by_any_amount(path):
+    """Differences of counts have no bounds: all alike, they have a point, not Wilson's width of a share."""
+    put_run(path, "a", {"aqd": once([0.0, 0, 0])})
+    put_run(path, "b", {"aqd": once([1.0, 1, 1])})
+    (row,) = tables(path, "a", "b")["D"]
+    assert row["difference"] == Interval(1.0, 1.0, 1.0, 3)
+    assert row["detectable"] is None
+
+
+def test_p_values_are_holm_s_over_the_table(path):
+    generator = np.random.default_rng(1)
+    for number, name in enumerate("abc"):
+        put_run(path, name, {"aqd": once((generator.normal(5 + number, 1, 12)).tolist())})
+    rows = tables(path, "a", "b", "c")["D"]
+    assert [(row["first"], row["second"]) for row in rows] == [("a", "b"), ("a", "c"), ("b", "c")]
+    least, middle, most = sorted(range(3), key=lambda at: float(str(rows[at]["p"])))
+    p = [float(str(row["p"])) for row in rows]
+    by_hand = {least: min(1, 3 * p[least])}
+    by_hand[middle] = max(by_hand[least], min(1, 2 * p[middle]))
+    by_hand[most] = max(by_hand[middle], p[most])
+    assert [row["Holm"] for row in rows] == pytest.approx([by_hand[at] for at in range(3)])
+    assert any(row["Holm"] != row["p"] for row in rows)
+
+
+def test_every_metric_is_compared_or_those_that_are_named(path):
+    for name in ("a", "b"):
+        put_run(path, name, {"success": once([1.0, 0.0]), "aqd": once([2.0, 3.0])})
+    assert set(tables(path, "a", "b")) == {"Means over episodes", "S", "D"}
+    assert set(tables(path, "a", "b", metrics=["aqd"])) == {"Means over episodes", "D"}
+
+
+def test_what_cannot_be_compared_is_refused(path):
+    put_run(path, "a", {"success": {"x": [1.0]}})
+    put_run(path, "b", {"success": {"y": [1.0]}})
+    put_run(path, "kitchen", {"success": {"x": [1.0]}}, benchmark="ambik")
+    with LogReader(path) as reader:
+        for runs, message in (
+            (["a"], "two runs or more"),
+            (["a", "a"], "two runs or more"),
+            (["a", "b"], "share no item"),
+            (["a", "kitchen"], "kitchen is of ambik"),
+        ):
+            with pytest.raises(InputError, match=message):
+                comparison(reader, runs)
+        with pytest.raises(InputError, match="--metric speed"):
+            comparison(reader, ["a", "b"], ["speed"])
+        with pytest.raises(NotInLog):
+            comparison(reader, ["a", "gone"])
+
+
+def test_exchanges_of_signs_are_exact_where_there_are_few():
+    """With ranks for differences, exchanging signs is Wilcoxon's signed-rank test."""
+    ranks = np.array([1.0, 2, -3, 4, 5, -6, 7, 8])
+    assert permutation_p(ranks) == pytest.approx(wilcoxon(ranks, method="exact").pvalue)
+    assert permutation_p(np.array([0.0, 0, *ranks])) == permutation_p(ranks)
+    assert permutation_p(np.zeros(5)) == 1.0
+    assert permutation_p(np.array([0.0, 2.0])) == 1.0
+    assert permutation_p(np.ones(4)) == pytest.approx(2 / 2**4)
+
+
+def test_many_exchanges_are_drawn_the_same_way_each_time():
+    differences = np.random.default_rng(0).normal(0.4, 1, 40)
+    drawn = permutation_p(differences)
+    assert drawn == permutation_p(differences)
+    assert drawn == pytest.approx(ttest_1samp(differences, 0).pvalue, abs=0.01)
+
+
+def test_only_yes_and_no_go_to_mcnemar():
+    first, second, items = [0.0, 0, 1], [1.0, 1, 1], ["x", "y", "z"]
+    assert mcnemar_or_permutation(first, second, items, np.array([1.0, 1, 0])) == binomtest(0, 2).pvalue
+    halves = [0.5, 0.5, 1.0]
+    assert mcnemar_or_permutation(halves, second, items, np.array([0.5, 0.5, 0])) == permutation_p(
+        np.array([0.5, 0.5, 0])
+    )
+
+
+def test_the_detectable_difference_is_found_in_four_of_five_samples():
+    generator, n, trials = np.random.default_rng(3), 30, 4000
+    differences = generator.normal(0, 2, n)
+    effect = detectable(differences)
+    assert effect is not None
+    spread = np.std(differences, ddof=1)
+    samples = generator.normal(effect, spread, (trials, n))
+    power = (ttest_1samp(samples, 0, axis=1).pvalue < 0.05).mean()
+    assert power == pytest.approx(0.8, abs=0.025)  # four standard errors of 4,000 trials
+    assert detectable(np.array([1.0, 1.0, 1.0])) is None
+    assert detectable(np.array([1.0])) is None

@@ -1,0 +1,285 @@
+"""The machine of studies, around a benchmark of three lines: somebody says two numbers."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langgraph.graph import START, StateGraph
+
+from logs.rows import Ending, Episode, Turn
+from simulator.errors import InputError, SeatError
+from simulator.runner.graph_room import GraphRoom
+from simulator.runner.rooms import ActiveEpisode
+from simulator.runner.turns import make_turn
+from simulator.seats import PersonSeat, Reply, ScriptSeat, View
+from simulator.studies.graph import (
+    AFTER,
+    BEFORE,
+    COMMENT,
+    CONSENT,
+    READY,
+    WAYS_OUT,
+    Step,
+    build_graph,
+    occasion,
+)
+from simulator.studies.room import StudyRoom
+
+QUIZ = Step(node="comprehension", kind="quiz", wants="four")
+SCREEN = Step(node="qualification", kind="screen", wants="blue", when=("first", "further"))
+EVERYTHING = (
+    Step(node="welcome", kind="welcome"),
+    CONSENT,
+    READY,
+    QUIZ,
+    SCREEN,
+    Step(node="questions_before", kind="age"),
+    COMMENT,
+    Step(node="debriefing", kind="debriefing"),
+    Step(node="completion", kind="thanks", measured=False),
+)
+SAID = {"consent": "yes", "quiz": "four", "screen": " blue", "age": "40 ", "comment": "Odd."}
+
+
+class Numbers(TypedDict):
+    said: Annotated[list[str], operator.add]
+    since: float
+
+
+@dataclass(frozen=True)
+class Seen:
+    stage: str
+    number: int = 0
+    study: bool = False
+
+
+class Counting(GraphRoom[ActiveEpisode, Numbers]):
+    """Says two numbers in the seat ``counter``; the word "out" screens whoever says it out."""
+
+    seats = ("counter",)
+
+    def build_graph(self) -> Any:
+        graph = StateGraph(Numbers, context_schema=ActiveEpisode)
+        graph.add_node("count", self._count)
+        graph.add_edge(START, "count")
+        return graph
+
+    async def _count(self, state: Numbers, runtime: Any) -> dict[str, list[str]]:
+        live: ActiveEpisode = runtime.context
+        if state["said"][-1:] == ["out"]:
+            raise SeatError("Out.", "counter", code="screened_out")
+        said: list[str] = []
+        while live.seats["counter"].kind != "person" and len(said) < 2:
+            view = View(episode_id="e", seat="counter", number=0, language="en", lines=(), task=None, seed=0)
+            reply = await live.seats["counter"].reply(view)
+            await live.record(self.turn(live, {**state, "said": said}, "counter", reply))
+            said.append(reply.text)
+        return {"said": said}
+
+    def turn(self, live: ActiveEpisode, state: Any, seat: str, reply: Reply) -> Turn:
+        if not reply.text.isalnum():
+            raise SeatError("No number.", seat, code="number")
+        number = len(state["said"])
+        payload = {"first": live.first}
+        return make_turn("e", number, seat, reply, text=reply.text, payload=payload, since=state["since"])
+
+    def take(self, seat: str) -> Any:
+        return lambda live, state, reply: (self.turn(live, state, seat, reply), {})
+
+    def table(self, live: ActiveEpisode) -> ActiveEpisode:
+        return live
+
+    def steps(self, table: ActiveEpisode) -> int:
+        return 5
+
+    def rebuild(self, turns: Sequence[Turn]) -> Numbers:
+        return Numbers(said=[turn.text for turn in turns], since=0.0)
+
+    def seat_due(self, table: ActiveEpisode, state: Numbers) -> str | None:
+        return "counter" if len(state["said"]) < 2 else None
+
+    def status(self, table: ActiveEpisode, state: Numbers) -> Any:
+        return None if self.seat_due(table, state) else "completed"
+
+    def view(
+        self, live: ActiveEpisode, state: Numbers, seat: str, ending: Ending | None, warning: str | None
+    ) -> Seen:
+        over = ending or self.due(live, state) is None
+        return Seen(live.stage or ("done" if over else "count"))
+
+
+class Person:
+    """Somebody whose every reply is a turn; the machine starts anew from the turns each time."""
+
+    def __init__(self, around: Sequence[Step], seats: Sequence[str] = ("counter",), **options: Any) -> None:
+        room: Any = Counting()
+        self.room = StudyRoom(room, around)
+        self.turns: list[Turn] = []
+        row = Episode(
+            id="e",
+            run_id="r",
+            item_hash="h",
+            language="en",
+            seats={},
+            seed=0,
+            options={"study": True, **options},
+        )
+        who: dict[str, Any] = {seat: PersonSeat() for seat in seats}
+        self.live = ActiveEpisode(episode=row, item="two", seats=who, record=self.record)
+
+    async def record(self, turn: Turn) -> None:
+        self.turns.append(turn)
+
+    @property
+    def state(self) -> Any:
+        return self.room.rebuild(self.turns)
+
+    def stage(self, seat: str = "counter") -> str:
+        return str(self.room.view(self.live, self.state, seat, self.ending, None).stage)
+
+    @property
+    def ending(self) -> Ending | None:
+        return self.room.ending(self.live, self.state)
+
+    async def say(self, text: str, seat: str = "counter") -> None:
+        self.turns.append(self.room.accept(self.live, self.state, seat, Reply(text=text)))
+        after = await self.room.advance(self.live, self.state)
+        assert after["said"] == self.state["said"], "what the machine has is what the log tells"
+
+    async def through(self, **said: str) -> list[str]:
+        """Go on to the end; the pages on the way."""
+        stages = []
+        while (stage := self.stage()) != "done":
+            stages.append(stage)
+            await self.say({**SAID, **said}.get(stage, "7"))
+        return stages
+
+
+async def test_every_step_in_its_order() -> None:
+    person = Person(EVERYTHING)
+    stages = ["welcome", "consent", "instructions", "quiz", "screen", "age"]
+    stages += ["count", "count", "comment", "debriefing", "thanks"]
+    assert await person.through() == stages
+    assert person.ending is not None
+    assert person.ending.status == "completed"
+    kinds = [turn.payload.get("kind") for turn in person.turns]
+    assert kinds == ["welcome", "consent", "ready", *stages[3:6], None, None, *stages[8:]]
+    assert [turn.number for turn in person.turns] == list(range(11))
+    assert [turn.text for turn in person.turns[2:9]] == ["ready", "four", "blue", "40", "7", "7", "Odd."]
+    assert person.turns[6].payload == {"first": 6}
+    assert person.turns[3].payload == {
+        "kind": "quiz",
+        "person": True,
+        "private": [],
+        "shown_at": None,
+        "keys_used": None,
+    }
+    assert person.turns[10].payload == {"kind": "thanks"}
+
+
+async def test_what_a_study_has_not_is_passed_over() -> None:
+    assert await Person(()).through() == ["count", "count"]
+    assert await Person((CONSENT, COMMENT)).through() == ["consent", "count", "count", "comment"]
+    further = Person(EVERYTHING, begun=True)
+    assert await further.through() == ["screen", "count", "count", "comment"]
+    assert further.turns[1].payload == {"first": 1}
+    assert await Person(EVERYTHING, study=False).through() == ["instructions", "count", "count"]
+
+
+@pytest.mark.parametrize(
+    ("said", "way_out", "stages"),
+    [
+        ({"consent": "no"}, "declined", 2),
+        ({"quiz": "five"}, "screened_out", 4),
+        ({"screen": "red"}, "screened_out", 5),
+        ({"count": "out"}, "screened_out", 7),
+    ],
+)
+async def test_the_ways_out(said: dict[str, str], way_out: Any, stages: int) -> None:
+    person = Person(EVERYTHING)
+    with pytest.raises(SeatError, match=WAYS_OUT[way_out]) as error:
+        await person.through(**said)
+    assert (error.value.code, error.value.cause, len(person.turns)) == (way_out, "counter", stages)
+    assert person.ending is None
+    if "count" not in said:
+        assert (person.stage(), person.room.due(person.live, person.state)) == ("done", None)
+        with pytest.raises(SeatError, match="not the counter's turn"):
+            person.room.accept(person.live, person.state, "counter", Reply(text="yes"))
+
+
+async def test_who_withdraws_may_be_anywhere() -> None:
+    person = Person(EVERYTHING)
+    for texts in ([], ["x", "yes", "x", "four"]):
+        for text in texts:
+            await person.say(text)
+        with pytest.raises(SeatError, match="withdrew") as error:
+            await person.room.withdraw(replace(person.live, item=None, seats={}), "counter")
+        assert (error.value.code, error.value.cause) == ("withdrawn", "counter")
+
+
+async def test_an_answer_that_is_none_may_be_given_again() -> None:
+    person = Person((CONSENT, COMMENT))
+    for wrong, code in (("perhaps", "consent"), ("", "consent")):
+        with pytest.raises(SeatError) as error:
+            await person.say(wrong)
+        assert (error.value.code, person.stage()) == (code, "consent")
+    await person.say(" yes ")
+    with pytest.raises(SeatError, match="No number"):
+        await person.say("?")
+    await person.say("1")
+    await person.say("2")
+    with pytest.raises(SeatError, match="letters"):
+        await person.say("x" * 4001)
+    await person.say("")
+    with pytest.raises(SeatError, match="turn"):
+        await person.say("more")
+
+
+async def test_nobody_but_people_is_asked() -> None:
+    person = Person(EVERYTHING)
+    person.live = replace(person.live, seats={"counter": ScriptSeat(["1", "2"])})
+    after = await person.room.advance(person.live, person.state)
+    assert [turn.text for turn in person.turns] == ["1", "1"]
+    assert after["said"] == person.state["said"]
+    assert person.ending is not None
+
+
+async def test_two_people_are_each_asked_in_their_own_time() -> None:
+    told = replace(READY, kind="told", page="tell", when=("first",), seat="watcher")
+    pair = Person((CONSENT, told), ("counter", "watcher"))
+    live, room = pair.live, pair.room
+    assert (pair.stage("counter"), pair.stage("watcher")) == ("consent", "consent")
+    assert room.may_begin(live, pair.state, "watcher")
+    await pair.say("yes", "watcher")
+    assert (pair.stage("counter"), pair.stage("watcher")) == ("consent", "tell")
+    assert not room.may_begin(live, pair.state, "watcher")
+    await pair.say("read", "watcher")
+    assert (pair.stage("counter"), pair.stage("watcher")) == ("consent", "gather")
+    with pytest.raises(SeatError, match="not the watcher's turn"):
+        await pair.say("more", "watcher")
+    await pair.say("yes")
+    assert pair.stage("counter") == "count"
+    declined = Person((CONSENT,), ("counter", "watcher"))
+    with pytest.raises(SeatError) as error:
+        await declined.say("no", "watcher")
+    assert (error.value.code, error.value.cause) == ("declined", "watcher")
+
+
+def test_the_nodes_have_the_names_of_what_is_asked() -> None:
+    nodes = build_graph().nodes
+    assert tuple(nodes) == (*BEFORE, *AFTER, "task", *WAYS_OUT)
+
+
+def test_occasions() -> None:
+    assert [occasion({}), occasion({"study": True}), occasion({"study": True, "begun": True})] == [
+        "play",
+        "first",
+        "further",
+    ]
+    for wrong in ({"study": "no"}, {"study": 1}, {"begun": "yes"}):
+        with pytest.raises(InputError, match=f"{next(iter(wrong))} .*true or false"):
+            occasion(wrong)

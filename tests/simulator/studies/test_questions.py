@@ -1,0 +1,123 @@
+"""Questions of a study's own: as a file lists them, and as answers to them are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator.errors import InputError, SeatError
+from simulator.studies import read_study
+from simulator.studies.graph import COMMENT, CONSENT, READY, with_questions
+from simulator.studies.questions import Question, read_answers
+
+STUDY = """\
+id: pattern
+title: Finding the pattern
+benchmark: ambibench
+seat: participant
+participants: 3
+"""
+AGE = """\
+questions:
+  - id: age
+    text: {en: "How old are you?", zh: 您的年龄是？}
+    kind: number
+    when: before
+"""
+
+
+def read(tmp_path: Path, text: str) -> Any:
+    path = tmp_path / "pattern.yaml"
+    path.write_text(STUDY + text, encoding="utf-8")
+    return read_study(path)
+
+
+def test_four_lines_are_a_question(tmp_path: Path) -> None:
+    study = read(tmp_path, "".join(AGE.splitlines(keepends=True)[:4]))
+    (question,) = study.questions
+    assert (question.id, question.kind, question.when, question.optional) == ("age", "number", "after", False)
+    assert question.text == {"en": "How old are you?", "zh": "您的年龄是？"}
+    assert type(study).model_validate(study.to_json()) == study
+
+
+def test_they_stand_last_before_the_task_and_first_after_it(tmp_path: Path) -> None:
+    study = read(tmp_path, AGE + "  - {id: hard, text: How hard, kind: scale}\n")
+    around = with_questions((CONSENT, READY, COMMENT), study.questions)
+    kinds = [(step.kind, [question.id for question in step.questions]) for step in around]
+    own = [("questions_before", ["age"]), ("questions_after", ["hard"])]
+    assert kinds == [("consent", []), ("ready", []), *own, ("comment", [])]
+    assert with_questions((CONSENT, COMMENT), ()) == (CONSENT, COMMENT)
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "said"),
+    [
+        (
+            "  - {id: age, text: Age, kinds: number}",
+            7,
+            "unknown key 'questions.0.kinds'; did you mean 'kind'?",
+        ),
+        ("  - {id: age, kind: number}", 7, "key 'questions.0.text' is missing"),
+        ("  - {id: Age, text: Age}", 7, "questions.0.id"),
+        ("  - {id: age, text: {fr: Age}}", 7, "'fr' is no language of the pages"),
+        (
+            "  - {id: age, text: {zh: 年龄}}",
+            1,
+            "questions: age: text: must be there in the study's language, en",
+        ),
+        ("  - {id: sex, text: Sex, kind: choice}", 7, "a choice needs a list of two choices or more"),
+        ("  - {id: sex, text: Sex, choices: [a, b]}", 7, "other kinds have none"),
+        ("  - {id: a, text: A}\n  - {id: a, text: B}", 1, "questions: a stands there twice"),
+    ],
+)
+def test_a_faulty_question_is_named(tmp_path: Path, lines: str, line: int, said: str) -> None:
+    with pytest.raises(InputError, match=r"pattern\.yaml") as caught:
+        read(tmp_path, f"questions:\n{lines}\n")
+    assert said in str(caught.value)
+    assert f":{line}" in str(caught.value) or f"line {line}" in str(caught.value)
+
+
+def question(kind: str, **more: Any) -> Question:
+    return Question.model_validate({"id": "q", "text": "What?", "kind": kind, **more})
+
+
+@pytest.mark.parametrize(
+    ("asked", "filled", "kept"),
+    [
+        (question("line"), " Ann ", "Ann"),
+        (question("number"), "42", 42),
+        (question("number"), "1,5", 1.5),
+        (question("choice", choices=["yes", "no"]), ["no"], "no"),
+        (question("choices", choices={"a": "A", "b": {"en": "B"}}), ["a", "b"], ["a", "b"]),
+        (question("scale", points=5), ["5"], 5),
+        (question("text", optional=True), "  ", None),
+        (question("choice", choices=["yes", "no"], optional=True), None, None),
+    ],
+)
+def test_answers_are_read_by_kind(asked: Question, filled: Any, kept: Any) -> None:
+    assert read_answers([asked], {"q": filled}, "participant") == {"q": kept}
+
+
+@pytest.mark.parametrize(
+    ("asked", "filled", "code"),
+    [
+        (question("line"), "", "empty"),
+        (question("choice", choices=["yes", "no"]), [], "empty"),
+        (question("number"), "forty", "number"),
+        (question("number"), "nan", "range"),
+        (question("number", least=18), "17", "range"),
+        (question("number", most=99), "1e999", "range"),
+        (question("choice", choices=["yes", "no"]), ["maybe"], "choice"),
+        (question("choices", choices=["a", "b"]), ["a", "c"], "choice"),
+        (question("scale", points=5), ["6"], "choice"),
+    ],
+)
+def test_what_is_no_answer_is_refused_with_its_reason(asked: Question, filled: Any, code: str) -> None:
+    for answers in ({"q": filled}, {"q": filled, "other": "1"}):
+        with pytest.raises(SeatError) as caught:
+            read_answers([asked], answers, "participant")
+        assert (caught.value.code, caught.value.cause) == (f"question_{code}", "participant")
+    with pytest.raises(SeatError):
+        read_answers([asked], "no form at all", "participant")

@@ -1,0 +1,82 @@
+"""Kinds of files are told by most of their rows; what looks damaged is read where it is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from simulator.jsonlines import Read, Row
+from simulator.tables.cells import Columns, read_table
+from simulator.tables.spec import Tables, TableSpec, has
+
+
+class Word(NamedTuple):
+    id: str
+    word: str
+
+
+def read_word(row: Row) -> Word:
+    return Word(row.key("id"), row.text("word"))
+
+
+def read_marks(path: Path) -> Read[str]:
+    return read_table(path, Columns(("mark",), ("mark",))).read(
+        lambda row, record: row.text("mark"), lambda record: record.text("mark")
+    )
+
+
+WORDS = TableSpec[Word](
+    name="words",
+    title="words",
+    is_of=has("id", "word"),
+    parse=read_word,
+    key=lambda word: (word.id, ""),
+    line=lambda word: json.dumps(word._asdict()),
+)
+MARKS = TableSpec[str](
+    name="marks", title="marks", is_of=has("mark"), csv=True, reader=read_marks, repeats=False
+)
+TABLES = Tables(
+    title="words and marks",
+    specs=(WORDS, MARKS),
+    main=WORDS,
+    looks_main=lambda row: "word" in row,
+    check_main=lambda files: [fault for read in files.values() for fault in read.faults],
+)
+
+
+def write(path: Path, *rows: Any) -> Path:
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return path
+
+
+def test_a_file_is_what_most_of_its_rows_are(tmp_path: Path) -> None:
+    words = write(tmp_path / "a.jsonl", {"word": "x"}, {"id": 1, "word": "x"}, [1])
+    marks = tmp_path / "b.csv"
+    marks.write_text("mark;other\nx;y\n", encoding="utf-8")
+    write(tmp_path / "c.jsonl", {"mark": "x"})  # cells alone have marks
+    (tmp_path / ".hidden.jsonl").write_bytes(words.read_bytes())
+    assert TABLES.files_of(tmp_path) == {words: WORDS, marks: MARKS}
+    assert TABLES.find(tmp_path) == (words, marks) and TABLES.main_files(tmp_path) == (words,)
+    assert [fault.message for fault in TABLES.check([words, marks])] == ["id is missing", "is not an object"]
+
+
+def test_a_damaged_file_is_read_where_it_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", {"word": "x"})
+    assert TABLES.find(path) == (path,) and TABLES.find(tmp_path) == ()
+    (fault,) = TABLES.check([path, tmp_path / "none.jsonl"])[1:]
+    assert (fault.line, fault.message) == (1, "id is missing")
+
+
+@pytest.mark.parametrize(("kept", "ids"), [("refuse", ["1", "2"]), ("keep", ["1", "2", "1"])])
+def test_rows_that_are_there_twice_are_left_out_or_kept(tmp_path: Path, kept: Any, ids: list[str]) -> None:
+    path = tmp_path / "a.jsonl"
+    WORDS.write(path, [Word("1", "x"), Word("2", "x"), Word("1", "y")])
+    read = WORDS.read(path, kept)
+    assert [word.id for word in read.rows] == ids
+    assert [(fault.line, fault.severity) for fault in read.faults] == [
+        (3, "warning" if kept == "keep" else "error")
+    ]

@@ -1,0 +1,73 @@
+"""What is shared names no benchmark, so that a sixth is another folder and nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from simulator import catalog
+
+ROOT = Path(__file__).parents[1]
+TEXTS = {".py", ".md", ".yaml", ".sql", ".json", ".jinja", ".html", ".css", ".js"}
+SHARED = ("simulator", "askback", "logs", "app.py", "trees", "personas")
+EXAMPLES = {"askback/__init__.py": 2}
+"""Files whose docstring shows a call with a name -> in how many lines."""
+PAGES = 204
+"""Files of `ui` that name a benchmark, in their place or their text: there may only be fewer."""
+
+
+def ours() -> tuple[str, ...]:
+    """The names of the benchmarks in this repository."""
+    return tuple(sorted(path.parent.name for path in (ROOT / "simulator").glob("*/benchmark.py")))
+
+
+NAMED = re.compile("|".join(ours()), re.IGNORECASE)
+
+
+def files(place: str) -> Iterator[Path]:
+    """The files of a place that have a text, except those of the benchmarks themselves."""
+    path = ROOT / place
+    for file in [path] if path.is_file() else sorted(path.rglob("*")):
+        parts = file.relative_to(ROOT).parts
+        # Templates and trees in folders called like a benchmark are its own.
+        if file.is_file() and file.suffix in TEXTS and not {*parts[1:-1]} & {*ours()}:
+            yield file
+
+
+def naming(place: str) -> dict[str, int]:
+    """In how many lines each file names a benchmark."""
+    counts = {
+        file.relative_to(ROOT).as_posix(): sum(
+            bool(NAMED.search(line)) for line in file.read_text(encoding="utf-8").splitlines()
+        )
+        for file in files(place)
+    }
+    return {name: count for name, count in counts.items() if count}
+
+
+def test_the_five_are_those_that_are_searched_for():
+    assert len(ours()) == 5
+    assert {*ours()} <= {*catalog.names()}
+    # Their titles differ from their names by no more than capitals and what follows.
+    assert all(NAMED.match(catalog.find(name).title) for name in ours())
+
+
+@pytest.mark.parametrize("place", SHARED)
+def test_what_is_shared_names_no_benchmark(place):
+    assert naming(place) == {name: count for name, count in EXAMPLES.items() if name.startswith(place)}
+
+
+def test_pages_name_no_more_benchmarks_than_they_did():
+    named = [
+        path
+        for path in (ROOT / "ui").rglob("*")
+        if path.is_file()
+        and path.suffix in TEXTS
+        and (
+            NAMED.search(path.relative_to(ROOT).as_posix()) or NAMED.search(path.read_text(encoding="utf-8"))
+        )
+    ]
+    assert len(named) <= PAGES
