@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -58,8 +59,17 @@ class TaskError(Exception):
 def task_error(faults: tuple[Fault, ...]) -> TaskError:
     """Return the error for a file with `faults`: the first one, and how many more there are."""
     first = faults[0]
-    more = f" (and {len(faults) - 1} more: run `askback check` on it)" if len(faults) > 1 else ""
-    return TaskError(first.file, first.task, first.line, first.message + more)
+    return TaskError(first.file, first.task, first.line, first.message + _and_more(faults))
+
+
+def first_and_more(faults: Sequence[Fault], *, checkable: bool = True) -> str:
+    """Return the first of a file's faults, and how many more there are; `checkable` by `askback check`."""
+    return f"{faults[0]}{_and_more(faults, checkable)}"
+
+
+def _and_more(faults: Sequence[Fault], checkable: bool = True) -> str:
+    hint = ": run `askback check` on it" if checkable else ""
+    return f" (and {len(faults) - 1} more{hint})" if len(faults) > 1 else ""
 
 
 def _place(file: str, line: int, task: str) -> str:

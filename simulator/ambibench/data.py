@@ -49,7 +49,7 @@ from simulator.ambibench.trials import Item
 from simulator.duplicates import CODE, Duplicates
 from simulator.errors import InputError
 from simulator.tables.spec import files_below
-from trees.faults import Fault
+from trees.faults import Fault, first_and_more
 
 __all__ = [
     "BENCHMARK",
@@ -336,8 +336,7 @@ def _read_path(path: Path, duplicates: Duplicates) -> tuple[Item, ...]:
         items, every = read_items(file, duplicates)
         faults = [fault for fault in every if fault.code != CODE]
         if faults:
-            more = f" (and {len(faults) - 1} more: run `askback check` on it)" if len(faults) > 1 else ""
-            raise InputError(f"{faults[0]}{more}")
+            raise InputError(first_and_more(faults))
         for item in items:
             if item.id in found:
                 raise InputError(f"item {item.id} stands both in {found[item.id][1]} and in {file}")

@@ -23,7 +23,7 @@ from simulator.ambient.views import Discard
 from simulator.errors import InputError
 from simulator.jsonlines import Row
 from simulator.tables.builtin import read_list, read_texts
-from trees.faults import Fault
+from trees.faults import Fault, first_and_more
 
 BUILTIN: Final = "builtin"
 FOLDER: Final = Path(__file__).parent / "builtin"
@@ -123,8 +123,7 @@ def load_examples(data: str | Path = BUILTIN, split: Split = "all") -> tuple[Exa
     """
     examples, faults = read_examples(data, split)
     if faults:
-        more = f" (and {len(faults) - 1} more: run `askback check` on it)" if len(faults) > 1 else ""
-        raise InputError(f"{faults[0]}{more}")
+        raise InputError(first_and_more(faults))
     return examples
 
 

@@ -29,7 +29,7 @@ from simulator.errors import InputError
 from simulator.jsonlines import Row
 from simulator.tables.builtin import read_list, read_texts
 from simulator.tables.spec import TableSpec
-from trees.faults import Fault
+from trees.faults import Fault, first_and_more
 
 BUILTIN: Final = "builtin"
 FOLDER: Final = Path(__file__).parent / "builtin"
@@ -128,8 +128,7 @@ def refuse(faults: tuple[Fault, ...]) -> None:
         InputError: if there is one.
     """
     if faults:
-        more = f" (and {len(faults) - 1} more: run `askback check` on it)" if len(faults) > 1 else ""
-        raise InputError(f"{faults[0]}{more}")
+        raise InputError(first_and_more(faults))
 
 
 def load_scenarios(data: str | Path = BUILTIN) -> tuple[Scenario, ...]:

@@ -55,7 +55,7 @@ from logs.rows import Json, Setup, content_hash
 from simulator.errors import InputError
 from simulator.studies.questions import Question, Text, Words
 from trees import Language, bounded
-from trees.faults import Fault
+from trees.faults import Fault, first_and_more
 
 _Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$", max_length=60)]
 _Code = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_length=60)]
@@ -245,8 +245,7 @@ def read_study(path: str | Path) -> Study:
     """
     study, faults = scan_study(Path(path))
     if study is None:
-        more = f" (and {len(faults) - 1} more: run `askback check` on it)" if len(faults) > 1 else ""
-        raise InputError(f"{faults[0]}{more}")
+        raise InputError(first_and_more(faults))
     return study
 
 

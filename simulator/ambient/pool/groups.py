@@ -23,7 +23,7 @@ from simulator.ambient.pool.embedding import Vectors
 from simulator.errors import InputError
 from simulator.jsonlines import Read, Row, read_lines
 from simulator.seeds import derive_seed
-from trees.faults import Fault
+from trees.faults import Fault, first_and_more
 
 _DIGITS: Final = 12
 
@@ -46,8 +46,7 @@ def pool_of(name: str | Path) -> tuple[PoolPair, ...]:
         return load_pool()
     read = read_pool(name)
     if read.faults:
-        more = f" (and {len(read.faults) - 1} more)" if len(read.faults) > 1 else ""
-        raise InputError(f"{read.faults[0]}{more}")
+        raise InputError(first_and_more(read.faults, checkable=False))
     return read.rows
 
 
