@@ -4,7 +4,8 @@ Gone afterwards: their outside identities; their details; the texts of their tur
 the details of their assignments and events; every model's prompt and answer in their episodes (both
 quote them). In whatever else belongs to their episodes, longer verbatim quotes of them are blotted out and
 the free text of every turn's payload goes. A payload may name, in ``private``, further keys of its own that
-tell what the person said (whether a letter was right); they go, and with them the scores of that episode.
+tell what the person said (whether a letter was right); they go, and with them the scores of that episode;
+and in ``personal`` those that tell who they are (an age), which go alone.
 What stays otherwise: the pseudonym, numbers, times, scores, token counts
 and which tree nodes were given, so that counts, quotas and references still hold.
 
@@ -37,6 +38,9 @@ ERASED_JSON = '{"erased":true}'
 
 PRIVATE = "private"
 """Key of a payload that lists those of its keys that tell what was said."""
+
+PERSONAL = "personal"
+"""Key of a payload that lists those of its keys that tell who somebody is, and of which no score is made."""
 
 RECEIPT = "participant.erased"
 """Kind of the event that is left."""
@@ -160,9 +164,10 @@ class _Eraser:
             (payload,) = self._connection.execute("SELECT payload FROM turns WHERE seq = ?", [seq]).fetchone()
             said = json.loads(payload)
             whose = {key: said[key] for key in said if key == "participant_id"}
-            if private := set(said.get(PRIVATE, ())):
+            if said.get(PRIVATE):
                 told.add(episode)
-                said = {key: value for key, value in said.items() if key not in private}
+            away = {*said.get(PRIVATE, ()), *said.get(PERSONAL, ())}
+            said = {key: value for key, value in said.items() if key not in away}
             bare = _dump(_walk(said, partial(_bare, text=text)) | whose)
             self._change("turns", "text = ?, payload = ?, key = NULL WHERE seq = ?", [ERASED, bare, seq])
         for episode in sorted(told):

@@ -30,6 +30,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from logs.erase import PERSONAL
 from logs.rows import Turn
 from simulator.errors import InputError, SeatError
 from simulator.forms import NO, YES, checked_length, measured, read_consent
@@ -239,7 +240,11 @@ def read_answer(due: Due, reply: Reply) -> tuple[str, dict[str, Any]]:
         text = checked_length(reply.text.strip(), seat)
     seen = {"person": True, "private": [], **measured(reply.move or {}, seat)} if step.measured else {}
     if step.questions:
-        seen["answers"] = read_answers(step.questions, (reply.move or {}).get("answers"), seat)
+        # Who somebody is goes when they are erased; no score is made of it.
+        seen |= {
+            PERSONAL: ["answers"],
+            "answers": read_answers(step.questions, (reply.move or {}).get("answers"), seat),
+        }
     return text, {"kind": step.kind, **seen}
 
 

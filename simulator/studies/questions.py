@@ -13,6 +13,7 @@ episodes (``answer.age``).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, Self, get_args
 
@@ -36,6 +37,8 @@ Answer = str | float | int | list[str] | None
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 SCALE_POINTS: Final = range(2, 12)
+# 30,000 in the pages' languages; elsewhere a comma parts decimals, as in 1,5.
+_THOUSANDS: Final = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
 ASKED_BEFORE: Final = "questions_before"
 ASKED_AFTER: Final = "questions_after"
 """Kinds of the turns that hold the answers."""
@@ -92,7 +95,14 @@ class Question(BaseModel):
     @field_validator("choices", mode="before")
     @classmethod
     def _listed(cls, value: Any) -> Any:
-        return {str(choice): choice for choice in value} if isinstance(value, list | tuple) else value
+        if not isinstance(value, list | tuple):
+            return value
+        if any(isinstance(choice, Mapping | list) for choice in value):
+            raise ValueError("a list holds plain texts; by language, write `logged: {en: words, zh: 文字}` for each")
+        names = [str(choice) for choice in value]
+        if doubled := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"{doubled[0]!r} is listed twice")
+        return {name: name for name in names}
 
     @model_validator(mode="after")
     def _fits_its_kind(self) -> Self:
@@ -100,6 +110,13 @@ class Question(BaseModel):
             raise ValueError(
                 f"{self.id}: a choice needs a list of two choices or more, and other kinds have none"
             )
+        for kind, names in (("number", ("least", "most")), ("scale", ("points", "ends"))):
+            fields = type(self).model_fields
+            stray = [name for name in names if getattr(self, name) != fields[name].default]
+            if stray and self.kind != kind:
+                raise ValueError(f"{self.id}: {stray[0]} is for kind {kind}; this is of kind {self.kind}")
+        if self.least is not None and self.most is not None and self.least > self.most:
+            raise ValueError(f"{self.id}: least ({self.least:g}) is larger than most ({self.most:g})")
         return self
 
     def all_words(self) -> dict[str, Words]:
@@ -134,10 +151,12 @@ class Question(BaseModel):
         return int(texts[0]) if self.kind == "scale" else texts[0]
 
     def _number(self, text: str, seat: str) -> float | int:
+        text = text.replace("，", ",")
+        plain = text.replace(",", "") if _THOUSANDS.fullmatch(text) else text.replace(",", ".")
         try:
-            number = float(text.replace(",", "."))
+            number = float(plain)
         except ValueError:
-            message = f"{text!r} is no number, as {self.id!r} asks for."
+            message = f"{text!r} is not a number, as {self.id!r} asks for."
             raise SeatError(message, seat, code="question_number") from None
         least = -math.inf if self.least is None else self.least
         most = math.inf if self.most is None else self.most

@@ -208,8 +208,13 @@ def test_words_that_others_took_up_without_the_stop_go_too(said: str, taken: str
     assert _Quotes(["No!", ERASED]).blot(f"No, no. {ERASED}") == f"No, no. {ERASED}"
 
 
-def test_what_a_payload_calls_private_goes_with_the_scores_of_that_episode(study: Path) -> None:
-    payload = {"kind": "answer", "k": 4, "correct": 1.0, "private": ["correct"]}
+@pytest.mark.parametrize(
+    ("named", "score"), [({"private": ["correct"]}, None), ({"private": [], "personal": ["correct"]}, 1.0)]
+)
+def test_what_a_payload_calls_private_goes_with_the_scores_of_that_episode_and_personal_without(
+    study: Path, named: dict[str, list[str]], score: float | None
+) -> None:
+    payload = {"kind": "answer", "k": 4, "correct": 1.0, **named}
     with LogWriter(study, durable=True) as writer:
         writer.put(
             Episode(
@@ -228,9 +233,9 @@ def test_what_a_payload_calls_private_goes_with_the_scores_of_that_episode(study
     erase_participant(study, "p")
     with LogReader(study) as reader:
         (turn,) = reader.turns("e3")
-        assert turn.payload == {"kind": "answer", "k": 4, "private": ["correct"]}
-        assert [score.value for score in reader.scores(episode_id="e3")] == [None]
-        assert [score.value for score in reader.scores(episode_id="e1")] == [1.0]
+        assert turn.payload == {"kind": "answer", "k": 4, **named}
+        assert [row.value for row in reader.scores(episode_id="e3")] == [score]
+        assert [row.value for row in reader.scores(episode_id="e1")] == [1.0]
         assert reader.erased_participants() == {"p"}
 
 

@@ -20,7 +20,7 @@ from uuid import UUID
 
 import pytest
 
-from logs import LogReader, LogWriter
+from logs import LogReader, LogWriter, erase_participant
 from simulator import frames
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.ambient.sessions import AmbientSessions
@@ -220,6 +220,10 @@ async def test_a_studys_own_questions_change_nothing_else(study: str, tmp_path: 
             assert frame[["answer.age", "answer.hard"]].to_numpy().tolist() == [[31, 2]]
             kinds = [turn.payload["kind"] for turn in person.reader.turns(episode)]
             assert kinds.count("questions_before") == kinds.count("questions_after") == 1
+            participant = person.reader.episode(episode).participant_id
+            assert participant is not None
+            erase_participant(tmp_path / "with.sqlite", participant)
+            assert not [turn for turn in person.reader.turns(episode) if turn.payload.get("answers")]
     assert ends["with"] == ends["without"]
 
 
