@@ -86,7 +86,7 @@ def _encode_json(row: Row, place: int, value: Any) -> str:
 
 
 def mend_text(values: Values) -> Values:
-    """Values with U+FFFD for each half of a surrogate pair, which UTF-8 cannot hold.
+    """Return values with U+FFFD for each half of a surrogate pair, which UTF-8 cannot hold.
 
     Browsers and models can cut an emoji in two; a turn must not be lost over that.
     """

@@ -33,7 +33,7 @@ _UNWRITABLE = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
 
 
 def error_name(error: sqlite3.Error) -> str:
-    """SQLite's own name of an error without its extension (``SQLITE_FULL``), empty if unknown."""
+    """Return SQLite's own name of an error without its extension (``SQLITE_FULL``), empty if unknown."""
     name = getattr(error, "sqlite_errorname", None) or ""
     return "_".join(name.split("_")[:2])
 
@@ -45,7 +45,7 @@ def log_error(path: Path, error: Exception, doing: str = "write to") -> LogError
 
 
 def _check(path: Path, connection: sqlite3.Connection, doing: str) -> int:
-    """Schema version of an open file; 0 if it is empty.
+    """Return schema version of an open file; 0 if it is empty.
 
     Raises:
         NotALog: it holds something else.

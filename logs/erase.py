@@ -126,7 +126,7 @@ class _Eraser:
         return Erasure(participant_id=self._person, episodes=episodes, counts=self._counts)
 
     def _own_turns(self) -> dict[int, tuple[str, str]]:
-        """Episode and text of the person's turns, by ``seq``.
+        """Return episode and text of the person's turns, by ``seq``.
 
         A turn is theirs if its payload says so, or if it was a person's in an episode of theirs and
         its payload names nobody.
@@ -232,7 +232,7 @@ class _Quotes:
         self._pattern = re.compile("|".join(map(re.escape, ordered)), re.IGNORECASE) if ordered else None
 
     def blot(self, text: str) -> str:
-        """`text` without the person's words."""
+        """Return `text` without the person's words."""
         return self._pattern.sub(ERASED, text) if self._pattern else text
 
 
@@ -254,7 +254,7 @@ def _json(text: str, change: Callable[[str], str]) -> str:
 
 
 def _walk(value: Any, change: Callable[[str], str]) -> Any:
-    """`value` with every text in it changed, keys of objects left alone."""
+    """Return `value` with every text in it changed, keys of objects left alone."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list):

@@ -186,7 +186,7 @@ class _Counter:
 
 @contextmanager
 def _moment(reader: LogReader) -> Iterator[sqlite3.Connection]:
-    """A connection that sees the log as it is now, whatever is written meanwhile."""
+    """Yield a connection that sees the log as it is now, whatever is written meanwhile."""
     with reader.connection() as connection:
         connection.execute("BEGIN")
         try:
@@ -197,7 +197,7 @@ def _moment(reader: LogReader) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def _arriving(folder: Path) -> Iterator[Path]:
-    """A folder for drafts, whose files move into `folder` once all of them are written."""
+    """Yield a folder for drafts, whose files move into `folder` once all of them are written."""
     drafts: Path | None = None
     try:
         folder.mkdir(parents=True, exist_ok=True)

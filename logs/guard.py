@@ -26,7 +26,7 @@ def _is_unseen(letter: str) -> bool:
 
 
 def guard(text: str) -> str:
-    """`text` as a cell that is no formula."""
+    """Return `text` as a cell that is no formula."""
     seen = next((place for place, letter in enumerate(text) if not _is_unseen(letter)), len(text))
     return f"'{text}" if text.startswith(_DANGEROUS) or text[seen:].startswith(_DANGEROUS) else text
 

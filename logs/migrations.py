@@ -227,7 +227,7 @@ _VIEWS = (
 
 
 def _guards(table: str, keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Triggers that make one table append-only."""
+    """Return triggers that make one table append-only."""
     refuse = "BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END"
     closed = "WHEN NOT EXISTS (SELECT 1 FROM erase_permit)"
     there = " OR ".join(

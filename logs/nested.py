@@ -80,5 +80,5 @@ def _read(connection: sqlite3.Connection, row: type[Row], where: str, value: Any
 
 
 def _bare(rows: list[Nested]) -> list[Nested]:
-    """Rows without the episode's id: they lie within it."""
+    """Return rows without the episode's id: they lie within it."""
     return [{key: value for key, value in row.items() if key != "episode_id"} for row in rows]

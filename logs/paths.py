@@ -12,7 +12,7 @@ HOME_VARIABLE = "ASKBACK_HOME"
 
 
 def default_path() -> Path:
-    """``$ASKBACK_LOG``, else ``log.sqlite`` in ``$ASKBACK_HOME`` or the user's data folder."""
+    """Return ``$ASKBACK_LOG``, else ``log.sqlite`` in ``$ASKBACK_HOME`` or the user's data folder."""
     chosen = os.environ.get(LOG_VARIABLE)
     if chosen:
         return Path(chosen).expanduser()

@@ -65,7 +65,7 @@ class Played(NamedTuple):
 
 
 def missing(kind: str, wanted: str, there: list[str], path: Path) -> str:
-    """What to say of a name that is not in the log, with those of `there` (newest first) that are near."""
+    """Return a message on a name that is not in the log, with those of `there` (newest first) near it."""
     starting = [name for name in there if wanted and name.startswith(wanted)]
     near = list(dict.fromkeys(starting[:5] + difflib.get_close_matches(wanted, there, n=5)))[:5]
     if near:
@@ -89,14 +89,14 @@ def _and(where: str, condition: str) -> str:
 
 
 def and_run(where: str, values: list[Any], run_id: str | None) -> tuple[str, list[Any]]:
-    """`where`, and that the row's episode is of this run."""
+    """Return `where`, and that the row's episode is of this run."""
     if run_id is None:
         return where, values
     return _and(where, "episode_id IN (SELECT id FROM episodes WHERE run_id = ?)"), [*values, run_id]
 
 
 def and_status(where: str, values: list[Any], status: State | None) -> tuple[str, list[Any]]:
-    """`where`, and that the episode ``e`` has ended so, or has not ended."""
+    """Return `where`, and that the episode ``e`` has ended so, or has not ended."""
     if status is None:
         return where, values
     if status == "running":

@@ -74,7 +74,7 @@ class LogReader:
 
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
-        """A connection for reading, for queries of one's own (see ``schema.md``).
+        """Yield a connection for reading, for queries of one's own (see ``schema.md``).
 
         Raises:
             LogError: the reader is closed, or the file cannot be read.
@@ -135,7 +135,7 @@ class LogReader:
         participant_id: str | None = None,
         latest: bool = False,
     ) -> list[Episode]:
-        """Episodes, oldest first.
+        """Return episodes, oldest first.
 
         Args:
             run_id: of this run only.
@@ -223,7 +223,7 @@ class LogReader:
         turn_number: int | None = None,
         purpose: str | None = None,
     ) -> list[ModelCall]:
-        """Requests to language models, oldest first."""
+        """Return requests to language models, oldest first."""
         where, values = where_equal(episode_id=episode_id, turn_number=turn_number, purpose=purpose)
         where, values = and_run(where, values, run_id)
         return self._query(ModelCall, f"FROM model_calls {where} ORDER BY seq", values)
@@ -254,7 +254,7 @@ class LogReader:
         metric: str | None = None,
         latest: bool = True,
     ) -> list[Score]:
-        """Scores, oldest first; with `latest` the newest of each episode and metric only."""
+        """Return scores, oldest first; with `latest` the newest of each episode and metric only."""
         where, values = where_equal(episode_id=episode_id, metric=metric)
         where, values = and_run(where, values, run_id)
         source = "latest_scores" if latest else "scores"
@@ -268,7 +268,7 @@ class LogReader:
         participant_id: str | None = None,
         kind: str | None = None,
     ) -> list[Event]:
-        """Events, oldest first."""
+        """Return events, oldest first."""
         where, values = where_equal(
             run_id=run_id, episode_id=episode_id, participant_id=participant_id, kind=kind
         )
@@ -312,7 +312,7 @@ class LogReader:
     def identities(
         self, *, participant_id: str | None = None, kind: str | None = None, value: str | None = None
     ) -> list[Identity]:
-        """Outside identities, oldest first."""
+        """Return outside identities, oldest first."""
         where, values = where_equal(participant_id=participant_id, kind=kind, value=value)
         return self._query(Identity, f"FROM identities {where} ORDER BY seq", values)
 

@@ -115,7 +115,7 @@ def as_rich(transcript: Transcript, *, trace: bool = False) -> Group:
 
 
 def visible(text: str) -> str:
-    """`text` with control characters other than line ends and tabs made visible."""
+    """Return `text` with control characters other than line ends and tabs made visible."""
     return text.replace("\r\n", "\n").translate(_PICTURES)
 
 
@@ -143,7 +143,7 @@ def _trace(transcript: Transcript, turn: Turn) -> list[str]:
 
 
 def _outside(transcript: Transcript) -> list[str]:
-    """Requests that belong to no turn, or to one that was never made."""
+    """Return requests that belong to no turn, or to one that was never made."""
     numbers = {turn.number for turn in transcript.turns}
     return [_call(call) for call in transcript.calls if call.turn_number not in numbers]
 

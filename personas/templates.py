@@ -143,7 +143,7 @@ def list_templates(*, override_dir: str | os.PathLike[str] | None = None) -> tup
 
 
 def versions_digest(benchmark: str, *, override_dir: str | os.PathLike[str] | None = None) -> str:
-    """One short hash (12 hex digits) over the versions of all templates of `benchmark`, overrides included.
+    """Return one hash (12 hex digits) over the versions of a benchmark's templates, overrides included.
 
     Raises:
         TemplateError: if one of them is malformed.
@@ -175,7 +175,7 @@ def check_templates(*, override_dir: str | os.PathLike[str] | None = None) -> tu
 
 
 def quoted(text: str) -> str:
-    """`text` on one line and without any run of ``<`` or ``>``, to stand between marks in a prompt."""
+    """Return `text` on one line and without any run of ``<`` or ``>``, to stand between marks in a prompt."""
     return _MARK.sub(r"\1", " ".join(text.split()))
 
 

@@ -68,7 +68,7 @@ class Trouble(str):
     code: str
 
     def __new__(cls, message: str, code: str = "") -> Trouble:
-        """Words with their code."""
+        """Make words with their code."""
         made = super().__new__(cls, message)
         made.code = code
         return made

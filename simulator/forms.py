@@ -61,7 +61,7 @@ class SeatFormError(SeatError, Generic[ProblemT]):
 
 
 def read_consent(text: str, seat: str) -> str:
-    """``yes`` or ``no``.
+    """Return ``yes`` or ``no``.
 
     Raises:
         SeatError: if it is neither.

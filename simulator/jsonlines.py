@@ -30,7 +30,7 @@ _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
 
 
 def finite(value: Any) -> float | None:
-    """A value as a number; None if it is none: true or false, not finite, or larger than numbers can be."""
+    """Return a value as a number; None if it is true or false, not finite, or larger than numbers can be."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -213,7 +213,7 @@ def _called(value: Any, name: str) -> str:
 
 
 def raw_lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """Line number and object of each line that is not blank; in place of an object what is wrong with it.
+    """Yield number and object of each line that is not blank; in place of an object what is wrong with it.
 
     Raises:
         InputError: if the file cannot be read at all.

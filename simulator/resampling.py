@@ -60,12 +60,12 @@ class Interval(NamedTuple):
         return NO_INTERVAL if self.low is None else between.join(map(write, self.reach))
 
     def bracketed(self, write: Callable[[float], str] = "{:.2f}".format) -> str:
-        """Return ``0.53 [0.48, 0.58]``; ``0.53 – (n = 1)`` where there is no interval."""
+        """Return ``0.53 [0.48, 0.58]``; ``0.53 – (n = 1)``, with its n, where there is no interval."""
         return f"{write(self.value)} {self.in_brackets(write)}"
 
     def in_brackets(self, write: Callable[[float], str] = "{:.2f}".format) -> str:
         """Return the part of `bracketed` that follows the estimate."""
-        return f"{NO_INTERVAL} (n = 1)" if self.low is None else f"[{self.ends(write)}]"
+        return f"{NO_INTERVAL} (n = {self.n})" if self.low is None else f"[{self.ends(write)}]"
 
 
 def resampled(columns: Floats, *, seed: int = 0, resamples: int = RESAMPLES) -> Floats:

@@ -106,7 +106,7 @@ class PersonSeat:
         self.name = name
 
     async def reply(self, view: View) -> Reply:
-        """Never called: the graph ends its invocation when a person is due.
+        """Refuse: never called, as the graph ends its invocation when a person is due.
 
         Raises:
             RuntimeError: always.

@@ -44,7 +44,7 @@ def bootstrap_mean(
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Interval:
-    """Mean with a percentile bootstrap interval over items.
+    """Return the mean with a percentile bootstrap interval over items.
 
     Args:
         values: observations.
@@ -82,7 +82,7 @@ def cluster_bootstrap(
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Interval:
-    """Weighted mean with a percentile interval from resampling whole clusters (task types, people).
+    """Return the weighted mean with a percentile interval from resampled clusters (task types, people).
 
     Args:
         values: observations; `Interval.n` counts them.
@@ -134,7 +134,7 @@ def paired_bootstrap(
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Interval:
-    """Mean of ``second - first`` over pairs, with a percentile bootstrap interval over items.
+    """Return the mean of ``second - first`` over pairs, with a percentile bootstrap interval over items.
 
     Args:
         first: of each pair.
@@ -157,7 +157,7 @@ def paired_bootstrap(
 
 
 def mcnemar(first: Sequence[bool], second: Sequence[bool], items: Sequence[Hashable] | None = None) -> float:
-    """Two-sided p-value of the exact McNemar test on paired yes/no outcomes; 1 if they never differ.
+    """Return the two-sided p-value of the exact McNemar test on paired outcomes; 1 if they never differ.
 
     Args:
         first: of each pair.
@@ -184,7 +184,7 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool], items: Sequence[Hasha
 
 
 def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:
-    """Cohen's kappa of two annotators on the same things; 1 if both always say the same one thing.
+    """Return Cohen's kappa of two annotators on the same things; 1 if both always say the same one thing.
 
     Raises:
         ValueError: if there is nothing to compare or the lengths differ.

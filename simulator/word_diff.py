@@ -30,7 +30,7 @@ class _Word(NamedTuple):
 
 
 def word_diff(original: str, rewrite: str) -> tuple[Piece, ...]:
-    """The two sentences in one: neighbours differ in `Piece.change`, removed words stand before added ones.
+    """Return two sentences in one: neighbours differ in `Piece.change`, removed words precede added ones.
 
     The pieces that are not ``added`` make up the original, to the letter; those that are not ``removed`` the
     rewrite.
@@ -68,7 +68,7 @@ def _joined(words: Iterable[_Word]) -> str:
 
 
 def _merged(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Neighbours of one kind made one; between two ``same`` the removed come before the added."""
+    """Yield neighbours of one kind made one; between two ``same`` the removed come before the added."""
     some = [piece for piece in pieces if piece.text]
     for same, group in groupby(some, key=lambda piece: piece.change == "same"):
         members = list(group)

@@ -133,7 +133,7 @@ def held_studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:
     for file in files:
         study = studies.read_study(file)
         if study.benchmark not in held:
-            raise InputError(f"{file}: {study.benchmark} holds no studies; {' and '.join(held)} do.")
+            raise InputError(f"{file}: {study.benchmark} holds no studies; these do: {', '.join(held)}.")
         held[study.benchmark].append(study)
     return held
 

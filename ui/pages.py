@@ -28,7 +28,7 @@ BEGINNINGS: Final = frozenset({"start", "enter_study", "next_set"})
 
 
 def players_blocks(actions: Actions, starts: Starts) -> gr.Blocks:
-    """Home at ``/``, each benchmark's entry, studies' welcomes; an episode of any at ``/play``.
+    """Return home at ``/``, each benchmark's entry, studies' welcomes; an episode of any at ``/play``.
 
     Args:
         actions: what the calls do.

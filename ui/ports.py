@@ -55,7 +55,7 @@ class Sessions(Protocol):
         ...
 
     async def judge(self, episode_id: str, seat: str, success: bool, key: str) -> None:
-        """A person's own verdict on an ended episode."""
+        """Log a person's own verdict on an ended episode."""
         ...
 
     async def replay(self, episode_id: str, seat: str) -> Replay:

@@ -51,7 +51,7 @@ class RoomActions(Protocol):
         ...
 
     async def state(self, seat: Pass) -> Answer:
-        """Where an episode stands: ``number``, ``my_turn``, ``ended``, ``trouble``; for a page that waits."""
+        """Return for a page that waits: ``number``, ``my_turn``, ``ended``, ``trouble``."""
         ...
 
 

@@ -45,7 +45,7 @@ def page_language(scope: Scope) -> str:
 
 
 def rewrite_index(html: str, *, language: str, head: str, nonce: str) -> str:
-    """Gradio's index page as ours: `head` added, foreign references and frame scripts gone."""
+    """Return Gradio's index page as ours: `head` added, foreign references and frame scripts gone."""
     for unwanted in (_GRADIO_META, _MANIFEST, _FRAME_SCRIPTS, _BASE):
         html = unwanted.sub("", html)
     # Gradio sets lang to the browser's language when it starts; our script puts this one back.
@@ -56,7 +56,7 @@ def rewrite_index(html: str, *, language: str, head: str, nonce: str) -> str:
 
 
 def policy(nonce: str) -> str:
-    """The content security policy. Gradio compiles templates with ``new Function``, hence unsafe-eval."""
+    """Return the content security policy; Gradio needs unsafe-eval for its templates."""
     return "; ".join(
         (
             "default-src 'self'",

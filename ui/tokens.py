@@ -55,7 +55,7 @@ class Signer:
 
     @classmethod
     def at(cls, home: Path) -> Signer:
-        """The signer of the data home `home`; its secret is made on first use, readable by its owner only."""
+        """Return the signer of the data home `home`; its secret is made on first use, for its owner only."""
         return cls(secret_of(home))
 
     def sign(self, seat: Pass) -> str:
@@ -103,7 +103,7 @@ def _decode(text: str) -> bytes:
 
 
 def secret_of(home: Path) -> bytes:
-    """The secret of the data home `home`, made on first use; sign nothing with it but under a purpose."""
+    """Return the secret of the data home `home`, made on first use; sign with it under a purpose only."""
     return _secret(home / SECRET_FILE)
 
 

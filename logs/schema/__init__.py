@@ -118,7 +118,7 @@ _IDENTITY: dict[type[Row], tuple[str, tuple[tuple[str, ...], ...]]] = {
 
 
 def _kind(name: str, hint: Any) -> tuple[Kind, bool, tuple[str, ...]]:
-    """Kind, whether it may be missing, and the values allowed, of one field."""
+    """Return kind, whether it may be missing, and the values allowed, of one field."""
     options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     nullable = type(None) in options
     (base,) = [option for option in options if option is not type(None)]
@@ -132,7 +132,7 @@ def _kind(name: str, hint: Any) -> tuple[Kind, bool, tuple[str, ...]]:
 
 
 def _documentation(row: type[Row]) -> tuple[str, dict[str, str]]:
-    """First paragraph of a row's docstring, and what it says of each attribute."""
+    """Return first paragraph of a row's docstring, and what it says of each attribute."""
     text = inspect.cleandoc(row.__doc__ or "")
     head, _, attributes = text.partition("\nAttributes:\n")
     entries = re.findall(r"^    (\w+): (.*(?:\n        .*)*)", attributes, flags=re.MULTILINE)

@@ -51,7 +51,7 @@ def check(
 
 
 def check_files(paths: Sequence[Path]) -> tuple[Fault, ...]:
-    """All faults of the files in `paths` (files and folders), each checked by the checker of its kind."""
+    """Return all faults of the files in `paths` (files and folders), each by the checker of its kind."""
     faults: list[Fault] = []
     fruitless, taken = set(paths), set[Path]()
     checkers = all_checkers()

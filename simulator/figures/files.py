@@ -71,7 +71,7 @@ def rows(figure: Figure) -> list[dict[str, Any]]:
 
 
 def csv_text(figure: Figure) -> str:
-    """`rows` as CSV, without the columns that are empty throughout."""
+    """Return `rows` as CSV, without the columns that are empty throughout."""
     table = rows(figure)
     used = [heading for heading in HEADINGS if any(row[heading] is not None for row in table)]
     out = io.StringIO()

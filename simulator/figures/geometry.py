@@ -57,7 +57,7 @@ class Boxes:
 
 
 def grid(figure: Figure, most: int = 4) -> tuple[int, int]:
-    """Rows and columns; `most` columns where the figure leaves them open."""
+    """Return rows and columns; `most` columns where the figure leaves them open."""
     count = len(figure.panels)
     columns = figure.columns or min(2 if count == 4 else min(count, 3 if count <= 9 else 4), most)
     return math.ceil(count / columns), columns
@@ -146,7 +146,7 @@ def x_window(panel: Panel) -> Range:
 
 
 def x_ticks(panel: Panel) -> tuple[float, ...] | None:
-    """Where lines have labels: as asked, or at the first and at round numbers; None: the library chooses."""
+    """Return where lines have labels: as asked, or at the first and round numbers; None: by the library."""
     if panel.x_ticks is not None:
         return tuple(panel.x_ticks)
     values = [x for mark in panel.marks if isinstance(mark, Line) for x in mark.x]
@@ -164,7 +164,7 @@ def x_ticks(panel: Panel) -> tuple[float, ...] | None:
 
 
 def y_ticks(panel: Panel) -> tuple[float, ...] | None:
-    """Quarters from 0 to 1, where chance is often one half; None: the library chooses."""
+    """Return quarters from 0 to 1, where chance is often one half; None: the library chooses."""
     return _QUARTERS if y_range(panel) == (0, 1) else None
 
 

@@ -300,7 +300,7 @@ def _tail(number: int) -> str:
 
 
 def _text(text: str) -> str:
-    """Plotly reads tags and entities in its texts."""
+    """Escape tags and entities, which Plotly reads in its texts."""
     return escape(text, quote=False)
 
 

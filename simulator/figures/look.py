@@ -124,13 +124,13 @@ def strokes(series: Iterable[tuple[str, str | None, str]]) -> dict[str, Stroke]:
 
 
 def luminance(colour: str) -> float:
-    """Relative luminance of ``#rrggbb`` (WCAG 2), 0 to 1."""
+    """Return relative luminance of ``#rrggbb`` (WCAG 2), 0 to 1."""
     parts = (int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5))
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def text_on(colour: str) -> str:
-    """White or ink, whichever reads better on a colour."""
+    """Return white or ink, whichever reads better on a colour."""
     light = luminance(colour)
     return "#ffffff" if 1.05 / (light + 0.05) >= (light + 0.05) / (luminance(LIGHT.ink) + 0.05) else LIGHT.ink

@@ -302,7 +302,7 @@ def _handle(entry: Entry) -> Any:
 
 
 def _marker_size(entry: Entry) -> float:
-    """Shapes of one size look as if they had several."""
+    """Return the size of a marker: shapes of one size look as if they had several."""
     scale = {"diamond": 0.88, "star": 1.7, "cross": 1.2, "x": 1.2}.get(entry.stroke.marker, 1)
     return scale * float(matplotlib.rcParams["lines.markersize"])
 

@@ -100,7 +100,7 @@ class Table:
         return tuple(column for column in self.columns if isinstance(column, Column))
 
     def to_csv(self) -> str:
-        """CSV with all digits; a column with intervals is followed by its low, high and n."""
+        """Return CSV with all digits; a column with intervals is followed by its low, high and n."""
         spread = [self._has_intervals(place) for place in range(len(self.heads))]
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
@@ -113,7 +113,7 @@ class Table:
         return out.getvalue()
 
     def to_latex(self) -> str:
-        r"""A ``tabular`` for booktabs; texts to the left, numbers to the right, ``--`` for None."""
+        r"""Return a ``tabular`` for booktabs; texts to the left, numbers to the right, ``--`` for None."""
         sides = "".join("l" if self._has_texts(place) else "r" for place in range(len(self.heads)))
         lines = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule"]
         lines += [latex_row(escape_latex(one.name) for one in self.heads), r"\midrule"]
@@ -124,7 +124,7 @@ class Table:
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
     def to_json(self) -> str:
-        """JSON: the title, and per row an object from column names to cells; intervals are objects."""
+        """Return JSON: the title, and per row an object from column names to cells; intervals are objects."""
         return json.dumps(self.plain(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
     def plain(self) -> dict[str, Any]:
@@ -135,7 +135,7 @@ class Table:
         return {**named, "title": self.title, "columns": names, "rows": rows}
 
     def to_text(self) -> UncutTable:
-        """The table as `rich` prints it in a terminal; values bold, intervals dim, and no number cut."""
+        """Return the table as `rich` prints it: values bold, intervals dim, and no number cut."""
         columns = [
             TextColumn(Text(head.name), [_rich(row[at], head) for row in self.rows], self._has_texts(at))
             for at, head in enumerate(self.heads)

@@ -46,12 +46,12 @@ class Measure(NamedTuple):
 
 
 def nominal_distance(first: Hashable, second: Hashable) -> float:
-    """0 if two ratings are equal, else 1."""
+    """Return 0 if two ratings are equal, else 1."""
     return float(first != second)
 
 
 def masi_distance(first: Set[Hashable], second: Set[Hashable]) -> float:
-    """Distance of two sets: 1 - Jaccard index * monotonicity.
+    """Return the distance of two sets: 1 - Jaccard index * monotonicity.
 
     Monotonicity is 1 for equal sets, 2/3 if one holds the other, 1/3 if they overlap otherwise, else 0. Two
     empty sets are equal.
@@ -80,7 +80,7 @@ def tally(ratings: Sequence[Sequence[Hashable]], categories: Sequence[Hashable])
 
 
 def modal_raters(ratings: Sequence[Sequence[Hashable]]) -> int | None:
-    """The number of raters that most subjects have, the larger of two such; None if none has two raters."""
+    """Return the number of raters that most subjects have, the larger of two; None if none has two raters."""
     sizes = np.bincount([len(subject) for subject in ratings], minlength=2)
     sizes[:2] = 0
     return int(len(sizes) - 1 - np.argmax(sizes[::-1])) if sizes.any() else None
@@ -131,7 +131,7 @@ def set_measures(
 
 
 def kappa_measure(counts: Floats, groups: Sequence[int] | None = None, number: int | None = None) -> Measure:
-    """Fleiss' kappa; its `n` is the number of subjects.
+    """Return Fleiss' kappa; its `n` is the number of subjects.
 
     Args:
         counts: shape (subjects, categories), how many raters chose the category.
@@ -161,7 +161,7 @@ def cluster_kappa(
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> tuple[Interval, Interval]:
-    """Observed agreement of two raters and Cohen's kappa, with intervals from resampling whole clusters.
+    """Return observed agreement of two raters and Cohen's kappa, with intervals from resampled clusters.
 
     Kappa is 1 where both always give the same one answer, as `simulator.stats.cohen_kappa` has it.
 
@@ -224,7 +224,7 @@ def cohen_measure(
             chance = (sums[:, 1 : 1 + width] * sums[:, 1 + width :]).sum(axis=1) / total**2
             return np.where(chance < 1, (sums[:, 0] / total - chance) / (1 - chance), np.nan)
 
-    return Measure(columns, statistic, len(pairs))
+    return Measure(columns, statistic, len(pairs), _CHANCE_CORRECTED)
 
 
 def alpha_measure(
@@ -233,7 +233,7 @@ def alpha_measure(
     groups: Sequence[int] | None = None,
     number: int | None = None,
 ) -> Measure:
-    """Krippendorff's alpha; its `n` is the number of units with two ratings or more.
+    """Return Krippendorff's alpha; its `n` is the number of units with two ratings or more.
 
     Args:
         units: the ratings of each unit, any number of them; a unit with fewer than two does not count.
@@ -302,7 +302,7 @@ def _interval(measure: Measure, seed: int, resamples: int) -> Interval | None:
 
 
 def _kappa(raters: float) -> Statistic:
-    """Of sums of the shares of pairs of raters who agree (P_i), then of the counts."""
+    """Return kappa of sums: of shares of pairs of raters who agree (P_i), then of the counts."""
 
     def statistic(sums: Floats) -> Floats:
         total = sums[:, 1:].sum(axis=1)
@@ -315,7 +315,7 @@ def _kappa(raters: float) -> Statistic:
 
 
 def _alpha(distances: Floats) -> Statistic:
-    """Of sums of disagreements (over ordered pairs, divided by the ratings less one), then of the counts."""
+    """Return alpha of sums: of disagreements (over ordered pairs, by ratings less one), then of counts."""
 
     def statistic(sums: Floats) -> Floats:
         counts = sums[:, 1:]

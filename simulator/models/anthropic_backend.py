@@ -115,7 +115,7 @@ def _format(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sampled(request: Request) -> dict[str, float]:
-    """How tokens are drawn. Several models refuse both numbers at once, so that a usual one is left out."""
+    """Return how tokens are drawn. Several models refuse both numbers, so that a usual one is left out."""
     if request.top_p == 1:
         return {"temperature": request.temperature}
     # 1 is the interface's own temperature.

@@ -65,7 +65,7 @@ class Budget:
 
 
 def most_tokens(request: Request | ScoreRequest) -> Usage:
-    """No call can use more: a token is at least one byte of the text that is sent."""
+    """Return what no call can exceed: a token is at least one byte of the text that is sent."""
     if isinstance(request, ScoreRequest):
         texts = [request.text + after for after in request.continuations] or [request.text]
         # Some servers insist on writing a token.

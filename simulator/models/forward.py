@@ -51,7 +51,7 @@ class Look(NamedTuple):
 
 
 def batches(rows: Sequence[Row], budget: int) -> list[list[int]]:
-    """Indices of `rows` in batches of about the same length, the longest first.
+    """Return the indices of `rows` in batches of about the same length, the longest first.
 
     Args:
         rows: what is to be read.
@@ -106,7 +106,7 @@ def _padded(torch: Any, device: Any, texts: Sequence[Sequence[int]]) -> tuple[An
 
 
 def logits_at(torch: Any, model: Any, inputs: Mapping[str, Any], places: Sequence[tuple[int, int]]) -> Any:
-    """Scores before the softmax, of shape (places, vocabulary).
+    """Return the scores before the softmax, of shape (places, vocabulary).
 
     Args:
         torch: the library.
@@ -176,7 +176,7 @@ def pick(torch: Any, logits: Any, *, temperature: float, top_p: float, generator
 
 
 def chance(torch: Any, logits: Any, token: int, top: int) -> Look:
-    """Log-probability of `token` and the `top` likeliest tokens, by scores of shape (vocabulary,)."""
+    """Return the log-probability of `token` and the `top` likeliest, by scores of shape (vocabulary,)."""
     logprobs = torch.log_softmax(logits, dim=-1)
     best = torch.topk(logprobs, min(top, len(logprobs)))
     others = zip(best.indices.tolist(), best.values.tolist(), strict=True)
@@ -222,7 +222,7 @@ class Heads:
 
 
 def size_of(state: State) -> int:
-    """Bytes of a state."""
+    """Return the bytes of a state."""
     return sum(each.numel() * each.element_size() for pair in state for each in pair)
 
 

@@ -103,7 +103,7 @@ def content(request: Request | ScoreRequest) -> dict[str, Any]:
 
 
 def content_key(request: Request | ScoreRequest) -> str:
-    """sha256 (hex) of what is asked, whoever is asked.
+    """Return sha256 (hex) of what is asked, whoever is asked.
 
     It is taken over role, length in bytes and content (UTF-8) of each message, followed by the canonical
     JSON (keys sorted, no blanks) of parameters and repeat index, and that of the schema. The messages are
@@ -123,12 +123,12 @@ def content_key(request: Request | ScoreRequest) -> str:
 
 
 def request_key(identity: Identity, request: Request | ScoreRequest) -> str:
-    """sha256 (hex) of who is asked and what: equal keys mean that one answer serves both requests."""
+    """Return sha256 (hex) of who is asked and what: equal keys mean that one answer serves both requests."""
     return combined_key(identity, content_key(request))
 
 
 def combined_key(identity: Identity, content_key: str) -> str:
-    """`request_key` from an already computed `content_key`."""
+    """Return `request_key` from an already computed `content_key`."""
     return _sha256(identity.digest + content_key)
 
 

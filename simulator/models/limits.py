@@ -170,13 +170,13 @@ class Limiter:
         self._admit()
 
     def success(self) -> None:
-        """A request was answered: let the limit grow, unless so few are under way that it says nothing."""
+        """Let the limit grow after an answer, unless so few are under way that it says nothing."""
         if self.active >= self.limit / 2 or self._waiting:
             step = 1.0 if self._slow_start else 1.0 / self.limit
             self.limit = min(float(self.maximum), self.limit + step)
 
     def complaint(self, since: float, retry_after: float | None = None) -> None:
-        """The provider complained of a request sent at `since`: halve the limit.
+        """Halve the limit, as the provider complained of a request sent at `since`.
 
         Complaints of requests sent before the last cut say nothing about the limit after it.
         """

@@ -150,7 +150,7 @@ def bare_name(name: str) -> str:
 
 
 def stack(backend: Backend, options: ModelOptions) -> Backend:
-    """`backend` with the layers that `options` ask for (see `simulator.models.layers`)."""
+    """Return `backend` with the layers that `options` ask for (see `simulator.models.layers`)."""
     model: Backend = backend
     if backend.identity.provider in REMOTE:
         model = Limited(model, options.concurrency)

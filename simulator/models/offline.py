@@ -80,7 +80,7 @@ class ScriptModel:
         return scored
 
     async def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing: there is nothing to give back."""
 
 
 def _completion(answer: Answer, seconds: float) -> Completion:

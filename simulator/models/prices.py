@@ -51,7 +51,7 @@ class Price:
         return self.input == self.output == 0
 
     def cost(self, usage: Usage) -> float | None:
-        """US dollars for `usage`; None if it cannot be known."""
+        """Return US dollars for `usage`; None if it cannot be known."""
         if self.free:
             return 0.0
         if usage.input_tokens is None or usage.output_tokens is None:
@@ -71,7 +71,7 @@ class Prices:
         self.table = dict(table)
 
     def find(self, model: str) -> Price | None:
-        """The price of ``provider/model``; of the undated name if only that is listed; None if unknown."""
+        """Return the price of ``provider/model``, or of the undated name if only that is listed."""
         for name in (model, _SNAPSHOT.sub("", model)):
             if name in self.table:
                 return self.table[name]

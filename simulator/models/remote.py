@@ -131,7 +131,7 @@ class ServerModel:
         )
 
     async def score(self, request: ScoreRequest) -> Scored:
-        """Chat interfaces tell nothing of a given text.
+        """Refuse: chat interfaces tell nothing of a given text.
 
         Raises:
             Unsupported: always.
@@ -220,7 +220,7 @@ async def _in_our_words(name: str, sdk: Any, seconds: float) -> AsyncIterator[No
 
 
 def cut(text: str, stops: Sequence[str]) -> str:
-    """`text` up to the first of `stops`, for servers that do not take (all) stop sequences."""
+    """Return `text` up to the first of `stops`, for servers that do not take (all) stop sequences."""
     ends = [at for stop in stops if stop and (at := text.find(stop)) >= 0]
     return text[: min(ends)] if ends else text
 
@@ -233,7 +233,7 @@ def _host(url: str) -> str | None:
 
 
 def _connection(name: str, error: Exception) -> ModelError:
-    """No connection at all was surely not billed; one that broke off may have been."""
+    """Return the error of a connection: one that was never made is not billed, one that broke off may be."""
     cause = error.__cause__
     if isinstance(cause, _TooLong):
         return Malformed(f"{name}: {cause}")
@@ -243,7 +243,7 @@ def _connection(name: str, error: Exception) -> ModelError:
 
 
 def retry_after(headers: Mapping[str, str], *, wall: Callable[[], float] = time.time) -> float | None:
-    """Seconds that a response asks to wait, or None.
+    """Return the seconds that a response asks to wait, or None.
 
     Reads ``retry-after-ms`` and ``retry-after``, the latter as seconds or as an HTTP date (RFC 9110).
     """

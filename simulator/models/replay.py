@@ -166,7 +166,7 @@ class ReplayModel:
         return first
 
     async def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing: there is nothing to give back."""
 
     def _missing(self, request: Request | ScoreRequest) -> str:
         return (

@@ -36,7 +36,7 @@ class RetryPolicy:
     max_seconds: float = 600.0
 
     def delay(self, error: ModelError, attempt: int, uniform: Callable[[float, float], float]) -> float:
-        """Seconds to wait after failed attempt number `attempt` (1, 2, …).
+        """Return seconds to wait after failed attempt number `attempt` (1, 2, …).
 
         The pause is drawn evenly between nothing and an exponentially growing bound, so that many
         dialogues that failed together do not come back together. What the server asked for is waited
@@ -102,7 +102,7 @@ class Retried(Layer):
                 return replace(answer, attempts=attempts, seconds=seconds)
 
     def _pause(self, error: ModelError, attempts: int, malformed: int, start: float) -> float | None:
-        """Seconds to wait before the next attempt; None to give up."""
+        """Return seconds to wait before the next attempt; None to give up."""
         policy = self.policy
         if not error.retryable or attempts >= policy.max_attempts or malformed > policy.max_malformed:
             return None

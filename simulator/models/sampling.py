@@ -12,7 +12,7 @@ from simulator.seeds import derive_seed
 
 
 async def sample(model: ChatModel, request: Request) -> Completion:
-    """`request.samples` answers; a model that cannot draw them at once is asked so many times.
+    """Return `request.samples` answers; a model that cannot draw them at once is asked so many times.
 
     Raises:
         ModelError: see `simulator.models.errors`.
@@ -35,7 +35,7 @@ def draw_singly(model: ChatModel) -> None:
 
 
 def singles(request: Request) -> tuple[Request, ...]:
-    """A request for several samples as requests for one each, with seeds and repeat indices of their own."""
+    """Return a request for several samples as requests for one, with their own seeds and repeat indices."""
     return tuple(
         replace(
             request,
@@ -48,7 +48,7 @@ def singles(request: Request) -> tuple[Request, ...]:
 
 
 def together(answers: list[Completion]) -> Completion:
-    """Answers to one request each as one answer; what is not known of one of them is not known of all."""
+    """Return answers to one request each as one; what is not known of one of them is not known of all."""
     costs = [answer.cost for answer in answers if answer.cost is not None]
     return replace(
         answers[0],

@@ -202,7 +202,7 @@ _decoder = json.JSONDecoder(parse_constant=_not_json, parse_float=_finite)
 
 
 def candidates(text: str) -> list[Any]:
-    """JSON values in `text`: the whole of it, else what stands in code fences, else in the prose."""
+    """Return JSON values in `text`: the whole of it, else what stands in code fences, else in the prose."""
     whole = list(_loaded([text]))
     return whole or list(_loaded(_FENCE.findall(text))) or list(_embedded(text))
 

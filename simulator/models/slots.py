@@ -97,7 +97,7 @@ class Slots:
         return output.logits[:, -1].float()
 
     def _make_room(self, length: int, like: State | None = None) -> None:
-        """Room for `length` tokens in as many places as there are."""
+        """Make room for `length` tokens in as many places as there are."""
         first = self._layers[0].keys
         if first is not None and first.shape[0] >= self.width and first.shape[2] >= length:
             return
@@ -138,13 +138,13 @@ class _Layer:
         return self.keys[:used, :, : self.seen], self.values[:used, :, : self.seen]
 
     def get_seq_length(self) -> int:
-        """Tokens in the longest place."""
+        """Return the number of tokens in the longest place."""
         return self.seen - 1
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        """Places that can be looked at, and the first of them."""
+        """Return how many places can be looked at, and the first of them."""
         return self.seen, 0
 
     def get_max_length(self) -> int:
-        """There is no largest one."""
+        """Return -1: there is no largest one."""
         return -1

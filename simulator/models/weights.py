@@ -150,7 +150,7 @@ def imported(module: str) -> Any:
 
 @contextmanager
 def quiet(transformers: Any) -> Iterator[None]:
-    """No progress bars and no hints of the library meanwhile; its errors are raised anyway."""
+    """Silence progress bars and hints of the library meanwhile; its errors are raised anyway."""
     logging = transformers.utils.logging
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()

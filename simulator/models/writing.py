@@ -247,7 +247,7 @@ class Writer(Generic[_Asked, _Answer]):
         _fail(self._writing(), _closed_error())
 
     def _writing(self) -> list[_Writing[_Asked, _Answer]]:
-        """Whose answers are being written."""
+        """Return those whose answers are being written."""
         return list(dict.fromkeys(place[0] for place in self._places if place is not None))
 
     def _round(self) -> None:
@@ -270,7 +270,7 @@ class Writer(Generic[_Asked, _Answer]):
             _fail(self._writing(), _closed_error())
 
     def _next(self) -> Iterator[_Writing[_Asked, _Answer]]:
-        """Those for whom there is room, in their order; one in any case where nothing is being written."""
+        """Yield those for whom there is room, in order; one in any case where nothing is being written."""
         while True:
             with self._lock:
                 taken = sum(place is not None for place in self._places)
@@ -322,7 +322,7 @@ class Writer(Generic[_Asked, _Answer]):
             call.future.set_result(answer)
 
     def _add_a_token(self) -> None:
-        """One pass for everything that is being written."""
+        """Run one pass for everything that is being written."""
         self._leave(number for number, place in enumerate(self._places) if place and not place[0].open)
         if not self._places:
             return

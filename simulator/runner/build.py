@@ -115,7 +115,7 @@ class NamedSeatFactory:
 
     @asynccontextmanager
     async def __call__(self, log: LogWriter, places: int) -> AsyncIterator[dict[str, Seat]]:
-        """The seats, for `places` episodes at a time; their models are closed in the end.
+        """Seat everybody, for `places` episodes at a time; their models are closed in the end.
 
         Raises:
             InputError: if a name means nothing in its seat.
@@ -126,7 +126,7 @@ class NamedSeatFactory:
 
     @asynccontextmanager
     async def open(self, log: LogWriter, places: int) -> AsyncIterator[tuple[dict[str, Seat], Models]]:
-        """The seats as in a call, and the models that sit in them."""
+        """Yield the seats as in a call, and the models that sit in them."""
         models = Models(options=replace(self.models, recorder=log.put, concurrency=places))
         try:
             yield build_seats(load_room(self.benchmark), self.names, models, self.options), models
@@ -241,7 +241,7 @@ class Plan:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def episodes(self) -> list[tuple[Episode, Item, Any]]:
-        """First attempts, all items of the first repeat first."""
+        """Return first attempts, all items of the first repeat first."""
         return [
             (self._episode(row, repeat), row, item)
             for repeat in range(self.repeats)
@@ -273,7 +273,7 @@ def build_plan(
     name: str | None = None,
     label: str = "",
 ) -> Plan:
-    """A plan; its run is called `name`, or after its configuration, so that the same command continues it.
+    """Return a plan; its run is `name`, or called after its configuration: the same command continues it.
 
     `label`, if any, becomes part of a name that is made.
     """

@@ -161,7 +161,7 @@ def run_name(name: str | None, pair: tuple[str, str], pairs: Collection[tuple[st
 
 
 def read_ranges(option: str, text: str, such_as: str) -> list[int]:
-    """``1-3,7`` as ``[1, 2, 3, 7]``.
+    """Return ``1-3,7`` as ``[1, 2, 3, 7]``.
 
     Args:
         option: whose value it is, for the message.

@@ -209,13 +209,13 @@ async def _dismiss(team: Sequence[_Worker]) -> None:
 
 
 def _shares(places: int, workers: int) -> list[int]:
-    """`places` dealt evenly to at most `workers`, none of which gets nothing."""
+    """Return `places` dealt evenly to at most `workers`, none of which gets nothing."""
     workers = min(workers, places)
     return [places // workers + (number < places % workers) for number in range(workers)]
 
 
 def _hear(results: Connection, loop: asyncio.AbstractEventLoop, take: Callable[[_Message], None]) -> None:
-    """Thread of the parent: pass on what a worker says."""
+    """Pass on what a worker says, in a thread of the parent."""
     with suppress(RuntimeError):  # the loop was closed: nobody is interested any more
         try:
             while True:
@@ -230,7 +230,7 @@ def _hear(results: Connection, loop: asyncio.AbstractEventLoop, take: Callable[[
 def _work(
     jobs: Connection, results: Connection, benchmark: str, factory: SeatFactory, path: Path, places: int
 ) -> None:
-    """Main function of a worker process."""
+    """Play episodes in a worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         asyncio.run(_serve(jobs, results, benchmark, factory, path, places))
@@ -269,7 +269,7 @@ def _obey(
     take: Callable[[Job | None], None],
     stop: Callable[[], object],
 ) -> None:
-    """Thread of a worker: take jobs in; when the pipe closes, stop, and see to it that the process ends."""
+    """Take jobs in, in a thread of a worker; end the process when the pipe closes."""
     try:
         while True:
             loop.call_soon_threadsafe(take, jobs.recv())
@@ -324,7 +324,7 @@ def _same_imports() -> Iterator[None]:
 
 
 def _context(benchmark: str, factory: SeatFactory) -> ForkServerContext | SpawnContext:
-    """Workers are forked off a server that has imported everything once, where there is such a thing.
+    """Return how workers begin: forked off a server that has imported everything once, where there is one.
 
     Forking this process itself would copy its threads' locks, and importing takes a worker two seconds.
     """

@@ -34,7 +34,7 @@ class GraphRoom(ABC, Generic[TableT, StateT]):
     seats: tuple[str, ...]
 
     def seated(self, options: Mapping[str, Any]) -> tuple[str, ...]:
-        """Which of the seats an episode with these options has: all, where a room says nothing else."""
+        """Return the seats that an episode with these options has: all, where a room says nothing else."""
         return self.seats
 
     @abstractmethod
@@ -47,7 +47,7 @@ class GraphRoom(ABC, Generic[TableT, StateT]):
 
     @abstractmethod
     def steps(self, table: TableT) -> int:
-        """More graph steps than any episode takes."""
+        """Return more graph steps than any episode takes."""
 
     @abstractmethod
     def take(self, seat: str) -> Take[TableT, StateT]:
@@ -66,7 +66,7 @@ class GraphRoom(ABC, Generic[TableT, StateT]):
         return self.seat_due(self.table(live), state)
 
     def setup(self, kinds: Mapping[str, str]) -> Setup:
-        """First letter the first seat's side, second the other's (L if there is none); H a person, L not."""
+        """Return the first seat's letter, then the other's (L if there is none): H a person, L not."""
         letters = ["H" if kinds[seat] == "person" else "L" for seat in self.seats if seat in kinds]
         return cast(Setup, "2".join([*letters, "L"][:2]))
 

@@ -37,7 +37,7 @@ class Loading:
     async def seats(
         self, room: Room, names: Mapping[str, str], options: Mapping[str, Any]
     ) -> dict[str, Seat]:
-        """As `build_seats`; waits only if a model is not there yet.
+        """Return what `build_seats` does; wait only if a model is not there yet.
 
         Raises:
             InputError: if a name means nothing in its seat.

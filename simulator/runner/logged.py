@@ -121,7 +121,7 @@ def played_to_end(
 
 
 def seat_failures(reader: LogReader, runs: Iterable[str]) -> Mapping[str, int]:
-    """Why episodes of runs were aborted by a seat's failure -> how many were, the commonest reason first."""
+    """Return reasons why a seat's failure aborted episodes of runs -> how many, the commonest first."""
     reasons = Counter(
         f"{ending.cause}: {ending.message or 'no reason is logged'}"
         for run in runs
@@ -153,7 +153,7 @@ def _not_erased(reader: LogReader, run_id: str) -> Iterator[tuple[Episode, Endin
 
 
 def endings_of(reader: LogReader, run_id: str) -> Endings:
-    """How the ended episodes of a run ended: statuses by name, and why episodes failed or were aborted.
+    """Return how the episodes of a run ended: statuses by name, and why episodes failed or were aborted.
 
     Those of people who have withdrawn are ``erased``, however they ended.
     """
@@ -166,7 +166,7 @@ def endings_of(reader: LogReader, run_id: str) -> Endings:
 
 
 def failures_of(reader: LogReader, run_id: str) -> Mapping[str, int]:
-    """Why episodes failed, or were left by a person -> how many; what a seat's failure aborted left out."""
+    """Return reasons why episodes failed or a person left -> how many; without seats' failures."""
     return dict(
         Counter(
             ending.message

@@ -211,7 +211,7 @@ class OneSeatRoom(GraphRoom[TableT, State]):
     rebuild = staticmethod(rebuild)
 
     def steps(self, table: TableT) -> int:
-        """More graph steps than any episode takes."""
+        """Return more graph steps than any episode takes."""
         return len(table.steps) + self._other_steps
 
     def take(self, seat: str) -> Take[TableT, State]:
@@ -223,7 +223,7 @@ class OneSeatRoom(GraphRoom[TableT, State]):
         return None if step_due(table, state) is None else self.table_type.SEAT
 
     def status(self, table: TableT, state: State) -> Literal["completed"] | None:
-        """Completed after the last step; who may not go on before is aborted instead, by the graph."""
+        """Return ``completed`` after the last step; the graph aborts whoever may not go on before."""
         return "completed" if len(state["said"]) >= len(table.steps) else None
 
     def table(self, live: ActiveEpisode) -> TableT:

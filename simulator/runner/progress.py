@@ -30,7 +30,7 @@ class Show(Protocol):
 
 @contextmanager
 def progress_bar(console: Console, title: str, shown: Mapping[str, str]) -> Iterator[Show]:
-    """A progress bar with live scores.
+    """Yield a progress bar with live scores.
 
     Args:
         console: where to draw.
@@ -56,7 +56,7 @@ def progress_bar(console: Console, title: str, shown: Mapping[str, str]) -> Iter
 
 
 def live_scores(tally: Tally, shown: Mapping[str, str]) -> str:
-    """Means so far, and how many episodes were aborted or failed."""
+    """Return means so far, and how many episodes were aborted or failed."""
     means = [
         f"{short} {fmean(values):.3f}"
         for metric, short in shown.items()
@@ -74,7 +74,7 @@ def live_scores(tally: Tally, shown: Mapping[str, str]) -> str:
 def updates_bar(
     console: Console | None, total: int, *, title: str = "updates"
 ) -> Iterator[Callable[[int, float], None]]:
-    """A progress bar of a training, with the mean of the newest losses behind it.
+    """Yield a progress bar of a training, with the mean of the newest losses behind it.
 
     Args:
         console: where to draw; None to draw nothing.

@@ -74,7 +74,7 @@ class Room(Protocol):
         ...
 
     def setup(self, kinds: Mapping[str, str]) -> Setup:
-        """H2H, H2L, L2H or L2L, out of who sits where (seat -> ``person``, ``model``, …)."""
+        """Return H2H, H2L, L2H or L2L, out of who sits where (seat -> ``person``, ``model``, …)."""
         ...
 
     def rebuild(self, turns: Sequence[Turn]) -> Any:

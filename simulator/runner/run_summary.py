@@ -48,7 +48,7 @@ def print_endings(
     counted: bool = True,
     left: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
-    """The head of a report: its runs, how their episodes ended (or `nothing`), and why some went wrong.
+    """Print the head of a report: its runs, how their episodes ended (or `nothing`), and why some went wrong.
 
     Args:
         console: to print on.
@@ -104,7 +104,7 @@ def has_gone_wrong(statuses: Mapping[str, int]) -> bool:
 def print_not_scored(
     console: Console, run: str, statuses: Mapping[str, int], failures: Mapping[str, int]
 ) -> None:
-    """How many episodes of a run were erased, and why others have no scores, a line for each reason."""
+    """Print how many episodes of a run were erased, and why others have no scores, a line for each reason."""
     if erased := statuses.get(ERASED):
         console.print(f"{run}: {erased} {ERASED}", highlight=False)
     for reason, count in failures.items():
@@ -112,7 +112,7 @@ def print_not_scored(
 
 
 def print_usage(console: Console, usage: Iterable[ModelUsage]) -> None:
-    """What models took, a line for each."""
+    """Print what models took, a line for each."""
     for one in usage:
         cost = f"${one.cost:.4f}" if not one.unpriced else "no price known"
         console.print(f"[dim]{one.model}: {one.calls} calls, {one.cached} from the cache, {cost}[/dim]")
@@ -125,7 +125,7 @@ def runs_and_files(names: Sequence[str]) -> tuple[list[str], list[Path]]:
 
 
 def say(console: Console, line: str, style: str = "") -> None:
-    """A line as it is: neither its colours nor its breaks are guessed."""
+    """Print a line as it is: neither its colours nor its breaks are guessed."""
     console.print(Text(line, style), highlight=False, soft_wrap=True)
 
 
@@ -136,7 +136,7 @@ def print_problems(
     passed_over: Iterable[Path] = (),
     written: Iterable[object] = (),
 ) -> None:
-    """What is not of the results goes to the other stream, so that those can be read by programs.
+    """Print what is not of the results on the other stream, so that those can be read by programs.
 
     Args:
         room: the benchmark's name.

@@ -126,7 +126,7 @@ class Sessions:
         return episode.id
 
     async def view(self, episode_id: str, seat: str) -> Any:
-        """What a person in `seat` may see now; a seat opposite that is due (a restart, a fault) moves first.
+        """Return what a person in `seat` sees now; a seat opposite that is due (after a restart) moves first.
 
         Raises:
             NotInLog: if there is no such episode.
@@ -177,7 +177,7 @@ class Sessions:
         return number in (None, now) and self._room.due(live, state) == seat
 
     async def judge(self, episode_id: str, seat: str, success: bool, key: str) -> None:
-        """A person's own verdict on an ended episode (did the seeker succeed?).
+        """Log a person's own verdict on an ended episode (did the seeker succeed?).
 
         Raises:
             ConflictError: if the episode has not ended.

@@ -32,7 +32,7 @@ def workers_for(asked: int | None, seats: Mapping[str, str], episodes: int, budg
 
 
 def executor_for(factory: NamedSeatFactory, log: Path, workers: int, concurrency: int) -> Executor | None:
-    """Who plays a run: `workers` processes that share `concurrency` places; None for this process alone."""
+    """Return who plays a run: `workers` processes sharing `concurrency` places; None: this process alone."""
     if workers == 1:
         return None
     return Workers(
@@ -41,5 +41,5 @@ def executor_for(factory: NamedSeatFactory, log: Path, workers: int, concurrency
 
 
 def _cores() -> int:
-    """Processors that this process may use."""
+    """Return processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

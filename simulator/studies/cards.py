@@ -115,7 +115,7 @@ def left_with(desk: StudyDesk, participant: str | None) -> Completion | None:
 
 
 def places_left(desk: StudyDesk) -> int:
-    """Places that somebody who comes now could get."""
+    """Return places that somebody who comes now could get."""
     if desk.closed_since is not None:
         return 0
     stale = timedelta(minutes=desk.study.stale_after_minutes)

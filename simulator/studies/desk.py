@@ -167,7 +167,7 @@ class StudyDesk(Places):
             return await self._come_back(self._required(participant))
 
     async def another(self, participant: str, language: str | None = None) -> Admission:
-        """Another set for somebody who was let in before: if they may do more, a place, else as `come_back`.
+        """Return another set for somebody who was let in: a place if they may do more, else as `come_back`.
 
         Raises:
             InputError: if the study was changed after it was opened.
@@ -181,7 +181,7 @@ class StudyDesk(Places):
             return await self._give(Person(participant), language or self.study.language, mine)
 
     async def started(self, participant: str) -> Admission:
-        """Return the person begins their set (consent given, instructions read); again changes nothing.
+        """Record that a person begins their set (consent given, instructions read); again changes nothing.
 
         Returns:
             Their place, now started; or why they may not begin.
@@ -204,7 +204,7 @@ class StudyDesk(Places):
             return Admission(code="resumed", participant=participant, place=place)
 
     async def completed(self, participant: str) -> Completion:
-        """Return the person has done their set, late or in time; again changes nothing.
+        """Record that a person has done their set, late or in time; again changes nothing.
 
         Raises:
             ConflictError: if the person has left, or never had a place here.
@@ -212,7 +212,7 @@ class StudyDesk(Places):
         return await self._end(participant, "completed")
 
     async def screened_out(self, participant: str, reason: str = "") -> Completion:
-        """Return the person does not qualify (a comprehension check failed, …); the place is free again.
+        """Record that a person does not qualify (a comprehension check failed, …); their place is free again.
 
         Raises:
             ConflictError: if the person is done already, or never had a place here.
@@ -220,7 +220,7 @@ class StudyDesk(Places):
         return await self._end(participant, "screened_out", reason)
 
     async def returned(self, participant: str, reason: str = "") -> Completion:
-        """Return the person stops before the end; what they did stays, the place is free again.
+        """Record that a person stops before the end; what they did stays, their place is free again.
 
         Raises:
             ConflictError: if the person is done already, or never had a place here.
@@ -228,7 +228,7 @@ class StudyDesk(Places):
         return await self._end(participant, "returned", reason)
 
     async def withdrawn(self, participant: str) -> Completion:
-        """Return the person takes their consent back: everything of theirs in the log is erased for good.
+        """Record that a person takes their consent back: everything of theirs in the log is erased for good.
 
         That is what they said and who they are, in all studies on this log. A receipt is left, and the
         place is free again.
@@ -243,7 +243,7 @@ class StudyDesk(Places):
         return completion
 
     async def withdrawn_later(self, participant: str) -> Completion:
-        """The person takes their consent back: from now on nothing of theirs counts, and their place is free.
+        """Record that a person takes their consent back: nothing of theirs counts, their place is free.
 
         They are erased after the study's days, so that a wrong button or a stranger's hand can be undone.
 
@@ -301,7 +301,7 @@ class StudyDesk(Places):
         return completion_of(self.study, "screened_out" if screened_out else "returned")
 
     def progress(self) -> StudyProgress:
-        """Counts by cell and state, times and pay."""
+        """Return counts by cell and state, times and pay."""
         refused = self._reader.events(run_id=self.study.run_id, kind=REFUSED)
         codes = [event.details["code"] for event in refused]
         return progress_of(self.study, self.quota, self.ledger(), codes, closed_since=self.closed_since)

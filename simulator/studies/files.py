@@ -329,7 +329,7 @@ def _join(place: str, part: str) -> str:
 
 
 def _messages(error: ValidationError, lines: Mapping[str, int]) -> Iterator[tuple[int, str]]:
-    """Line and sentence of each field that is wrong, one for each."""
+    """Yield line and sentence of each field that is wrong, one for each."""
     told: set[str] = set()
     for fault in error.errors():
         place = where = ".".join(str(part) for part in fault["loc"])

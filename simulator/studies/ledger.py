@@ -42,7 +42,7 @@ def moment(written: str) -> datetime:
 
 
 def written(time: datetime) -> str:
-    """`time` as the log writes it."""
+    """Return `time` as the log writes it."""
     return time.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
@@ -94,7 +94,7 @@ class Ledger:
         return self.read_numbered()[0]
 
     def read_numbered(self) -> tuple[tuple[Place, ...], int]:
-        """Like `read`, and the number that the next place gets if no other is given before."""
+        """Return like `read`, and the number that the next place gets if no other is given before."""
         with self._lock:
             self._read_on()
             last = max((place.number for place in self._places.values()), default=0)

@@ -212,7 +212,7 @@ class DeclaredStudy(ItemStudy[StudySettings]):
             names = ", ".join([DATA, *known.model_fields])
             raise InputError(f"{where}there is no {unknown[0]}; there are: {names}.")
         self.rules = read_rules(self._declared, rules, prefix=where)
-        return StudySettings()
+        return StudySettings(languages=(self.study.language,))
 
     def all_items(self) -> Sequence[Any]:
         """Return the items of the data."""

@@ -68,7 +68,7 @@ class Places:
         return self._looked_up(now) if stale else (places, number)
 
     def _looked_up(self, now: datetime) -> tuple[tuple[Place, ...], int]:
-        """All places and the number due next; of places that look stale, when their holders last moved."""
+        """Return all places, the number due next, and when the holders of stale-looking places last moved."""
         places, number = self._ledger.read_numbered()
         moved = (
             self._ledger.moved(place) if place.stale(now, self._stale_after) else place for place in places

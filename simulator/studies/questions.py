@@ -98,7 +98,7 @@ class Question(BaseModel):
         if not isinstance(value, list | tuple):
             return value
         if any(isinstance(choice, Mapping | list) for choice in value):
-            raise ValueError("a list holds plain texts; by language, write `logged: {en: words, zh: 文字}` for each")
+            raise ValueError("a list holds plain texts; by language, write `logged: {en: …, zh: …}` for each")
         names = [str(choice) for choice in value]
         if doubled := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"{doubled[0]!r} is listed twice")

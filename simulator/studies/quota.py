@@ -180,7 +180,7 @@ def _spread(total: int, cells: Sequence[Cell], seed: int) -> dict[Cell, int]:
 
 
 def counted(places: Iterable[Place], now: datetime, stale_after: timedelta) -> Counter[Cell]:
-    """Completed + live − stale places, by finest cell."""
+    """Return completed + live − stale places, by finest cell."""
     return Counter(
         place.cell
         for place in places

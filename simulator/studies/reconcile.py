@@ -150,7 +150,7 @@ def _column(path: Path, head: Sequence[str], names: Sequence[str]) -> int:
 
 
 def _quotas(desk: StudyDesk, places: Sequence[Place], pending: frozenset[str]) -> Iterator[Finding]:
-    """Cells with more completed places than wanted, and erasures that were cut short."""
+    """Yield cells with more completed places than wanted, and erasures that were cut short."""
     for coarse, wanted in desk.quota.wanted.items():
         within = [place for place in places if place.cell and desk.quota.coarse[place.cell] == coarse]
         done = [place for place in within if place.state == "completed"]
@@ -169,7 +169,7 @@ def _quotas(desk: StudyDesk, places: Sequence[Place], pending: frozenset[str]) -
 def _played(
     places: Sequence[Place], episodes: Sequence[Episode], status: Mapping[str, str]
 ) -> Iterator[Finding]:
-    """People whose episodes do not fit their places."""
+    """Yield people whose episodes do not fit their places."""
     states: dict[str, Counter[State]] = {}
     for place in places:
         states.setdefault(place.participant, Counter())[place.state] += 1
@@ -196,7 +196,7 @@ def _played(
 def _paid(
     desk: StudyDesk, places: Sequence[Place], submissions: Sequence[Submission], named: frozenset[str]
 ) -> Iterator[Finding]:
-    """People whose submissions do not fit their places."""
+    """Yield people whose submissions do not fit their places."""
     standing: dict[str, Place] = {}
     for place in places:
         if place.participant not in standing or standing[place.participant].state != "completed":

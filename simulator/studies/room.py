@@ -47,8 +47,8 @@ class StudyRoom:
         """Return the participation's state after `turns`."""
         played = [turn for turn in turns if turn.payload.get("kind") not in self._kinds]
         task = self._room.rebuild(played)
-        if turns and not played:
-            # Whoever is due first in the task has been so since the last step before it.
+        if turns and turns[-1].payload.get("kind") in self._kinds:
+            # Whoever is due next, in the task or after it, has been so since the last step.
             task = {**task, "since": due_since(turns)}
         return State(said=[graph.line(turn) for turn in turns], task=task, leaver="")
 

@@ -353,6 +353,6 @@ class _AbsentError(Exception):
 
 
 def _closed(study: Study, error: InputError) -> Entry:
-    """Its file was changed after it had been opened: nothing that a participant can do."""
+    """Return the refusal of a study whose file was changed after it had been opened."""
     _log.error("study %s cannot be entered: %s", study.id, error)
     return Entry(refusal="closed")

@@ -231,12 +231,12 @@ def read_table(path: str | Path, known: Columns | None = None) -> Table:
 
 
 def read_list(row: Row, name: str) -> tuple[str, ...]:
-    """Parts between commas, stripped, none empty, each once, in order; none if the cell is empty."""
+    """Return the parts between commas, stripped, none empty, each once; none if the cell is empty."""
     return tuple(dict.fromkeys(parts(str(row.get(name, "")))))
 
 
 def parts(text: str) -> tuple[str, ...]:
-    """Parts of a text between commas, stripped, none empty."""
+    """Return the parts of a text between commas, stripped, none empty."""
     return tuple(part for piece in text.split(",") if (part := piece.strip()))
 
 
@@ -284,7 +284,7 @@ def _split(text: str) -> list[str]:
 
 
 def _reader(lines: list[str], *, strict: bool) -> Any:
-    """Reads lines by what stands between their columns.
+    """Return a reader of lines, by what stands between their columns.
 
     Lines, not a file: csv would count a lone carriage return in a cell as a line.
     """

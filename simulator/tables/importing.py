@@ -78,7 +78,7 @@ class ImportedRun:
 
 
 def file_digest(path: str | Path) -> str:
-    """SHA-256 of a file's bytes, in hex.
+    """Return SHA-256 of a file's bytes, in hex.
 
     Raises:
         InputError: if it cannot be read.

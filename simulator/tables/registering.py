@@ -107,7 +107,7 @@ class Registration:
         return [fault for fault in self.tables.check(files, one_set=True) if fault.severity == "error"]
 
     def _good_rows(self, files: Mapping[str, Path], folder: Path) -> tuple[dict[str, Path], dict[str, int]]:
-        """Copies of files without their faulty rows, and how much was left out.
+        """Return copies of files without their faulty rows, and how much was left out.
 
         A file with a fault that is not in a row is left out whole, and so is one in which no row is left.
         """

@@ -16,7 +16,7 @@ _FOLDER = Path(__file__).parent.parent / "templates"
 
 @cache
 def environment() -> Environment:
-    """The one environment; its templates cannot put anything unescaped on a page but their own markup."""
+    """Return the one environment, whose templates put nothing unescaped on a page but their own markup."""
     made = Environment(
         loader=FileSystemLoader(_FOLDER, encoding="utf-8"),
         autoescape=True,

@@ -63,7 +63,7 @@ def result_page(frame: Frame, view: SeatView, replay: Replay, *, render_id: str)
 
 
 def moment(texts: Strings, step: ReplayStep) -> Moment:
-    """`step` in words."""
+    """Return `step` in words."""
     if step.seat != PROVIDER:
         return Moment(step, "", "", texts("result.asked"), "")
     if step.number == 0:
@@ -93,7 +93,7 @@ def _opened(replay: Replay) -> bool:
 
 
 def steps_data(replay: Replay) -> str:
-    """For the browser, as JSON: per turn, which nodes it gave and which could be given after it."""
+    """Return JSON for the browser: per turn, which nodes it gave and which could be given after it."""
     return json.dumps(
         [{"gave": list(step.gave), "available": list(step.available_after)} for step in replay.steps]
     )

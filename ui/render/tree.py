@@ -50,7 +50,7 @@ STEP_X, STEP_Y, MARGIN = 44.0, 46.0, 20.0
 
 
 def small_map(root: Branch) -> Map:
-    """Leaves side by side, every parent above the middle of its children."""
+    """Return leaves side by side, every parent above the middle of its children."""
     dots: list[Dot] = []
     leaves = 0
     deepest = 0

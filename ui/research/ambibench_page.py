@@ -133,7 +133,7 @@ def _line(t: Strings, row: Any) -> Line:
 
 
 def _counts(results: Results, setting: str) -> dict[str, int]:
-    """Outputs by category; those without one under ``open``."""
+    """Return outputs by category; those without one under ``open``."""
     counts: dict[str, int] = {}
     for trial in results.trials:
         if trial.setting == setting:

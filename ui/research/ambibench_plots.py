@@ -15,14 +15,14 @@ _BAR: Final = 15
 
 
 def plot(figure: figures.Figure, title: str, note: str = "") -> Figure:
-    """A figure with its title and note in the language of the page; what is in the plot stays as it is."""
+    """Return a figure with title and note in the language of the page; what is in the plot stays as it is."""
     light = to_plotly(figure)
     both = {"light": light, "dark": to_plotly(figure, dark=True)}
     return Figure(figure.name, title, note, both, light["layout"]["height"], _width(figure))
 
 
 def titled(t: Strings, figure: figures.Figure, name: str) -> Figure:
-    """`plot` with title and note called ``{name}`` and ``{name}_note``."""
+    """Return `plot` with title and note called ``{name}`` and ``{name}_note``."""
     return plot(figure, t(f"{NAME}.{name}"), t(f"{NAME}.{name}_note"))
 
 

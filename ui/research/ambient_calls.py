@@ -34,7 +34,7 @@ from ui.research.view import Page, Visit
 
 log = logging.getLogger(__name__)
 
-Statement = dict[str, Any]
+Answer = dict[str, Any]
 
 
 class JudgeCall(BaseModel):
@@ -72,7 +72,7 @@ def ambient_place(visit: Visit, desk: Desk) -> Page:
 
 def judged(
     visit: Visit, reader: LogReader, writer: LogWriter, call: Mapping[str, Any]
-) -> tuple[Statement, Page | None]:
+) -> tuple[Answer, Page | None]:
     """Save a form; what to answer, and the page that comes next where it was saved."""
     try:
         asked = JudgeCall.model_validate(call)

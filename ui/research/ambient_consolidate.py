@@ -46,7 +46,7 @@ Mode = Literal["alone", "again", "decide"]
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Contribution:
     """What somebody said of an example.
 
     Attributes:
@@ -70,7 +70,7 @@ class Disagreement:
     """An example on which validators differ."""
 
     result: Result
-    said: tuple[Statement, ...]
+    said: tuple[Contribution, ...]
 
 
 def consolidate_page(visit: Visit, reader: LogReader) -> Page:
@@ -132,25 +132,25 @@ def _shown(visit: Visit, reader: LogReader, due: Sequence[Case], discuss: Sequen
     return due[0] if due else None
 
 
-def _voices(shown: Case) -> tuple[Statement, ...]:
+def _voices(shown: Case) -> tuple[Contribution, ...]:
     return tuple(_said(shown, annotation) for annotation in shown.voices)
 
 
-def _merged(shown: Case) -> Statement | None:
-    """Rewrites by one or both linguists, with the labels that they are of."""
+def _merged(shown: Case) -> Contribution | None:
+    """Return rewrites by one or both linguists, with the labels that they are of."""
     if not shown.merged:
         return None
     labels = frozenset(rewrite.label for rewrite in shown.merged)
     return _said(shown, Annotation(labels=labels, rewrites=shown.merged))
 
 
-def _others(shown: Case, discuss: Sequence[Result]) -> tuple[Statement, ...]:
+def _others(shown: Case, discuss: Sequence[Result]) -> tuple[Contribution, ...]:
     forms = next((one.forms for one in discuss if one.key == shown.key), {})
     return tuple(_said(shown, form.annotation, name) for name, form in forms.items())
 
 
-def _said(shown: Case, annotation: Annotation, name: str = "") -> Statement:
-    return Statement(
+def _said(shown: Case, annotation: Annotation, name: str = "") -> Contribution:
+    return Contribution(
         name,
         annotation,
         tuple(reading(shown.premise, shown.hypothesis, rewrite) for rewrite in annotation.rewrites),

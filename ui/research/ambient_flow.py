@@ -93,7 +93,7 @@ def _column(t: Strings, some: Sequence[tuple[str, int]], x: float, unit: float) 
 
 
 def _bands(source: Node, nodes: Sequence[Node], unit: float) -> list[Band | None]:
-    """From a bar to those of the next column, one below the other."""
+    """Return the bands from a bar to those of the next column, one below the other."""
     made: list[Band | None] = []
     left, right = source.x + _BAR, nodes[0].x
     bend = (left + right) / 2

@@ -67,14 +67,14 @@ def parts(reader: LogReader, run: str, tasks: Sequence[Task], actor: str) -> tup
 
 
 def printed(key: str, actor: str, place: int | None = None) -> str:
-    """What the paper prints of a model: of this one if it is there, else from the least to the most."""
+    """Return what the paper prints of this model, if it is there, else the range over its models."""
     models = [one for one in paper()["models"] if key in one]
     values = {model["file"]: model[key] if place is None else model[key][place] for model in models}
     return _own_or_range(values, actor)
 
 
 def _spread(actor: str, key: str) -> str:
-    """Likewise of models of inference: means over seeds."""
+    """Return what `printed` does, of models of inference: means over seeds."""
     found = {row.folder: getattr(row, key) for row in paper_rows()}
     return _own_or_range({name: one.mean for name, one in found.items() if one is not None}, actor)
 

@@ -52,7 +52,7 @@ class Line:
 
 
 def ordered(labels: Iterable[Label]) -> list[Label]:
-    """Labels in the order of pages: from what follows to what cannot be."""
+    """Return labels in the order of pages: from what follows to what cannot be."""
     given = set(labels)
     return [label for label in SHOWN if label in given]
 

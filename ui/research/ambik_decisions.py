@@ -167,7 +167,7 @@ def entries(read: RunRead, under: Laid) -> tuple[Entry, ...]:
 
 
 def columns(reader: LogReader, every: Sequence[Entry], shown: Entry, under: Laid) -> tuple[Column, ...]:
-    """The decision with that on the other member of its pair, by the same person where people decide."""
+    """Return the decision and that on the other member of its pair, by the same person if people decide."""
     other = _other(every, shown)
     both = [shown] if other is None else sorted((shown, other), key=lambda one: one.item.id)
     texts = {id(one): task_of(one.item) for one in both}
@@ -256,7 +256,7 @@ def option_rows(entry: Entry) -> tuple[OptionRow, ...]:
 
 
 def _threshold(entry: Entry, under: Laid) -> float | None:
-    """Return the published code's rule has its threshold on another scale."""
+    """Return the threshold in per cent; None where the rule, as of the published code, has another scale."""
     if entry.outcome is None or under.calibrated is None or under.settings.cp_rule != "split":
         return None
     place = 1 - under.calibrated.q_hat

@@ -62,7 +62,7 @@ class Row:
 
 
 def pairs_page(visit: Visit, reader: LogReader) -> Page:
-    """Runs to choose from, agreement and progress, or the desk."""
+    """Return runs to choose from, agreement and progress, or the desk."""
     at = visit.at
     if not at.run:
         return visit.page("ambik_pairs_start", choices=_choices(reader))

@@ -108,7 +108,7 @@ def targets(t: Strings, points: Sequence[EpsilonPoint], now: float) -> Figure | 
 
 
 def who_asks(t: Strings, benchmark: str, rows: Sequence[Row]) -> Figure | None:
-    """Asked where it was needed, and where it was not, by robot."""
+    """Return the figure of who asked where it was needed, and where it was not."""
     known = [one for one in rows if one.when_needed is not None or one.when_not is not None]
     if not known:
         return None

@@ -109,12 +109,12 @@ def laid(read: RunRead, target: str = "") -> Laid:
 
 
 def kept_run(kept: CachedReports, run: str) -> RunRead:
-    """`read_run`, once for each state of the run."""
+    """Return `read_run`, once for each state of the run."""
     return kept.once("ambik", run, lambda: read_run(kept.reader, run))
 
 
 def runs_of(reader: LogReader, tasks: Sequence[str] = ("decide", "annotate")) -> tuple[Run, ...]:
-    """AmbiK's runs of these tasks that have begun, newest first."""
+    """Return AmbiK's runs of these tasks that have begun, newest first."""
     return tuple(
         run
         for run in reversed(reader.runs())

@@ -179,7 +179,7 @@ def _told(interval: Interval | None, on: Scale) -> Cell | None:
 
 
 def _exchange(reader: LogReader, run: str, read: RunRead) -> dict[str, tuple[Cell | None, int]]:
-    """Before and after what was answered, as it was played."""
+    """Return before and after what was answered, as it was played."""
     if not read.options.questions:
         return {}
     found = exchange_measures(exchanges(reader, [run], aborted=True))

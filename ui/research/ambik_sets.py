@@ -138,7 +138,7 @@ def _lines(compared: Compared) -> tuple[Line, ...]:
 
 
 def _exchanges(reader: LogReader, runs: Sequence[str]) -> dict[str, dict[str, Cell | None]]:
-    """Before and after what was answered, of those of the runs in which anything could be."""
+    """Return before and after what was answered, of those of the runs in which anything could be."""
     found = {run: exchange_measures(exchanges(reader, [run], aborted=True)) for run in dict.fromkeys(runs)}
     return {
         run: {
@@ -152,7 +152,7 @@ def _exchanges(reader: LogReader, runs: Sequence[str]) -> dict[str, dict[str, Ce
 
 
 def _choices(reader: LogReader) -> tuple[list[str], list[str]]:
-    """Runs with a person in the robot's seat, and runs of conformal methods with a threshold."""
+    """Return runs with a person in the robot's seat, and runs of conformal methods with a threshold."""
     people: list[str] = []
     models: list[str] = []
     for run in runs_of(reader, ("decide",)):

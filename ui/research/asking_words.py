@@ -12,7 +12,7 @@ _SAID: Final = "research.asking"
 
 
 def robot_name(t: Strings, row: Row) -> str:
-    """Who could ask, with how they played in brackets; names of methods and models are left as they are."""
+    """Return who could ask, with how they played in brackets; names of methods and models stay."""
     if not row.manner:
         return row.seat
     manner = ", ".join(t.get(f"{_SAID}.manner.{one}", one) for one in row.manner)

@@ -45,7 +45,7 @@ class Figure:
 
 
 def success_curve(t: Strings, curve: Mapping[str, Sequence[float]]) -> Figure:
-    """Success by number of provider responses, one line per language (paper Fig. 4)."""
+    """Return success by number of provider responses, one line per language (paper Fig. 4)."""
     data = [
         {
             "type": "scatter",
@@ -71,7 +71,7 @@ def success_curve(t: Strings, curve: Mapping[str, Sequence[float]]) -> Figure:
 
 
 def success_by_type(t: Strings, tables: Mapping[str, Sequence[Row]]) -> Figure:
-    """S by task type with Wilson intervals, languages beside each other."""
+    """Return S by task type with Wilson intervals, languages beside each other."""
     labels = list(dict.fromkeys(row.label for rows in tables.values() for row in rows))
     data = [
         {
@@ -147,7 +147,7 @@ def question_length(t: Strings, scored: Mapping[str, Sequence[Scored]]) -> Figur
 
 
 def differences(t: Strings, comparison: Comparison) -> Figure:
-    """Second minus first in S, D and L, each on an axis of its own, with zero marked."""
+    """Return second minus first in S, D and L, each on an axis of its own, with zero marked."""
     data: list[Plotly] = []
     layout = _layout(showlegend=False, margin={"l": 12, "r": 12, "t": 34, "b": 34})
     layout["annotations"], layout["shapes"] = [], []

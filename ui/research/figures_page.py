@@ -150,7 +150,7 @@ def _choices(visit: Visit, desk: Desk) -> list[Choice]:
 
 
 def _actors(chosen: Sequence[Choice]) -> list[str]:
-    """Everybody in the chosen runs, people first, then in the order of the settings."""
+    """Return everybody in the chosen runs, people first, then in the order of the settings."""
     by_setting = sorted(chosen, key=lambda one: [SETTINGS.index(name) for name in one.settings])
     found: dict[str, Any] = dict.fromkeys(actor for one in by_setting for actor in one.actors)
     return sorted(found, key=lambda actor: actor != PERSON)

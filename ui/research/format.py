@@ -27,7 +27,7 @@ def count(value: int) -> str:
 
 
 def dollars(value: float) -> str:
-    """US dollars; cents only where they say something."""
+    """Return US dollars; cents only where they say something."""
     return f"${value:.2f}" if value >= 1 or value == 0 else f"${value:.4f}"
 
 

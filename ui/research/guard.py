@@ -52,7 +52,7 @@ class Throttle:
         self._failures: dict[str, tuple[int, float]] = {}
 
     def wait(self, address: str) -> float:
-        """Seconds until `address` may try again, 0 if at once."""
+        """Return seconds until `address` may try again, 0 if at once."""
         with self._lock:
             failures, since = self._failures.get(address, (0, 0.0))
         if failures < _FREE_TRIES:

@@ -69,7 +69,7 @@ def research_mount(
 
 
 def create_research(calls: Calls) -> gr.Blocks:
-    """Runs and Review: one HTML component. The browser asks for its markup; ``/config`` holds none of it."""
+    """Return Runs and Review, one HTML component: the browser asks for its markup, ``/config`` holds none."""
     blocks: gr.Blocks
     with gr.Blocks(title="Askback", analytics_enabled=False, fill_width=True) as blocks:
         gr.HTML(

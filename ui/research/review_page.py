@@ -111,12 +111,12 @@ def marking_page(visit: Visit, dialogue: Dialogue, own: Sequence[Judgment], done
 
 
 def all_done_page(visit: Visit, total: int) -> Page:
-    """Return nothing is left to review."""
+    """Return the page that says that nothing is left to review."""
     return visit.page("review_done", total=total)
 
 
 def agreement_page(visit: Visit, data: RunData) -> Page:
-    """Error rates, agreement and the lists of disagreements."""
+    """Return error rates, agreement and the lists of disagreements."""
     judgments, turns = data.judgments, data.turns
     reviews = read_reviews(judgments)
     unseen = {

@@ -50,7 +50,7 @@ def scores_page(visit: Visit, card: RunCard, data: RunData) -> Page:
 
 
 def by_language(scored: Sequence[Scored]) -> dict[str, list[Scored]]:
-    """Scored episodes by language, in the order in which the languages appear."""
+    """Return scored episodes by language, in the order in which the languages appear."""
     groups: dict[str, list[Scored]] = {}
     for one in scored:
         groups.setdefault(one.task.language, []).append(one)
@@ -68,7 +68,7 @@ def type_label(t: Strings, number: int) -> str:
 
 
 def lines(rows: Sequence[Row]) -> list[Line]:
-    """Rows for a table; the bars of a column share a scale."""
+    """Return rows for a table; the bars of a column share a scale."""
     columns: dict[str, list[Interval | None]] = {
         metric: [getattr(row, metric) for row in rows] for metric in METRICS
     }

@@ -27,7 +27,7 @@ _ENGLISH = "en"
 
 
 def to_csv(header: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
-    """A CSV text with a byte-order mark; words that a spreadsheet would run as a formula are disarmed."""
+    """Return a CSV text with a byte-order mark; what a spreadsheet would run as a formula is disarmed."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(header)

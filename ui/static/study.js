@@ -203,7 +203,10 @@
       stAllow(ready) {
         for (const control of this.all("[data-act=st-go], [data-form=st-answer] [type=submit]")) control.disabled = !ready;
         // What was typed while a turn is on its way would not be in what comes back.
-        for (const field of this.all("[data-answer], [data-form=st-answer] textarea")) field.readOnly = !ready;
+        for (const field of this.all("[data-answer], [data-form=st-answer] textarea, [data-questions] input")) {
+          field.readOnly = !ready;
+          if (field.matches("[type=radio], [type=checkbox]")) field.disabled = !ready;
+        }
       },
 
       // ---- moving

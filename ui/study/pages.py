@@ -177,7 +177,7 @@ def _minutes(texts: Strings, minutes: float | None) -> str:
 
 
 def pay_in_words(texts: Strings, card: StudyCard) -> str:
-    """What is paid, for each set if there are several, and whether only a paper says so; empty if nothing."""
+    """Return what is paid, for each set of several, and if only a paper says so; empty if nothing."""
     if not card.pay:
         return ""
     pay = texts("study.offer.pay_each", pay=card.pay) if card.sets > 1 else card.pay

@@ -63,7 +63,7 @@ class StudySessions(Protocol):
         ...
 
     def sets_done(self, episode_id: str) -> tuple[int, int]:
-        """Sets that a participant has done, and may do at most."""
+        """Return sets that a participant has done, and may do at most."""
         ...
 
     async def withdraw(self, episode_id: str) -> None:
@@ -71,7 +71,7 @@ class StudySessions(Protocol):
         ...
 
     def completion(self, episode_id: str) -> Completion | None:
-        """Code and address once a study's episode has ended."""
+        """Return code and address once a study's episode has ended."""
         ...
 
     async def view(self, episode_id: str, seat: str) -> Any:

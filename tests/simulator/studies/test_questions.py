@@ -69,11 +69,19 @@ def test_they_stand_last_before_the_task_and_first_after_it(tmp_path: Path) -> N
         ),
         ("  - {id: sex, text: Sex, kind: choice}", 7, "a choice needs a list of two choices or more"),
         ("  - {id: sex, text: Sex, choices: [a, b]}", 7, "other kinds have none"),
-        ("  - {id: sex, text: Sex, kind: choice, choices: [{en: A, zh: 甲}, {en: B, zh: 乙}]}", 7, "plain texts"),
+        (
+            "  - {id: sex, text: Sex, kind: choice, choices: [{en: A}, {en: B}]}",
+            7,
+            "plain texts",
+        ),
         ("  - {id: sex, text: Sex, kind: choice, choices: [a, a, b]}", 7, "'a' is listed twice"),
         ("  - {id: age, text: Age, least: 18}", 7, "least is for kind number"),
         ("  - {id: hard, text: Hard, kind: number, points: 5}", 7, "points is for kind scale"),
-        ("  - {id: age, text: Age, kind: number, least: 18, most: 8}", 7, "least (18) is larger than most (8)"),
+        (
+            "  - {id: age, text: Age, kind: number, least: 9, most: 8}",
+            7,
+            "least (9) is larger than most (8)",
+        ),
         ("  - {id: a, text: A}\n  - {id: a, text: B}", 1, "questions: a stands there twice"),
     ],
 )
