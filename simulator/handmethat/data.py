@@ -19,23 +19,10 @@ from simulator.handmethat.generation.builtin import builtin_tasks
 from simulator.handmethat.goals.formula import parse_goal, to_formula
 from simulator.handmethat.goals.model import goal_holds
 from simulator.handmethat.meanings.model import QUESTS
-from simulator.handmethat.rows import BENCHMARK, item_row, task_from_row
+from simulator.handmethat.rows import BENCHMARK
 from simulator.handmethat.sample import Sample, Stratum, stratum
 from simulator.handmethat.task import LEVELS, Task
 from trees.faults import Fault
-
-__all__ = [
-    "BENCHMARK",
-    "BUILTIN",
-    "Checked",
-    "Drawn",
-    "NoEpisodeError",
-    "check_folder",
-    "draw_tasks",
-    "item_row",
-    "load_tasks",
-    "task_from_row",
-]
 
 BUILTIN: Final = "builtin"
 T = TypeVar("T", int, str)
@@ -309,7 +296,7 @@ def _level_fault(file: Path, task: Task) -> list[Fault]:
 
 
 def _goal_fault(file: Path, task: Task) -> list[Fault]:
-    """Return nothing that is played depends on the goal, so a strange one is only worth a look."""
+    """Return a warning about a strange goal; nothing that is played depends on it."""
     try:
         goal = parse_goal(task.goal)
         to_formula(goal, task.world)

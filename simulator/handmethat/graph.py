@@ -2,21 +2,21 @@ r"""The episode as a LangGraph state machine: one graph, whoever sits in its two
 
 ::
 
-    START -> utter -> act -> listen -> act -> … -> close -> END
-                       \------ … ------/
+    START -> utter -> listen -> act ----> listen -> … -> utter -> END
+                         \---> answer ---/
 
-`utter` voices the instruction and `close` thanks or complains, for whoever sits in the human's seat. `act`
-asks the robot for a command, which the household answers at once, or for a question, which goes to the
-human: `listen` hears what is asked and asks that seat for its answer. Where a person is due, the invocation
-ends; the runner invokes the graph again with the state rebuilt from the turn log (`rebuild`). So no
-checkpointer is needed: the log is the checkpoint, and the household is where the logged commands have led.
+`utter` voices the human: the instruction at first, thanks or a complaint at the end. `listen` hears the
+robot's next move. A question goes to `answer`, where the human's seat is asked; a command to `act`, where the
+household changes and says what came of it. Where a person is due, the invocation ends; the runner invokes the
+graph again with the state rebuilt from the turn log (`rebuild`). So no checkpointer is needed: the log is the
+checkpoint, and the household is where the logged commands have led.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from random import Random
 from time import monotonic
@@ -80,22 +80,24 @@ class State(TypedDict):
         commands: what the robot did and asked, in order.
         over: ``success``, ``stopped`` or ``limit`` once the household's part is over.
         since: when the seat that is due became so (seconds, monotonic).
+        move: the robot's command on its way from `listen` to `act`: the fields of its `Reply`.
     """
 
     lines: Annotated[list[list[str]], operator.add]
     commands: Annotated[list[str], operator.add]
     over: str
     since: float
+    move: dict[str, Any]
 
 
 Update = dict[str, Any]
-# Where the episode goes on after a turn.
-Place = Literal["act", "listen", "close", "__end__"]
+Place = Literal["utter", "listen", "answer", "__end__"]
+"""Where the episode goes on after a turn."""
 
 
 def rebuild(turns: Iterable[Turn]) -> State:
     """Return the state after `turns`, which must be an episode's, in order."""
-    state = State(lines=[], commands=[], over="", since=monotonic())
+    state = State(lines=[], commands=[], over="", since=monotonic(), move={})
     for turn in turns:
         payload = turn.payload
         state["lines"].append([turn.seat, payload["kind"], turn.text, payload.get("outcome", "")])
@@ -163,19 +165,13 @@ def robot_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]:
     Raises:
         SeatError: if the reply is empty.
     """
-    command = as_command(reply.text)
-    if not command:
-        raise SeatError(
-            "The robot did nothing; it gives a command or asks a question.", ROBOT, code="nothing_said"
-        )
-    step = table.play.steps([*state["commands"], command])[-1]
-    outcome = outcome_text(table.play, step)
+    step = _step(table, state, reply)
     payload = {
         "kind": "question" if step.question else "command",
-        "asks": command.startswith("question:"),
-        "command": command,
+        "asks": step.command.startswith("question:"),
+        "command": step.command,
         "verb": step.outcome.command.verb,
-        "outcome": outcome,
+        "outcome": outcome_text(table.play, step),
         "error": step.outcome.error or step.refused or None,
         "reason": step.outcome.reason,
         "reward": step.outcome.reward,
@@ -184,7 +180,7 @@ def robot_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]:
     }
     if step.outcome.answer is not None:
         payload["heard"] = step.outcome.answer.key
-    update = {"commands": [command], "over": step.over}
+    update = {"commands": [step.command], "over": step.over}
     return _turn(table, state, ROBOT, reply, reply.text.strip(), payload, update)
 
 
@@ -252,48 +248,69 @@ def spent(play: Play, step: Step) -> int:
 def build_graph() -> StateGraph[State, Table, State, State]:
     """Return the uncompiled graph; batch runs compile it without a checkpointer."""
     graph = StateGraph(State, context_schema=Table)
-    graph.add_conditional_edges(START, _start, ["utter", *get_args(Place)])
+    graph.add_conditional_edges(START, _start, list(get_args(Place)))
     graph.add_node("utter", _utter)
-    graph.add_node("act", _act)
     graph.add_node("listen", _listen)
-    graph.add_node("close", _close)
+    graph.add_node("answer", _answer)
+    graph.add_node("act", _act)
     return graph
 
 
-async def _start(state: State, runtime: Runtime[Table]) -> Literal["utter", Place]:
+async def _start(state: State, runtime: Runtime[Table]) -> Place:
     # Asynchronous although it waits for nothing: LangGraph hands a plain function to a thread.
-    return _next(runtime.context, state) if state["lines"] else "utter"
+    return _next(runtime.context, state)
 
 
 def _next(table: Table, state: State) -> Place:
     if _closed(state):
         return "__end__"
-    if state["over"]:
-        return "close"
+    if state["over"] or not state["lines"]:
+        return "utter"
     seat = due(state)
     if (table.robot if seat == ROBOT else table.human).kind == "person":
         return "__end__"
-    return "act" if seat == ROBOT else "listen"
+    return "listen" if seat == ROBOT else "answer"
 
 
-async def _utter(state: State, runtime: Runtime[Table]) -> Command[Place]:
-    return await _record(runtime.context, state, *utterance_turn(runtime.context, state))
+async def _utter(state: State, runtime: Runtime[Table]) -> Command[Literal["listen", "__end__"]]:
+    speak = closing_turn if state["over"] else utterance_turn
+    return await _record(runtime.context, state, *speak(runtime.context, state))
 
 
-async def _act(state: State, runtime: Runtime[Table]) -> Command[Place]:
+async def _listen(
+    state: State, runtime: Runtime[Table]
+) -> Command[Literal["act", "answer", "utter", "__end__"]]:
     table = runtime.context
     reply = await table.robot.reply(view_for(table, state, ROBOT))
-    return await _record(table, state, *robot_turn(table, state, reply))
+    if _step(table, state, reply).question:
+        return await _record(table, state, *robot_turn(table, state, reply))
+    seconds = monotonic() - state["since"] if reply.seconds is None else reply.seconds
+    return Command(update={"move": asdict(replace(reply, seconds=seconds))}, goto="act")
 
 
-async def _listen(state: State, runtime: Runtime[Table]) -> Command[Place]:
+async def _answer(state: State, runtime: Runtime[Table]) -> Command[Literal["listen", "__end__"]]:
     table = runtime.context
     reply = await table.human.reply(view_for(table, state, HUMAN))
     return await _record(table, state, *answer_turn(table, state, reply))
 
 
-async def _close(state: State, runtime: Runtime[Table]) -> Command[Place]:
-    return await _record(runtime.context, state, *closing_turn(runtime.context, state))
+async def _act(state: State, runtime: Runtime[Table]) -> Command[Literal["listen", "utter", "__end__"]]:
+    table = runtime.context
+    return await _record(table, state, *robot_turn(table, state, Reply(**state["move"])))
+
+
+def _step(table: Table, state: State, reply: Reply) -> Step:
+    """Return what a robot's reply leads to.
+
+    Raises:
+        SeatError: if it is empty.
+    """
+    command = as_command(reply.text)
+    if not command:
+        raise SeatError(
+            "The robot did nothing; it gives a command or asks a question.", ROBOT, code="nothing_said"
+        )
+    return table.play.steps([*state["commands"], command])[-1]
 
 
 def _closed(state: State) -> bool:

@@ -90,7 +90,7 @@ def percent(chance: float) -> str:
 
 
 def narrowings(counts: Mapping[str, int]) -> list[Narrowing]:
-    """Return a(G), A(u), A(r), A(m) as bars on one scale."""
+    """Return the sizes of A(G), A(u), A(r) and A(m) as bars on one scale."""
     known = {key: counts[name] for name, key in COUNTS.items() if name in counts}
     most = max(known.values(), default=1) or 1
     return [Narrowing(key, count, max(1.5, round(100 * count / most, 2))) for key, count in known.items()]

@@ -310,10 +310,10 @@ def train_seq2seq(
     return losses
 
 
-def loss_of(logarithms: Tensor, tensor: Tensor, smoothing: float) -> Tensor:
+def loss_of(logarithms: Tensor, targets: Tensor, smoothing: float) -> Tensor:
     """Label-smoothed cross entropy per word; padding does not count."""
     return F.cross_entropy(
-        logarithms.flatten(0, 1), tensor.flatten(), ignore_index=PAD, label_smoothing=smoothing
+        logarithms.flatten(0, 1), targets.flatten(), ignore_index=PAD, label_smoothing=smoothing
     )
 
 

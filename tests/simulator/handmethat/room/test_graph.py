@@ -31,6 +31,15 @@ async def test_an_episode_from_the_instruction_to_thanks(run, kitchen, lamp):
     assert ROOM.due(played.live, played.state) is None
 
 
+async def test_each_node_does_what_it_is_called(run, kitchen, lamp):
+    played = await run(kitchen, [ASK, *lamp])
+    table, visited = ROOM.table(played.live), []
+    machine = graph.build_graph().compile()
+    async for update in machine.astream(graph.rebuild([]), context=table, stream_mode="updates"):
+        visited += update
+    assert visited == ["utter", "listen", "answer", *["listen", "act"] * 4, "utter"]
+
+
 async def test_who_stops_hears_a_complaint(run, kitchen, wrong):
     played = await run(kitchen, [*wrong, "stop"])
     assert played.turns[-1].payload == {"kind": "complaint"}
