@@ -21,7 +21,7 @@ from simulator.handmethat.graph import HUMAN
 from simulator.handmethat.players.belief import believe, candidates, destinations
 from simulator.handmethat.playing import Options
 from simulator.handmethat.rows import task_from_row
-from simulator.handmethat.score import ROBOT, options_of, score_episode, score_unplayed
+from simulator.handmethat.score import ROBOT, options_of, score_episode
 from simulator.handmethat.task import Task
 
 USER: Final = HUMAN
@@ -48,7 +48,7 @@ def asked(
         InputError: if the first turn does not say how the episode was played.
     """
     played, answers = options_of(turns) if turns else Options.read(options), exchange(turns)
-    scores = score_episode(item, turns) if turns else score_unplayed(item, played)
+    scores = score_episode(item, turns, options)
     return Asked(
         kind=f"level {item.level}",
         need=need_of(item),

@@ -37,7 +37,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
     room=attribute("simulator.handmethat.room:ROOM"),
     runs=attribute("simulator.handmethat.runs:RUNS"),
     asking=attribute("simulator.handmethat.asking"),
-    reports=(later("simulator.handmethat.reporting.sections:run_sections"),),
+    reports=(later("simulator.handmethat.reports:run_sections"),),
     report=ReportSpec(
         help="Tables of several runs side by side: by level, by questions asked, and the gain per question.",
     ),

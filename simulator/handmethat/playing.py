@@ -97,6 +97,13 @@ class Step(NamedTuple):
         return self.outcome.kind == "question"
 
 
+class Posed(NamedTuple):
+    """A task and the language in which it is played: what the runner calls an item."""
+
+    task: Task
+    language: Language
+
+
 class Play:
     """One task under given options. What it keeps only spares it replaying; it decides nothing.
 

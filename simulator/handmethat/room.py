@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, cast
 
 from logs.rows import Ending, Item, Judgment, Score, Turn, content_hash
 from simulator.handmethat import graph, show
-from simulator.handmethat.playing import Options, Play
+from simulator.handmethat.playing import Options, Play, Posed
 from simulator.handmethat.rows import BENCHMARK, item_row, task_from_row
 from simulator.handmethat.score import score_episode, score_rows
 from simulator.handmethat.seating import seat_for
-from simulator.handmethat.task import Task
 from simulator.handmethat.views import HumanView, Replay, RobotView
 from simulator.runner.graph_room import GraphRoom, Take
 from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode
@@ -20,13 +19,6 @@ from trees import Language
 
 _STEPS_PER_MOVE = 2
 _OTHER_STEPS = 6
-
-
-class Posed(NamedTuple):
-    """A task and the language in which it is played: what the runner calls an item."""
-
-    task: Task
-    language: Language
 
 
 class HandMeThatRoom(GraphRoom[graph.Table, graph.State]):
@@ -71,7 +63,7 @@ class HandMeThatRoom(GraphRoom[graph.Table, graph.State]):
     ) -> RobotView | HumanView:
         """Return what a person in `seat` may see now."""
         build = show.robot_view if seat == graph.ROBOT else show.human_view
-        return build(self.table(live), state, ending, warning)
+        return build(self.table(live).play, live.episode.id, state, ending, warning)
 
     def replay(self, item: Posed, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Replay:
         """Return an ended episode, with what was meant."""

@@ -9,8 +9,7 @@ from pydantic import Field
 from simulator.errors import InputError
 from simulator.field_options import logged_values
 from simulator.handmethat.data import Drawn, draw_tasks
-from simulator.handmethat.playing import Options
-from simulator.handmethat.room import Posed
+from simulator.handmethat.playing import Options, Posed
 from simulator.handmethat.sample import Sample
 from simulator.handmethat.task import LEVELS
 from simulator.orders import Limit, RunOrder, RunSpec, Selection

@@ -13,7 +13,7 @@ better, or are priced by another rule, than when it was played.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -27,6 +27,15 @@ from simulator.handmethat.views import Mode, Protocol
 
 VERSION: Final = "handmethat-1"
 ROBOT: Final = "robot"
+_METRICS: Final = (
+    "success",
+    "score",
+    "raw_sum",
+    "moves",
+    "moves_of_success",
+    "questions",
+    "question_cost",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,62 +73,48 @@ class EpisodeScores:
     over: str
 
 
-def score_episode(task: Task, turns: Sequence[Turn]) -> EpisodeScores:
+def score_episode(
+    task: Task, turns: Sequence[Turn], options: Mapping[str, Any] | None = None
+) -> EpisodeScores:
     """Score an episode out of its logged turns.
+
+    Args:
+        task: what was played.
+        turns: of the episode, in order.
+        options: of an episode that broke off before anything was said, which is a failure.
 
     Raises:
         InputError: if the first turn does not say how the episode was played.
     """
-    options = options_of(turns)
-    play = Play(task, "en", options, text=False)
-    steps = play.steps([str(turn.payload["command"]) for turn in turns if turn.seat == ROBOT])
+    rules = options_of(turns) if turns or options is None else Options.read(options)
+    play, moves = Play(task, "en", rules, text=False), [turn for turn in turns if turn.seat == ROBOT]
+    steps = play.steps([str(turn.payload["command"]) for turn in moves])
     game = steps[-1].game if steps else play.game.start()
-    dearer = _dearer(steps, [turn for turn in turns if turn.seat == ROBOT])
-    game = game._replace(score=game.score - dearer, question_cost=game.question_cost + dearer)
-    failure = Costs().failure
+    dearer = _dearer(steps, moves)
+    question_cost, total = game.question_cost + dearer, game.score - dearer
     return EpisodeScores(
         success=game.success,
-        score=game.score if game.success else failure - game.question_cost,
-        raw_sum=game.score,
+        score=total if game.success else Costs().failure - question_cost,
+        raw_sum=total,
         moves=game.moves,
         moves_of_success=game.moves if game.success else None,
         questions=sum(step.question for step in steps),
-        question_cost=game.question_cost,
+        question_cost=question_cost,
         invalid=sum(bool(step.refused or step.outcome.error) for step in steps),
         level=task.level,
         quest=task.meaning.quest,
-        mode=options.mode,
-        protocol=options.protocol,
+        mode=rules.mode,
+        protocol=rules.protocol,
         over=steps[-1].over if steps else "",
     )
 
 
-def _dearer(steps: Sequence[Step], turns: Sequence[Turn]) -> int:
+def _dearer(steps: Sequence[Step], moves: Sequence[Turn]) -> int:
     """Return how much more the questions of an episode cost when it was played than they would now."""
-    asked = (
-        (str(turn.payload["heard"]), step.outcome.answer.key)
-        for step, turn in zip(steps, turns, strict=False)
+    return sum(
+        question_cost(str(turn.payload["heard"])) - question_cost(step.outcome.answer.key)
+        for step, turn in zip(steps, moves, strict=False)
         if step.outcome.answer is not None and "heard" in turn.payload
-    )
-    return sum(question_cost(then) - question_cost(now) for then, now in asked)
-
-
-def score_unplayed(task: Task, options: Options) -> EpisodeScores:
-    """Score an episode that broke off before anything was said: a failure."""
-    return EpisodeScores(
-        success=False,
-        score=Costs().failure,
-        raw_sum=0,
-        moves=0,
-        moves_of_success=None,
-        questions=0,
-        question_cost=0,
-        invalid=0,
-        level=task.level,
-        quest=task.meaning.quest,
-        mode=options.mode,
-        protocol=options.protocol,
-        over="",
     )
 
 
@@ -136,28 +131,16 @@ def options_of(turns: Sequence[Turn]) -> Options:
 
 
 def score_rows(episode_id: str, scores: EpisodeScores) -> tuple[Score, ...]:
-    """Return the scores as rows of the log."""
-    metrics = ("success", "score", "raw_sum", "moves", "moves_of_success", "questions", "question_cost")
-    plain: dict[str, Any] = asdict(scores)
-    details = {key: value for key, value in plain.items() if key not in metrics}
+    """Return the scores as rows of the log; what is no metric is told with each."""
+    details: dict[str, Any] = asdict(scores)
+    values = {metric: details.pop(metric) for metric in _METRICS}
     return tuple(
         Score(
             episode_id=episode_id,
             metric=metric,
-            value=None if plain[metric] is None else float(plain[metric]),
+            value=None if value is None else float(value),
             version=VERSION,
             details=details,
         )
-        for metric in metrics
+        for metric, value in values.items()
     )
-
-
-def paper_average(rate: float, moves: float, failure: float = Costs().failure) -> float:
-    """Return the average score that a success rate and the mean moves of successes make (spec 9.5).
-
-    Args:
-        rate: share of successes, 0 to 1.
-        moves: mean moves of successes.
-        failure: score of a failure.
-    """
-    return rate * (100 - moves) + failure * (1 - rate)

@@ -15,8 +15,8 @@ from logs.rows import Participant
 from simulator.errors import InputError
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.graph import HUMAN, ROBOT
-from simulator.handmethat.playing import Options
-from simulator.handmethat.room import ROOM, Posed
+from simulator.handmethat.playing import Options, Posed
+from simulator.handmethat.room import ROOM
 from simulator.handmethat.seating import PARTNER
 from simulator.handmethat.show import instruction_text
 from simulator.handmethat.task import LEVELS, Task

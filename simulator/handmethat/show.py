@@ -23,7 +23,7 @@ from simulator.handmethat.hierarchy import TABLES
 from simulator.handmethat.meanings.model import Meaning, matching
 from simulator.handmethat.meanings.render import label, render_meaning, render_story, render_utterance
 from simulator.handmethat.players.knows import questions_for
-from simulator.handmethat.playing import Play, Step
+from simulator.handmethat.playing import Options, Play, Posed, Step
 from simulator.handmethat.score import options_of, score_episode
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import (
@@ -31,6 +31,7 @@ from simulator.handmethat.views import (
     Deed,
     HumanView,
     LineView,
+    Mode,
     PlaceView,
     QuestionView,
     Reading,
@@ -67,19 +68,19 @@ def wording(language: Language) -> Mapping[str, Any]:
 
 
 def robot_view(
-    table: graph.Table, state: graph.State, ending: Ending | None = None, warning: str | None = None
+    play: Play, episode_id: str, state: graph.State, ending: Ending | None = None, warning: str | None = None
 ) -> RobotView:
     """Return what the robot's seat may see after `state`; `ending` if the log holds one."""
-    play, commands = table.play, state["commands"]
+    task, language, commands = play.task, play.language, state["commands"]
     game = play.after(commands)
     household = game.state
     seen = _Sight(play, household)
     seat_due = None if ending else graph.due(state)
     asked = sum(step.question for step in play.steps(commands))
     return RobotView(
-        episode_id=table.episode_id,
+        episode_id=episode_id,
         seat=graph.ROBOT,
-        language=table.language,
+        language=language,
         number=len(state["lines"]),
         my_turn=seat_due == graph.ROBOT,
         waiting_for=seat_due if seat_due != graph.ROBOT else None,
@@ -88,9 +89,9 @@ def robot_view(
         success=game.success if ending else None,
         mode=play.options.mode,
         protocol=play.options.protocol,
-        story=story_steps(table.task, table.language),
-        instruction=instruction_text(table.task, table.language),
-        places=tuple(seen.place(place) for place in table.task.world.locations),
+        story=story_steps(task, language),
+        instruction=instruction_text(task, language),
+        places=tuple(seen.place(place) for place in task.world.locations),
         holding=None if household.holding == NOTHING else seen.thing(household.holding),
         human_holds=tuple(seen.thing(entity) for entity in entities(household.given)),
         beside_human=household.at == HUMAN,
@@ -105,15 +106,15 @@ def robot_view(
 
 
 def human_view(
-    table: graph.Table, state: graph.State, ending: Ending | None = None, warning: str | None = None
+    play: Play, episode_id: str, state: graph.State, ending: Ending | None = None, warning: str | None = None
 ) -> HumanView:
     """Return what the human's seat may see after `state`; `ending` if the log holds one."""
-    task, language = table.task, table.language
-    game = table.play.after(state["commands"])
+    task, language = play.task, play.language
+    game = play.after(state["commands"])
     pending = None if ending else graph.pending(state)
     seat_due = None if ending else graph.due(state)
     return HumanView(
-        episode_id=table.episode_id,
+        episode_id=episode_id,
         seat=graph.HUMAN,
         language=language,
         number=len(state["lines"]),
@@ -130,10 +131,38 @@ def human_view(
         pending=pending,
         lines=line_views(state),
         moves=game.moves,
-        cost=_spent(table.play, game.score, success=game.success),
-        limit=table.play.options.limit,
+        cost=_spent(play, game.score, success=game.success),
+        limit=play.options.limit,
         warning=warning,
     )
+
+
+def watch(posed: Posed, turns: Sequence[Turn], step: int, *, mode: Mode | None = None) -> RobotView:
+    """Return what there was to see after the first turns of a logged episode, for people who look on.
+
+    Args:
+        posed: what was played.
+        turns: all turns of the episode, in order; at least the instruction.
+        step: the turn after which to look, from 0 (the instruction).
+        mode: ``full`` to see all of the house; None for what the robot saw.
+
+    Raises:
+        InputError: if the first turn does not say how the episode was played.
+    """
+    options = options_of(turns)
+    play = Play(*posed, options.model_copy(update={"mode": mode or options.mode}))
+    return robot_view(play, turns[0].episode_id, graph.rebuild(turns[: step + 1]))
+
+
+def before(posed: Posed) -> RobotView:
+    """Return the whole household as the robot finds it."""
+    return robot_view(Play(*posed, Options(mode="full")), "", graph.rebuild(()))
+
+
+def details(turn: Turn) -> Mapping[str, object]:
+    """Return what the log says of a turn beside its words: its cost, why it failed, what its seat noted."""
+    shown = ("error", "reason", "cost", "reward", "over", "heard", "question", "reveals", "trace")
+    return {name: turn.payload[name] for name in shown if turn.payload.get(name) not in (None, "", [], {})}
 
 
 def replay(task: Task, language: Language, turns: Sequence[Turn]) -> Replay:

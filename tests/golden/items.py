@@ -20,7 +20,7 @@ from simulator.ambik.data import load_drafts, load_pairs, load_scenarios
 from simulator.ambik.prepare import calibration_items, draft_items, pair_items, scenario_items
 from simulator.clarq.data import load_items
 from simulator.handmethat.data import load_tasks
-from simulator.handmethat.room import Posed
+from simulator.handmethat.playing import Posed
 from simulator.runner.finding import load_room
 
 DIGITS = 16

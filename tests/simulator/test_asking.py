@@ -32,8 +32,8 @@ from simulator.handmethat.asking import asked as handmethat_asked
 from simulator.handmethat.asking import exchange
 from simulator.handmethat.asking import useful as handmethat_useful
 from simulator.handmethat.data import load_tasks
+from simulator.handmethat.playing import Posed
 from simulator.handmethat.room import ROOM as HANDMETHAT
-from simulator.handmethat.room import Posed
 from simulator.runner.command import RunRequest, RunSettings, play
 from simulator.runner.model_options import model_options
 

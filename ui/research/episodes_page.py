@@ -14,8 +14,8 @@ from simulator.handmethat.goals.templates import activity_title
 from simulator.handmethat.meanings.model import Meaning
 from simulator.handmethat.meanings.render import render_utterance
 from simulator.handmethat.meanings.rsa import RsaView, rsa_view
-from simulator.handmethat.reporting.watching import before
-from simulator.handmethat.room import Posed
+from simulator.handmethat.playing import Posed
+from simulator.handmethat.show import before
 from simulator.handmethat.task import Task
 from trees import Language
 from ui.handmethat.drawing import draw

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+
+import pandas as pd
 
 from logs import LogReader
 from logs.rows import Turn
 from simulator.errors import InputError
 from simulator.handmethat import show
-from simulator.handmethat.reporting.scored import Scored, score_run, scored_frame
-from simulator.handmethat.reporting.sections import ALL, level_results
-from simulator.handmethat.reporting.watching import details, watch
-from simulator.handmethat.room import ROOM, Posed
+from simulator.handmethat.playing import Posed
+from simulator.handmethat.reports import ALL, level_results, scored_episodes
+from simulator.handmethat.room import ROOM
 from simulator.handmethat.score import options_of
 from simulator.handmethat.views import LineView
 from simulator.stats import Interval
@@ -39,22 +41,22 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An episode in the list; `scored` None if it has not been scored."""
+    """An episode in the list; `scored` is its row of `scored_episodes`, None if it has not been scored."""
 
     id: str
     name: str
     status: str
-    scored: Scored | None
+    scored: Mapping[Any, Any] | None
 
     @property
     def outcome(self) -> str:
         """``success``, ``failure`` or ``unscored``."""
-        return "unscored" if self.scored is None else "success" if self.scored.scores.success else "failure"
+        return "unscored" if self.scored is None else "success" if self.scored["success"] else "failure"
 
 
 def household_page(visit: Visit, card: RunCard, reader: LogReader) -> Page:
     """Return a run's scores, or its episodes."""
-    scored = score_run(reader, card.run.id)
+    scored = scored_episodes(reader, [card.run.id])
     if visit.at.tab != "dialogues":
         lines = score_lines(scored)
         return visit.page("household_scores", live=card.live, card=card, tab="scores", lines=lines)
@@ -72,7 +74,7 @@ def household_page(visit: Visit, card: RunCard, reader: LogReader) -> Page:
     )
 
 
-def score_lines(scored: tuple[Scored, ...]) -> list[Line]:
+def score_lines(scored: pd.DataFrame) -> list[Line]:
     """Return the score table's rows: each robot at each level, then at all."""
     scales = {
         "success": scale((), fixed=(0.0, 1.0)),
@@ -90,12 +92,12 @@ def score_lines(scored: tuple[Scored, ...]) -> list[Line]:
             row["n"],
             {name: shown(name, row[name]) for name in _DIGITS},
         )
-        for row in level_results(scored_frame(scored)).to_dict("records")
+        for row in level_results(scored).to_dict("records")
     ]
 
 
-def _entries(reader: LogReader, run_id: str, scored: tuple[Scored, ...]) -> list[Entry]:
-    by_id = {one.episode.id: one for one in scored}
+def _entries(reader: LogReader, run_id: str, scored: pd.DataFrame) -> list[Entry]:
+    by_id = scored.set_index("episode").to_dict("index")
     endings = reader.endings(run_id)
     names = {item.hash: item.name for item in reader.items(run_id)}
     return [
@@ -113,7 +115,7 @@ def _fits(visit: Visit, entry: Entry) -> bool:
     at = visit.at
     if at.outcome and entry.outcome != at.outcome:
         return False
-    return not at.level or (entry.scored is not None and str(entry.scored.scores.level) == at.level)
+    return not at.level or (entry.scored is not None and str(entry.scored["level"]) == at.level)
 
 
 def _watched(visit: Visit, reader: LogReader) -> dict[str, Any]:
@@ -129,7 +131,7 @@ def _watched(visit: Visit, reader: LogReader) -> dict[str, Any]:
     posed = ROOM.read_item(reader.item(episode.item_hash))
     last = len(turns) - 1
     step = min(int(at.step), last) if at.step.isdecimal() else 0
-    view = watch(posed, turns, step, mode=None if at.seen == "robot" else "full")
+    view = show.watch(posed, turns, step, mode=None if at.seen == "robot" else "full")
     language = posed.language
     return {
         "episode": episode,
@@ -145,8 +147,8 @@ def _watched(visit: Visit, reader: LogReader) -> dict[str, Any]:
         "turns": [_line(turn) for turn in turns],
         "step": step,
         "last": last,
-        "about": json.dumps(details(turns[step]), ensure_ascii=False, indent=2)
-        if details(turns[step])
+        "about": json.dumps(show.details(turns[step]), ensure_ascii=False, indent=2)
+        if show.details(turns[step])
         else "",
         "calls": reader.model_calls(episode_id=at.episode),
         **_meant(posed),
@@ -154,7 +156,7 @@ def _watched(visit: Visit, reader: LogReader) -> dict[str, Any]:
 
 
 def _about(turn: Turn) -> str:
-    known = details(turn)
+    known = show.details(turn)
     return json.dumps(known, ensure_ascii=False, indent=2) if known else ""
 
 

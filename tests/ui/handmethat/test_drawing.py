@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from simulator.handmethat.hierarchy import hierarchy
-from simulator.handmethat.reporting.watching import before
-from simulator.handmethat.room import Posed
+from simulator.handmethat.playing import Posed
+from simulator.handmethat.show import before
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import CommandView, PlaceView, ThingView
 from ui.handmethat.drawing import PLACES, Chip, Pile, chip, draw, glyph_of

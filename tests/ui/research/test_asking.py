@@ -20,8 +20,8 @@ from simulator.clarq.data import load_items
 from simulator.clarq.room import ROOM as CLARQ
 from simulator.commands.asking_measures import rows
 from simulator.handmethat.data import load_tasks
+from simulator.handmethat.playing import Posed
 from simulator.handmethat.room import ROOM as HANDMETHAT
-from simulator.handmethat.room import Posed
 from simulator.runner.command import RunRequest, RunSettings, play
 from simulator.runner.model_options import model_options
 from ui.research.asking_page import MEASURES

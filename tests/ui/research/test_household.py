@@ -15,7 +15,8 @@ from logs import LogReader, LogWriter
 from logs.rows import Run
 from simulator.handmethat.browse import list_episodes, load_episode
 from simulator.handmethat.files.episode import write_file
-from simulator.handmethat.room import ROOM, Posed
+from simulator.handmethat.playing import Posed
+from simulator.handmethat.room import ROOM
 from simulator.handmethat.task import Task
 from simulator.runner.sessions import Sessions
 from ui.research.calls import Calls

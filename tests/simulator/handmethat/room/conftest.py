@@ -13,7 +13,8 @@ from logs.rows import Ending, Episode, Turn
 from simulator.handmethat import graph
 from simulator.handmethat.files.episode import write_file
 from simulator.handmethat.meanings.model import Meaning, describe
-from simulator.handmethat.room import ROOM, Posed
+from simulator.handmethat.playing import Posed
+from simulator.handmethat.room import ROOM
 from simulator.handmethat.task import Level, Task
 from simulator.models import ChatModel
 from simulator.runner.rooms import ActiveEpisode

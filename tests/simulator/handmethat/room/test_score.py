@@ -6,7 +6,7 @@ import pytest
 
 from logs.rows import Turn
 from simulator.errors import InputError
-from simulator.handmethat.score import paper_average, score_episode, score_rows
+from simulator.handmethat.score import score_episode, score_rows
 
 
 def turns(*commands, **options):
@@ -75,26 +75,6 @@ def test_rows_have_a_metric_each(kitchen, lamp):
     }
     assert all(row.details["level"] == 2 for row in rows)
     assert {row.value for row in score_rows("e", score_episode(kitchen, turns()))} == {0, -40, None}
-
-
-@pytest.mark.each(
-    ("score", "success", "moves"),
-    [
-        (88.9, 94.9, 4.2),
-        (-1.9, 28.1, 4.4),
-        (-23.7, 12.0, 4.3),
-        (-15.9, 17.8, 4.4),
-        (-5.4, 25.5, 4.2),
-        (-25.8, 10.4, 4.1),
-        (-34.7, 3.9, 4.1),
-        (-32.8, 5.3, 4.1),
-        (-39.5, 0.4, 16.0),
-        (-18.7, 15.7, 4.1),
-    ],
-)
-def test_the_paper_s_scores_follow_from_its_own_rates(score, success, moves):
-    """Spec 11.4 and 12.5(6)."""
-    assert paper_average(success / 100, moves) == pytest.approx(score, abs=0.12)
 
 
 def test_an_episode_keeps_the_prices_at_which_it_was_played(kitchen, lamp):

@@ -19,7 +19,7 @@ ASK = "question: where is the object you want"
 
 
 def seen(played, ending=None):
-    return show.robot_view(ROOM.table(played.live), played.state, ending)
+    return show.robot_view(ROOM.table(played.live).play, played.live.episode.id, played.state, ending)
 
 
 def place(view, name) -> PlaceView:
@@ -157,12 +157,12 @@ async def test_the_story_has_places_and_verbs(task):
 
 async def test_the_human_sees_what_is_meant_and_what_is_asked(run, kitchen):
     played = await run(kitchen, [ASK, "stop"], "person")
-    view = show.human_view(ROOM.table(played.live), played.state)
+    view = show.human_view(ROOM.table(played.live).play, "e", played.state)
     assert (view.my_turn, view.pending, view.waiting_for) == (True, ASK, None)
     assert "shelf" in view.meaning
     assert len(view.wanted) == 1
     waiting = await run(kitchen, "person", "person")
-    view = show.human_view(ROOM.table(waiting.live), waiting.state)
+    view = show.human_view(ROOM.table(waiting.live).play, "e", waiting.state)
     assert (view.my_turn, view.pending, view.waiting_for) == (False, None, "robot")
 
 

@@ -13,10 +13,9 @@ from logs.erase import erase_participant
 from logs.rows import Ending, Episode, Participant, Run, Turn
 from simulator import catalog
 from simulator.errors import InputError
-from simulator.handmethat.reporting.scored import score_run
-from simulator.handmethat.reporting.sections import paper_cell
-from simulator.handmethat.room import ROOM, Posed
-from simulator.handmethat.score import paper_average
+from simulator.handmethat.playing import Posed
+from simulator.handmethat.reports import paper_cell, scored_episodes
+from simulator.handmethat.room import ROOM
 from simulator.reporting import report_latex
 from simulator.reports import print_whole, runs_report
 
@@ -92,7 +91,7 @@ def test_the_table_follows_from_its_own_rates(put, reader, lamp):
         put(*["look"] * number, *(lamp if number < 4 else ["stop"]), number=number)
     cell = levels(report(reader, "run"))["offline/asker, 0 questions", "1"]
     assert (cell["n"], cell["success"].value, cell["moves"].value) == (6, pytest.approx(4 / 6), 5.5)
-    assert cell["score"].value == pytest.approx(paper_average(4 / 6, 5.5))
+    assert cell["score"].value == pytest.approx(4 / 6 * (100 - 5.5) - 2 / 6 * 40)
     assert paper_cell(cell) == f"{cell['score'].value:.1f} (66.7, 5.5)"
     assert paper_cell(cell, person=True) == "(66.7, 5.5)"
     assert cell["success"].low < 4 / 6 < cell["success"].high
@@ -137,7 +136,7 @@ def test_who_has_withdrawn_does_not_count_and_is_told(put, log_path, reader, lam
     assert (row["n"], row["success"].value) == (1, 1)
     assert made.endings.statuses == {"completed": 1, "erased": 2}
     assert made.section("items").data["unscored"] == 2
-    assert [one.episode.participant_id for one in score_run(reader, "run")] == ["stays"]
+    assert scored_episodes(reader, ["run"])["participant"].tolist() == ["stays"]
 
 
 def test_success_and_score_by_questions_asked(put, reader, lamp, wrong):
@@ -199,4 +198,4 @@ def test_a_run_of_another_benchmark_is_refused(log, reader):
     log.put(Run(id="other", benchmark="clarq", setup="L2L", seed=0))
     log.flush()
     with pytest.raises(InputError, match="clarq"):
-        score_run(reader, "other")
+        report(reader, "other")

@@ -1,18 +1,25 @@
-"""Sections on runs: the shape of the paper's Table 2, results by level and by questions, what these bring."""
+"""Reports on runs: the shape of the paper's Table 2, results by level and by questions, what these bring.
+
+Which episodes count, and whose they are, is the shared frame's word (`simulator.frames`); scores are computed
+from the logged turns, not taken from the score rows, which are a copy.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import astuple, fields
 from itertools import pairwise
 from typing import Any, Final
 
 import pandas as pd
 
+from logs import LogReader
+from simulator import frames
 from simulator.figures import Cell, Column, Table
 from simulator.frames import Frames
-from simulator.handmethat.reporting.scored import score_run, scored_frame
-from simulator.handmethat.rows import stratum_of_row
+from simulator.handmethat.rows import stratum_of_row, task_from_row
 from simulator.handmethat.sample import describe, makeup
+from simulator.handmethat.score import EpisodeScores, score_episode
 from simulator.handmethat.task import LEVELS
 from simulator.reporting import Section
 from simulator.runner.logged import PERSON
@@ -22,19 +29,16 @@ ALL: Final = "all"
 """Stands for all levels together."""
 _SUCCESS: Final = Column("success", 1, times=100)
 _NUMBERS: Final = ("n", Column("score", 1), _SUCCESS, Column("moves", 1), Column("raw_sum", 1))
+_SHARED: Final = ["run", "episode", "item", "language", "repeat", "participant", "status", "seat.human"]
+"""Columns of the shared frame that are used here."""
 _SETTING: Final = ["robot", "mode", "protocol", "allowed"]
 
 
 def run_sections(source: Frames) -> Iterator[Section]:
     """Yield what the items are, results by level and by questions asked, the gain per question allowed."""
-    scored = [
-        episode
-        for run in source.runs
-        for episode in score_run(source.reader, run, exclude_aborted=source.exclude_aborted)
-    ]
-    yield items_section(source, len(scored))
-    episodes = scored_frame(scored)
-    if scored:
+    episodes = scored_episodes(source.reader, source.runs, exclude_aborted=source.exclude_aborted)
+    yield items_section(source, len(episodes))
+    if len(episodes):
         yield levels_section(episodes)
     free = episodes[episodes["protocol"] == "free"]
     if len(free):
@@ -43,6 +47,48 @@ def run_sections(source: Frames) -> Iterator[Section]:
     if (gains := gains_table(free)).rows:
         title = "Gain per question allowed, over the same items: success (%) and score"
         yield Section(name="gains", title=title, tables=[gains])
+
+
+def scored_episodes(reader: LogReader, runs: Sequence[str], *, exclude_aborted: bool = False) -> pd.DataFrame:
+    """Return the shared frame's episodes with their scores, in the order in which tables show the robots.
+
+    Beside that frame's columns and those of `EpisodeScores` there are ``robot``, who sat there (without the
+    number of questions in its name), ``allowed``, the questions that it might ask at most (missing: any
+    number), and ``hash``, the item's. People come first, then robots by name; partial observability before
+    full. What a failing seat aborted is a failure.
+    """
+    names, rows = [field.name for field in fields(EpisodeScores)], []
+    counted = frames.episodes(reader, runs, exclude_aborted=exclude_aborted)
+    counted = counted.reindex(columns=_SHARED).astype({"episode": object})
+    counting = set(counted["episode"])
+    for run in runs:
+        tasks = {item.hash: task_from_row(item) for item in reader.items(run)}
+        for episode, turns in reader.turns_of_run(run):
+            if episode.id in counting:
+                scores = score_episode(tasks[episode.item_hash], turns, episode.options)
+                robot, allowed = _asking_robot(episode.seats["robot"], episode.options.get("max_questions"))
+                allowed = 0 if scores.protocol == "paper" else allowed
+                rows.append([*astuple(scores), episode.id, episode.item_hash, robot, allowed])
+    scored = pd.DataFrame(rows, columns=[*names, "episode", "hash", "robot", "allowed"])
+    frame = counted.merge(scored, on="episode")
+    order = frame.assign(
+        robots=frame["robot"] != PERSON,
+        full=frame["mode"] == "full",
+        most=frame["allowed"].fillna(-1).astype(int),
+        place=frame["run"].map({run: place for place, run in enumerate(runs)}),
+    )
+    # Intervals are resampled, and must not depend on which episode happened to end first.
+    within = ["place", "level", "item", "language", "repeat"]
+    order = order.sort_values(["robots", "robot", "full", "protocol", "most", *within])
+    return order[[*frame]].reset_index(drop=True)
+
+
+def _asking_robot(name: str, most: int | None) -> tuple[str, int | None]:
+    """Return a robot's name without the number of its questions, and how many it might ask at most."""
+    base, _, number = name.partition(":")
+    if base == "offline/asker" and number.isdigit():
+        return base, int(number) if most is None else min(int(number), most)
+    return name, most
 
 
 def items_section(source: Frames, scored: int) -> Section:
@@ -96,14 +142,14 @@ def summarise(episodes: pd.DataFrame) -> dict[str, Any]:
         ``success`` with Wilson's, or of items played several times a bootstrap interval over items; the mean
         of ``raw_sum``, the running sum of rewards.
     """
-    items, moved = episodes["item"].tolist(), episodes.dropna(subset="moves")
+    items, moved = episodes["hash"].tolist(), episodes.dropna(subset="moves_of_success")
     success = share(episodes["success"].astype(bool).tolist(), items)
-    moves = moved["moves"].astype(float).tolist()
+    moves = moved["moves_of_success"].astype(float).tolist()
     return {
         "n": success.n,
         "score": bootstrap_mean(episodes["score"].tolist(), items, bounds=None),
         "success": success,
-        "moves": bootstrap_mean(moves, moved["item"].tolist(), bounds=None) if moves else None,
+        "moves": bootstrap_mean(moves, moved["hash"].tolist(), bounds=None) if moves else None,
         "raw_sum": float(episodes["raw_sum"].mean()),
     }
 
@@ -158,13 +204,13 @@ def gains_table(episodes: pd.DataFrame) -> Table:
     return Table(columns, rows, "Per question allowed", "gains")
 
 
-_PAIRED: Final = ["name", "language", "repeat", "human"]
+_PAIRED: Final = ["item", "language", "repeat", "seat.human"]
 """What is the same of two episodes that a gain is the difference of."""
 
 
 def _gain(pairs: pd.DataFrame, measure: str, questions: int) -> Interval:
     fewer, more = (pairs[f"{measure}_{side}"].astype(float) / questions for side in ("x", "y"))
-    return paired_bootstrap(fewer.tolist(), more.tolist(), pairs["name"].tolist())
+    return paired_bootstrap(fewer.tolist(), more.tolist(), pairs["item"].tolist())
 
 
 def _groups(episodes: pd.DataFrame, by: list[str]) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame]]:
