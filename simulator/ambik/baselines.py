@@ -17,9 +17,9 @@ from dataclasses import replace
 from typing import Final
 
 from simulator.ambik.items import DecideItem
+from simulator.ambik.kitchen.knowledge import any_of
 from simulator.ambik.kitchen.options import alternatives, case_of
 from simulator.ambik.kitchen.reasoning import judge
-from simulator.ambik.kitchen.wording import any_of
 from simulator.ambik.players.user import item_answer
 from simulator.ambik.playing import appliances_of, blinded, objects_of, step_of, task_of
 from simulator.ambik.records import Decision, Exchange

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from simulator.ambik.kitchen.categories import is_measure, is_packing
+from simulator.ambik.kitchen.categories import kitchen
 from simulator.ambik.kitchen.words import stems
 from simulator.ambik.pairs import Pair, Scenario
 from simulator.ambik.terms import ALWAYS_THERE, APPLIANCES, DO_NOTHING
@@ -103,7 +103,7 @@ def _is_there(name: tuple[str, ...], things: Iterable[tuple[str, ...]]) -> bool:
     """Return True if something goes by that name, with words before it or a word for its packing behind."""
     size = len(name)
     return any(
-        name == thing[place : place + size] and all(map(is_packing, thing[place + size :]))
+        name == thing[place : place + size] and kitchen().packing.issuperset(thing[place + size :])
         for thing in things
         for place in range(len(thing) - size + 1)
     )
@@ -112,7 +112,7 @@ def _is_there(name: tuple[str, ...], things: Iterable[tuple[str, ...]]) -> bool:
 def _measures(name: str, option: str) -> bool:
     """Return True if a name stands in an action only for how much of something is meant."""
     every = re.findall(rf"\b{re.escape(folded(name))}s?\b(?: of\b)?", folded(option))
-    return is_measure(stems(name)[-1]) and all(one.endswith(" of") for one in every)
+    return stems(name)[-1] in kitchen().measures and all(hit.endswith(" of") for hit in every)
 
 
 @lru_cache(maxsize=1024)

@@ -4,8 +4,6 @@ One thing is open in an ambiguous task (spec 11.1), and the data say what: a que
 intent, two plans that part. `topic_of` makes of them the things that may be meant, the words by which people
 call them, and what kind of answer there is (a thing, a place, an amount, what to do). `hear` reads a question
 against it. What is about something else, or about another side of the right thing, is not understood.
-
-Questions are heard in English and, by a table of words, in Chinese (``tables/questions.yaml``).
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
-from simulator.ambik.kitchen.categories import is_measure, thing
+from simulator.ambik.kitchen.categories import kitchen, thing
 from simulator.ambik.kitchen.words import stem, stems
 from simulator.ambik.pairs import Pair, Scenario
 from simulator.ambik.topics import (
@@ -30,6 +28,7 @@ from simulator.ambik.topics import (
     measured_in,
     noun_phrase,
     same_word,
+    same_words,
     topic_of,
     word_table,
 )
@@ -41,10 +40,12 @@ _SENTENCE: Final = re.compile(r"(?<=[.?!;:。？！；：])\s*|\n+")
 _FIND: Final = re.compile(r"\bwhere('s| is| are| can i find| do i find| should i find| did| will i find)\b")
 _VERB: Final = re.compile(r"\b(?:i|we|you want me to)\s+([a-z]+)")
 _BY_WHAT: Final = re.compile(r"\b(?:use|with)\b")
+_TAKING: Final = re.compile(r"\b(use|take|with|want|like|need|prefer|choose|pick|serve)\b")
 _QUOTED: Final = re.compile(r"[“\"]([^”\"]+)[”\"]")
 _OR: Final = re.compile(r",|\bor\b")
 _GOING_ON: Final = re.compile(r"^\W*what(?:'s| is| are) \w+ing\b")
 _STRANDED: Final = re.compile(r"\b(in|into|onto|from|out of)\b\W*$|^\W*(in|into|onto|from) (what|which)\b")
+_GENERIC: Final = ("kind", "type", "sort", "variety", "one", "option", "thing", "item")
 
 
 def hear(pair: Pair, question: str) -> Heard:
@@ -80,69 +81,69 @@ def names_what_was_said(pair: Pair, question: str) -> bool:
 
 
 def hear_scenario(scenario: Scenario, question: str) -> frozenset[Literal["objects", "place"]]:
-    """Which sides of a KnowNo scenario a question is about: the objects that are meant, where they go."""
+    """Return what of a KnowNo scenario a question is about: the objects that are meant, where they go."""
     text = in_english(question).lower()
     tokens, asked = frozenset(TOKEN.findall(text)), content_of(text)
     things = [thing(name) for name in scenario.objects]
-    objects = frozenset(same_word(word) for one in things for word in (*one.stems, *called(one)))
+    objects = same_words(word for each in things for word in (*each.stems, *called(each)))
     place, said = content_of(scenario.location), content_of(scenario.task)
-    found: set[Literal["objects", "place"]] = set()
+    sides: set[Literal["objects", "place"]] = set()
     if not asked and tokens & QUESTION_WORDS:
         return frozenset(("objects", "place"))
     if len(asked - objects - place - said) > 1 or tokens & {"why", "who", "when", "how"}:
         return frozenset()
     if "where" in tokens or asked & place:
-        found.add("place")
+        sides.add("place")
     if (asked & objects or (not asked - said and QUESTION_WORDS & tokens)) and "where" not in tokens:
-        found.add("objects")
-    return frozenset(found)
+        sides.add("objects")
+    return frozenset(sides)
 
 
 def _hear(topic: Topic, sentence: str, before: frozenset[str]) -> Heard:
-    words = word_table()
-    tokens = TOKEN.findall(sentence)
-    content = content_of(sentence)
-    kitchen = kitchen_words(content)
-    foreign = kitchen - topic.names - frozenset(topic.told) - topic.keys - topic.around
-    if before - topic.names - frozenset(topic.told) and not before & (topic.names | frozenset(topic.told)):
+    words, tokens, content = word_table(), TOKEN.findall(sentence), content_of(sentence)
+    foreign = kitchen_words(content) - topic.called - topic.known
+    if before - topic.called and not before & topic.called:
         # There are three knives. Which one? — the sentence before says what is asked for.
         foreign |= before - topic.keys
-    whether = bool(ASKS_WHETHER.match(sentence)) and not QUESTION_WORDS & set(tokens)
-    if "or" in tokens and content & frozenset(topic.told):
+    if "or" in tokens and content & topic.told.keys():
         foreign = frozenset()
-    if (
-        foreign - (topic.others if whether else frozenset())
-        or (set(tokens) & {"why", "who", "when", "whose"}) - topic.asked_by
-    ):
+    if ASKS_WHETHER.match(sentence) and not QUESTION_WORDS & set(tokens):
+        foreign -= topic.others
+    if foreign or (set(tokens) & {"why", "who", "when", "whose"}) - topic.asked_by:
         return ""
-    measures = {name for name, one in words.measures.items() if one.search(sentence)}
-    if measures:
+    if measures := words.measures_in(sentence):
         return _hear_measure(topic, measures, sentence, content)
     if "where" in tokens:
         return _hear_where(topic, sentence, content)
     for place, token in enumerate(tokens):
-        if token in QUESTION_WORDS and (
-            place == 0 or token == "which" or tokens[place - 1] in words.before_what
-        ):
+        first = place == 0 or token == "which" or tokens[place - 1] in words.before_what
+        if token in QUESTION_WORDS and first:
             return _hear_which(topic, tokens, place, sentence, content)
     if "how" in tokens:
-        if not set(tokens[tokens.index("how") + 1 :][:1]) & words.after_how:
-            return ""
-        known = content & (topic.keys | topic.around)
-        fits = "manner" in topic.facets or ("thing" in topic.facets and topic.foods is False)
-        strange = content - known - topic.names
-        return "open" if fits and known and not strange and not content & topic.names - topic.keys else ""
-    if "type of" in sentence or "kind of" in sentence or "sort of" in sentence:
+        return _hear_how(topic, tokens, content)
+    if any(f"{word} of" in sentence for word in ("type", "kind", "sort")):
         return "open" if "thing" in topic.facets and content & topic.names else ""
     return _hear_whether(topic, tokens, sentence, content)
 
 
-def _hear_measure(topic: Topic, measures: set[str], sentence: str, content: frozenset[str]) -> Heard:
+def _hear_how(topic: Topic, tokens: Sequence[str], content: frozenset[str]) -> Heard:
+    if not set(tokens[tokens.index("how") + 1 :][:1]) & word_table().after_how:
+        return ""
+    fits = "manner" in topic.facets or ("thing" in topic.facets and topic.foods is False)
+    strange = content - topic.known - topic.names
+    return (
+        "open"
+        if fits and content & topic.known and not strange and not content & topic.names - topic.keys
+        else ""
+    )
+
+
+def _hear_measure(topic: Topic, measures: frozenset[str], sentence: str, content: frozenset[str]) -> Heard:
     if "measure" not in topic.facets or not measures & topic.measures:
         return ""
     measured = measured_in(sentence)
     known = topic.keys | topic.measured
-    strange = {one for one in measured if one not in known and (kitchen_words({one}) or not is_measure(one))}
+    strange = {word for word in measured - known if kitchen_words({word}) or word not in kitchen().measures}
     wrong = topic.measured and measured and kitchen_words(measured) and not measured & topic.measured
     if strange - {"minute", "hour", "second"} or (wrong and not measured & topic.strong):
         return ""
@@ -156,7 +157,7 @@ def _hear_where(topic: Topic, sentence: str, content: frozenset[str]) -> Heard:
         return ""
     if topic.foods is False and "where" not in topic.asked_by and content & topic.names:
         return ""
-    known = content & (topic.keys | topic.around)
+    known = content & topic.known
     return "open" if not content or (known and len(content - known) <= 1) else ""
 
 
@@ -165,84 +166,71 @@ def _hear_which(
 ) -> Heard:
     words = word_table()
     phrase = noun_phrase(tokens[place + 1 :])
-    asked = {words.asked[one] for one in (*phrase, *tokens) if one in words.asked}
-    nouns = frozenset(map(same_word, stems(" ".join(phrase)))) - words.empty - frozenset(words.asked)
-    if nouns < frozenset(map(same_word, stems(" ".join(phrase)))) and not kitchen_words(nouns):
+    asked = {words.asked[word] for word in (*phrase, *tokens) if word in words.asked}
+    spoken = [same_word(word) for word in stems(" ".join(phrase))]
+    nouns = frozenset(spoken) - words.says_nothing - words.asked.keys()
+    if nouns < frozenset(spoken) and not kitchen_words(nouns):
         # What sweet thing: the noun says nothing.
         nouns &= topic.names | topic.measured
     if asked:
         others = kitchen_words(content)
-        fits = bool(asked & topic.attributes) and (not others or bool(others & (topic.names | topic.keys)))
+        fits = asked & topic.attributes and (not others or others & (topic.names | topic.keys))
         return "open" if fits and topic.facets & {"thing", "place"} else ""
-    called = topic.names | frozenset(topic.told)
     if nouns:
         thing_like = topic.facets & {"thing", "place"} or nouns & topic.measured
-        every = [one for one in map(same_word, stems(" ".join(phrase))) if one in nouns]
-        head = ([one for one in every if kitchen_words({one})] or every)[-1]
-        strange = kitchen_words(nouns) - called - topic.keys - topic.around
+        every = [word for word in spoken if word in nouns]
+        head = ([word for word in every if kitchen_words({word})] or every)[-1]
+        strange = kitchen_words(nouns) - topic.called - topic.known
         return "open" if thing_like and head in topic.names and not strange else ""
-    if tokens[place] == "which" or _generic_noun(tokens[place + 1 :]):
-        if not topic.facets & {"thing"}:
-            return ""
-        of = kitchen_words(content) - called
-        known = content <= called | topic.keys | topic.around
-        return (
-            "open"
-            if (not of or of <= topic.keys | topic.around) and (known or bool(content & called))
-            else ""
-        )
+    if tokens[place] == "which" or (phrase and phrase[0] in _GENERIC):
+        strange = kitchen_words(content) - topic.called - topic.known
+        known = content <= topic.called | topic.known or content & topic.called
+        return "open" if "thing" in topic.facets and not strange and known else ""
     if words.generic.search(sentence):
-        return "open" if not content or content & called else ""
+        return "open" if not content or content & topic.called else ""
     if _GOING_ON.search(sentence):
         return ""
     if words.doing.search(sentence):
-        return "open" if "manner" in topic.facets and len(content & topic.keys) > 0 else ""
+        return "open" if "manner" in topic.facets and content & topic.keys else ""
     if "about" in tokens[place + 1 : place + 2]:
-        return "open" if content & called or len(content & topic.strong) > 0 else ""
+        return "open" if content & (topic.called | topic.strong) else ""
     return _hear_what(topic, sentence, content)
 
 
 def _hear_what(topic: Topic, sentence: str, content: frozenset[str]) -> Heard:
-    """Return a what without a noun: what shall I spread on the bread?"""
+    """Hear a what without a noun: what shall I spread on the bread?"""
     if "thing" not in topic.facets:
-        known = content & topic.strong
-        return "open" if known and content <= topic.keys | topic.around else ""
+        return "open" if content & topic.strong and content <= topic.known else ""
     if not content:
-        return (
-            "open"
-            if re.search(r"\b(use|take|with|want|like|need|prefer|choose|pick|serve)\b", sentence)
-            else ""
-        )
-    called = topic.names | frozenset(topic.told)
-    verb = frozenset(same_word(stem(one)) for one in _VERB.findall(sentence))
-    own = (content - verb) & topic.own
-    if own and not content & frozenset(topic.told) and content - topic.keys:
+        return "open" if _TAKING.search(sentence) else ""
+    own = (content - same_words(map(stem, _VERB.findall(sentence)))) & topic.own
+    if own and not content & topic.told.keys() and content - topic.keys:
         return ""
     if own and not content & (topic.keys - topic.names):
         return ""
-    if _STRANDED.search(sentence) and topic.foods:
+    stranded = _STRANDED.search(sentence)
+    if stranded and topic.foods:
         return ""
-    strange = content - called - topic.keys - topic.around
-    means = _STRANDED.search(sentence) or (_BY_WHAT.search(sentence) and topic.foods is False)
+    strange = content - topic.called - topic.known
+    means = stranded or (_BY_WHAT.search(sentence) and topic.foods is False)
     return "open" if len(strange) <= bool(means and content - strange) else ""
 
 
 def _hear_whether(topic: Topic, tokens: Sequence[str], sentence: str, content: frozenset[str]) -> Heard:
-    """Alternatives, a yes or no about one of them, a name alone, or whether something is to be done."""
+    """Hear alternatives, a yes or no about one of them, a name alone, or whether something is to be done."""
     words = word_table()
     if words.generic.search(sentence) and ("?" in sentence or "please" in tokens) and not content:
         return "open"
-    called = topic.names | frozenset(topic.told)
-    known = called | topic.keys | topic.around | frozenset().union(*words.values.values())
-    if words.preference.search(sentence) and content <= called | topic.keys | topic.around:
-        return "open" if "thing" in topic.facets and (not content or content & called) else ""
-    named = {word: wanted for word, wanted in topic.told.items() if word in content}
-    named |= {name: wanted for name, wanted in topic.full.items() if name in sentence}
+    known = topic.called | topic.known | words.values
+    if words.preference.search(sentence) and content <= topic.called | topic.known:
+        return "open" if "thing" in topic.facets and (not content or content & topic.called) else ""
+    named = {word: is_meant for word, is_meant in topic.told.items() if word in content}
+    named |= {name: is_meant for name, is_meant in topic.full.items() if name in sentence}
     if "or" in tokens and any(_tells_apart(word, sentence) for word in named):
         return "open"
     if "measure" in topic.facets and content & topic.strong and content <= known:
         return "open"
-    done = frozenset(same_word(stem(one)) for one in _VERB.findall(sentence)) - words.empty
+    done = same_words(map(stem, _VERB.findall(sentence))) - words.says_nothing
     strange = content - known - frozenset(word for name in named for word in content_of(name))
     if _is_means(sentence, named):
         strange -= done
@@ -252,9 +240,7 @@ def _hear_whether(topic: Topic, tokens: Sequence[str], sentence: str, content: f
     state = tokens[:1] in (["is"], ["are"])
     if state and not named and "manner" not in topic.facets and content - topic.names - topic.strong:
         return ""
-    asks = "?" in sentence and (
-        not ASKS_WHETHER.match(sentence) or any(token in words.wanting for token in tokens)
-    )
+    asks = "?" in sentence and (not ASKS_WHETHER.match(sentence) or bool(words.wanting & set(tokens)))
     if named and not strange and (asks or len(content) <= 2):
         if "thing" not in topic.facets:
             return "open"
@@ -264,7 +250,7 @@ def _hear_whether(topic: Topic, tokens: Sequence[str], sentence: str, content: f
     if "manner" in topic.facets and content & topic.strong and len(content - known) <= 1:
         return "open"
     if "thing" in topic.facets and content & topic.names and not strange and asks:
-        return "no" if content - topic.names - topic.keys - topic.around else "open"
+        return "no" if content - topic.names - topic.known else "open"
     return ""
 
 
@@ -277,15 +263,5 @@ def _tells_apart(word: str, sentence: str) -> bool:
 
 def _is_means(sentence: str, named: Iterable[str]) -> bool:
     """Return True if an alternative stands behind a preposition: shall I stir it with the fork?"""
-    return any(
-        re.search(
-            rf"\b(?:with|using|in|into|on|onto|from)\s+(?:the |a |an )?(?:\w+ )?{re.escape(one)}", sentence
-        )
-        for one in named
-    )
-
-
-def _generic_noun(tokens: Sequence[str]) -> bool:
-    """Return True if the phrase names a kind of nothing: what kind?, what type should I use?"""
-    phrase = noun_phrase(tokens)
-    return bool(phrase) and phrase[0] in ("kind", "type", "sort", "variety", "one", "option", "thing", "item")
+    before = r"\b(?:with|using|in|into|on|onto|from)\s+(?:the |a |an )?(?:\w+ )?"
+    return any(re.search(before + re.escape(name), sentence) for name in named)

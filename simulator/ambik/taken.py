@@ -15,37 +15,14 @@ from functools import lru_cache
 from typing import Final
 
 from simulator.ambik.intents import realises
-from simulator.ambik.kitchen.categories import Thing, categories, thing
-from simulator.ambik.kitchen.words import stems
+from simulator.ambik.kitchen.categories import Thing, thing
+from simulator.ambik.kitchen.words import stems, table
 from simulator.ambik.naming import bare, folded, named
 from simulator.ambik.pairs import Pair
 from simulator.ambik.topics import meant
 
 _BRACKETS: Final = re.compile(r"\([^()]*\)?|\[[^\[\]]*\]?|\{[^{}]*\}?|（[^（）]*）?|【[^【】]*】?")
 _SENTENCE: Final = re.compile(r"(?<=[.!?;:。！？；])\s+|\s+[-–—]+\s+|\n+")
-_NUMBERS: Final = {
-    word: str(number)
-    for number, word in enumerate(
-        (
-            *(
-                "zero",
-                "one",
-                "two",
-                "three",
-                "four",
-                "five",
-                "six",
-                "seven",
-                "eight",
-                "nine",
-                "ten",
-                "eleven",
-            ),
-            *("twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
-            "twenty",
-        )
-    )
-} | {"half": "0.5", "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60"}
 _NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)?")
 _TOO_WIDE: Final = ("tool", "utensil", "kitchenware", "tableware", "ingredient")
 
@@ -75,63 +52,67 @@ def what_is_done(action: str, answers: Iterable[str] = (), given: Iterable[str] 
         answers: that were given before it.
         given: texts of the task; brackets that stand in them are a part of the action.
     """
-    own = {folded(one) for text in given for one in _BRACKETS.findall(text)}
+    own = {folded(brackets) for text in given for brackets in _BRACKETS.findall(text)}
     text = action
     while (shorter := _BRACKETS.sub(lambda hit: hit[0] if folded(hit[0]) in own else " ", text)) != text:
         text = shorter
-    said = {bare(one).strip(" .,!") for answer in answers for one in (answer, *_SENTENCE.split(answer))}
+    said = {_plain(part) for answer in answers for part in (answer, *_SENTENCE.split(answer))}
     first, *rest = _SENTENCE.split(text) or [""]
-    return " ".join((first, *(one for one in rest if bare(one).strip(" .,!") not in said)))
+    return " ".join((first, *(sentence for sentence in rest if _plain(sentence) not in said)))
+
+
+def _plain(sentence: str) -> str:
+    return bare(sentence).strip(" .,!")
 
 
 def names_alternative(pair: Pair, action: str) -> bool:
-    """Whether an action names a thing or an amount that could stand for what is wanted, and is not wanted."""
-    names, words, told = _alternatives(pair)
-    if any(folded(one) in names for one in named(action, pair.things)):
+    """Return True if an action names a thing or an amount that stands in for what is wanted."""
+    names, words, numbers = _alternatives(pair)
+    if any(folded(name) in names for name in named(action, pair.things)):
         return True
     if any(word in words for word in stems(action)):
         return True
-    return told is not None and not _numbers(action) <= told
+    return numbers is not None and not _numbers(action) <= numbers
 
 
 @lru_cache(maxsize=4096)
 def _alternatives(pair: Pair) -> tuple[frozenset[str], frozenset[str], frozenset[str] | None]:
-    """Names of alternatives, words that tell them apart, numbers that may be named where one is wanted."""
+    """Return names of alternatives, words that tell them apart, and numbers that are no alternative."""
     told = " ".join((pair.clear, *pair.clear_plan))
+    ambiguous = " ".join((pair.ambiguous, *pair.ambiguous_plan))
     target, shortlist = meant(pair)
-    things = tuple(thing(name) for name in pair.things)
-    fit = {one.name for one in target}
+    things = tuple(map(thing, pair.things))
     # What the task names elsewhere is no alternative, unless the data say that people hesitate over it here.
-    listed = {one.name for one in shortlist} & set(pair.shortlist)
-    fit |= set(named(told, pair.things)) - listed
+    listed = {each.name for each in shortlist} & set(pair.shortlist)
+    fit = {each.name for each in target} | set(named(told, pair.things)) - listed
     fit |= set(named(pair.clear_step, [*pair.things, *listed]))
-    group = {
-        one.name: one for one in (*shortlist, *(each for goal in target for each in _kind(goal, things)))
-    }
-    others = [one for name, one in group.items() if name not in fit]
-    spoken = frozenset(stems(f"{told} {pair.ambiguous} {' '.join(pair.ambiguous_plan)}"))
-    wanted = frozenset(word for name in fit for word in stems(name))
-    apart = frozenset(word for other in others for word in other.stems) - wanted - spoken
+    group = dict.fromkeys((*shortlist, *(each for goal in target for each in _kind(goal, things))))
+    others = [each for each in group if each.name not in fit]
     # A word for a thing of its own tells no alternative: the cheese of the cheese knife.
-    apart -= frozenset(word for one in things if one not in others for word in one.stems)
-    assert pair.intent is not None
+    known = [
+        stems(f"{told} {ambiguous}"),
+        *map(stems, fit),
+        *(each.stems for each in things if each not in others),
+    ]
+    apart = {word for other in others for word in other.stems}.difference(*known)
     numbers = None
-    if any(
-        _numbers(alternative.text) for concept in pair.intent.concepts for alternative in concept.alternatives
+    if pair.intent and any(
+        _numbers(way.text) for concept in pair.intent.concepts for way in concept.alternatives
     ):
-        numbers = _numbers(f"{told} {pair.intent.text} {pair.ambiguous} {' '.join(pair.ambiguous_plan)}")
-    return frozenset(folded(other.name) for other in others), apart, numbers
+        numbers = _numbers(f"{told} {pair.intent.text} {ambiguous}")
+    return frozenset(folded(other.name) for other in others), frozenset(apart), numbers
 
 
 def _kind(goal: Thing, things: Sequence[Thing]) -> tuple[Thing, ...]:
     """Return the things of the nearest kind of `goal` that has others."""
-    kinds = categories()[goal.category].wider if goal.category else ()
-    for kind in (one for one in kinds if one not in _TOO_WIDE):
-        if others := tuple(thing for thing in things if thing != goal and thing.is_a(kind)):
+    rest = [thing for thing in things if thing != goal]
+    for kind in goal.kinds:
+        if kind not in _TOO_WIDE and (others := tuple(thing for thing in rest if thing.is_a(kind))):
             return others
-    return tuple(thing for thing in things if thing != goal and thing.head == goal.head)
+    return tuple(thing for thing in rest if thing.head == goal.head)
 
 
 def _numbers(text: str) -> frozenset[str]:
-    found = {one.group().replace(",", ".") for one in _NUMBER.finditer(text)}
-    return frozenset(found | {_NUMBERS[word] for word in stems(text) if word in _NUMBERS})
+    words = table("common_sense")["numbers"]
+    digits = {match.group().replace(",", ".") for match in _NUMBER.finditer(text)}
+    return frozenset(digits | {str(words[word]) for word in stems(text) if word in words})

@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
-import yaml
+from simulator.ambik.kitchen.words import stems, table
 
-from simulator.ambik.kitchen.words import stems
-
-TABLES: Final = Path(__file__).parents[1] / "tables"
-# The C loader reads the same and is several times faster where PyYAML was built with it.
-_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+Words = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +23,7 @@ class Category:
     """
 
     name: str
-    words: tuple[tuple[str, ...], ...]
+    words: tuple[Words, ...]
     wider: tuple[str, ...]
 
 
@@ -45,31 +39,47 @@ class Thing:
     """
 
     name: str
-    stems: tuple[str, ...]
+    stems: Words
     head: str
     category: str
 
-    def is_a(self, category: str) -> bool:
-        """Return True if it belongs to a category or to one within it."""
-        return bool(self.category) and category in categories()[self.category].wider
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Its category and those that hold it, from near to far; none if it is unknown."""
+        return kitchen().categories[self.category].wider if self.category else ()
+
+    def is_a(self, *categories: str) -> bool:
+        """Return True if it belongs to one of some categories, or to one within them."""
+        return any(kind in categories for kind in self.kinds)
 
 
-class _Table:
-    """The table, read once."""
+class Kitchen:
+    """The table of categories.
+
+    Attributes:
+        categories: by name.
+        by_words: words by which people speak of a category -> its name.
+        by_name: words of a thing's full name -> its category.
+        by_head: last word of names -> the category that they are of, whatever stands before it.
+        things: full names of all things, in the table's order.
+        packing: words that only say how something is packed.
+        measures: words that are amounts before ``of``.
+        describing: words that may be left out.
+        materials: words for what something is made of.
+    """
 
     def __init__(self, raw: Mapping[str, Any]) -> None:
         rows: Mapping[str, Mapping[str, Any]] = raw["categories"]
         self.categories = {
             name: Category(name, _words(name, row), _wider(rows, name)) for name, row in rows.items()
         }
-        self.by_words = {
-            words: category.name for category in self.categories.values() for words in category.words
-        }
-        self.by_name: dict[tuple[str, ...], str] = {}
+        self.by_words = {words: each.name for each in self.categories.values() for words in each.words}
+        self.things = tuple(dict.fromkeys(name for row in rows.values() for name in row.get("things", ())))
+        self.by_name: dict[Words, str] = {}
         self.by_head: dict[str, str] = {}
         for name, row in rows.items():
-            for thing in row.get("things", ()):
-                self.by_name.setdefault(stems(thing), name)
+            for full_name in row.get("things", ()):
+                self.by_name.setdefault(stems(full_name), name)
             # A name of two words says nothing of its last one alone: condensed milk is not what milk is.
             for head in (*row.get("heads", ()), *(() if "_" in name else (name,))):
                 self.by_head[stems(head)[-1]] = name
@@ -81,80 +91,27 @@ class _Table:
         )
 
 
-def _words(name: str, row: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
-    told = {stems(word): None for word in (name.replace("_", " "), *row.get("words", ()))}
-    return tuple(sorted(told, key=lambda words: (-len(words), words)))
+def _words(name: str, row: Mapping[str, Any]) -> tuple[Words, ...]:
+    spoken = {stems(word): None for word in (name.replace("_", " "), *row.get("words", ()))}
+    return tuple(sorted(spoken, key=lambda words: (-len(words), words)))
 
 
 def _wider(rows: Mapping[str, Mapping[str, Any]], name: str) -> tuple[str, ...]:
-    found = {name: None}
-    queue = [name]
-    while queue:
-        for one in rows[queue.pop(0)].get("in", ()):
-            if one not in found:
-                found[one] = None
-                queue.append(one)
-    return tuple(found)
-
-
-def _read(name: str) -> Any:
-    return yaml.load((TABLES / name).read_text(encoding="utf-8"), Loader=_LOADER)
+    wider = [name]
+    for category in wider:  # grows on the way
+        wider += [holder for holder in rows[category].get("in", ()) if holder not in wider]
+    return tuple(wider)
 
 
 @cache
-def _table() -> _Table:
-    return _Table(_read("categories.yaml"))
-
-
-@cache
-def sense() -> Mapping[str, Any]:
-    """Return what everybody knows (tables/common_sense.yaml)."""
-    raw = _read("common_sense.yaml")
-    return MappingProxyType(raw)
-
-
-@cache
-def categories() -> Mapping[str, Category]:
-    """Return all categories by name."""
-    return MappingProxyType(_table().categories)
-
-
-def category_of_words(words: tuple[str, ...]) -> str:
-    """Return the category that goes by these words; empty if none does."""
-    return _table().by_words.get(words, "")
-
-
-def is_packing(word: str) -> bool:
-    """Return True if a word only says how something is packed."""
-    return word in _table().packing
-
-
-def is_measure(word: str) -> bool:
-    """Return True if a word before ``of`` is an amount."""
-    return word in _table().measures
-
-
-def is_describing(word: str) -> bool:
-    """Return True if a word describes and may be left out."""
-    return word in _table().describing
-
-
-def is_material(word: str) -> bool:
-    """Return True if a word says what something is made of."""
-    return word in _table().materials
-
-
-@cache
-def thing_names() -> tuple[str, ...]:
-    """Return the full names of all things in the table, in its order."""
-    rows = _read("categories.yaml")["categories"].values()
-    return tuple(dict.fromkeys(name for row in rows for name in row.get("things", ())))
+def kitchen() -> Kitchen:
+    """Return the table, read once."""
+    return Kitchen(table("categories"))
 
 
 @lru_cache(maxsize=8192)
 def thing(name: str) -> Thing:
     """Return an object by its name: what it is, and to which category it belongs."""
-    table = _table()
     parts = stems(name)
     if len(parts) > 1 and parts[0] in ("a", "an", "the", "some"):
         parts = parts[1:]
@@ -162,31 +119,26 @@ def thing(name: str) -> Thing:
     for start in range(len(parts)):
         if start and _only_packing(parts, start):
             break
-        if category := table.by_name.get(parts[start:], ""):
-            return Thing(name, parts, _head(parts, category), category)
+        if category := kitchen().by_name.get(parts[start:], ""):
+            heads = (word for word in reversed(parts) if kitchen().by_head.get(word) == category)
+            return Thing(name, parts, next(heads, parts[-1]), category)
     return _unknown(name, parts)
 
 
-def _only_packing(parts: tuple[str, ...], start: int) -> bool:
+def _only_packing(parts: Words, start: int) -> bool:
     """Return True if what is left is a word of packing, and something before it says what is packed."""
-    if len(parts) - start > 1 or not is_packing(parts[start]):
+    if len(parts) - start > 1 or parts[start] not in kitchen().packing:
         return False
-    food = (categories()[name].wider for word in parts[:start] if (name := _table().by_head.get(word)))
-    return any("ingredient" in wider for wider in food)
+    packed = (kitchen().by_head.get(word) for word in parts[:start])
+    return any("ingredient" in kitchen().categories[name].wider for name in packed if name)
 
 
-def _unknown(name: str, parts: tuple[str, ...]) -> Thing:
-    """By the last word that says what it is: packing says so only if nothing else does."""
-    table = _table()
-    known = [word for word in reversed(parts) if word in table.by_head]
-    food = [word for word in known if not is_packing(word) and not is_material(word)]
-    if parts and (parts[-1] not in table.packing or not food):
-        food = [parts[-1]] if parts[-1] in table.by_head else food
-    head = food[0] if food else (parts[-1] if parts else "")
-    return Thing(name, parts, head, table.by_head.get(head, ""))
-
-
-def _head(parts: tuple[str, ...], category: str) -> str:
-    table = _table()
-    own = [word for word in reversed(parts) if table.by_head.get(word) == category]
-    return own[0] if own else parts[-1]
+def _unknown(name: str, parts: Words) -> Thing:
+    """Return a thing by the last word that says what it is: packing says so only if nothing else does."""
+    packing, by_head = kitchen().packing, kitchen().by_head
+    known = [word for word in reversed(parts) if word in by_head]
+    heads = [word for word in known if word not in packing and word not in kitchen().materials]
+    if parts and parts[-1] in by_head and (parts[-1] not in packing or not heads):
+        heads = [parts[-1]]
+    head = heads[0] if heads else (parts[-1] if parts else "")
+    return Thing(name, parts, head, by_head.get(head, ""))

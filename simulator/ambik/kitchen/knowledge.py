@@ -6,41 +6,93 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from simulator.ambik.kitchen.categories import Thing, sense
-from simulator.ambik.kitchen.words import stems
+from pydantic import BaseModel, BeforeValidator
+
+from simulator.ambik.kitchen.categories import Thing, Words
+from simulator.ambik.kitchen.words import stems, table
 
 Kind = Literal["common_sense", "safety"]
 
 
-@dataclass(frozen=True, slots=True)
-class Why:
-    """A reason, in two languages.
+def _compiled(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.IGNORECASE)
 
-    Attributes:
-        kind: whether it is a matter of safety.
-    """
+
+Pattern = Annotated[re.Pattern[str], BeforeValidator(_compiled)]
+Name = Annotated[Words, BeforeValidator(stems)]
+
+
+class Note(NamedTuple):
+    """A text in both languages."""
 
     en: str
     zh: str
+
+
+NoteField = Annotated[Note, BeforeValidator(lambda texts: Note(**texts))]
+
+
+class Reason(BaseModel, frozen=True):
+    """A reason, and whether it is a matter of safety."""
+
+    why: NoteField
     kind: Kind = "common_sense"
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
+class Condition(BaseModel, frozen=True):
+    """The words that make a rule hold.
+
+    Attributes:
+        when: words of the step; None if it does not matter.
+        goal: words of step, task or steps before that must be there, too; None likewise.
+    """
+
+    when: Pattern | None = None
+    goal: Pattern | None = None
+
+    def holds(self, step: str, goal: str) -> bool:
+        """Return True if the words are there."""
+        return (self.when is None or self.when.search(step) is not None) and (
+            self.goal is None or self.goal.search(goal) is not None
+        )
+
+
+class Choice(Condition, Reason, frozen=True):
+    """Which of several things one takes.
+
+    Attributes:
+        about: categories of the things.
+        head: the noun by which they are called; empty if it does not matter.
+        pick: names, best first.
+        drop: names of what is out.
+        exact: whether a thing must be called by the name and nothing else.
+    """
+
     about: frozenset[str]
-    when: re.Pattern[str] | None
-    goal: re.Pattern[str] | None
-    head: str
-    pick: tuple[tuple[str, ...], ...]
-    drop: tuple[tuple[str, ...], ...]
-    exact: bool
-    why: Why
+    head: str = ""
+    pick: tuple[Name, ...] = ()
+    drop: tuple[Name, ...] = ()
+    exact: bool = False
+
+    def concerns(self, category: str, head: str, things: Sequence[Thing]) -> bool:
+        """Return True if the rule is about things that are named by a category, or by their noun."""
+        by_category = category in self.about or any(thing.category in self.about for thing in things)
+        return by_category and self.head in ("", head)
+
+    def picked(self, things: Sequence[Thing]) -> tuple[Thing, ...]:
+        """Return those of the first name that anything has, of what is not out."""
+        left = tuple(thing for thing in things if not any(is_called(thing, name) for name in self.drop))
+        for name in self.pick:
+            if fit := tuple(
+                thing for thing in left if (thing.stems == name if self.exact else is_called(thing, name))
+            ):
+                return fit
+        return left if self.drop else ()
 
 
-@dataclass(frozen=True, slots=True)
-class Purpose:
+class Purpose(Reason, frozen=True):
     """What one needs for what.
 
     Attributes:
@@ -51,187 +103,129 @@ class Purpose:
         phrase: how it is added to a step, ``{}`` for the thing; empty: it only settles vague words.
     """
 
-    when: re.Pattern[str]
-    need: tuple[tuple[str, ...], ...]
-    stand: str
-    named: frozenset[str]
-    phrase: str
-    why: Why
+    when: Pattern
+    need: tuple[Name, ...]
+    stand: str = ""
+    named: frozenset[str] = frozenset()
+    phrase: str = ""
+
+    def fittest(self, things: Sequence[Thing]) -> str:
+        """Return the name of the thing that serves best; empty if there is none."""
+        for name in self.need:
+            for thing in things:
+                if thing.stems == name or (is_called(thing, name) and thing.stems[-1] == name[-1]):
+                    return thing.name
+        return self.stand
 
 
-@dataclass(frozen=True, slots=True)
-class Rewrite:
+class Rewrite(Condition, Reason, frozen=True):
     """A step that leaves open what is to be done.
 
     Attributes:
-        when: words of such a step.
-        goal: words of step, task or steps before that must be there, too; None if it does not matter.
         food: categories one of which must be named; empty if it does not matter.
-        find: what is replaced.
-        put: by what.
+        sub: what is replaced, and by what.
         add: what is added where nothing can be replaced; empty if nothing is.
     """
 
-    when: re.Pattern[str]
-    goal: re.Pattern[str] | None
-    food: frozenset[str]
-    find: re.Pattern[str]
-    put: str
-    add: str
-    why: Why
+    food: frozenset[str] = frozenset()
+    sub: tuple[Pattern, str]
+    add: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(Condition, frozen=True):
     """A step that leaves open how long, how much or how many.
 
     Attributes:
-        when: words of such a step.
-        goal: words of step, task or steps before that must be there, too; None if it does not matter.
         told: words that say it.
         number: whether any number says it.
-        spoken: what is open, in English and Chinese.
+        spoken: what is open.
         options: what may be meant, as added to the step.
     """
 
-    when: re.Pattern[str]
-    goal: re.Pattern[str] | None
-    told: re.Pattern[str]
-    number: bool
-    spoken: tuple[str, str]
+    told: Pattern
+    number: bool = False
+    spoken: NoteField
     options: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """What common sense leaves of several things.
+class Something(BaseModel, frozen=True):
+    """Words that name a thing by what it is like, and the category that is meant."""
+
+    words: Annotated[re.Pattern[str], BeforeValidator(lambda text: _compiled(rf"\b({text})\b"))]
+    category: str
+
+
+class CommonSense(BaseModel, frozen=True):
+    """The table; of rules of one sort the first that holds is taken.
 
     Attributes:
-        things: one, or several that are as good.
-        why: the rule; its kind decides whether several are still a question.
-        by_step: whether words of the step itself made the rule hold.
+        places: where things are, by name.
+        perishable: categories of what is kept in the fridge.
+        fetch: words that say that something is taken from where it is.
+        seldom: words in names of what one takes only where there is nothing else.
+        knowable: words that say that everybody knows which: suitable, proper.
+        wide: categories so wide that their names say nothing.
+        also_verbs: nouns that are also things to do.
+        after_verbs: words that follow them then.
+        imperatives: verbs with which an answer says what is to be done.
+        adverbs: words that may stand before the verb of a step.
+        patterns: of what is said, by name.
     """
 
-    things: tuple[Thing, ...]
-    why: Why
-    by_step: bool
-
-
-def _pattern(text: str | None) -> re.Pattern[str] | None:
-    return None if text is None else re.compile(text, re.IGNORECASE)
-
-
-def _why(row: Mapping[str, Any]) -> Why:
-    return Why(row["why"]["en"], row["why"]["zh"], row.get("kind", "common_sense"))
-
-
-def _names(row: Mapping[str, Any], key: str) -> tuple[tuple[str, ...], ...]:
-    return tuple(stems(name) for name in row.get(key, ()))
-
-
-@cache
-def _choices() -> tuple[_Choice, ...]:
-    return tuple(
-        _Choice(
-            about=frozenset(row["about"]),
-            when=_pattern(row.get("when")),
-            goal=_pattern(row.get("goal")),
-            head=row.get("head", ""),
-            pick=_names(row, "pick"),
-            drop=_names(row, "drop"),
-            exact=row.get("exact", False),
-            why=_why(row),
-        )
-        for row in sense()["choices"]
-    )
+    choices: tuple[Choice, ...]
+    purposes: tuple[Purpose, ...]
+    rewrites: tuple[Rewrite, ...]
+    amounts: tuple[Amount, ...]
+    somethings: tuple[Something, ...]
+    places: Mapping[str, Reason]
+    perishable: tuple[str, ...]
+    fetch: Pattern
+    seldom: frozenset[str]
+    knowable: frozenset[str]
+    wide: frozenset[str]
+    also_verbs: frozenset[str]
+    after_verbs: frozenset[str]
+    imperatives: frozenset[str]
+    adverbs: frozenset[str]
+    patterns: Mapping[str, Pattern]
 
 
 @cache
-def purposes() -> tuple[Purpose, ...]:
-    """Return all purposes, in the table's order: the first that holds is taken."""
-    return tuple(
-        Purpose(
-            when=re.compile(row["when"], re.IGNORECASE),
-            need=_names(row, "need"),
-            stand=row.get("stand", ""),
-            named=frozenset(row.get("named", ())),
-            phrase=row.get("phrase", ""),
-            why=_why(row),
-        )
-        for row in sense()["purposes"]
-    )
+def sense() -> CommonSense:
+    """Return what everybody knows."""
+    return CommonSense.model_validate(table("common_sense"))
 
 
-@cache
-def rewrites() -> tuple[Rewrite, ...]:
-    """Return all rewrites, in the table's order."""
-    return tuple(
-        Rewrite(
-            when=re.compile(row["when"], re.IGNORECASE),
-            goal=_pattern(row.get("goal")),
-            food=frozenset(row.get("food", ())),
-            find=re.compile(row["sub"][0], re.IGNORECASE),
-            put=row["sub"][1],
-            add=row.get("add", ""),
-            why=_why(row),
-        )
-        for row in sense()["rewrites"]
-    )
-
-
-@cache
-def amounts() -> tuple[Amount, ...]:
-    """Return all steps that leave an amount open, in the table's order."""
-    return tuple(
-        Amount(
-            when=re.compile(row["when"], re.IGNORECASE),
-            goal=_pattern(row.get("goal")),
-            told=re.compile(row["told"], re.IGNORECASE),
-            number=row.get("number", False),
-            spoken=(row["spoken"]["en"], row["spoken"]["zh"]),
-            options=tuple(row["options"]),
-        )
-        for row in sense()["amounts"]
-    )
-
-
-@cache
-def somethings() -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Words that name a thing by what it is like, and the category that is meant."""
-    return tuple(
-        (re.compile(rf"\b({row['words']})\b", re.IGNORECASE), row["category"])
-        for row in sense()["somethings"]
-    )
-
-
-def is_knowable(word: str) -> bool:
-    """Return True if a word says that everybody knows which one: suitable, proper."""
-    return word in sense()["knowable"]
-
-
-def is_wide(category: str) -> bool:
-    """Return True if a category is so wide that its name says nothing."""
-    return category in sense()["wide"]
+def says(pattern: str, text: str) -> re.Match[str] | None:
+    """Return where a text says something, by a pattern of the table."""
+    return sense().patterns[pattern].search(text)
 
 
 def is_perishable(thing: Thing) -> bool:
     """Return True if a thing is kept in the fridge."""
-    return any(thing.is_a(kind) for kind in sense()["perishable"])
+    return thing.is_a(*sense().perishable)
 
 
-def seldomness(thing: Thing) -> int:
-    """Return how seldom one takes it where there is something else: paper and plastic more than china."""
-    return sum(word in thing.stems for word in sense()["seldom"])
+def is_called(thing: Thing, name: Words) -> bool:
+    """Return True if all words of `name` are in the thing's name."""
+    return all(word in thing.stems for word in name)
 
 
-@cache
-def fetching() -> re.Pattern[str]:
-    """Words that say that something is taken from where it is."""
-    return re.compile(sense()["fetch"], re.IGNORECASE)
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What common sense leaves of several things: one, or several that are as good; and the rule."""
+
+    things: tuple[Thing, ...]
+    rule: Choice
+
+    @property
+    def by_step(self) -> bool:
+        """Return True if words of the step itself made the rule hold."""
+        return self.rule.when is not None
 
 
 def settle(category: str, head: str, things: Sequence[Thing], step: str, goal: str) -> tuple[Settled, ...]:
-    """What the table says of several things that a noun may mean, rule by rule until one thing is left.
+    """Return what the table says of several things that a noun may mean, until one thing is left.
 
     Args:
         category: as which they are named; empty if by their own noun.
@@ -243,47 +237,54 @@ def settle(category: str, head: str, things: Sequence[Thing], step: str, goal: s
     Returns:
         One entry per rule that left something out, the narrowest last; none if no rule applies.
     """
-    settleds: list[Settled] = []
+    settled: list[Settled] = []
     left = tuple(things)
-    for rule in _choices():
-        if len(left) == 1 or not _applies(rule, category, head, left, step, goal):
-            continue
-        narrowed = _picked(rule, left)
-        if narrowed and len(narrowed) < len(left):
-            left = narrowed
-            settleds.append(Settled(left, rule.why, rule.when is not None))
-    return tuple(settleds)
+    for rule in sense().choices:
+        if len(left) > 1 and rule.concerns(category, head, left) and rule.holds(step, goal):
+            narrowed = rule.picked(left)
+            if narrowed and len(narrowed) < len(left):
+                left = narrowed
+                settled.append(Settled(left, rule))
+    return tuple(settled)
 
 
-def _applies(rule: _Choice, category: str, head: str, things: Sequence[Thing], step: str, goal: str) -> bool:
-    if rule.head and rule.head != head:
-        return False
-    if category not in rule.about and not any(thing.category in rule.about for thing in things):
-        return False
-    return bool(
-        (rule.when is None or rule.when.search(step)) and (rule.goal is None or rule.goal.search(goal))
+# ---- what the robot says
+
+Detail = str | Note
+_LANGUAGES: Final = Note._fields
+
+
+def note(name: str, /, **details: Detail) -> Note:
+    """Return a sentence of tables/robot_notes.yaml in both languages, with details put in."""
+    return Note(*(_said(table("robot_notes")["notes"][name], language, details) for language in _LANGUAGES))
+
+
+def reasoned(name: str, reason: Reason, /, **details: Detail) -> Note:
+    """Return a sentence that begins with a reason."""
+    kind = Note(**table("robot_notes")["kinds"][reason.kind])
+    return note(name, kind=kind, why=reason.why, **details)
+
+
+def _said(texts: Mapping[str, str], language: str, details: Mapping[str, Any]) -> str:
+    values = {name: getattr(detail, language, detail) for name, detail in details.items()}
+    return texts[language].format_map(values)
+
+
+def either(names: Sequence[str], article: str = "", between: str = " 还是 ") -> Note:
+    """Return names as alternatives, in English with an article, in Chinese with `between` before the last."""
+    *most, last = names
+    english = ", ".join(f"{article}{name}" for name in most)
+    return Note(
+        " or ".join(filter(None, (english, f"{article}{last}"))),
+        between.join(filter(None, ("、".join(most), last))),
     )
 
 
-def _picked(rule: _Choice, things: Sequence[Thing]) -> tuple[Thing, ...]:
-    """Return those of the first name that anything has, of what is not out."""
-    left = tuple(thing for thing in things if not any(is_called(thing, name) for name in rule.drop))
-    for name in rule.pick:
-        fitting = tuple(one for one in left if (one.stems == name if rule.exact else is_called(one, name)))
-        if fitting:
-            return fitting
-    return left if rule.drop else ()
+def listed(names: Sequence[str], between: str = ", ") -> Note:
+    """Return names one after the other, in English with `between` between them."""
+    return Note(between.join(names), "、".join(names))
 
 
-def is_called(thing: Thing, name: tuple[str, ...]) -> bool:
-    """Return True if all words of `name` are in the thing's name."""
-    return all(word in thing.stems for word in name)
-
-
-def fittest(purpose: Purpose, things: Sequence[Thing]) -> str:
-    """Return the name of the thing that serves a purpose best; empty if there is none."""
-    for name in purpose.need:
-        for thing in things:
-            if thing.stems == name or (is_called(thing, name) and thing.stems[-1] == name[-1]):
-                return thing.name
-    return purpose.stand
+def any_of(actions: Sequence[str]) -> Note:
+    """Return the question which of several actions is meant."""
+    return note("any_of", either=either([f"“{action.strip(' .')}”" for action in actions], between="还是"))

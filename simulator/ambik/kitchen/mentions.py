@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
-from simulator.ambik.kitchen.categories import (
-    Thing,
-    categories,
-    category_of_words,
-    is_describing,
-    is_material,
-    is_measure,
-    is_packing,
-    sense,
-)
+from simulator.ambik.kitchen.categories import Thing, Words, kitchen
+from simulator.ambik.kitchen.knowledge import sense
 from simulator.ambik.kitchen.words import Word, words
 
 # Words that are nouns of a kitchen and things to do there: at the head of a clause they are the latter.
@@ -44,13 +36,13 @@ class Mention:
 
     start: int
     end: int
-    stems: tuple[str, ...]
+    stems: Words
     things: tuple[Thing, ...]
     category: str
-    before: str
-    amount: str
-    exact: bool
-    plural: bool
+    before: str = ""
+    amount: str = ""
+    exact: bool = False
+    plural: bool = False
 
     @property
     def head(self) -> str:
@@ -79,26 +71,31 @@ def mentions(text: str, things: tuple[Thing, ...]) -> tuple[Mention, ...]:
     return tuple(_mentions(text, things))
 
 
+def single(text: str, things: tuple[Thing, ...]) -> tuple[Mention, ...]:
+    """Return the nouns of `text` that mean one thing alone."""
+    return tuple(mention for mention in mentions(text, things) if len(mention.things) == 1)
+
+
 def _mentions(text: str, things: tuple[Thing, ...]) -> Iterator[Mention]:
-    found = words(text)
+    spoken = words(text)
     nominal = _vocabulary(things)
     at = 0
-    while at < len(found):
-        if found[at].stem not in nominal or _is_verb(found, at):
+    while at < len(spoken):
+        end = at
+        while end < len(spoken) and spoken[end].stem in nominal and not _is_verb(spoken, end):
+            end += 1
+        if end == at:
             at += 1
             continue
-        end = at + 1
-        while end < len(found) and found[end].stem in nominal and not _is_verb(found, end):
-            end += 1
-        whole = _with_of(found, at, end, things)
-        if whole is None and _is_amount(found, end):
+        whole = _with_of(spoken, at, things)
+        if whole is None and _is_amount(spoken, end):
             at = end + 1
             continue
         end = whole or end
         last = end
-        while last > at and not _can_be_head(found[last - 1].stem):
+        while last > at and not _can_be_head(spoken[last - 1].stem):
             last -= 1
-        mention = _read(text, found, at, last, things) if last > at else None
+        mention = _read(text, spoken, at, last, things) if last > at else None
         if mention is not None:
             yield mention
         at = end
@@ -106,39 +103,40 @@ def _mentions(text: str, things: tuple[Thing, ...]) -> Iterator[Mention]:
 
 @lru_cache(maxsize=1024)
 def _vocabulary(things: tuple[Thing, ...]) -> frozenset[str]:
-    """Words that a noun may consist of here: of the things, and of categories."""
-    told = {word for thing in things for word in thing.stems}
-    return frozenset(told | _category_words()) - _NO_NOUNS
+    """Return the words that a noun may consist of here: of the things, and of categories."""
+    return (frozenset(word for thing in things for word in thing.stems) | _category_words()) - _NO_NOUNS
 
 
-@lru_cache(maxsize=1)
+@cache
 def _category_words() -> frozenset[str]:
-    return frozenset(word for category in categories().values() for name in category.words for word in name)
+    return frozenset(word for name in kitchen().by_words for word in name)
 
 
 def _can_be_head(word: str) -> bool:
-    return not is_describing(word) and (not word.endswith("ing") or word in ("dressing", "seasoning"))
+    return word not in kitchen().describing and (
+        not word.endswith("ing") or word in ("dressing", "seasoning")
+    )
 
 
 def _is_verb(words: Sequence[Word], at: int) -> bool:
-    if words[at].stem not in sense()["also_verbs"]:
+    if words[at].stem not in sense().also_verbs:
         return False
     if at == 0:
         return True
     after = words[at + 1].stem if at + 1 < len(words) else ""
-    return words[at - 1].stem in _BEFORE_VERBS and after in sense()["after_verbs"]
+    return words[at - 1].stem in _BEFORE_VERBS and after in sense().after_verbs
 
 
 def _is_amount(words: Sequence[Word], end: int) -> bool:
-    return end < len(words) and words[end].stem == "of" and is_measure(words[end - 1].stem)
+    return end < len(words) and words[end].stem == "of" and words[end - 1].stem in kitchen().measures
 
 
-def _with_of(words: Sequence[Word], at: int, end: int, things: Sequence[Thing]) -> int | None:
+def _with_of(words: Sequence[Word], at: int, things: Sequence[Thing]) -> int | None:
     """Return where a name such as `bottle of red wine` ends, if it begins here."""
     for thing in things:
-        size = len(thing.stems)
-        if "of" in thing.stems and tuple(word.stem for word in words[at : at + size]) == thing.stems:
-            return at + size
+        end = at + len(thing.stems)
+        if "of" in thing.stems and tuple(word.stem for word in words[at:end]) == thing.stems:
+            return end
     return None
 
 
@@ -148,7 +146,7 @@ def _read(text: str, words: Sequence[Word], at: int, end: int, things: tuple[Thi
     if not named and not category:
         return None
     start, stop = words[at].start, words[end - 1].end
-    front = at - 2 if at > 1 and words[at - 1].stem == "of" and is_measure(words[at - 2].stem) else at
+    front = at - 2 if at > 1 and _is_amount(words, at - 1) else at
     return Mention(
         start=start,
         end=stop,
@@ -163,61 +161,52 @@ def _read(text: str, words: Sequence[Word], at: int, end: int, things: tuple[Thi
 
 
 @lru_cache(maxsize=8192)
-def resolve(run: tuple[str, ...], things: tuple[Thing, ...]) -> tuple[tuple[Thing, ...], str, bool]:
-    """What a noun of these words may mean: the things, the category that it names, whether by a full name."""
-    same = tuple(thing for thing in things if thing.stems == run)
-    if same:
+def resolve(run: Words, things: tuple[Thing, ...]) -> tuple[tuple[Thing, ...], str, bool]:
+    """Return what a noun of these words may mean: things, the category that it names, if by a full name."""
+    if same := tuple(thing for thing in things if thing.stems == run):
         return same, "", True
-    wanted = () if category_of_words(run) else _essential(run)
-    short = tuple(thing for thing in things if _essential(thing.stems) == wanted and not is_packing(run[-1]))
+    packs = run[-1] in kitchen().packing
+    essential = () if run in kitchen().by_words else _essential(run)
+    short = tuple(thing for thing in things if _essential(thing.stems) == essential and not packs)
     if len(short) == 1:
         return short, "", True
-    if is_packing(run[-1]) and len(run) > 1:
+    if packs and len(run) > 1:
         # A yogurt cup is a yogurt, and no cup.
         packed = _narrowed(tuple(thing for thing in things if run[-1] in thing.stems), run[:-1])
         return (packed, "", False) if packed else resolve(run[:-1], things)
-    category, rest = _category_of(run)
-    if category:
-        group = tuple(thing for thing in things if thing.is_a(category) or thing.head == run[-1])
-    else:
-        group, rest = _by_head(run[-1], things), run[:-1]
-    return _narrowed(group, rest), category, False
-
-
-def _essential(run: tuple[str, ...]) -> tuple[str, ...]:
-    left = tuple(word for word in run if not is_describing(word) and not is_packing(word) and word != "of")
-    return left or run
-
-
-def _category_of(run: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     for size in range(min(3, len(run)), 0, -1):
-        if category := category_of_words(run[-size:]):
-            return category, run[:-size]
-    return "", run
+        if category := kitchen().by_words.get(run[-size:]):
+            group = tuple(thing for thing in things if thing.is_a(category) or thing.head == run[-1])
+            return _narrowed(group, run[:-size]), category, False
+    return _narrowed(_by_head(run[-1], things), run[:-1]), "", False
+
+
+def _essential(run: Words) -> Words:
+    table = kitchen()
+    left = (
+        word for word in run if word not in table.describing and word not in table.packing and word != "of"
+    )
+    return tuple(left) or run
 
 
 def _by_head(head: str, things: Sequence[Thing]) -> tuple[Thing, ...]:
-    group = tuple(thing for thing in things if thing.head == head)
-    if group:
+    if group := tuple(thing for thing in things if thing.head == head):
         return group
-    group = tuple(thing for thing in things if head in thing.stems and not is_material(head))
+    if head in kitchen().materials:
+        return ()
+    group = tuple(thing for thing in things if head in thing.stems)
     # Strawberries are no strawberry yogurt and no strawberry cake: such a word means one kind, or none.
-    return group if is_packing(head) or len({one.category for one in group}) == 1 else ()
+    return group if head in kitchen().packing or len({thing.category for thing in group}) == 1 else ()
 
 
 def _narrowed(group: tuple[Thing, ...], rest: Sequence[str]) -> tuple[Thing, ...]:
     for word in rest:
-        fitting = tuple(one for one in group if _is_called(one, word))
-        if fitting:
+        if fitting := tuple(thing for thing in group if _is_called(thing, word)):
             group = fitting
-        elif not is_describing(word):
+        elif word not in kitchen().describing:
             return ()
     return group
 
 
 def _is_called(thing: Thing, word: str) -> bool:
-    if word in thing.stems:
-        return True
-    return bool(thing.category) and any(
-        (word,) in categories()[name].words for name in categories()[thing.category].wider
-    )
+    return word in thing.stems or any((word,) in kitchen().categories[name].words for name in thing.kinds)

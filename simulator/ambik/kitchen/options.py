@@ -47,7 +47,7 @@ def case_of(
 
 
 def alternatives(case: Case, many: int = MANY, enough: int = MANY) -> tuple[str, ...]:
-    """Actions that might be meant, two to `many`: by what is open, else by what resembles what is named.
+    """Return two to `many` actions that might be meant: by what is open, else by what resembles it.
 
     Args:
         case: the step and what belongs to it.

@@ -11,62 +11,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Final, NamedTuple
 
-from simulator.ambik.kitchen.categories import Thing, categories, sense, thing
-from simulator.ambik.kitchen.knowledge import Why, fetching, fittest, is_perishable, purposes, rewrites
-from simulator.ambik.kitchen.mentions import mentions
+from simulator.ambik.kitchen.categories import Thing, kitchen, thing
+from simulator.ambik.kitchen.knowledge import Note, either, is_perishable, listed, note, reasoned, says, sense
+from simulator.ambik.kitchen.mentions import mentions, single
 from simulator.ambik.kitchen.openings import Case, Opening, only_one, open_amount, openings
-from simulator.ambik.kitchen.wording import (
-    Note,
-    asking,
-    asking_how,
-    asks,
-    fills,
-    guesses,
-    heard,
-    lacks,
-    names_it,
-    plain,
-    told,
-)
 from simulator.ambik.kitchen.words import plural, stems, with_article
 
 MOST: Final = 4
 """Actions that it marks at most: as many as the methods have options."""
-_NO: Final = re.compile(r"^\s*(no|nope)\b[\s,.;:!]*", re.IGNORECASE)
-_DENIES: Final = re.compile(
-    r"\b(not|never|avoid|isn't|don't|doesn't|shouldn't|cannot|can't)\b", re.IGNORECASE
-)
-_SHOULD: Final = re.compile(
-    r"\b(?:should|must|need to|needs to|have to|has to|please)\s+(?:first |only )?(.+)", re.IGNORECASE
-)
-_AMOUNT: Final = re.compile(
-    r"\b(\d+|half|one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|a|an)\b|\bpinch\b",
-    re.IGNORECASE,
-)
 _SHORT: Final = 6
-_SO_MUCH: Final = re.compile(
-    r"\b(?:for|into|at|of|at level)\s+(?:about |level )?(?:\d+|half|one|two|three|four|five|six|seven|eight|"
-    r"nine|ten|twelve|fifteen|twenty|thirty)\b(?:\s+(?:minutes?|hours?|seconds?|degrees|pieces|slices|parts|cent\w+|cm))?",
-    re.IGNORECASE,
-)
-_ADVERBS: Final = ("then", "finally", "next", "first", "carefully", "gently", "now", "please")
-_CLAUSE: Final = re.compile(r"(?<=[.;])\s+|,?\s+(?:and )?then\s+", re.IGNORECASE)
-_BY_MEANS: Final = re.compile(r"\b(with|using|in|into|on|onto)\s+(?:the |a |an )?$", re.IGNORECASE)
-_USED: Final = re.compile(r"\buse\s+(?:the |a |an )?$", re.IGNORECASE)
-_TO_DO: Final = re.compile(r"\s+(?:to|for)\b", re.IGNORECASE)
-_ADVISES: Final = re.compile(r"\b(should|must|use|need|take)\b", re.IGNORECASE)
-_VAGUE: Final = re.compile(
-    r"\b(suitable|appropriate|specific|speciali[sz]ed|specified|available|right|proper|needed|necessary|another|"
-    r"design(at)?ed|required|safe)\s+$",
-    re.IGNORECASE,
-)
-_ARTICLE: Final = re.compile(r"\b(its|the|a|an)\s+$", re.IGNORECASE)
-_FROM: Final = re.compile(
-    r"\b(from|out of|into|in) (the )?(fridge|refrigerator|cupboard|cabinet|pantry|oven)\b", re.I
-)
+_SENTENCES: Final = re.compile(r"(?<=[.;!?])\s+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,230 +63,209 @@ def judge(case: Case, most: int = MOST) -> Judgement:
         case: what it goes by.
         most: actions that it marks at most.
     """
-    found = (*openings(case), *only_one(case))
-    open_ = sorted((one for one in found if one.open), key=_food_first)
-    notes = [_note(case, one) for one in found]
+    nouns = (*openings(case), *only_one(case))
+    still_open = sorted((opening for opening in nouns if opening.open), key=_food_first)
+    notes = [_note(case, opening) for opening in nouns]
     if case.exchanges:
-        return _after_answer(case, found, open_, notes)
-    edits = [_edit(case, one, _told_names(one)) for one in found if one.names]
-    base, more = _completed(case, edits, open_)
+        return _after_answer(case, nouns, still_open, notes)
+    edits = [_edit(case, opening, _settled_name(opening)) for opening in nouns if opening.names]
+    base, more = _completed(case, edits, still_open)
     notes += more
-    if not open_ and (amount := open_amount(case)) is not None:
-        marked = tuple(_appended(base, one) for one in amount.options[:most])
-        question = asking_how(amount.spoken, base)
-        return Judgement(
-            action=marked[0], marked=marked, question=question, notes=(*notes, lacks(amount.spoken))
-        )
-    if not open_:
-        return Judgement(action=base, marked=(base,), question=None, notes=(*notes, plain(base)))
-    asked = open_[0]
-    marked = variants(case, found, open_, asked, most)
-    spoken = _spoken(case, asked)
-    question = asking(spoken, asked.names)
-    return Judgement(action=marked[0], marked=marked, question=question, notes=(*notes, asks(spoken)))
+    if still_open:
+        asked = still_open[0]
+        spoken = _spoken(case, asked)
+        marked = _variants(case, nouns, still_open, asked.names[:most])
+        question = note("asking", spoken=spoken, either=either(asked.names, "the "))
+        notes.append(note("asks", spoken=spoken))
+    elif (amount := open_amount(case)) is not None:
+        marked = tuple(_appended(base, option) for option in amount.options[:most])
+        question = note("asking_how", step=base.strip(" ."), spoken=amount.spoken)
+        notes.append(note("lacks", spoken=amount.spoken))
+    else:
+        return _acts(base, notes)
+    return Judgement(action=marked[0], marked=marked, question=question, notes=tuple(notes))
 
 
-def variants(
-    case: Case, openings: Sequence[Opening], open_: Sequence[Opening], asked: Opening, most: int
+def _acts(action: str, notes: Iterable[Note]) -> Judgement:
+    reasons = (*notes, note("acts", action=action))
+    return Judgement(action=action, marked=(action,), question=None, notes=reasons)
+
+
+def _variants(
+    case: Case, nouns: Sequence[Opening], still_open: Sequence[Opening], names: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return the step with each thing that the open noun may mean, everything else as settled."""
-    told: dict[str, None] = {}
-    for name in asked.names[:most]:
+    """Return the step with each thing that the first open noun may mean, everything else as settled."""
+    actions: dict[str, None] = {}
+    for name in names:
         edits = [
-            _edit(case, opening, name if opening.mention == asked.mention else opening.names[0])
-            for opening in openings
-            if opening.names
+            _edit(case, noun, name if noun.mention == still_open[0].mention else noun.names[0])
+            for noun in nouns
+            if noun.names
         ]
-        told[_completed(case, edits, open_)[0]] = None
-    return tuple(told)
+        actions[_completed(case, edits, still_open)[0]] = None
+    return tuple(actions)
 
 
 def _after_answer(
-    case: Case, openings: Sequence[Opening], open_: Sequence[Opening], notes: list[Note]
+    case: Case, nouns: Sequence[Opening], still_open: Sequence[Opening], notes: list[Note]
 ) -> Judgement:
-    """Acts on what it was told; the question is not asked twice."""
+    """Return what it does with what it was told; the question is not asked twice."""
     question, answer = case.exchanges[-1]
-    said = " ".join(affirmed(text) for _, text in case.exchanges)
+    told = " ".join(affirmed(text) for _, text in case.exchanges)
     edits, used = [], False
-    for opening in openings:
-        meant = _meant(said, opening, case.things)
+    for opening in nouns:
+        meant = _meant(told, opening, case.things)
         used = used or bool(meant)
         if names := meant or opening.names[:1]:
             edits.append(_edit(case, opening, " and the ".join(names)))
-    base, more = _completed(case, edits, open_)
+    base, more = _completed(case, edits, still_open)
     action = base if used else told_to(case, base, affirmed(answer))
-    notes = [*notes, *more, heard(question, answer), plain(action)]
-    return Judgement(action=action, marked=(action,), question=None, notes=tuple(notes))
+    return _acts(action, (*notes, *more, note("heard", question=question, answer=answer)))
 
 
 def affirmed(answer: str) -> str:
     """Return an answer without what it denies."""
-    negative = bool(_NO.match(answer))
-    sentences = (one.strip() for one in re.split(r"(?<=[.;!?])\s+", _NO.sub("", answer, count=1)))
+    rest = sense().patterns["denial"].sub("", answer, count=1)
+    negative = rest != answer
     return " ".join(
-        sentence
-        for sentence in sentences
-        if not _DENIES.search(sentence)
-        and (not negative or _ADVISES.search(sentence) or _what_to_do(sentence))
+        sentence.strip()
+        for sentence in _SENTENCES.split(rest)
+        if not says("denies", sentence)
+        and (not negative or says("advises", sentence) or _what_to_do(sentence.strip()))
     )
 
 
 def told_to(case: Case, action: str, answer: str) -> str:
-    """The action with what an answer tells and no noun takes up: things, an amount, what comes first."""
-    things = tuple(
-        mention.things[0]
-        for mention in mentions(answer, case.things)
-        if len(mention.things) == 1 and not mention.plural
-    ) or tuple(mention.things[0] for mention in mentions(answer, case.things) if len(mention.things) == 1)
-    fresh = tuple(dict.fromkeys(thing for thing in things if thing.name.lower() not in action.lower()))
-    first = next(filter(None, map(_what_to_do, re.split(r"(?<=[.;!?])\s+", answer))), "")
+    """Return the action with what an answer tells and no noun takes up: things, amounts, deeds."""
+    named = single(answer, case.things)
+    named = tuple(mention for mention in named if not mention.plural) or named
+    things = dict.fromkeys(mention.things[0] for mention in named)
+    fresh = [thing for thing in things if thing.name.lower() not in action.lower()]
+    first = next(filter(None, map(_what_to_do, _SENTENCES.split(answer))), "")
     if first and first.split()[0].lower() not in ("use", "take"):
         return f"{first[:1].upper()}{first[1:]}, then {action[:1].lower()}{action[1:]}"
     if fresh:
-        return _appended(action, f"{_by(fresh[0])} the {' and the '.join(one.name for one in fresh)}")
+        # One puts something in a bowl, and stirs with a spoon.
+        how = "in" if fresh[0].is_a("container", "appliance", "place", "bakeware") else "with"
+        return _appended(action, f"{how} the {' and the '.join(thing.name for thing in fresh)}")
     amount = answer.split(",")[0].strip(" .!")
-    if _AMOUNT.search(amount) and len(amount.split()) <= _SHORT:
+    if says("amount", amount) and len(amount.split()) <= _SHORT:
         return f"{action.rstrip('. ')}, {amount[:1].lower()}{amount[1:]}."
     return action
 
 
-def _by(thing: Thing) -> str:
-    """Return how a thing is added to an action: one puts something in a bowl, and stirs with a spoon."""
-    return "in" if any(map(thing.is_a, ("container", "appliance", "place", "bakeware"))) else "with"
-
-
 def _what_to_do(sentence: str) -> str:
     """Return what a sentence says is to be done: ``wash it`` of ``You should wash it.``; empty if nothing."""
-    advice = _SHOULD.search(sentence)
-    said = (advice[1] if advice else sentence).strip(" .!")
-    return said if said and stems(said)[:1] and stems(said)[0] in _imperatives() else ""
-
-
-@cache
-def _imperatives() -> frozenset[str]:
-    return frozenset((*sense()["imperatives"], *sense()["also_verbs"]))
+    advice = says("should", sentence)
+    deed = (advice[1] if advice else sentence).strip(" .!")
+    first = stems(deed)[:1]
+    return deed if first and first[0] in sense().imperatives | sense().also_verbs else ""
 
 
 def _meant(answer: str, opening: Opening, things: tuple[Thing, ...]) -> tuple[str, ...]:
-    """Which of the things that a noun may mean an answer names; by part of the name where that is enough."""
+    """Return the things that a noun may mean and an answer names, by part of the name if that will do."""
     group = tuple(thing for thing in things if thing.name in opening.names) or opening.mention.things
     group = group if len(group) > 1 or len(opening.mention.things) < 2 else opening.mention.things
-    told = (mention.things[0] for mention in mentions(answer, group) if len(mention.things) == 1)
-    if named := {one.name: None for one in told}:
+    if named := dict.fromkeys(mention.things[0].name for mention in single(answer, group)):
         return tuple(named)
     words = stems(answer)
     own = {
-        one.name: [word for word in one.stems if sum(word in other.stems for other in group) == 1]
-        for one in group
+        each.name: [word for word in each.stems if sum(word in other.stems for other in group) == 1]
+        for each in group
     }
-    spoken = tuple(one.name for one in group if any(word in words for word in own[one.name]))
+    spoken = tuple(each.name for each in group if any(word in words for word in own[each.name]))
     return spoken if len(spoken) < len(group) or len(group) == 1 else ()
 
 
-def _completed(case: Case, edits: Sequence[_Edit], open_: Sequence[Opening]) -> tuple[str, list[Note]]:
+# ---- what a step lacks
+
+_Change = tuple[str, Note] | None
+
+
+def _completed(case: Case, edits: Sequence[_Edit], still_open: Sequence[Opening]) -> tuple[str, list[Note]]:
     """Return the step with edits, rewritten where it does not say what to do, and with what it lacks."""
-    text = _edited(case.step, edits)
+    text = case.step
+    for edit in sorted(edits, reverse=True):
+        text = f"{with_article(text[: edit.start], edit.text)}{edit.text}{text[edit.end :]}"
     notes: list[Note] = []
     for change in (_rewritten, _as_told, _filled, _fetched):
-        made = change(case, text, open_)
-        if made is not None:
-            text, note = made
-            notes.append(note)
+        changed = change(case, text, still_open)
+        if changed is not None:
+            text, reason = changed
+            notes.append(reason)
     return text, notes
 
 
-_Made = tuple[str, Note] | None
-
-
-def _rewritten(case: Case, text: str, open_: Sequence[Opening]) -> _Made:
-    for rule in rewrites():
-        if rule.goal is not None and not rule.goal.search(case.goal):
-            continue
-        if not rule.when.search(case.step) or (
-            rule.food and not any(_is_any(one, rule.food) for one in _spoken_of(case))
+def _rewritten(case: Case, text: str, still_open: Sequence[Opening]) -> _Change:
+    for rule in sense().rewrites:
+        if not rule.holds(case.step, case.goal) or (
+            rule.food and not any(thing.is_a(*rule.food) for thing in _things_spoken_of(case))
         ):
             continue
-        changed = rule.find.sub(partial(_put, rule.put), text)
+        pattern, replacement = rule.sub
+        changed = pattern.sub(partial(_put, replacement), text)
         if changed == text and rule.add:
             changed = _appended(text, rule.add)
         if changed != text:
-            return changed, told(rule.why)
+            return changed, reasoned("rewrites", rule)
     return None
 
 
-def _as_told(case: Case, text: str, open_: Sequence[Opening]) -> _Made:
-    """Adds what the task says the same thing is done with, where or how much, and the step does not."""
-    verb = next((stem for stem in stems(case.step) if stem not in _ADVERBS), "")
-    clauses = [one for one in _CLAUSE.split(case.task) if verb in one.lower() and verb in stems(one)]
+def _as_told(case: Case, text: str, still_open: Sequence[Opening]) -> _Change:
+    """Add what the task says the same thing is done with, where or how much, and the step does not."""
+    verb = next((stem for stem in stems(case.step) if stem not in sense().adverbs), "")
+    sentences = sense().patterns["clause"].split(case.task)
+    clauses = [clause for clause in sentences if verb in clause.lower() and verb in stems(clause)]
     for clause in clauses:
-        named = [
-            mention for mention in mentions(clause, case.things) if len(mention.things) == 1 and mention.exact
-        ]
-        if len(clauses) > 1 and not any(one.things[0] in _spoken_of(case) for one in named):
+        named = [mention for mention in single(clause, case.things) if mention.exact]
+        if len(clauses) > 1 and not any(each.things[0] in _things_spoken_of(case) for each in named):
             continue
-        for one in named:
-            name, before = one.things[0].name, clause[: one.start]
-            hit = _BY_MEANS.search(before)
-            tool = _USED.search(before) and _TO_DO.match(clause[one.end :])
+        for mention in named:
+            name, before = mention.things[0].name, clause[: mention.start]
+            means = says("by_means", before)
+            tool = says("used", before) and sense().patterns["to_do"].match(clause[mention.end :])
             # What comes before the verb belongs to something else: take it from the fridge and cut it.
-            if name.lower() in text.lower() or not (tool or (hit and verb in stems(before))):
+            if name.lower() in text.lower() or not (tool or (means and verb in stems(before))):
                 continue
-            how = hit[1].lower() if hit else "with"
-            return _appended(text, f"{how} the {name}"), names_it(verb, (name,))
-        amount = _SO_MUCH.search(clause, clause.lower().find(verb))
-        if amount and not _AMOUNT.search(text) and not open_:
-            return _appended(text, amount[0]), names_it(verb, (amount[0],))
+            how = means[1].lower() if means else "with"
+            return _appended(text, f"{how} the {name}"), _named(verb, (name,))
+        amount = sense().patterns["so_much"].search(clause, clause.lower().find(verb))
+        if amount and not says("amount", text) and not still_open:
+            return _appended(text, amount[0]), _named(verb, (amount[0],))
     return None
 
 
-def _told_names(opening: Opening) -> str:
-    """Return what the text has named, all of it; else the likeliest thing."""
-    several = opening.by == "text" and opening.mention.plural
-    return " and the ".join(opening.names) if several else opening.names[0]
+def _filled(case: Case, text: str, still_open: Sequence[Opening]) -> _Change:
+    """Add the tool, the appliance or the place that the step does not name."""
+    purpose = next((rule for rule in sense().purposes if rule.phrase and rule.when.search(case.step)), None)
+    if purpose is None or any(kind in purpose.named for kind in _kinds_named(text, case)):
+        return None
+    name = purpose.fittest(case.things)
+    if not name or name.lower() in text.lower():
+        return None
+    return _appended(text, purpose.phrase.format(name)), reasoned("adds", purpose, name=name)
 
 
-def _filled(case: Case, text: str, open_: Sequence[Opening]) -> _Made:
-    """Adds the tool, the appliance or the place that the step does not name."""
-    for purpose in purposes():
-        if not purpose.phrase or not purpose.when.search(case.step):
-            continue
-        if any(_names_any(noun, purpose.named) for noun in _nouns(text, case)):
-            return None
-        name = fittest(purpose, case.things)
-        if not name or name.lower() in text.lower():
-            return None
-        return _appended(text, purpose.phrase.format(name)), fills(name, purpose.why)
-    return None
-
-
-def _fetched(case: Case, text: str, open_: Sequence[Opening]) -> _Made:
-    """Adds where something perishable is taken from, if the step only says that it is taken."""
+def _fetched(case: Case, text: str, still_open: Sequence[Opening]) -> _Change:
+    """Add where something perishable is taken from, if the step only says that it is taken."""
     first = case.step.split(" and ")[0]
-    if (
-        not fetching().match(case.step.strip())
-        or _FROM.search(text)
-        or re.search(r"\b(from|out of|to|in|into|on)\b", first)
-    ):
+    fetches = sense().fetch.match(case.step.strip())
+    if not fetches or says("from_store", text) or says("moved", first):
         return None
-    food = [one for each in mentions(first, case.things) for one in each.things[:1]]
-    if not food or not all(map(is_perishable, food)):
+    taken = [thing for mention in mentions(first, case.things) for thing in mention.things[:1]]
+    if not taken or not all(map(is_perishable, taken)):
         return None
-    why = Why("Perishable food is kept in the fridge.", "易坏的食物放在冰箱里。", "safety")
-    return _appended(text, "from the fridge"), fills("fridge", why)
+    return _appended(text, "from the fridge"), reasoned("adds", sense().places["fridge"], name="fridge")
 
 
-def _nouns(text: str, case: Case) -> Iterator[str]:
-    """Yield the categories of what a text names."""
+def _kinds_named(text: str, case: Case) -> Iterator[str]:
+    """Yield the categories of what a text names, and those that hold them."""
     for mention in mentions(text, case.things):
-        yield mention.category
-        yield from (each.category for each in mention.things[:1])
+        yield from kitchen().categories[mention.category].wider if mention.category else ()
+        yield from (kind for each in mention.things[:1] for kind in each.kinds)
 
 
-def _names_any(category: str, wanted: Iterable[str]) -> bool:
-    return bool(category) and any(name in categories()[category].wider for name in wanted)
-
-
-def _spoken_of(case: Case) -> tuple[Thing, ...]:
+def _things_spoken_of(case: Case) -> tuple[Thing, ...]:
     """Return what the step names, or if it names nothing (prepare them) what is named before it."""
     for text in (case.step, case.earlier, case.task):
         if things := tuple(each for mention in mentions(text, case.things) for each in mention.things[:1]):
@@ -337,33 +273,29 @@ def _spoken_of(case: Case) -> tuple[Thing, ...]:
     return ()
 
 
-def _is_any(thing: Thing, kinds: Iterable[str]) -> bool:
-    return any(thing.is_a(kind) for kind in kinds)
+# ---- words
 
 
 def _edit(case: Case, opening: Opening, name: str) -> _Edit:
     noun = opening.mention
-    before = _VAGUE.sub("", case.step[: noun.start])
+    patterns = sense().patterns
+    before = patterns["vague"].sub("", case.step[: noun.start])
     if noun.category == "place":
-        before = _ARTICLE.sub("", before)
+        before = patterns["article"].sub("", before)
         name = f"the {name}"
     if noun.head != stems(name)[-1] and noun.stems[0].startswith("some"):
         name = f"the {name}"
     # What is named in the plural stays so: salad plates are glass salad plates.
-    if (
-        noun.plural
-        and stems(name)[-1:] == (noun.head,)
-        and not name.endswith("s")
-        and " and the " not in name
-    ):
+    last_word = stems(name)[-1:] == (noun.head,)
+    if noun.plural and last_word and not name.endswith("s") and " and the " not in name:
         name = plural(name)
     return _Edit(len(before), noun.end, name)
 
 
-def _edited(text: str, edits: Iterable[_Edit]) -> str:
-    for edit in sorted(edits, reverse=True):
-        text = f"{with_article(text[: edit.start], edit.text)}{edit.text}{text[edit.end :]}"
-    return text
+def _settled_name(opening: Opening) -> str:
+    """Return what the text has named, all of it; else the likeliest thing."""
+    several = opening.by == "text" and opening.mention.plural
+    return " and the ".join(opening.names) if several else opening.names[0]
 
 
 def _appended(text: str, phrase: str) -> str:
@@ -385,15 +317,16 @@ def _spoken(case: Case, opening: Opening) -> str:
     return case.step[opening.mention.start : opening.mention.end]
 
 
+def _named(spoken: str, names: Sequence[str]) -> Note:
+    return note("named", spoken=spoken, names=listed(names, ", the "))
+
+
 def _note(case: Case, opening: Opening) -> Note:
-    spoken = _spoken(case, opening)
+    spoken, names = _spoken(case, opening), opening.names
     if opening.by == "sense" and opening.why is not None:
-        return fills(opening.names[0], opening.why, spoken)
+        return reasoned("settles", opening.why, name=names[0], spoken=spoken)
     if opening.by == "text":
-        return names_it(spoken, opening.names)
+        return _named(spoken, names)
     if opening.by == "guess":
-        return guesses(spoken, opening.names[0])
-    return Note(
-        f"“{spoken}” may mean {len(opening.names)} things: {', '.join(opening.names)}.",
-        f"“{spoken}”可以指 {len(opening.names)} 样东西：{'、'.join(opening.names)}。",
-    )
+        return note("guesses", spoken=spoken, name=names[0])
+    return note("open", spoken=spoken, number=str(len(names)), names=listed(names))

@@ -3,43 +3,22 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import Final, NamedTuple
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
+from simulator.tables.builtin import read_yaml
+
+TABLES: Final = Path(__file__).parents[1] / "tables"
 _WORD: Final = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*|[,;.:()]")
-_IRREGULAR: Final = {
-    "knives": "knife",
-    "loaves": "loaf",
-    "leaves": "leaf",
-    "halves": "half",
-    "potatoes": "potato",
-    "tomatoes": "tomato",
-    "mangoes": "mango",
-    "shelves": "shelf",
-    "cookies": "cookie",
-    "brownies": "brownie",
-    "pies": "pie",
-    "veggies": "veggie",
-    "smoothies": "smoothie",
-    "yoghurt": "yogurt",
-    "greater": "grater",
-    "olives": "olive",
-    "chives": "chive",
-    "cloves": "clove",
-    "gloves": "glove",
-    "cheeses": "cheese",
-    "slices": "slice",
-    "spices": "spice",
-    "juices": "juice",
-    "sauces": "sauce",
-    "pieces": "piece",
-    "oranges": "orange",
-    "sausages": "sausage",
-    "packages": "package",
-    "dishes": "dish",
-}
 _ARTICLE: Final = re.compile(r"\b([Aa])n? $")
 _SIBILANT: Final = ("sses", "shes", "ches", "xes", "zes")
+
+
+@cache
+def table(name: str) -> Any:
+    """Return what one of the package's tables holds, read once; nobody changes it."""
+    return read_yaml(TABLES / f"{name}.yaml")
 
 
 class Word(NamedTuple):
@@ -59,7 +38,7 @@ class Word(NamedTuple):
 @lru_cache(maxsize=4096)
 def words(text: str) -> tuple[Word, ...]:
     """Return the words of `text`, in order, with the marks between them."""
-    return tuple(Word(stem(one.group()), one.start(), one.end()) for one in _WORD.finditer(text))
+    return tuple(Word(stem(match.group()), *match.span()) for match in _WORD.finditer(text))
 
 
 @lru_cache(maxsize=4096)
@@ -72,8 +51,8 @@ def stems(text: str) -> tuple[str, ...]:
 def stem(word: str) -> str:
     """Return a word in lower case and singular; good enough for what stands in kitchens."""
     lowered = word.lower().replace("’", "'")
-    if lowered in _IRREGULAR:
-        return _IRREGULAR[lowered]
+    if lowered in (irregular := table("categories")["irregular"]):
+        return str(irregular[lowered])
     if lowered.endswith("'s"):
         # Chef's knives are no chefs; the name keeps its sign so that both spellings meet.
         return lowered

@@ -8,7 +8,8 @@ from functools import cache, lru_cache
 from typing import Final
 
 from simulator.ambik.annotation.rules import known_objects
-from simulator.ambik.kitchen.categories import category_of_words, is_measure, sense, thing, thing_names
+from simulator.ambik.kitchen.categories import kitchen, thing
+from simulator.ambik.kitchen.knowledge import sense
 from simulator.ambik.kitchen.words import stem, stems
 from simulator.ambik.making.scenes import all_groups, making_table
 from simulator.ambik.naming import folded, named, names_any
@@ -41,7 +42,7 @@ def absent(text: str, objects: Sequence[str]) -> tuple[str, ...]:
 def vocabulary() -> tuple[str, ...]:
     """Return the full names of all that is known to stand in kitchens."""
     grouped = (name for group in all_groups() for name in group.objects)
-    names = (*APPLIANCES, *grouped, *known_objects(), *thing_names())
+    names = (*APPLIANCES, *grouped, *known_objects(), *kitchen().things)
     return tuple(
         {folded(name): name for name in names if folded(name) not in making_table()["always"]}.values()
     )
@@ -56,7 +57,7 @@ def _known() -> frozenset[str]:
 def _is_there(name: str, there: tuple[str, ...]) -> bool:
     if any(folded(name) == folded(one) or names_any(one, [name]) for one in there):
         return True
-    category = category_of_words(stems(name))
+    category = kitchen().by_words.get(stems(name), "")
     return bool(category) and any(thing(one).is_a(category) for one in there)
 
 
@@ -72,9 +73,9 @@ def _is_thing(name: str, before: str, after: str) -> bool:
     if _made().search(before):
         return False
     word = stem(name)
-    if is_measure(word) and re.match(r" of\b", after):
+    if word in kitchen().measures and re.match(r" of\b", after):
         return False
-    return not (word in sense()["also_verbs"] and re.search(_BEFORE_VERBS, before))
+    return not (word in sense().also_verbs and re.search(_BEFORE_VERBS, before))
 
 
 @cache

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from simulator.ambik.kitchen.knowledge import any_of
 from simulator.ambik.kitchen.options import alternatives, case_of
 from simulator.ambik.kitchen.reasoning import Judgement, judge
-from simulator.ambik.kitchen.wording import any_of
 from simulator.ambik.players.knows import RobotKnows
 from simulator.ambik.playing import Options
 from simulator.errors import InputError

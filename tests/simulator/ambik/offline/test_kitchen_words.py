@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from simulator.ambik.kitchen.categories import categories, sense, thing
-from simulator.ambik.kitchen.knowledge import amounts, purposes, rewrites, settle, somethings
+from simulator.ambik.kitchen.categories import kitchen, thing
+from simulator.ambik.kitchen.knowledge import note, sense, settle
 from simulator.ambik.kitchen.mentions import mentions
 from simulator.ambik.kitchen.words import plural, stem, stems, with_article
 
@@ -62,27 +62,34 @@ def test_a_thing_is_known_by_what_it_is_called(name, category, head):
 def test_a_category_is_within_wider_ones_and_all_of_them_exist():
     assert thing("butter knife").is_a("utensil")
     assert not thing("butter knife").is_a("ingredient")
-    for one in categories().values():
-        assert set(one.wider) <= set(categories())
+    for category in kitchen().categories.values():
+        assert set(category.wider) <= set(kitchen().categories)
 
 
 def test_the_tables_name_categories_that_exist_and_hold_some_hundred_things():
-    known = set(categories())
     table = sense()
-    named = [name for row in table["choices"] for name in row["about"]]
-    named += [name for row in table["purposes"] for name in row.get("named", ())]
-    named += [name for row in table["rewrites"] for name in row.get("food", ())]
-    named += [*table["perishable"], *table["wide"], *(category for _, category in somethings())]
-    assert set(named) <= known
-    assert all(len(one.options) > 1 for one in amounts())
-    assert all("{}" in one.phrase for one in purposes() if one.phrase)
+    named = {name for rule in table.choices for name in rule.about}
+    named |= {name for rule in table.purposes for name in rule.named}
+    named |= {name for rule in table.rewrites for name in rule.food}
+    named |= {*table.perishable, *table.wide, *(each.category for each in table.somethings)}
+    assert named <= set(kitchen().categories)
+    assert len(kitchen().things) > 300
+    assert all(len(amount.options) > 1 for amount in table.amounts)
+    assert all("{}" in purpose.phrase for purpose in table.purposes if purpose.phrase)
 
 
 def test_every_reason_is_told_in_both_languages():
-    for row in (*sense()["choices"], *sense()["purposes"], *sense()["rewrites"]):
-        assert row["why"]["en"].endswith((".", "!"))
-        assert re.search(r"[\u4e00-\u9fff]", row["why"]["zh"])
-    assert len(rewrites()) == len(sense()["rewrites"])
+    rules = (*sense().choices, *sense().purposes, *sense().rewrites, *sense().places.values())
+    for rule in rules:
+        assert rule.why.en.endswith((".", "!"))
+        assert re.search(r"[\u4e00-\u9fff]", rule.why.zh)
+
+
+def test_a_note_has_its_details_in_both_languages():
+    assert note("acts", action="Wash the rug") == (
+        "Nothing is left open: I do “Wash the rug”",
+        "没有不清楚的地方：我做“Wash the rug”",
+    )
 
 
 def _things(*names):
@@ -135,5 +142,5 @@ def test_common_sense_takes_rules_one_after_the_other_until_one_thing_is_left():
 def test_metal_and_plastic_stay_out_of_the_microwave():
     bowls = _things("metal bowl", "plastic bowl", "ceramic bowl", "glass bowl")
     found = settle("bowl", "bowl", bowls, "Put the soup into a bowl", "Put it into a bowl. Use the microwave")
-    assert found[0].why.kind == "safety"
+    assert found[0].rule.kind == "safety"
     assert [one.name for one in found[-1].things] == ["ceramic bowl"]
