@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from simulator.asking import Asked, Part
     from simulator.fields import Fields
     from simulator.frames import Frames
+    from simulator.judging import JudgingForm
     from simulator.orders import RunSpec
     from simulator.reporting import Section
     from simulator.runner.rooms import Room
@@ -282,6 +283,8 @@ class Benchmark(Generic[ItemT, RulesT]):
         asking: who may ask back; for a benchmark with a room, where its `simulator.asking.Part` is found.
         reports: make the sections that `askback report NAME` adds to the metrics.
         report: what else that command takes and tells.
+        judging: forms in which people judge episodes and items, each found when it is asked for; judgments of
+            items of a run are rows of the frame of its judgments.
         folder: of ``texts.yaml``, ``studies/*.yaml`` and ``prompts/*.jinja``.
         graph: builds the LangGraph machine; by default one node a seat, which take turns as `next_seat` says.
         room: plays the episodes of a benchmark whose machine is its own; imported late.
@@ -315,6 +318,7 @@ class Benchmark(Generic[ItemT, RulesT]):
     asking: AskingSpec | Callable[[], Part] | None = None
     reports: tuple[SectionMaker, ...] = ()
     report: ReportSpec | None = None
+    judging: tuple[Callable[[], JudgingForm[Any]], ...] = ()
     folder: Path | None = None
     graph: Callable[[], StateGraph[Any, Any, Any, Any]] | None = None
     room: Callable[[], Room] | None = None

@@ -171,19 +171,28 @@ def turns(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:
 
 
 def judgments(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:
-    """Return one row per judgment of an episode: whose it is, of what kind, and its value (a dict).
+    """Return one row per judgment: whose it is, of what kind, and its value (a dict).
+
+    They are judgments of episodes, and those of items in the forms that the runs' benchmarks declare.
 
     Raises:
         NotInLog: if there is no such run.
     """
     rows: list[dict[str, Any]] = []
     for run in dict.fromkeys(runs):
-        reader.run(run)
         erased = erased_episodes(reader, run)
+        forms = [form() for form in catalog.find(reader.run(run).benchmark).judging]
+        of_items = (
+            judgment
+            for form in forms
+            if form.about == "item"
+            for judgment in reader.judgments(kind=form.kind)
+            if judgment.value.get(form.source) == run
+        )
         rows += (
             {"run": run, **asdict(judgment)}
-            for judgment in reader.judgments(run_id=run)
-            if judgment.episode_id not in erased
+            for judgment in (*reader.judgments(run_id=run), *of_items)
+            if judgment.episode_id is None or judgment.episode_id not in erased
         )
     columns = ["run", *(part.name for part in fields(Judgment))]
     return pd.DataFrame(rows, columns=columns).rename(columns={"episode_id": "episode", "id": "judgment"})
@@ -242,7 +251,7 @@ def _episodes_of(
                 ANSWER + name: answer
                 for turn in played.turns
                 if turn.payload.get("kind") in _ASKED
-                for name, answer in turn.payload["answers"].items()
+                for name, answer in turn.payload.get("answers", {}).items()
             },
             **(dict(values) if counts else {}),
         }

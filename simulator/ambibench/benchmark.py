@@ -45,6 +45,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
     ),
     checker=later("simulator.ambibench.data_command:checker"),
     register=later("simulator.ambibench.data_command:add_ambibench"),
+    judging=(attribute("simulator.ambibench.coding:CODING"),),
     studies=attribute("simulator.ambibench.assignment:PatternStudy"),
     folder=Path(__file__).parent,
     commands={

@@ -37,6 +37,11 @@ BENCHMARK: Final = Benchmark[Any, Any](
     ),
     checker=later("simulator.ambient.files.kinds:TABLES.checker"),
     register=later("simulator.ambient.data_command:DATA.add"),
+    judging=(
+        attribute("simulator.ambient.annotation.consolidation:CONSOLIDATION"),
+        attribute("simulator.ambient.annotation.categorising:SORTING"),
+        attribute("simulator.ambient.annotation.claim_marks:MARKING"),
+    ),
     studies=attribute("simulator.ambient.assignment:ExampleStudy"),
     folder=Path(__file__).parent,
     commands={

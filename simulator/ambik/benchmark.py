@@ -44,6 +44,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
     asking=attribute("simulator.ambik.asking"),
     checker=later("simulator.ambik.files.kinds:TABLES.checker"),
     register=later("simulator.ambik.data_command:DATA.add"),
+    judging=(attribute("simulator.ambik.annotation.desk:DECIDING"),),
     studies=attribute("simulator.ambik.assignment:KitchenStudy"),
     reports=(later("simulator.ambik.reporting.sections:report_sections"),),
     report=ReportSpec(

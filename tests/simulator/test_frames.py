@@ -156,6 +156,35 @@ def test_people_who_were_erased_are_in_no_frame(path):
             assert frame["episode"].str.startswith("good").any()
 
 
+def test_judgments_of_the_items_of_a_run_are_rows_too(tmp_path: Path) -> None:
+    path = tmp_path / "items.sqlite"
+    with LogWriter(path, durable=False) as log:
+        for run in ("r", "other"):
+            log.put(Run(id=run, benchmark="ambient", setup="L2L", seed=0, config={}))
+        data = {"name": "bank"}
+        item = Item(hash=content_hash(data), benchmark="ambient", name="bank", language="en", data=data)
+        log.put(item)
+        for run, rater in (("r", "ann"), ("r", "bob"), ("other", "ann")):
+            value = {"run": run, "ambiguous": True}
+            log.put(
+                Judgment(
+                    id=f"{run}-{rater}",
+                    episode_id=None,
+                    item_hash=item.hash,
+                    annotator=rater,
+                    kind="ambient.claim",
+                    value=value,
+                )
+            )
+    with LogReader(path) as reader:
+        judged = frames.judgments(reader, ["r"])
+        assert judged[["run", "annotator", "kind"]].to_numpy().tolist() == [
+            ["r", "ann", "ambient.claim"],
+            ["r", "bob", "ambient.claim"],
+        ]
+        assert judged["episode"].isna().all()
+
+
 def test_turns_judgments_and_calls_are_rows(path):
     with LogReader(path) as reader:
         turns, judgments, calls = (
