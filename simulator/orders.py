@@ -112,7 +112,7 @@ class RunOrder(Generic[SelectionT, RulesT]):
             room=room_of(self.benchmark),
             seats={seat: names[0] for seat, names in self.players.items()} if seats is None else seats,
             items=tuple(items),
-            manner=self.settings.called(name or self.settings.name),
+            settings=self.settings.called(name or self.settings.name),
             options=logged_values(self.rules) if options is None else options,
             config={"data": self.selection.data, **(config or {})},
             shown=usual if shown is None else shown,

@@ -30,7 +30,7 @@ from simulator.home import home, require_writable
 from simulator.models import ModelOptions, Needs
 from simulator.models.load import bare_name
 from simulator.runner.build import Models
-from simulator.runner.model_options import model_options
+from simulator.runner.model_flags import ModelFlags
 from simulator.runner.options import BaseUrlOption, TimeoutOption
 from simulator.studies.opposite import joined, missing_models, needs_opposite
 from simulator.studies.withdrawal import erase_regularly
@@ -87,7 +87,7 @@ def app_command(
     require_writable()
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
         options = replace(
-            model_options(path, base_url=base_url, timeout=timeout), recordings=None, recorder=writer.put
+            ModelFlags(base_url=base_url, timeout=timeout).options(path), recordings=None, recorder=writer.put
         )
         models = Models(options=options)
         held = held_studies(study)

@@ -35,7 +35,7 @@ from simulator.orders import (
     read_words,
 )
 from simulator.runner.command import RunRequest, RunSettings
-from simulator.runner.model_options import model_options
+from simulator.runner.model_flags import ModelFlags
 from simulator.sampling import balanced
 
 PLAYED: Final[tuple[Setting, ...]] = ("instruction", "multiple", "wug", "ft_eval", "verbalise", "aws")
@@ -292,7 +292,7 @@ def evaluate_fold(
         players={PARTICIPANT: tuple(models)},
         selection=TrialSelection(setting="ft_eval", fold=fold, per_cell=per_cell),
         rules=Options(),
-        settings=RunSettings(log=log, models=model_options(log), seed=seed),
+        settings=RunSettings(log=log, models=ModelFlags().options(log), seed=seed),
         console=console,
     )
     return play_order(RUNS, order)

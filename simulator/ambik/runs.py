@@ -168,12 +168,12 @@ def _calibrating(
     order: Order, test: RunRequest, method: Method | None, items: Sequence[DecideItem]
 ) -> RunRequest:
     assert method is not None
-    robot, name = str(test.seats[ROBOT]), test.manner.name
+    robot, name = str(test.seats[ROBOT]), test.settings.name
     return replace(
         test,
         items=tuple(items),
         seats={ROBOT: robot, USER: ITEM},
-        manner=replace(test.manner, repeats=1, name=None if name is None else f"{name}-{SUFFIX}"),
+        settings=replace(test.settings, repeats=1, name=None if name is None else f"{name}-{SUFFIX}"),
         options=calibration_options(test.options),
         label=f"{method}-{SUFFIX}",
         title=f"{SUFFIX}, {NAMES[method]}",

@@ -50,7 +50,7 @@ class RunSettings:
 
     Attributes:
         log: the log's file.
-        models: how models are reached; see `model_options`.
+        models: how models are reached; see `ModelFlags`.
         seed: of the run.
         repeats: how often each item is played.
         name: of the run, or what the names of several begin with; None to name each after its configuration.
@@ -83,7 +83,7 @@ class RunRequest:
     Attributes:
         seats: seat -> the name of who sits there.
         items: the benchmark's own items, in the order in which they are played.
-        manner: how it is played.
+        settings: how it is played.
         options: go into every episode.
         config: what else tells this run from others (the data, the languages); the models' server, decoding
             options and the versions of the prompts and of Askback need not be named.
@@ -99,7 +99,7 @@ class RunRequest:
     room: Room
     seats: Mapping[str, str | Seat]
     items: tuple[Any, ...]
-    manner: RunSettings
+    settings: RunSettings
     options: Mapping[str, Any] = field(default_factory=dict)
     config: Mapping[str, Any] = field(default_factory=dict)
     needs: Mapping[str, Needs] = field(default_factory=dict)
@@ -112,7 +112,7 @@ class RunRequest:
     def factory(self) -> NamedSeatFactory:
         """Who plays, by name."""
         return NamedSeatFactory(
-            benchmark=self.room.name, names=self.seats, options=self.options, models=self.manner.models
+            benchmark=self.room.name, names=self.seats, options=self.options, models=self.settings.models
         )
 
 
@@ -192,10 +192,10 @@ def play(request: RunRequest, console: Console) -> str:
     """
     if "person" in request.seats.values():
         raise InputError("People play in the browser: start the app with `askback app`.")
-    manner = request.manner
-    episodes = len(request.items) * manner.repeats
+    settings = request.settings
+    episodes = len(request.items) * settings.repeats
     names = {seat: who if isinstance(who, str) else who.name for seat, who in request.seats.items()}
-    workers = workers_for(manner.workers, names, episodes, manner.models.budget)
+    workers = workers_for(settings.workers, names, episodes, settings.models.budget)
     # What is loaded by now outlives the run; the collector need not look through it again and again.
     gc.freeze()
     try:
@@ -212,23 +212,23 @@ def play(request: RunRequest, console: Console) -> str:
 
 
 async def _play(request: RunRequest, workers: int, console: Console) -> str:
-    factory, manner = request.factory, request.manner
-    async with LogWriter(manner.log, durable=False) as log:
-        with LogReader(manner.log) as reader:
+    factory, settings = request.factory, request.settings
+    async with LogWriter(settings.log, durable=False) as log:
+        with LogReader(settings.log) as reader:
             async with (
-                factory.open(log, manner.places) as (seats, models),
+                factory.open(log, settings.places) as (seats, models),
                 request.afterwards(reader, log) as rest,
             ):
-                refuse_idle_options(manner.models, asked=bool(models.loaded))
+                refuse_idle_options(settings.models, asked=bool(models.loaded))
                 plan = _plan(request, seats)
-                console.print(f"[dim]run[/dim] {plan.run.id} [dim]in[/dim] {manner.log}")
+                console.print(f"[dim]run[/dim] {plan.run.id} [dim]in[/dim] {settings.log}")
                 with progress_bar(console, request.title, request.shown) as show:
                     await run_batch(
                         plan,
                         log,
                         reader,
-                        concurrency=manner.places,
-                        executor=executor_for(factory, manner.log, workers, manner.places),
+                        concurrency=settings.places,
+                        executor=executor_for(factory, settings.log, workers, settings.places),
                         on_progress=show,
                         preflight=lambda: models.preflight(request.needs),
                     )
@@ -237,9 +237,9 @@ async def _play(request: RunRequest, workers: int, console: Console) -> str:
 
 
 def _plan(request: RunRequest, seats: Mapping[str, Seat]) -> Plan:
-    manner = request.manner
+    settings = request.settings
     reached: dict[str, Any] = {
-        "base_url": None if manner.models.base_url is None else public_url(manner.models.base_url),
+        "base_url": None if settings.models.base_url is None else public_url(settings.models.base_url),
         "prompts": versions_digest(request.room.name),
         SOFTWARE_VERSION: version("askback"),
     }
@@ -247,15 +247,15 @@ def _plan(request: RunRequest, seats: Mapping[str, Seat]) -> Plan:
     names = {seat: who for seat, who in request.seats.items() if isinstance(who, str)}
     if servers := {seat: name for seat, name in names.items() if bare_name(name) != name}:
         reached["servers"] = servers
-    reached |= asked_how(manner.models)
+    reached |= asked_how(settings.models)
     return build_plan(
         room=request.room,
         items=request.items,
         seats=seats,
         config={**request.config, **reached},
-        seed=manner.seed,
-        repeats=manner.repeats,
+        seed=settings.seed,
+        repeats=settings.repeats,
         options=request.options,
-        name=manner.name,
+        name=settings.name,
         label=request.label,
     )

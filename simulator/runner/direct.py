@@ -16,7 +16,7 @@ from simulator.errors import InputError
 from simulator.runner.command import RunRequest, RunSettings, play
 from simulator.runner.declared import read_rules
 from simulator.runner.finding import room_of
-from simulator.runner.model_options import model_options
+from simulator.runner.model_flags import ModelFlags
 from simulator.sampling import stratified
 from simulator.seats import Seat
 
@@ -52,9 +52,9 @@ def play_run(
         room=room_of(declared),
         seats=_seats(declared, seats),
         items=_items(declared, items, data, limit, seed),
-        manner=RunSettings(
+        settings=RunSettings(
             log=log,
-            models=model_options(log, base_url=base_url, budget=budget),
+            models=ModelFlags(base_url=base_url, budget=budget).options(log),
             seed=seed,
             repeats=repeat,
             name=name,

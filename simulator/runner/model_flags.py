@@ -9,9 +9,13 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, get_type_hints
 
-from simulator.runner import options as shared
+import typer
+
+from simulator.errors import InputError
+from simulator.home import home
+from simulator.runner.options import BaseUrlOption, TimeoutOption
 
 if TYPE_CHECKING:
     from simulator.models import ModelOptions
@@ -21,20 +25,41 @@ if TYPE_CHECKING:
 class ModelFlags:
     """A command line's options of the models that are asked; every command that asks models has them."""
 
-    budget: shared.BudgetOption = None
-    base_url: shared.BaseUrlOption = None
-    temperature: shared.TemperatureOption = None
-    top_p: shared.TopPOption = None
-    max_tokens: shared.MaxTokensOption = None
-    reasoning_effort: shared.ReasoningEffortOption = None
-    settings: shared.SetOption = None
-    timeout: shared.TimeoutOption = None
-    cache: shared.CacheOption = True
-    prices: shared.PricesOption = None
-    together: shared.TogetherOption = 1
+    budget: Annotated[float | None, typer.Option(min=0, help="US dollars the models may cost")] = None
+    base_url: BaseUrlOption = None
+    temperature: Annotated[
+        float | None, typer.Option(help="of all texts that models write; default: what the benchmark says")
+    ] = None
+    top_p: Annotated[
+        float | None, typer.Option(help="probability mass that texts are drawn from; default: all of it")
+    ] = None
+    max_tokens: Annotated[
+        int | None, typer.Option(help="tokens of a text at most; default: what the benchmark says")
+    ] = None
+    reasoning_effort: Annotated[
+        str | None, typer.Option(help="how much a model thinks first: low, medium, high, or what it knows")
+    ] = None
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="another parameter of the server's, such as top_k=20 (several)",
+        ),
+    ] = None
+    timeout: TimeoutOption = None
+    cache: Annotated[bool, typer.Option(help="answer repeated requests from the cache")] = True
+    prices: Annotated[Path | None, typer.Option(help="your price table (YAML)")] = None
+    together: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="answers that a model on this machine writes at a time; more are faster, as memory allows",
+        ),
+    ] = 1
 
     def options(self, log: Path, *, seed: int = 0) -> ModelOptions:
-        """Return how models are reached.
+        """Return how models are reached; repeated requests are answered from the cache in the Askback folder.
 
         Args:
             log: the log's file, which ``replay/<run>`` reads.
@@ -43,22 +68,26 @@ class ModelFlags:
         Raises:
             InputError: if the price table is missing or wrong, or an option is out of its range.
         """
-        from simulator.models import Decoding
+        from simulator.models import Budget, Decoding, LogRecordings, ModelOptions
         from simulator.models.decoding import read_settings
-        from simulator.runner.model_options import model_options
+        from simulator.models.prices import read_prices
 
-        return model_options(
-            log,
+        if self.timeout is not None and not 0 < self.timeout < float("inf"):
+            raise InputError(f"--timeout {self.timeout}: must be a number of seconds above 0")
+        if self.prices is not None:
+            read_prices(self.prices)  # a mistake in it should not wait for the first model
+        return ModelOptions(
             base_url=self.base_url,
-            cache=self.cache,
-            budget=self.budget,
-            prices=self.prices,
+            cache_path=home() / "cache.sqlite" if self.cache else None,
+            budget=None if self.budget is None else Budget(self.budget),
+            prices_path=self.prices,
+            recordings=LogRecordings(log),
             together=self.together,
             decoding=Decoding(
                 temperature=self.temperature, top_p=self.top_p, max_tokens=self.max_tokens, seed=seed
             ),
             extra=read_settings(self.settings or (), self.reasoning_effort),
-            timeout=self.timeout,
+            timeout=ModelOptions().timeout if self.timeout is None else self.timeout,
         )
 
 

@@ -17,39 +17,9 @@ WorkersOption = Annotated[
     typer.Option(min=1, help="processes that share them; default: 1, or more for a long offline run"),
 ]
 ThreadsOption = Annotated[int | None, typer.Option(min=1, help="threads that torch may use")]
-BudgetOption = Annotated[float | None, typer.Option(min=0, help="US dollars the models may cost")]
 BaseUrlOption = Annotated[str | None, typer.Option(help="an OpenAI-compatible server")]
 TimeoutOption = Annotated[
     float | None, typer.Option(help="seconds that a server may take for one answer; default: 120")
-]
-TemperatureOption = Annotated[
-    float | None, typer.Option(help="of all texts that models write; default: what the benchmark says")
-]
-TopPOption = Annotated[
-    float | None, typer.Option(help="probability mass that texts are drawn from; default: all of it")
-]
-MaxTokensOption = Annotated[
-    int | None, typer.Option(help="tokens of a text at most; default: what the benchmark says")
-]
-ReasoningEffortOption = Annotated[
-    str | None,
-    typer.Option(help="how much a model thinks first: low, medium, high, or what it knows"),
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="another parameter of the server's, such as top_k=20 (several)",
-    ),
-]
-CacheOption = Annotated[bool, typer.Option(help="answer repeated requests from the cache")]
-PricesOption = Annotated[Path | None, typer.Option(help="your price table (YAML)")]
-TogetherOption = Annotated[
-    int,
-    typer.Option(
-        min=1, help="answers that a model on this machine writes at a time; more are faster, as memory allows"
-    ),
 ]
 RunOption = Annotated[str | None, typer.Option(help="the run's name; default: after its setup")]
 RunsAndFilesArgument = Annotated[

@@ -35,7 +35,7 @@ from simulator.handmethat.data import load_tasks
 from simulator.handmethat.playing import Posed
 from simulator.handmethat.room import ROOM as HANDMETHAT
 from simulator.runner.command import RunRequest, RunSettings, play
-from simulator.runner.model_options import model_options
+from simulator.runner.model_flags import ModelFlags
 
 cli = typer.Typer()
 cli.command()(report_asking)
@@ -140,7 +140,7 @@ def log(tmp_path_factory):
             room=room,
             seats=seats,
             items=items,
-            manner=RunSettings(log=path, models=model_options(path), name=name, workers=1),
+            settings=RunSettings(log=path, models=ModelFlags().options(path), name=name, workers=1),
             options=options,
         )
         play(wanted, _Silent())

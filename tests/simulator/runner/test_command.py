@@ -23,23 +23,22 @@ from simulator.runner.command import (
     run_name,
 )
 from simulator.runner.model_flags import ModelFlags
-from simulator.runner.model_options import model_options
 
 
 @pytest.fixture
-def wanted(tmp_path, monkeypatch):
+def asked(tmp_path, monkeypatch):
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
     return RunRequest(
         room=ROOM,
         seats={"seeker": "offline/seeker", "provider": "offline/experts"},
         items=tuple(load_items("builtin", "en", limit=2)),
-        manner=RunSettings(log=tmp_path / "log.sqlite"),
+        settings=RunSettings(log=tmp_path / "log.sqlite"),
         shown={"success": "S"},
     )
 
 
-def reached(wanted, *, workers=None, **models):
-    return replace(wanted.manner, workers=workers, models=model_options(wanted.manner.log, **models))
+def reached(asked, *, workers=None, **models):
+    return replace(asked.settings, workers=workers, models=ModelFlags(**models).options(asked.settings.log))
 
 
 @pytest.fixture
@@ -47,18 +46,18 @@ def console():
     return Console(record=True, width=100, quiet=False)
 
 
-def test_a_run_is_played_and_the_same_again_continues_it(wanted, console):
-    run = play(wanted, console)
-    assert play(wanted, console) == run
-    assert play(replace(wanted, manner=replace(wanted.manner, seed=1)), console) != run
+def test_a_run_is_played_and_the_same_again_continues_it(asked, console):
+    run = play(asked, console)
+    assert play(asked, console) == run
+    assert play(replace(asked, settings=replace(asked.settings, seed=1)), console) != run
     assert f"run {run} in" in console.export_text()
-    with LogReader(wanted.manner.log) as reader:
+    with LogReader(asked.settings.log) as reader:
         assert len(reader.episodes(run)) == 2
         assert reader.run(run).config["base_url"] is None
         assert reader.run(run).config["prompts"]
 
 
-def test_what_comes_afterwards_is_opened_before_anything_is_played(wanted, console):
+def test_what_comes_afterwards_is_opened_before_anything_is_played(asked, console):
     seen = []
 
     @asynccontextmanager
@@ -70,42 +69,42 @@ def test_what_comes_afterwards_is_opened_before_anything_is_played(wanted, conso
 
         yield rest
 
-    play(replace(wanted, afterwards=afterwards), console)
+    play(replace(asked, afterwards=afterwards), console)
     assert seen == [0, 2]
 
 
-def test_ctrl_c_leaves_a_log_that_the_same_command_continues(wanted, console, monkeypatch):
+def test_ctrl_c_leaves_a_log_that_the_same_command_continues(asked, console, monkeypatch):
     async def interrupted(*arguments, **named):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as during:
         during.setattr(command, "run_batch", interrupted)
         with pytest.raises(typer.Exit) as exit:
-            play(wanted, console)
+            play(asked, console)
     assert exit.value.exit_code == 130
     assert "The same command continues" in console.export_text()
-    with LogReader(wanted.manner.log) as reader:
-        assert len(reader.endings(play(wanted, console))) == 2
+    with LogReader(asked.settings.log) as reader:
+        assert len(reader.endings(play(asked, console))) == 2
 
 
-def test_mistakes_are_told_before_the_log_is_made(wanted, console):
+def test_mistakes_are_told_before_the_log_is_made(asked, console):
     person = {"seeker": "person", "provider": "offline/experts"}
-    shared = replace(wanted, manner=reached(wanted, workers=2, budget=1.0))
-    for wrong, named in ((replace(wanted, seats=person), "askback app"), (shared, "--budget")):
+    shared = replace(asked, settings=reached(asked, workers=2, budget=1.0))
+    for wrong, named in ((replace(asked, seats=person), "askback app"), (shared, "--budget")):
         with pytest.raises(InputError, match=named):
             play(wrong, console)
-    assert not wanted.manner.log.exists()
+    assert not asked.settings.log.exists()
 
 
-def test_how_models_are_reached(wanted, tmp_path):
-    assert model_options(wanted.manner.log).cache_path == tmp_path / "home" / "cache.sqlite"
-    assert model_options(wanted.manner.log, cache=False).cache_path is None
-    assert isinstance(model_options(wanted.manner.log, budget=0.0).budget, Budget)
+def test_how_models_are_reached(asked, tmp_path):
+    assert ModelFlags().options(asked.settings.log).cache_path == tmp_path / "home" / "cache.sqlite"
+    assert ModelFlags(cache=False).options(asked.settings.log).cache_path is None
+    assert isinstance(ModelFlags(budget=0.0).options(asked.settings.log).budget, Budget)
     with pytest.raises(InputError, match=r"gone\.yaml"):
-        model_options(wanted.manner.log, prices=tmp_path / "gone.yaml")
+        ModelFlags(prices=tmp_path / "gone.yaml").options(asked.settings.log)
 
 
-def test_a_batch_of_answers_has_enough_episodes_to_be_full(wanted, console, monkeypatch):
+def test_a_batch_of_answers_has_enough_episodes_to_be_full(asked, console, monkeypatch):
     places = []
 
     async def batch(*arguments, concurrency, **named):
@@ -113,15 +112,15 @@ def test_a_batch_of_answers_has_enough_episodes_to_be_full(wanted, console, monk
 
     monkeypatch.setattr(command, "run_batch", batch)
     for together in (1, 16):
-        play(replace(wanted, manner=reached(wanted, together=together)), console)
-    play(replace(wanted, manner=reached(wanted, together=4)), console)
+        play(replace(asked, settings=reached(asked, together=together)), console)
+    play(replace(asked, settings=reached(asked, together=4)), console)
     assert places == [8, 16, 8]
 
 
-def test_answers_written_together_are_another_run(wanted, console):
-    alone = play(wanted, console)
-    together = play(replace(wanted, manner=reached(wanted, together=16)), console)
-    with LogReader(wanted.manner.log) as reader:
+def test_answers_written_together_are_another_run(asked, console):
+    alone = play(asked, console)
+    together = play(replace(asked, settings=reached(asked, together=16)), console)
+    with LogReader(asked.settings.log) as reader:
         assert "together" not in reader.run(alone).config
         assert reader.run(together).config["together"] == 16
 
@@ -136,13 +135,13 @@ def test_a_name_given_to_several_runs_tells_them_apart():
     assert run_name("n", ("offline/b", ""), [("offline/b", ""), ("offline/b", "knowno")]) == "n"
 
 
-def test_what_is_said_of_all_runs_is_said_of_each(wanted):
+def test_what_is_said_of_all_runs_is_said_of_each(asked):
     said = {"seed": 3, "concurrency": 4, "workers": 1}
-    models = ModelFlags(base_url="http://here", cache=False, together=6).options(wanted.manner.log)
-    several = RunSettings(log=wanted.manner.log, models=models, repeats=2, name="n", **said)
+    models = ModelFlags(base_url="http://here", cache=False, together=6).options(asked.settings.log)
+    several = RunSettings(log=asked.settings.log, models=models, repeats=2, name="n", **said)
     one = several.called("n-one")
     assert one == replace(several, name="n-one") and one.models is several.models
-    assert (one.log, one.repeats, several.name, one.places) == (wanted.manner.log, 2, "n", 6)
+    assert (one.log, one.repeats, several.name, one.places) == (asked.settings.log, 2, "n", 6)
     assert {name: getattr(one, name) for name in said} == said
     assert (one.models.base_url, one.models.cache_path) == ("http://here", None)
 

@@ -23,7 +23,7 @@ from simulator.handmethat.data import load_tasks
 from simulator.handmethat.playing import Posed
 from simulator.handmethat.room import ROOM as HANDMETHAT
 from simulator.runner.command import RunRequest, RunSettings, play
-from simulator.runner.model_options import model_options
+from simulator.runner.model_flags import ModelFlags
 from ui.research.asking_page import MEASURES
 from ui.research.calls import Calls
 from ui.research.desk import Desk
@@ -48,7 +48,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calls]:
             room=room,
             seats=seats,
             items=tuple(items),
-            manner=RunSettings(log=path, models=model_options(path), name=name, workers=1),
+            settings=RunSettings(log=path, models=ModelFlags().options(path), name=name, workers=1),
             options=options,
         )
         play(wanted, Console(quiet=True))

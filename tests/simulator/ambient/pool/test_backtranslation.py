@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,8 @@ from simulator.ambient.files.distractors import DISTRACTORS, load_distractors
 from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.prepare import crowd_items
 from simulator.errors import InputError
-from simulator.models import BadRequest, Capabilities, Completion, ModelOptions, Refused, ScriptModel
+from simulator.models import BadRequest, Capabilities, Completion, Refused, ScriptModel
+from simulator.runner.model_flags import ModelFlags
 from simulator.studies import quota_of
 
 SENTENCE = "We saw her duck."
@@ -241,10 +243,12 @@ def run(tmp_path, monkeypatch):
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
 
     def invoke(*words, script):
-        def options(log, *, decoding, **_):
-            return ModelOptions(script=script, decoding=decoding)
+        reached = ModelFlags.options
 
-        monkeypatch.setattr("simulator.runner.model_options.model_options", options)
+        def options(flags, log, **named):
+            return replace(reached(flags, log, **named), script=script, cache_path=None)
+
+        monkeypatch.setattr(ModelFlags, "options", options)
         app = typer.Typer()
         app.command()(distractors_command.generate_distractors)
         line = ["--out", "d.jsonl", "--log", "log.sqlite", *map(str, words)]

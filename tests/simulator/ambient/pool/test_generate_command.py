@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,8 @@ from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.labels import LABELS
 from simulator.ambient.pool.groups import pair_id
 from simulator.errors import InputError
-from simulator.models import BadRequest, Completion, ModelOptions
+from simulator.models import BadRequest, Completion
+from simulator.runner.model_flags import ModelFlags
 from simulator.studies import quota_of
 
 SENTENCES = re.compile(r"Sentence 1: (.*)\nSentence 2: (.*)")
@@ -61,10 +63,12 @@ def run(tmp_path, monkeypatch):
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
 
     def invoke(*words, script=writes, judge=None):
-        def options(log, **_):
-            return ModelOptions(script=script)
+        reached = ModelFlags.options
 
-        monkeypatch.setattr("simulator.runner.model_options.model_options", options)
+        def options(flags, log, **named):
+            return replace(reached(flags, log, **named), script=script, cache_path=None)
+
+        monkeypatch.setattr(ModelFlags, "options", options)
         if judge is not None:
             monkeypatch.setattr(generate_command, "load_predictor", lambda folder, device: judge)
         app = typer.Typer()

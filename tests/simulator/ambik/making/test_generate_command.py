@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ from simulator.ambik.files.kinds import TABLES
 from simulator.ambik.making.scenes import draw_scenes
 from simulator.ambik.terms import AMBIGUITIES
 from simulator.errors import InputError
-from simulator.models import BadRequest, ModelOptions
+from simulator.models import BadRequest
+from simulator.runner.model_flags import ModelFlags
 from simulator.studies import quota_of
 
 
@@ -27,10 +29,12 @@ def run(tmp_path, monkeypatch, fitting):
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
 
     def invoke(*words, script=fitting, model=True):
-        def options(log, *, decoding, extra, **_):
-            return ModelOptions(script=script, decoding=decoding, extra=extra)
+        reached = ModelFlags.options
 
-        monkeypatch.setattr("simulator.runner.model_options.model_options", options)
+        def options(flags, log, **named):
+            return replace(reached(flags, log, **named), script=script, cache_path=None)
+
+        monkeypatch.setattr(ModelFlags, "options", options)
         app = typer.Typer()
         app.command()(generate_command.generate_ambik)
         line = [*(["--model", "offline/script"] if model else []), "--log", "log.sqlite", *map(str, words)]
