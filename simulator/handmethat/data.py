@@ -1,48 +1,38 @@
-"""HandMeThat's items: the built-in episodes, registered data, or a file or folder of episode files."""
+"""HandMeThat's items: the built-in episodes, registered data, a file or folder of episode files, or a pack.
+
+Wherever they lie, they are a `TaskSource`: numbered tasks, each read when it is asked for. What the name of a
+file tells of it is known before it is read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, Protocol
 
 from simulator import datasets
 from simulator.errors import InputError
-from simulator.handmethat.files.consistency import doubts
-from simulator.handmethat.files.episode import check_file, read_file
-from simulator.handmethat.files.names import Name, parse_name
+from simulator.handmethat.files.episode import read_file
+from simulator.handmethat.files.names import parse_name
 from simulator.handmethat.files.packed import Packed, is_packed
-from simulator.handmethat.files.split import FOLDER, PARTS, SPLIT_FILE, Split, read_split
+from simulator.handmethat.files.split import FOLDER, PARTS, SPLIT_FILE, read_split
 from simulator.handmethat.generation.builtin import builtin_tasks
-from simulator.handmethat.goals.formula import parse_goal, to_formula
-from simulator.handmethat.goals.model import goal_holds
 from simulator.handmethat.meanings.model import QUESTS
 from simulator.handmethat.rows import BENCHMARK
 from simulator.handmethat.sample import Sample, Stratum, stratum
 from simulator.handmethat.task import LEVELS, Task
-from trees.faults import Fault
 
 BUILTIN: Final = "builtin"
-T = TypeVar("T", int, str)
+_MOST_KEPT: Final = 512
+"""Tasks of a folder that are kept once they have been read."""
+_Fits = Callable[[Stratum], bool]
 
 
 class NoEpisodeError(InputError):
     """There are data, and nothing of what was asked for among them."""
-
-
-@dataclass(frozen=True)
-class Checked:
-    """What a folder of episode files holds.
-
-    Attributes:
-        tasks: the good ones.
-        faults: everything that is wrong, with the other files and with the split file.
-    """
-
-    tasks: tuple[Task, ...]
-    faults: tuple[Fault, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +60,144 @@ class Drawn:
         return {} if self.sample is None else self.sample.to_json(self.population)
 
 
+# ---- where tasks come from
+
+
+class TaskSource(Protocol):
+    """Numbered tasks, sorted by level, quest type, goal and number."""
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """Their ids."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def task(self, number: int) -> Task:
+        """Return the task with this number."""
+        ...
+
+    def named(self, task_id: str) -> Task:
+        """Return the task with this id.
+
+        Raises:
+            InputError: if there is none.
+        """
+        ...
+
+
+class _Numbered:
+    """Tasks by number, each made when it is first asked for."""
+
+    def __init__(self, ids: Sequence[str], task: Callable[[int], Task]) -> None:
+        self.ids = tuple(ids)
+        self.task = task
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def named(self, task_id: str) -> Task:
+        if task_id not in self.ids:
+            raise InputError(f"options task {task_id!r}: no such task; one is {self.ids[0]!r}")
+        return self.task(self.ids.index(task_id))
+
+
+class _Kept(_Numbered):
+    """Tasks in memory."""
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        super().__init__([task.id for task in tasks], tuple(tasks).__getitem__)
+        self.strata = tuple(map(stratum, tasks))
+
+
+def task_source(
+    data: str | Path | Task | Sequence[Task], split: str | None = None, *, replay: bool = False
+) -> TaskSource:
+    """Return the tasks of `data`.
+
+    Args:
+        data: a task, tasks, ``builtin``, the name of registered data (``handmethat``), packed episodes, an
+            episode file, or a folder of them (or the folder above it, which also holds the split file).
+        split: ``train``, ``validate`` or ``test``, as the split file beside the folder says.
+        replay: current states by performing the human's actions, instead of the file's (stale states).
+
+    Raises:
+        InputError: if there is no task, or no such split.
+    """
+    if split is not None and split not in PARTS:
+        raise InputError(f"split {split!r}: must be one of {', '.join(PARTS)}")
+    if isinstance(data, Task):
+        return _Kept((data,))
+    if not isinstance(data, str | Path):
+        if not data:
+            raise InputError("tasks: there is none; give at least one task, a file or a folder")
+        return _Kept(data)
+    if data == BUILTIN:
+        if split is not None:
+            raise InputError(f"split {split!r}: the built-in episodes have no split; leave it out")
+        return _Kept(builtin_tasks())
+    place = datasets.locate(data, BENCHMARK, BUILTIN, "HandMeThat episodes", f"{FOLDER}/").path
+    if is_packed(place):
+        return Packed(place, split)
+    files = [place] if place.is_file() else episode_files(episode_folder(place))
+    if split is not None:
+        split_file = find_split(place)
+        if split_file is None:
+            raise InputError(f"{place}: there is no {SPLIT_FILE} here or one folder up that tells the split")
+        names = set(read_split(split_file).part(split))
+        files = [file for file in files if file.name in names]
+    if not files:
+        raise NoEpisodeError(f"{place}: holds no episode file" + (f" of split {split!r}" if split else ""))
+    read = lru_cache(maxsize=_MOST_KEPT)(partial(read_file, replay=replay))
+    return _Numbered([file.stem for file in files], lambda number: read(files[number]))
+
+
+def strata_of(source: TaskSource) -> list[Stratum | None]:
+    """Return what each task is as far as is known without reading it; None if nothing is."""
+    if isinstance(source, _Kept):
+        return list(source.strata)
+    return [name and name.stratum for name in map(parse_name, source.ids)]
+
+
+def episode_files(folder: Path) -> list[Path]:
+    """Return the episode files of a folder, in the order in which they are loaded."""
+    files = (file for file in folder.glob("*.json") if file.name != SPLIT_FILE)
+    return sorted((file for file in files if file.is_file()), key=_order)
+
+
+def episode_folder(path: Path) -> Path:
+    """Return the folder of the episode files: `path`, or the published folder in it."""
+    inner = path / FOLDER
+    return inner if inner.is_dir() else path
+
+
+def find_split(path: Path) -> Path | None:
+    """Return the split file of an episode file or folder: beside it, or one folder up."""
+    homes = [path.parent] if path.is_file() else [path, path.parent]
+    return next((home / SPLIT_FILE for home in homes if (home / SPLIT_FILE).is_file()), None)
+
+
+def parts_of(data: str | Path) -> dict[str, str]:
+    """Return id of an episode -> its part, as the split file of `data` says; empty without one.
+
+    Raises:
+        InputError: if the data do not exist, or the split file is faulty.
+    """
+    path = None if data == BUILTIN else find_split(datasets.locate(data, BENCHMARK, BUILTIN).path)
+    parts = {} if path is None else read_split(path).parts
+    return {name.removesuffix(".json"): part for part in PARTS for name in parts.get(part, ())}
+
+
+def _order(file: Path) -> tuple[object, ...]:
+    name = parse_name(file.name)
+    if name is None:
+        return (1, file.name)
+    return (0, name.stratum.level, QUESTS.index(name.quest), name.goal, name.number, name.style)
+
+
+# ---- what is taken of them
+
+
 def load_tasks(
     data: str | Path = BUILTIN,
     *,
@@ -83,14 +211,13 @@ def load_tasks(
     """Return the episodes to play, sorted by level, quest type, goal and number.
 
     Args:
-        data: ``builtin``, the name of registered data (``handmethat``), or an episode file, a folder of
-            them, or the folder above that also holds the split file.
-        levels: those wanted; all if None.
-        quests: those wanted; all if None.
-        goals: numbers of the templates wanted; all if None.
-        split: ``train``, ``validate`` or ``test``, as the split file beside the folder says.
+        data: see `task_source`; so are `split` and `replay`.
+        levels: those to take; all if None.
+        quests: those to take; all if None.
+        goals: numbers of the templates to take; all if None.
+        split: part of the data.
         limit: the first so many only, for a look; `draw_tasks` draws samples.
-        replay: current states by performing the human's actions, instead of the file's (stale states).
+        replay: whether current states are made anew.
 
     Raises:
         NoEpisodeError: if nothing is left to play.
@@ -98,8 +225,8 @@ def load_tasks(
     """
     if limit is not None and limit < 1:
         raise InputError(f"limit {limit}: must be 1 or more")
-    wanted = _wanted(levels, quests, goals)
-    return _some(tuple(islice(_read(_pool(data, split, wanted), wanted, replay), limit)), data)
+    fits, source = _filter(levels, quests, goals), task_source(data, split, replay=replay)
+    return _some(tuple(islice(_read(source, _named(source, fits), fits), limit)), data)
 
 
 def draw_tasks(
@@ -107,12 +234,9 @@ def draw_tasks(
     sample: Sample | None = None,
     *,
     levels: Iterable[int] | None = None,
-    quests: Iterable[str] | None = None,
-    goals: Iterable[int] | None = None,
     split: str | None = None,
-    replay: bool = False,
 ) -> Drawn:
-    """A sample of the episodes of `load_tasks`, which tells the arguments; all of them if `sample` is None.
+    """Return a sample of the episodes of `load_tasks`, which explains the arguments; all if `sample` is None.
 
     Of files with published names only those drawn are read.
 
@@ -120,61 +244,52 @@ def draw_tasks(
         NoEpisodeError: if nothing is left to play.
         InputError: if the data do not exist, or a file is faulty.
     """
-    wanted = _wanted(levels, quests, goals)
-    pool = _pool(data, split, wanted)
-    names = [parse_name(one.name) if isinstance(one, Path) else None for one in pool]
-    if sample is not None and all(names):
-        strata = [Stratum(name.level or 4, name.quest, name.goal) for name in names if name is not None]
-        drawn = sample.draw(strata)
-        tasks = tuple(_read([pool[i] for i in drawn], wanted, replay))
-        if [_as_named(task) for task in tasks] == [strata[i][:2] for i in drawn]:
-            return Drawn(tasks=_some(tasks, data), population=len(pool), sample=sample)
-    # All are wanted, or names say nothing, or something else than their files: the files are believed.
-    tasks = _some(tuple(_read(pool, wanted, replay)), data)
+    fits, source = _filter(levels, None, None), task_source(data, split)
+    numbers, strata = _named(source, fits), strata_of(source)
+    known = [named for number in numbers if (named := strata[number]) is not None]
+    if sample is not None and len(known) == len(numbers):
+        drawn = sample.draw(known)
+        tasks = tuple(_read(source, [numbers[i] for i in drawn], fits))
+        # The file need not say its template.
+        if [stratum(task)[:2] for task in tasks] == [known[i][:2] for i in drawn]:
+            return Drawn(tasks=_some(tasks, data), population=len(numbers), sample=sample)
+    # All are taken, or names say nothing, or something else than their files: the files are believed.
+    tasks = _some(tuple(_read(source, numbers, fits)), data)
     if sample is None:
         return Drawn(tasks=tasks, population=len(tasks))
     drawn = sample.draw([stratum(task) for task in tasks])
     return Drawn(tasks=tuple(tasks[i] for i in drawn), population=len(tasks), sample=sample)
 
 
-def _wanted(
-    levels: Iterable[int] | None, quests: Iterable[str] | None, goals: Iterable[int] | None
-) -> _Wanted:
-    return _Wanted(
-        levels=_chosen("level", levels, LEVELS),
-        quests=_chosen("quest", quests, QUESTS),
-        goals=None if goals is None else frozenset(goals),
+def _filter(levels: Iterable[int] | None, quests: Iterable[str] | None, goals: Iterable[int] | None) -> _Fits:
+    allowed = [
+        None if chosen is None else _checked(what, chosen, known)
+        for what, chosen, known in (
+            ("level", levels, LEVELS),
+            ("quest", quests, QUESTS),
+            ("goal", goals, None),
+        )
+    ]
+    return lambda stratum: all(
+        values is None or value in values for value, values in zip(stratum, allowed, strict=True)
     )
 
 
-def parts_of(data: str | Path) -> dict[str, str]:
-    """Return id of an episode -> its part, as the split file of `data` says; empty without one.
-
-    Raises:
-        InputError: if the data do not exist, or the split file is faulty.
-    """
-    found = None if data == BUILTIN else _split_file(_place(data))
-    if found is None:
-        return {}
-    split = read_split(found)
-    return {name.removesuffix(".json"): part for part in PARTS for name in split.parts.get(part, ())}
+def _checked(what: str, chosen: Iterable[Any], known: Collection[object] | None) -> frozenset[Any]:
+    values = frozenset(chosen)
+    for value in values:
+        if known is not None and value not in known:
+            raise InputError(f"{what} {value!r}: must be one of {', '.join(map(str, known))}")
+    return values
 
 
-def _pool(data: str | Path, split: str | None, wanted: _Wanted) -> Sequence[Task | Path]:
-    """Return the built-in or packed episodes, or the files that may be wanted, in order."""
-    if split is not None and split not in PARTS:
-        raise InputError(f"split {split!r}: must be one of {', '.join(PARTS)}")
-    if data != BUILTIN:
-        place = _place(data)
-        return tuple(Packed(place, split)) if is_packed(place) else _files(place, split, wanted)
-    if split is not None:
-        raise InputError(f"split {split!r}: the built-in episodes have no split; leave it out")
-    return builtin_tasks()
+def _named(source: TaskSource, fits: _Fits) -> list[int]:
+    """Return the numbers of the tasks that may fit, as far as is known without reading them."""
+    return [number for number, known in enumerate(strata_of(source)) if known is None or fits(known)]
 
 
-def _read(pool: Iterable[Task | Path], wanted: _Wanted, replay: bool) -> Iterator[Task]:
-    tasks = (one if isinstance(one, Task) else read_file(one, replay=replay) for one in pool)
-    return (task for task in tasks if wanted.task(task))
+def _read(source: TaskSource, numbers: Iterable[int], fits: _Fits) -> Iterator[Task]:
+    return (task for task in map(source.task, numbers) if fits(stratum(task)))
 
 
 def _some(tasks: tuple[Task, ...], data: str | Path) -> tuple[Task, ...]:
@@ -187,139 +302,43 @@ def _some(tasks: tuple[Task, ...], data: str | Path) -> tuple[Task, ...]:
     return tasks
 
 
-def _as_named(task: Task) -> tuple[int, str]:
-    """Return what a name tells of a file rightly, if it does; the file need not say its template."""
-    return task.level, task.meaning.quest
+# ---- what pages list
 
 
-def check_folder(path: Path) -> Checked:
-    """Read every episode file in a folder (or one file) and its split file; tell all that is wrong."""
-    files = [path] if path.is_file() else episode_files(_episode_folder(path))
-    split_file = None if path.is_file() else _split_file(path)
-    return check_files(files if split_file is None else [*files, split_file])
+class Listed(NamedTuple):
+    """An episode in a list to choose from.
+
+    Attributes:
+        name: of the episode: its file's, without ``.json``.
+        goal: number of its template; None if unknown.
+    """
+
+    name: str
+    level: int
+    quest: str
+    goal: int | None
 
 
-def check_files(files: Sequence[Path]) -> Checked:
-    """Read episode files, and compare the split files among them with what lies beside them."""
-    tasks: list[Task] = []
-    faults: list[Fault] = []
-    for file in files:
-        if file.name == SPLIT_FILE:
-            beside = {episode_file.name for episode_file in episode_files(_episode_folder(file.parent))}
-            faults += _split_faults(file, beside)
-            continue
-        checked = check_file(file, whole=False)
-        faults += checked.faults
-        if checked.task is not None:
-            tasks.append(checked.task)
-            faults += [*_level_fault(file, checked.task), *_goal_fault(file, checked.task)]
-            faults += [
-                Fault(str(file), checked.task.id, 0, code, message, "warning")
-                for code, message in doubts(checked.task)
-            ]
-    return Checked(tuple(tasks), tuple(faults))
+def list_episodes(data: str) -> tuple[Listed, ...]:
+    """Return every episode of a data set of which something is known without reading it, in order.
+
+    Raises:
+        InputError: if there are no such data.
+    """
+    source = task_source(data)
+    known = zip(source.ids, strata_of(source), strict=True)
+    return tuple(Listed(name, *stratum) for name, stratum in known if stratum is not None)
 
 
-def episode_files(folder: Path) -> list[Path]:
-    """Return the episode files of a folder, in the order in which they are loaded."""
-    files = (file for file in folder.glob("*.json") if file.name != SPLIT_FILE)
-    return sorted((file for file in files if file.is_file()), key=_order)
+def load_episode(data: str, name: str) -> Task:
+    """Return one episode of a data set.
 
-
-@dataclass(frozen=True)
-class _Wanted:
-    levels: frozenset[int] | None
-    quests: frozenset[str] | None
-    goals: frozenset[int] | None
-
-    def task(self, task: Task) -> bool:
-        return self._fits(task.level, task.meaning.quest, task.goal_index)
-
-    def name(self, name: Name | None) -> bool:
-        """Return True if a file may be wanted, as far as its name says."""
-        return name is None or self._fits(name.level or 4, name.quest, name.goal)
-
-    def _fits(self, level: int, quest: str, goal: int | None) -> bool:
-        pairs = ((level, self.levels), (quest, self.quests), (goal, self.goals))
-        return all(allowed is None or value in allowed for value, allowed in pairs)
-
-
-def _files(path: Path, split: str | None, wanted: _Wanted) -> Sequence[Path]:
-    files: Sequence[Path] = [path] if path.is_file() else episode_files(_episode_folder(path))
-    if split is not None:
-        split_file = _split_file(path)
-        if split_file is None:
-            raise InputError(f"{path}: there is no {SPLIT_FILE} here or one folder up that tells the split")
-        names = set(read_split(split_file).part(split))
-        files = [file for file in files if file.name in names]
-    return [file for file in files if wanted.name(parse_name(file.name))]
-
-
-def _place(data: str | Path) -> Path:
-    return datasets.locate(data, BENCHMARK, BUILTIN, "HandMeThat episodes", f"{FOLDER}/").path
-
-
-def _episode_folder(path: Path) -> Path:
-    """Return the folder of the episode files: `path`, or the published folder in it."""
-    inner = path / FOLDER
-    return inner if inner.is_dir() else path
-
-
-def _split_file(path: Path) -> Path | None:
-    homes = [path.parent] if path.is_file() else [path, path.parent]
-    return next((home / SPLIT_FILE for home in homes if (home / SPLIT_FILE).is_file()), None)
-
-
-def _order(file: Path) -> tuple[object, ...]:
-    name = parse_name(file.name)
-    if name is None:
-        return (1, file.name)
-    return (0, name.level or 4, QUESTS.index(name.quest), name.goal, name.number, name.style)
-
-
-def _chosen(what: str, some: Iterable[T] | None, allowed: Collection[object]) -> frozenset[T] | None:
-    if some is None:
-        return None
-    found = frozenset(some)
-    for one in found:
-        if one not in allowed:
-            raise InputError(f"{what} {one!r}: must be one of {', '.join(map(str, allowed))}")
-    return found
-
-
-def _level_fault(file: Path, task: Task) -> list[Fault]:
-    name = parse_name(file.name)
-    if name is None or (name.level or 4) == task.level:
-        return []
-    message = f"level: the file says {task.level}, its name {name.level}; the file is believed"
-    return [Fault(str(file), task.id, 0, "name", message, "warning")]
-
-
-def _goal_fault(file: Path, task: Task) -> list[Fault]:
-    """Return a warning about a strange goal; nothing that is played depends on it."""
-    try:
-        goal = parse_goal(task.goal)
-        to_formula(goal, task.world)
-        reached = goal_holds(task.world, task.current, goal)
-    except InputError as error:
-        return [Fault(str(file), task.id, 0, "goal", f"_goal: {error}", "warning")]
-    if not reached:
-        return []
-    return [Fault(str(file), task.id, 0, "goal", "_goal: holds already when the human asks", "warning")]
-
-
-def _split_faults(path: Path, files: Collection[str]) -> list[Fault]:
-    try:
-        split: Split = read_split(path)
-    except InputError as error:
-        return [Fault(str(path), "", 0, "split", str(error).removeprefix(f"{path}: "))]
-    listed = {name for group in (split.levels, split.quests) for some in group.values() for name in some}
-    missing, unlisted = sorted(listed - set(files)), sorted(set(files) - listed)
-    faults = []
-    if missing:
-        message = f"lists {len(missing)} files that are not there, {missing[0]} among them"
-        faults.append(Fault(str(path), "", 0, "split", message, "warning"))
-    if unlisted:
-        message = f"does not list {len(unlisted)} files that are there, {unlisted[0]} among them"
-        faults.append(Fault(str(path), "", 0, "split", message, "warning"))
-    return faults
+    Raises:
+        InputError: if it is not there or its file is faulty.
+    """
+    source = task_source(data)
+    if name not in source.ids:
+        raise InputError(
+            f"data {data!r} hold no episode called {name!r}", code="no_episode_in", data=data, episode=name
+        )
+    return source.named(name)

@@ -11,7 +11,8 @@ from simulator import datasets
 from simulator.benchmark import Checker
 from simulator.datasets import Added, Limits
 from simulator.errors import InputError
-from simulator.handmethat.data import check_files, check_folder, episode_files
+from simulator.handmethat.checking import check_files, check_folder
+from simulator.handmethat.data import episode_files
 from simulator.handmethat.files.names import parse_name
 from simulator.handmethat.files.split import FOLDER, SPLIT_FILE, merge_splits, write_split
 from simulator.handmethat.rows import BENCHMARK

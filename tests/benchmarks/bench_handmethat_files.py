@@ -17,9 +17,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from simulator.handmethat.data import check_files, episode_files, load_tasks
+from simulator.handmethat.checking import check_files
+from simulator.handmethat.data import episode_files, load_tasks
 from simulator.handmethat.env.gym_env import HandMeThat
-from simulator.handmethat.files.episode import read_file, write_file
+from simulator.handmethat.files.episode import read_file
+from simulator.handmethat.files.filetext import write_file
 from simulator.handmethat.files.packed import Packed, write_packed
 
 
@@ -47,15 +49,14 @@ def main() -> None:
         for env in (loose, dense):
             env.reset(options={"task": 0})
         found = {
-            "read, to be written again": typical(read_file, files),
-            "read, to be played": typical(lambda file: read_file(file, whole=False), files),
+            "read": typical(read_file, files),
             "check": typical(lambda file: check_files([file]), files),
             "read, packed": typical(source.task, numbers),
             "reset, from files": typical(lambda number: loose.reset(options={"task": number}), numbers),
             "reset, packed": typical(lambda number: dense.reset(options={"task": number}), numbers),
         }
-    table = Table("what", "ms", "of reading whole", title=f"{len(tasks)} episodes")
-    whole = found["read, to be written again"]
+    table = Table("what", "ms", "of reading", title=f"{len(tasks)} episodes")
+    whole = found["read"]
     for what, taken in found.items():
         table.add_row(what, f"{taken:.2f}", f"{taken / whole:.2f}")
     Console().print(table)

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from simulator.errors import AskbackError
 from simulator.handmethat import show
-from simulator.handmethat.browse import Listed, list_episodes, load_episode
-from simulator.handmethat.data import BUILTIN
+from simulator.handmethat.data import BUILTIN, Listed, list_episodes, load_episode
 from simulator.handmethat.goals.templates import activity_title
 from simulator.handmethat.meanings.model import Meaning
 from simulator.handmethat.meanings.render import render_utterance

@@ -19,12 +19,12 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from simulator.errors import InputError
+from simulator.handmethat.data import task_source
 from simulator.handmethat.env.commands import LONGEST_COMMAND
 from simulator.handmethat.env.game import LIMIT, CommandList, Costs, Game, GameState, Outcome
 from simulator.handmethat.env.naming import Language
 from simulator.handmethat.env.observe import visible
 from simulator.handmethat.env.scripts import expert_commands
-from simulator.handmethat.env.source import task_source
 from simulator.handmethat.hierarchy import STATES, hierarchy
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import Mode
@@ -160,7 +160,7 @@ class HandMeThat(gymnasium.Env[Any, str]):
     ``level``. Texts are empty without `render_text`.
 
     Args:
-        tasks: see `source.task_source`; the built-in ones by default.
+        tasks: see `data.task_source`; the built-in ones by default.
         split: of a folder with a split file.
         mode: what the robot sees: ``partial`` or ``full``.
         limit: commands after which an episode is truncated.

@@ -6,6 +6,7 @@ import re
 from typing import Final, Literal, NamedTuple
 
 from simulator.handmethat.meanings.model import QUESTS, Quest
+from simulator.handmethat.sample import Stratum
 
 Style = Literal["v1", "v2"]
 _QUESTS: Final = "|".join(QUESTS)
@@ -29,6 +30,11 @@ class Name(NamedTuple):
     quest: Quest
     goal: int
     number: int
+
+    @property
+    def stratum(self) -> Stratum:
+        """Its place in a sample; what fits no level is filed under 4."""
+        return Stratum(self.level or 4, self.quest, self.goal)
 
     def __str__(self) -> str:
         if self.style == "v1":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
@@ -69,22 +69,19 @@ class Packed:
     def __init__(self, path: Path, split: str | None = None) -> None:
         self._path = path
         self._open: tuple[int, sqlite3.Connection] | None = None
-        wanted = ("", ()) if split is None else (" WHERE part = ?", (split,))
-        found = self._ask(f"SELECT number, id FROM episodes{wanted[0]} ORDER BY number", wanted[1])
-        self._numbers = {str(name): int(number) for number, name in found}
-        self._ids = tuple(self._numbers)
-        if not self._ids:
+        where, values = ("", ()) if split is None else ("WHERE part = ?", (split,))
+        rows = self._ask(f"SELECT number, id FROM episodes {where} ORDER BY number", values)
+        self._numbers = {str(name): int(number) for number, name in rows}
+        self.ids = tuple(self._numbers)
+        if not self.ids:
             raise InputError(f"{path}: holds no episode" + (f" of split {split!r}" if split else ""))
 
     def __len__(self) -> int:
-        return len(self._ids)
-
-    def __iter__(self) -> Iterator[Task]:
-        return (self.named(name) for name in self._ids)
+        return len(self.ids)
 
     def task(self, number: int) -> Task:
         """Return the episode with this number."""
-        return self.named(self._ids[number])
+        return self.named(self.ids[number])
 
     def named(self, task_id: str) -> Task:
         """Return the episode with this id.
@@ -93,7 +90,7 @@ class Packed:
             InputError: if there is none.
         """
         if task_id not in self._numbers:
-            raise InputError(f"options task {task_id!r}: not in {self._path}; one is {self._ids[0]!r}")
+            raise InputError(f"options task {task_id!r}: not in {self._path}; one is {self.ids[0]!r}")
         ((row,),) = self._ask("SELECT row FROM episodes WHERE number = ?", (self._numbers[task_id],))
         return task_from_row(json.loads(row))
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict
 
+from simulator.errors import InputError
 from simulator.handmethat.actions import Action, domain
-from simulator.handmethat.files.faults import Faults
 from simulator.handmethat.meanings.model import (
     KEYS,
     KIND_KEYS,
@@ -21,14 +23,48 @@ from simulator.handmethat.meanings.model import (
     describe,
 )
 from simulator.handmethat.world import HUMAN_NAME, State, World
+from trees.faults import Fault
 
-# The key of a file under which Askback keeps what the published format has no place for.
 OWN: Final = "askback"
-# The published program enumerates "open", though it can never be useful (spec 6.2).
+"""The key of a file under which Askback keeps what the published format has no place for."""
 VERBS_READ: Final = (*VERBS, "open")
-
-# [quest type, specifiers, argument] or [object, argument]
+"""The published program enumerates "open", though it can never be useful (spec 6.2)."""
 Triple = list[Any]
+"""``[quest type, specifiers, argument]`` or ``[object, argument]``."""
+
+
+@dataclass(slots=True)
+class Faults:
+    """The faults of one file, gathered so that all of them are told at once.
+
+    Attributes:
+        file: the file; None for what was never in one.
+        task: the episode's id.
+        errors: that make the file unusable.
+    """
+
+    file: Path | None
+    task: str
+    errors: list[Fault] = field(default_factory=list)
+
+    def add(self, key: str, message: str, *, code: str = "content") -> None:
+        """Note one: `key` says where in the file (``current_object_dict.apple#0.inside``)."""
+        place = str(self.file) if self.file else ""
+        self.errors.append(Fault(place, self.task, 0, code, f"{key}: {message}" if key else message))
+
+    def raise_first(self) -> None:
+        """Raise the first error, if there is one, with the number of the others.
+
+        Raises:
+            InputError: if something was wrong.
+        """
+        if self.errors:
+            more, place = len(self.errors) - 1, self.file or self.task
+            advice = f"; `askback check {place}` lists {more} more" if more else ""
+            raise InputError(f"{place}: {self.errors[0].message}{advice}")
+
+    def __iter__(self) -> Iterator[Fault]:
+        return iter(self.errors)
 
 
 class ActionRecord(BaseModel):
@@ -49,11 +85,10 @@ class Reader:
 
     def entity(self, key: str, name: object) -> int:
         """Return the entity called `name`; 0, with a fault, if there is none."""
-        found = self.world.index.get(name) if isinstance(name, str) else None
-        if found is None:
+        entity = self.world.index.get(name) if isinstance(name, str) else None
+        if entity is None:
             self.faults.add(key, f"there is no {name!r} in initial_object_dict")
-            return 0
-        return found
+        return entity or 0
 
     def actions(self, key: str, records: Sequence[ActionRecord]) -> tuple[Action, ...]:
         """Return the human's actions."""
@@ -70,7 +105,7 @@ class Reader:
             params = ", ".join((HUMAN_NAME, *schema.params))
             self.faults.add(f"{key}.arguments", f"{record.arguments} must be ({params})")
             return Action(record.name, ())
-        args = (self.entity(f"{key}.arguments.{i + 1}", name) for i, name in enumerate(names))
+        args = (self.entity(f"{key}.arguments.{i}", name) for i, name in enumerate(names, start=1))
         return Action(record.name, tuple(args))
 
     def replay(self, state: State, actions: Sequence[Action]) -> State:
@@ -79,16 +114,15 @@ class Reader:
             schema = domain("human")[name]
             unmet = schema.unmet(self.world, state, args)
             if unmet is not None:
-                self.faults.add(
-                    f"action_list.{i}", f"{name} cannot be done then: needs {unmet}; read it without replay"
-                )
+                problem = f"{name} cannot be done then: needs {unmet}; read it without replay"
+                self.faults.add(f"action_list.{i}", problem)
                 return state
             state = schema.apply(state, args)
         return state
 
     def meaning(self, key: str, triple: Triple, *, spoken: bool = False) -> Meaning:
         """Return a meaning, or an utterance if it was `spoken`, which may leave a destination open."""
-        quest, description, *rest = triple if len(triple) in (2, 3) else (None, None, None)
+        quest, description, *rest = triple if len(triple) in (2, 3) else (None, None)
         argument = rest[0] if rest else None
         if quest not in QUESTS:
             self.faults.add(f"{key}.0", f"{quest!r} is none of {', '.join(QUESTS)}")
@@ -104,8 +138,7 @@ class Reader:
 
     def _specifier(self, key: str, name: str, value: object) -> None:
         if name not in KEYS:
-            known = ", ".join(KEYS)
-            self.faults.add(key, f"no such specifier; known are {known}")
+            self.faults.add(key, f"no such specifier; known are {', '.join(KEYS)}")
         elif name in PLACE_KEYS:
             self.entity(key, value)
         elif name in (*KIND_KEYS, "color", "size"):
@@ -124,15 +157,14 @@ class Reader:
 
     def groundings(self, key: str, pairs: Sequence[Triple], quest: Quest) -> tuple[Grounding, ...]:
         """Return a set of [object, argument or null]."""
-        found = []
+        groundings = []
         for i, pair in enumerate(pairs):
-            place = f"{key}.{i}"
             if len(pair) != 2:
-                self.faults.add(place, "must be [object, argument or null]")
+                self.faults.add(f"{key}.{i}", "must be [object, argument or null]")
                 continue
-            self._argument(f"{place}.1", quest, pair[1])
-            found.append((self.entity(f"{place}.0", pair[0]), pair[1]))
-        return tuple(found)
+            self._argument(f"{key}.{i}.1", quest, pair[1])
+            groundings.append((self.entity(f"{key}.{i}.0", pair[0]), pair[1]))
+        return tuple(groundings)
 
     def listener(self, rows: Sequence[Triple]) -> tuple[tuple[Meaning, float], ...]:
         """Return the listener's likeliest readings with their probabilities."""

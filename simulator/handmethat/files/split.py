@@ -8,12 +8,16 @@ The first and the last are written.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
+
+from pydantic import TypeAdapter, ValidationError
 
 from simulator.errors import InputError
+from simulator.field_faults import first_fault
 from simulator.handmethat.files.names import Style, parse_name
 from simulator.handmethat.meanings.model import QUESTS
 
@@ -23,6 +27,12 @@ Part = Literal["train", "validate", "test"]
 PARTS: Final[tuple[Part, ...]] = ("train", "validate", "test")
 Group = Mapping[str, tuple[str, ...]]
 _LEVELS: Final = tuple(f"level{level}" for level in (1, 2, 3, 4))
+_KINDS: Final[Mapping[str, frozenset[str]]] = {
+    "levels": frozenset({*_LEVELS, "level0"}),
+    "quests": frozenset(QUESTS),
+    "parts": frozenset(PARTS),
+}
+_FILE: Final = TypeAdapter(list[dict[str, tuple[str, ...]]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +71,17 @@ def read_split(path: Path) -> Split:
     """
     try:
         data = json.loads(path.read_bytes())
+        groups = _FILE.validate_python(data)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    except ValidationError as error:
+        fault = first_fault(error, data)
+        raise InputError(f"{path}: {fault}; it is a list of objects from a group to file names") from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: is not JSON: {error}") from error
-    if not isinstance(data, list) or not data:
-        raise InputError(f"{path}: must be a list of objects, each from a group to a list of file names")
-    groups = [_read_group(path, i, group) for i, group in enumerate(data)]
-    found: dict[str, Group] = {}
+    if not groups:
+        raise InputError(f"{path}: is empty; it is a list of objects from a group to file names")
+    by_kind: dict[str, Group] = {}
     for i, group in enumerate(groups):
         kind = _kind(group)
         if kind is None:
@@ -76,10 +89,10 @@ def read_split(path: Path) -> Split:
                 f"{path}: element {i} has the groups {', '.join(group) or '(none)'}; expected "
                 f"level1 to level4, {', '.join(QUESTS)}, numbers of goals, or {', '.join(PARTS)}"
             )
-        if kind in found:
+        if kind in by_kind:
             raise InputError(f"{path}: element {i} lists {kind} a second time; remove one of them")
-        found[kind] = group
-    return Split(**found)
+        by_kind[kind] = group
+    return Split(**by_kind)
 
 
 def make_split(names: Iterable[str], parts: Mapping[str, Part]) -> Split:
@@ -92,22 +105,21 @@ def make_split(names: Iterable[str], parts: Mapping[str, Part]) -> Split:
     Raises:
         InputError: if a name is not of the published form.
     """
-    levels: dict[str, list[str]] = {level: [] for level in _LEVELS}
-    quests: dict[str, list[str]] = {quest: [] for quest in QUESTS}
-    goals: dict[str, list[str]] = {}
-    by_part: dict[str, list[str]] = {part: [] for part in PARTS}
+    levels, quests, by_part = (
+        {group: list[str]() for group in groups} for groups in (_LEVELS, QUESTS, PARTS)
+    )
+    goals: defaultdict[int, list[str]] = defaultdict(list)
     for name in names:
-        said = parse_name(name)
-        if said is None:
+        parsed = parse_name(name)
+        if parsed is None:
             raise InputError(
                 f"{name!r} is not the name of an episode file (level3_task0_bring_me_goal59.json)"
             )
-        # Level 0 of the first generator is filed under 4.
-        levels[f"level{said.level or 4}"].append(name)
-        quests[said.quest].append(name)
-        goals.setdefault(str(said.goal), []).append(name)
+        levels[f"level{parsed.stratum.level}"].append(name)
+        quests[parsed.quest].append(name)
+        goals[parsed.goal].append(name)
         by_part[parts[name]].append(name)
-    in_order = {goal: goals[goal] for goal in sorted(goals, key=int)}
+    in_order = {str(goal): goals[goal] for goal in sorted(goals)}
     return Split(*(_freeze(groups) for groups in (levels, quests, in_order, by_part)))
 
 
@@ -117,8 +129,8 @@ def merge_splits(paths: Sequence[Path]) -> Split:
     Raises:
         InputError: if one cannot be read, or a file is in different parts.
     """
-    read = [read_split(path) for path in paths]
-    merged = Split(*(_merged([getattr(split, kind) for split in read]) for kind in Split.__slots__))
+    splits = [read_split(path) for path in paths]
+    merged = Split(*(_merged([getattr(split, kind.name) for split in splits]) for kind in fields(Split)))
     place: dict[str, str] = {}
     for part, names in merged.parts.items():
         for name in names:
@@ -130,51 +142,35 @@ def merge_splits(paths: Sequence[Path]) -> Split:
     return merged
 
 
-def _merged(groups: Sequence[Group]) -> Group:
-    names = dict.fromkeys(name for group in groups for name in group)
-    return {
-        name: tuple(dict.fromkeys(file for group in groups for file in group.get(name, ()))) for name in names
-    }
-
-
-def split_to_json(split: Split, style: Style = "v2") -> list[dict[str, list[str]]]:
-    """Return the split file's content in v1's shape or v2's; in the first generator's without parts."""
-    if style == "v1" and split.parts:
-        groups = [split.levels, split.quests, split.parts]
-    else:
-        groups = [split.quests, split.levels, split.goals, *([split.parts] if split.parts else [])]
-    return [{name: list(files) for name, files in group.items()} for group in groups]
-
-
 def write_split(split: Split, path: Path, style: Style = "v2") -> None:
-    """Write the split file in the shape of a version.
+    """Write the split file in v1's shape or v2's; without parts, in the first generator's.
 
     Raises:
         InputError: if it cannot be written.
     """
+    if style == "v1" and split.parts:
+        groups = [split.levels, split.quests, split.parts]
+    else:
+        groups = [split.quests, split.levels, split.goals, *([split.parts] if split.parts else [])]
     try:
-        path.write_text(json.dumps(split_to_json(split, style), indent=1), encoding="utf-8")
+        path.write_text(json.dumps(groups, indent=1), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from error
 
 
-def _read_group(path: Path, i: int, group: Any) -> Group:
-    if not isinstance(group, dict):
-        raise InputError(f"{path}: element {i} must be an object from a group to a list of file names")
-    for name, files in group.items():
-        if not isinstance(files, list) or not all(isinstance(file, str) for file in files):
-            raise InputError(f"{path}: element {i}, group {name!r} must be a list of file names")
-    return _freeze(group)
-
-
 def _kind(group: Group) -> str | None:
-    names = set(group)
-    known: dict[str, set[str]] = {"levels": {*_LEVELS, "level0"}, "quests": set(QUESTS), "parts": set(PARTS)}
-    found = next((kind for kind, words in known.items() if names and names <= words), None)
-    if found is None and names and all(name.isascii() and name.isdigit() for name in names):
+    """Return what the groups of an element are; None if they are nothing known."""
+    if group and all(name.isascii() and name.isdigit() for name in group):
         return "goals"
-    return found
+    return next((kind for kind, names in _KINDS.items() if group and names.issuperset(group)), None)
 
 
-def _freeze(groups: Mapping[str, list[str]]) -> Group:
+def _merged(groups: Sequence[Group]) -> Group:
+    merged: defaultdict[str, list[str]] = defaultdict(list)
+    for name, files in (pair for group in groups for pair in group.items()):
+        merged[name] += files
+    return _freeze({name: dict.fromkeys(files) for name, files in merged.items()})
+
+
+def _freeze(groups: Mapping[str, Iterable[str]]) -> Group:
     return {name: tuple(files) for name, files in groups.items()}

@@ -5,7 +5,7 @@ from fake_sessions import FakeSessions
 from visiting import no_models
 
 from logs import LogReader, LogWriter
-from simulator.handmethat.browse import list_episodes, load_episode
+from simulator.handmethat.data import list_episodes, load_episode
 from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.handmethat.task import Task
 from ui.actions import Actions

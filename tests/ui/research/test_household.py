@@ -13,8 +13,8 @@ import pytest
 
 from logs import LogReader, LogWriter
 from logs.rows import Run
-from simulator.handmethat.browse import list_episodes, load_episode
-from simulator.handmethat.files.episode import write_file
+from simulator.handmethat.data import list_episodes, load_episode
+from simulator.handmethat.files.filetext import write_file
 from simulator.handmethat.playing import Posed
 from simulator.handmethat.room import ROOM
 from simulator.handmethat.task import Task

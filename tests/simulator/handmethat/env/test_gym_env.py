@@ -19,7 +19,7 @@ from simulator.errors import InputError
 from simulator.handmethat.env.game import Costs, Game
 from simulator.handmethat.env.gym_env import MOST_ENTITIES, HandMeThat, StructuredObserver
 from simulator.handmethat.env.scripts import expert_commands
-from simulator.handmethat.files.episode import write_file
+from simulator.handmethat.files.filetext import write_file
 from simulator.handmethat.meanings.model import Meaning, describe
 from simulator.handmethat.players.robot_offline import random_command
 from simulator.handmethat.scene import sample_scene
@@ -251,7 +251,7 @@ def test_a_folder_is_read_as_it_is_played(task: Task, tmp_path: Path) -> None:
     test = HandMeThat(str(tmp_path), split="test")
     assert test.reset(seed=1)[1]["task"] == names[2][:-5]
     assert HandMeThat(folder / names[0]).reset()[1]["task"] == names[0][:-5]
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="no such task"):
         test.reset(options={"task": names[0][:-5]})
     with pytest.raises(InputError, match="no episode"):
         HandMeThat(tmp_path, split="validate")

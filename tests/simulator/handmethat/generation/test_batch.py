@@ -11,7 +11,8 @@ import pytest
 
 from logs import LogReader, LogWriter
 from simulator.errors import InputError
-from simulator.handmethat.data import check_folder, load_tasks
+from simulator.handmethat.checking import check_folder
+from simulator.handmethat.data import load_tasks
 from simulator.handmethat.files.split import FOLDER, PARTS, SPLIT_FILE, read_split
 from simulator.handmethat.generation import batch
 from simulator.handmethat.generation.attempts import Job, Plan, make_attempt

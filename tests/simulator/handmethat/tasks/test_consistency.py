@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from simulator.handmethat.actions import Action
-from simulator.handmethat.data import check_folder
+from simulator.handmethat.checking import check_folder, doubts
 from simulator.handmethat.env.scripts import expert_commands
-from simulator.handmethat.files.consistency import doubts
-from simulator.handmethat.files.episode import write_file
+from simulator.handmethat.files.filetext import write_file
 from simulator.handmethat.meanings.model import Meaning, describe
 from simulator.handmethat.task import Task
 

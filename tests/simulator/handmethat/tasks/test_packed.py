@@ -11,10 +11,9 @@ import pytest
 
 import app
 from simulator.errors import InputError
-from simulator.handmethat.data import draw_tasks, load_tasks
+from simulator.handmethat.data import draw_tasks, load_tasks, task_source
 from simulator.handmethat.env.gym_env import HandMeThat
-from simulator.handmethat.env.source import task_source
-from simulator.handmethat.files.episode import write_file
+from simulator.handmethat.files.filetext import write_file
 from simulator.handmethat.files.packed import Packed, write_packed
 from simulator.handmethat.files.split import FOLDER, SPLIT_FILE, Part, make_split, write_split
 from simulator.handmethat.sample import Sample
@@ -43,7 +42,7 @@ def test_packed_episodes_are_those_of_the_files(folder: Path, tmp_path: Path, mo
         loose, packed = load_tasks(folder, split=split), load_tasks(file, split=split)
         assert len(loose) == len(packed) == count
         for one, other in zip(loose, packed, strict=True):
-            assert replace(one, demo_full=(), demo_partial=(), extra={}) == other
+            assert replace(one, demo_full=(), demo_partial=()) == other
     source = task_source(file, "test")
     assert (len(source), source.task(1).id) == (2, "task-bring_me-64-5-2")
     again = pickle.loads(pickle.dumps(source))

@@ -11,7 +11,7 @@ import pytest
 
 from simulator.errors import InputError
 from simulator.handmethat.files.names import Name, parse_name
-from simulator.handmethat.files.split import PARTS, Part, make_split, read_split, split_to_json, write_split
+from simulator.handmethat.files.split import PARTS, Part, make_split, read_split, write_split
 
 _BESIDE = Path(__file__).parents[5] / "shared"
 HEAD = Path(os.environ.get("ASKBACK_SHARED", _BESIDE)) / "data/handmethat/HandMeThat_data_info.head.json"
@@ -58,7 +58,8 @@ def test_both_published_shapes_are_written_and_all_are_read(tmp_path: Path) -> N
     assert read_split(path).part("test") == (NAMES[2],)
     path.write_text(json.dumps([quests, levels, goals]))
     without = read_split(path)
-    assert split_to_json(without) == [quests, levels, goals]
+    write_split(without, path)
+    assert json.loads(path.read_text()) == [quests, levels, goals]
     with pytest.raises(InputError, match="the split file has no parts"):
         without.part("test")
 
@@ -66,11 +67,11 @@ def test_both_published_shapes_are_written_and_all_are_read(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({}, "must be a list"),
-        ([], "must be a list"),
-        ([[]], "element 0 must be an object"),
-        ([{"train": "a.json"}], "group 'train' must be a list"),
-        ([{"train": [1]}], "group 'train' must be a list"),
+        ({}, "not a list"),
+        ([], "is empty"),
+        ([[]], r"\[0\] is \[\], not an object"),
+        ([{"train": "a.json"}], r"\[0\].train is \"a.json\", not a list"),
+        ([{"train": [1]}], r"train\[0\] is 1, not a text"),
         ([{"train": [], "level1": []}], "expected level1"),
         ([{}], "expected level1"),
         ([{"test": []}, {"train": []}], "lists parts a second time"),

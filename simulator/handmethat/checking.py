@@ -1,0 +1,185 @@
+"""Checking episode files: whether they can be read, and whether what an episode says of itself agrees.
+
+An episode that does not agree can be played all the same; so these are things worth a look, not errors.
+States of published files may be stale (spec 10.2), so descriptions are tested against the replayed story.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from simulator.errors import InputError
+from simulator.handmethat.actions import domain
+from simulator.handmethat.data import episode_files, episode_folder, find_split
+from simulator.handmethat.env.game import Game
+from simulator.handmethat.files.episode import check_file
+from simulator.handmethat.files.names import parse_name
+from simulator.handmethat.files.split import SPLIT_FILE, read_split
+from simulator.handmethat.goals.formula import parse_goal, to_formula
+from simulator.handmethat.goals.model import goal_holds
+from simulator.handmethat.goals.templates import templates
+from simulator.handmethat.meanings.model import Grounding, Meaning, matching
+from simulator.handmethat.task import Task
+from simulator.handmethat.world import State, entities
+from trees.faults import Fault
+
+
+@dataclass(frozen=True)
+class CheckedFiles:
+    """What episode files hold.
+
+    Attributes:
+        tasks: the good ones.
+        faults: everything that is wrong, with the other files and with the split file.
+    """
+
+    tasks: tuple[Task, ...]
+    faults: tuple[Fault, ...]
+
+
+class Doubt(NamedTuple):
+    """Something of an episode that does not fit the rest of it.
+
+    Attributes:
+        code: what it is about: ``goal``, ``meaning``, ``level``, ``story``, ``demo`` or ``name``.
+        message: the key of the file, and what is odd.
+    """
+
+    code: str
+    message: str
+
+
+def check_folder(path: Path) -> CheckedFiles:
+    """Read every episode file in a folder (or one file) and its split file; tell all that is wrong."""
+    files = [path] if path.is_file() else episode_files(episode_folder(path))
+    split_file = None if path.is_file() else find_split(path)
+    return check_files(files if split_file is None else [*files, split_file])
+
+
+def check_files(files: Sequence[Path]) -> CheckedFiles:
+    """Read episode files, and compare the split files among them with what lies beside them."""
+    tasks: list[Task] = []
+    faults: list[Fault] = []
+    for file in files:
+        if file.name == SPLIT_FILE:
+            beside = {episode_file.name for episode_file in episode_files(episode_folder(file.parent))}
+            faults += _split_faults(file, beside)
+            continue
+        checked = check_file(file)
+        faults += checked.faults
+        if (task := checked.task) is not None:
+            tasks.append(task)
+            faults += (
+                Fault(str(file), task.id, 0, code, message, "warning")
+                for code, message in (*_name_doubts(file, task), *_goal_doubts(task), *doubts(task))
+            )
+    return CheckedFiles(tuple(tasks), tuple(faults))
+
+
+def doubts(task: Task) -> Iterator[Doubt]:
+    """Yield what does not agree, in the order of the file's keys."""
+    count = len(templates())
+    if task.goal_index is not None and not 0 <= task.goal_index < count:
+        yield Doubt("goal", f"goal_idx: {task.goal_index} is no template; they are numbered 0 to {count - 1}")
+    if (level := _level(task)) != task.level:
+        yield Doubt("level", f"level: {task.level}, but the sets of objects make it {level}")
+    state = _replayed(task)
+    if isinstance(state, Doubt):
+        yield state
+        state = task.current
+    elif state.place != task.current.place:
+        yield Doubt("story", "current_object_dict: things are not where action_list leaves them")
+    yield from _meaning_doubts(task, state)
+    yield from _demo_doubts(task)
+
+
+def _level(task: Task) -> int:
+    """Return the level that the sets of objects make."""
+    sets = (task.in_meaning, task.in_utterance, task.in_heard, task.useful)
+    meant, uttered, heard, useful = map(frozenset, sets)
+    if meant == uttered:
+        return 1
+    if meant == uttered & useful:
+        return 2
+    # The paper compares with A(r), the published program with the useful part of it.
+    return 3 if meant in (heard, heard & useful) else 4
+
+
+def _replayed(task: Task) -> State | Doubt:
+    state = task.initial
+    for i, (name, args) in enumerate(task.actions):
+        schema = domain("human")[name]
+        unmet = schema.unmet(task.world, state, args)
+        if unmet is not None:
+            return Doubt("story", f"action_list.{i}: {name} cannot be done then: needs {unmet}")
+        state = schema.apply(state, args)
+    return state
+
+
+def _meaning_doubts(task: Task, state: State) -> Iterator[Doubt]:
+    if not task.in_meaning:
+        yield Doubt("meaning", "_objects_in_meaning: is empty, so nobody can succeed")
+    sets: tuple[tuple[str, str, Meaning, Sequence[Grounding]], ...] = (
+        ("_objects_in_meaning", "_meaning", task.meaning, task.in_meaning),
+        ("_objects_in_utterance", "utterance", task.utterance, task.in_utterance),
+        ("_objects_in_rsa_meaning", "_rsa_meaning", task.heard, task.in_heard),
+    )
+    for key, name, meaning, groundings in sets:
+        things = set(entities(matching(task.world, state, meaning.description)))
+        if meaning.quest != task.meaning.quest:
+            yield Doubt("meaning", f"{name}: is about {meaning.quest}, _meaning about {task.meaning.quest}")
+        elif things != {entity for entity, _ in groundings}:
+            yield Doubt("meaning", f"{key}: is not what fits {name}")
+        elif meaning.argument and {argument for _, argument in groundings} - {meaning.argument}:
+            yield Doubt("meaning", f"{key}: has other arguments than {name}, {meaning.argument}")
+
+
+def _demo_doubts(task: Task) -> Iterator[Doubt]:
+    game = Game(task, text=False, limit=len(task.demo) + 1)
+    state = game.start()
+    for i, command in enumerate(task.demo):
+        if state.done:
+            yield Doubt("demo", f"demo_actions.{i}: the episode is over by then")
+            return
+        state = game.act(state, command).game
+    if task.demo and not state.success:
+        yield Doubt("demo", "demo_actions: do not succeed")
+
+
+def _name_doubts(file: Path, task: Task) -> Iterator[Doubt]:
+    name = parse_name(file.name)
+    if name is not None and name.stratum.level != task.level:
+        message = f"level: the file says {task.level}, its name {name.level}; the file is believed"
+        yield Doubt("name", message)
+
+
+def _goal_doubts(task: Task) -> Iterator[Doubt]:
+    """Yield a strange goal; nothing that is played depends on it."""
+    try:
+        goal = parse_goal(task.goal)
+        to_formula(goal, task.world)
+        reached = goal_holds(task.world, task.current, goal)
+    except InputError as error:
+        yield Doubt("goal", f"_goal: {error}")
+    else:
+        if reached:
+            yield Doubt("goal", "_goal: holds already when the human asks")
+
+
+def _split_faults(path: Path, files: Collection[str]) -> Iterator[Fault]:
+    try:
+        split = read_split(path)
+    except InputError as error:
+        yield Fault(str(path), "", 0, "split", str(error).removeprefix(f"{path}: "))
+        return
+    listed = {name for groups in (split.levels, split.quests) for names in groups.values() for name in names}
+    for verb, names, where in (
+        ("lists", sorted(listed - set(files)), "not there"),
+        ("does not list", sorted(set(files) - listed), "there"),
+    ):
+        if names:
+            message = f"{verb} {len(names)} files that are {where}, {names[0]} among them"
+            yield Fault(str(path), "", 0, "split", message, "warning")
