@@ -8,14 +8,16 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
+    AllowInfNan,
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    GetPydanticSchema,
     PlainSerializer,
     Strict,
     ValidationError,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, core_schema
 
 from simulator.errors import InputError
 from simulator.field_faults import first_fault
@@ -60,6 +62,13 @@ def plain_number(value: float | None) -> float | str | None:
 
 Number = Annotated[float, PlainSerializer(plain_number)]
 """A number, which may be infinite."""
+Finite = Annotated[float, Strict(), AllowInfNan(False)]
+"""A number that is one: neither infinite nor NaN, nor true or false."""
+FiniteOrNone = Annotated[
+    Finite | None,
+    BeforeValidator(lambda value: None if isinstance(value, float) and not math.isfinite(value) else value),
+]
+"""A number, or None where a file has none: null, NaN, infinity."""
 OptionalText = Annotated[str, null_as("")]
 """A text that may be empty, or null."""
 OptionalTexts = Annotated[tuple[Said, ...], null_as(())]
@@ -76,6 +85,16 @@ def reading(read: Callable[[Any], T]) -> Callable[[Any], T]:
             raise ValueError(f": {error}") from error
 
     return read_field
+
+
+def read_as(source: Any, make: Callable[[Any], Any]) -> GetPydanticSchema:
+    """Return what reads a field as a value of the type `source`, out of which `make` makes the field's own.
+
+    `make` may raise `InputError` or `ValueError`.
+    """
+    return GetPydanticSchema(
+        lambda _, handler: core_schema.no_info_after_validator_function(reading(make), handler(source))
+    )
 
 
 # ---- records of such fields

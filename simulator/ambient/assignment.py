@@ -34,7 +34,7 @@ from simulator.ambient.data import BUILTIN, Split, load_qualification, read_exam
 from simulator.ambient.evaluation import ITEMS as EVALUATED
 from simulator.ambient.evaluation import distractors_of, evaluation_items
 from simulator.ambient.examples import Example
-from simulator.ambient.files.distractors import load_distractors
+from simulator.ambient.files.dataset import load_distractors
 from simulator.ambient.files.results import GENERATION
 from simulator.ambient.items import Item
 from simulator.ambient.playing import ANNOTATOR, Qualification

@@ -19,7 +19,7 @@ from simulator.ambient.distractors import DistractorRule, distractor_for
 from simulator.ambient.examples import Example
 from simulator.ambient.intervals import clustered_interval
 from simulator.ambient.items import ContinueItem
-from simulator.ambient.records import ContinuationOption, ContinuationRecord
+from simulator.ambient.records import DISTRACTOR, ContinuationOption, ContinuationRecord
 from simulator.ambient.relations import Relations
 from simulator.seeds import derive_seed
 from simulator.stats import Interval
@@ -27,7 +27,6 @@ from simulator.stats import Interval
 Reduce = Literal["sum", "mean"]
 STEMS: Final[Mapping[str, str]] = {"plain": '"', "instructed": "Write a story.\n\n"}
 """What stands before every conditioning sentence: for plain models, and for instruction-tuned ones."""
-DISTRACTOR: Final = "d"
 _ENDS: Final = ".!?"
 _SHORTEST: Final = 2
 

@@ -12,10 +12,15 @@ from pydantic import BaseModel, BeforeValidator
 
 from simulator import datasets
 from simulator.ambient.examples import Example
-from simulator.ambient.files.categories import CATEGORY_ROWS, CategoryRecord, category_record
-from simulator.ambient.files.crowd import CROWD
-from simulator.ambient.files.dataset import DATASET, read_checked
+from simulator.ambient.files.dataset import (
+    CATEGORY_ROWS,
+    DATASET,
+    CategoryRecord,
+    category_record,
+    read_checked,
+)
 from simulator.ambient.files.kinds import TABLES
+from simulator.ambient.files.people import CROWD
 from simulator.ambient.labels import LABELS, Category, Label, parse_label
 from simulator.ambient.merging import merge, with_categories, with_distractors
 from simulator.ambient.rows import BENCHMARK

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import not_
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -27,6 +27,7 @@ from pydantic_core import InitErrorDetails
 from simulator.ambient.labels import SIDES, Categories, Label, Side, SomeLabels
 from simulator.fields import Flag, Key, Said, null_as
 
+T = TypeVar("T")
 _NUMBER: Final = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _ANNOTATED: Final = ("premise_ambiguous", "hypothesis_ambiguous", "labels", "disambiguations")
 
@@ -34,6 +35,10 @@ _ANNOTATED: Final = ("premise_ambiguous", "hypothesis_ambiguous", "labels", "dis
 def published_id(id: str) -> str | int:
     """Return an id as published files have it: a number where it is one (spec 1.1)."""
     return int(id) if _NUMBER.fullmatch(id) else id
+
+
+PublishedKey = Annotated[Key, PlainSerializer(published_id)]
+"""An id, written as `published_id` has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +58,13 @@ def _in_order(distractors: Mapping[Side, str]) -> dict[Side, str]:
     return {side: distractors[side] for side in SIDES if side in distractors}
 
 
-def _finite(meta: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+def refuse_infinite(value: T) -> T:
+    """Return a value that can be written as JSON again; one with a number that is not finite is a fault."""
     try:
-        json.dumps(meta, allow_nan=False)
+        json.dumps(value, allow_nan=False)
     except ValueError as error:
         raise ValueError("holds a number that is not finite") from error
-    return meta
+    return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +82,7 @@ class Example:
         meta: what the file says beside.
     """
 
-    id: Annotated[Key, PlainSerializer(published_id)]
+    id: PublishedKey
     premise: Said
     hypothesis: Said
     premise_ambiguous: Flag = False
@@ -95,7 +101,7 @@ class Example:
         PlainSerializer(_in_order),
         Field(validation_alias=AliasChoices("distractor", "distractors"), exclude_if=not_),
     ] = field(default_factory=dict)
-    meta: Annotated[Mapping[str, Any] | None, AfterValidator(_finite), Field(exclude_if=not_)] = None
+    meta: Annotated[Mapping[str, Any] | None, AfterValidator(refuse_infinite), Field(exclude_if=not_)] = None
 
     @model_validator(mode="before")
     @classmethod

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from simulator.ambient.examples import Example
-from simulator.ambient.files.categories import CategoryRecord
+from simulator.ambient.files.dataset import CategoryRecord
 from simulator.ambient.labels import Category, Side
 from simulator.ambient.records import CrowdRecord
 from simulator.ambient.rows import SPLITS

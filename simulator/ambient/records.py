@@ -1,17 +1,112 @@
 """What was answered, one record per row of a results file: the same for people and models, log and file.
 
 Readers of published files (`simulator.ambient.files`) and readers of the log (`trial_log`) make these;
-every measure is a pure function of a sequence of them.
+every measure is a pure function of a sequence of them. What a field is annotated with beside its type is how
+it stands in a published file; only what comes from a file is checked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from math import isfinite
+from operator import not_
+from typing import Annotated, Any, Final
 
-from simulator.ambient.examples import Disambiguation
-from simulator.ambient.labels import Label, LabelSet, Side
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    model_serializer,
+    model_validator,
+)
+
+from simulator.ambient.examples import Disambiguation, PublishedKey, refuse_infinite
+from simulator.ambient.labels import AnyLabels, Label, LabelSet, Side, SomeLabels, parse_labels
+from simulator.field_faults import shortened
+from simulator.fields import Finite, FiniteOrNone, Flag, Key, OptionalText, Said, Whole, read_as
+
+_PIPE: Final = "|"
+# The published files of linguists join labels in this order, which is not the canonical one.
+_PUBLISHED_ORDER: Final[tuple[Label, ...]] = ("entailment", "neutral", "contradiction")
+DISTRACTOR: Final = "d"
+"""The name of the distractor among a sentence's options."""
+_SLACK: Final = 1e-6  # by which two probabilities of single precision may exceed 1 together
+
+
+def _fraction(value: float) -> float:
+    if not 0 <= value <= 1:
+        raise ValueError(f"is {value}, not a fraction from 0 to 1")
+    return value
+
+
+def _mass(value: float | None) -> float | None:
+    return value if value is None or 1 < value <= 1 + _SLACK else _fraction(value)
+
+
+def _answer(value: Any) -> bool | None:
+    """Return what a prediction says: true and 1.0, false and 0.0; null and NaN are none."""
+    if value is None or value != value:
+        return None
+    if value not in (True, False):
+        raise ValueError(f"is {shortened(value)}, not true, false, 1.0, 0.0 or null")
+    return bool(value)
+
+
+def _prompt(value: Any) -> Any:
+    """Return a prompt as one text; of a chat, its messages with an empty line between them."""
+    if isinstance(value, list) and all(isinstance(each, dict) for each in value):
+        return "\n\n".join(str(message.get("content", "")) for message in value)
+    return "" if value is None else value
+
+
+def _text(value: Any) -> Any:
+    if not isinstance(value, str):
+        raise ValueError(f"is {shortened(value)}, not a text")
+    return value
+
+
+def _joined(value: Any) -> Any:
+    """Return a text that may be missing; justifications are lists of sentences in some files."""
+    is_list = isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return " ".join(value) if is_list else value
+
+
+Fraction = Annotated[Finite, AfterValidator(_fraction)]
+"""A number from 0 to 1."""
+Prompt = Annotated[str, BeforeValidator(_prompt)]
+"""A text, or the messages of a chat; empty where there is none."""
+PipedLabels = Annotated[
+    LabelSet,
+    read_as(Said, lambda text: parse_labels(text, _PIPE)),
+    PlainSerializer(lambda labels: _PIPE.join(label for label in _PUBLISHED_ORDER if label in labels)),
+]
+"""A set of labels as linguists' files have it: ``entailment|neutral``."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rewrite:
+    """A rewrite as somebody left it: what is wrong with it takes nothing from the label sets."""
+
+    premise: str
+    hypothesis: str
+
+
+def _from_labels(by_label: Mapping[Label, Iterable[_Rewrite]]) -> tuple[Disambiguation, ...]:
+    return tuple(
+        Disambiguation(rewrite.premise, rewrite.hypothesis, label)
+        for label, rewrites in by_label.items()
+        for rewrite in rewrites
+    )
+
+
+def _by_label(rewrites: Iterable[Disambiguation]) -> dict[Label, list[dict[str, str]]]:
+    by_label: dict[Label, list[dict[str, str]]] = {}
+    for rewrite in rewrites:
+        texts = {"premise": rewrite.premise, "hypothesis": rewrite.hypothesis}
+        by_label.setdefault(rewrite.label, []).append(texts)
+    return by_label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,13 +158,18 @@ class LinguistRecord:
         discarded: who discarded the example, with the reason; such files as are published have none.
     """
 
-    id: str
-    premise: str
-    hypothesis: str
-    workers: tuple[str, ...]
-    annotations: tuple[LabelSet, ...]
-    rewrites: tuple[Disambiguation, ...] = ()
-    discarded: Mapping[str, str] | None = None
+    id: PublishedKey
+    workers: Annotated[tuple[Key, ...], Field(alias="worker_ids")]
+    premise: Said
+    hypothesis: Said
+    annotations: tuple[PipedLabels, ...]
+    rewrites: Annotated[
+        tuple[Disambiguation, ...],
+        read_as(Mapping[Label, tuple[_Rewrite, ...]], _from_labels),
+        PlainSerializer(_by_label),
+        Field(alias="disambiguations"),
+    ]
+    discarded: Annotated[Mapping[str, Said] | None, Field(exclude_if=not_)] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,14 +212,16 @@ class TrueFalseRecord:
         mass: probability of the two words together; None if unknown (chat models, people).
     """
 
-    id: str
-    side: Side
-    disambiguation: str
-    template: int
-    prediction: bool | None
-    answer: bool
-    mass: float | None = None
-    prompt: str = ""
+    id: Annotated[PublishedKey, Field(alias="example_id")]
+    template: Annotated[Whole, Field(alias="template_id")]
+    prompt: Prompt = ""
+    prediction: Annotated[bool | None, BeforeValidator(_answer)]
+    answer: Flag
+    mass: Annotated[
+        FiniteOrNone, AfterValidator(_mass), Field(alias="TF_prob_mass", exclude_if=lambda mass: mass is None)
+    ] = None
+    side: Annotated[Side, Field(alias="ambiguous_sentence_key")]
+    disambiguation: Said
 
     @property
     def correct(self) -> bool:
@@ -136,6 +238,35 @@ class ContinuationOption:
     kl: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Estimate:
+    """An option as it stands in a file, under its name."""
+
+    sentence: OptionalText = ""
+    kl: Annotated[FiniteOrNone, Field(alias="KL_div")] = None
+
+
+def _ordered_options(estimates: Mapping[str, _Estimate]) -> tuple[ContinuationOption, ...]:
+    names = [*(f"y{place}" for place in range(len(estimates) - 1)), DISTRACTOR]
+    if len(names) < 2 or estimates.keys() != set(names):
+        called = ", ".join(estimates) or "nothing"
+        raise ValueError(f"should be a distractor, {DISTRACTOR}, and rewrites, y0, y1, …, not {called}")
+    return tuple(ContinuationOption(name, estimates[name].sentence, estimates[name].kl) for name in names)
+
+
+def _options_by_name(options: Iterable[ContinuationOption]) -> dict[str, dict[str, Any]]:
+    return {option.name: {"sentence": option.sentence, "KL_div": option.kl} for option in options}
+
+
+def _whole_count(value: Any) -> Any:
+    """Return a count of continuations, which may be written as a float, or be missing."""
+    if value is None or (isinstance(value, float) and not isfinite(value)):
+        return 0
+    if isinstance(value, int | float) and (value < 0 or value != int(value)):
+        raise ValueError(f"is {value:g}, not a number of continuations")
+    return int(value) if isinstance(value, float) else value
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContinuationRecord:
     """The estimates for one flagged sentence (spec 8, 11).
@@ -146,10 +277,14 @@ class ContinuationRecord:
         num_conts: continuations per option.
     """
 
-    id: str
-    sentence: str
-    options: tuple[ContinuationOption, ...]
-    num_conts: int
+    id: PublishedKey
+    sentence: Annotated[Said, Field(alias="ambiguous_sentence")]
+    options: Annotated[
+        tuple[ContinuationOption, ...],
+        read_as(Mapping[str, _Estimate], _ordered_options),
+        PlainSerializer(_options_by_name),
+    ]
+    num_conts: Annotated[Whole, BeforeValidator(_whole_count)] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,13 +297,13 @@ class NliRecord:
         reading_labels: the gold label of each disambiguation, aligned with `readings`.
     """
 
-    id: str
-    premise: str
-    hypothesis: str
-    gold: LabelSet
-    predicted: LabelSet
-    readings: tuple[LabelSet, ...] | None = None
-    reading_labels: tuple[Label, ...] = ()
+    id: Key
+    premise: Said
+    hypothesis: Said
+    gold: Annotated[SomeLabels, Field(alias="labels")]
+    predicted: Annotated[AnyLabels, BeforeValidator(_text), Field(alias="prediction")]
+    readings: Annotated[tuple[AnyLabels, ...] | None, Field(exclude=True)] = None
+    reading_labels: Annotated[tuple[Label, ...], Field(exclude=True)] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,9 +331,20 @@ class Paraphrase:
         probabilities: of each label, the claim being the premise; None where only the score is known.
     """
 
-    text: str
-    score: float
+    text: Said
+    score: Fraction
     probabilities: Mapping[Label, float] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_pair(cls, value: Any) -> Any:
+        if not isinstance(value, list) or len(value) != 2:
+            raise ValueError("is not a pair of text and score")
+        return {"text": value[0], "score": value[1]}
+
+    @model_serializer
+    def _as_pair(self) -> list[Any]:
+        return [self.text, self.score]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,16 +357,18 @@ class ClaimRecord:
         stored_score: the file's score of the claim, which is the highest of its paraphrases.
     """
 
-    id: str
-    claim: str
-    cleaned: str
-    paraphrases: tuple[Paraphrase, ...] = ()
-    marks: frozenset[str] | None = None
-    notes: str = ""
-    justification: str = ""
-    rating: str = ""
-    person: str = ""
-    venue: str = ""
-    url: str = ""
-    annotations: Any = None
-    stored_score: float | None = None
+    id: Annotated[Key, Field(alias="example_id")]
+    rating: Annotated[OptionalText, Field(alias="label")] = ""
+    url: OptionalText = ""
+    annotations: Annotated[
+        Any, AfterValidator(refuse_infinite), Field(exclude_if=lambda value: value is None)
+    ] = None
+    claim: Said
+    person: OptionalText = ""
+    venue: OptionalText = ""
+    justification: Annotated[OptionalText, BeforeValidator(_joined)] = ""
+    cleaned: Annotated[Said, Field(alias="cleaned_claim")]
+    stored_score: Annotated[FiniteOrNone, Field(alias="ambiguity_score")] = None
+    paraphrases: tuple[Paraphrase, ...]
+    marks: Annotated[frozenset[str] | None, Field(exclude=True)] = None
+    notes: Annotated[str, Field(exclude=True)] = ""

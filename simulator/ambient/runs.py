@@ -17,7 +17,7 @@ from simulator.ambient.distractors import DistractorRule
 from simulator.ambient.evaluation import distractors_of, evaluation_items
 from simulator.ambient.examples import Example
 from simulator.ambient.files.claims import CLAIMS
-from simulator.ambient.files.distractors import load_distractors
+from simulator.ambient.files.dataset import load_distractors
 from simulator.ambient.items import (
     TASKS,
     AnnotateItem,

@@ -13,11 +13,8 @@ from rich.console import Console
 from simulator.ambient.data import BUILTIN, load_examples
 from simulator.ambient.examples import Example
 from simulator.ambient.nli.families import Pairs
-from simulator.ambient.nli.metrics import constant_baselines
 from simulator.ambient.nli.results import Results, read_results
 from simulator.ambient.nli.table import (
-    baseline_rows,
-    random_row,
     table_5,
     table_5_long,
     table_5_short,
@@ -61,11 +58,7 @@ def score_ambient_nli(
     results = read_results(paths, examples, pairs)
     if data is not None and not results.gold:
         results.gold = tuple(example.labels for example in load_examples(data, split="test"))
-    if results.models:
-        results.models += [
-            random_row(),
-            *(baseline_rows(constant_baselines(results.gold)) if results.gold else []),
-        ]
+    results.add_baselines()
     if as_json:
         typer.echo(_json(results))
     elif as_csv:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from simulator.ambient.examples import Example, published_id
-from simulator.ambient.files.categories import CategoryRecord
+from simulator.ambient.files.dataset import CategoryRecord
 from simulator.ambient.intervals import clustered_interval, mean_interval
 from simulator.ambient.labels import CATEGORIES, LABEL_SETS, Category, LabelSet
 from simulator.ambient.rules import findings

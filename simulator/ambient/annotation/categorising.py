@@ -17,7 +17,7 @@ from pydantic import BeforeValidator
 from logs import LogReader
 from logs.rows import Item, Judgment
 from simulator.ambient.examples import Example
-from simulator.ambient.files.categories import CATEGORY_ROWS, CategoryRecord, Rewrite
+from simulator.ambient.files.dataset import CATEGORY_ROWS, CategoryRecord, category_record
 from simulator.ambient.items import AnnotateItem
 from simulator.ambient.labels import CATEGORIES, Category
 from simulator.ambient.rows import item_row
@@ -224,16 +224,7 @@ def category_agreement(examples: Sequence[Sorted], *, seed: int = 0) -> Category
 def category_records(examples: Sequence[Sorted]) -> tuple[CategoryRecord, ...]:
     """Return the settled examples as rows of the published format, ids with their suffix (spec 1.3)."""
     return tuple(
-        CategoryRecord(
-            id=_suffixed(each.example.id),
-            premise=each.example.premise,
-            hypothesis=each.example.hypothesis,
-            premise_ambiguous=each.example.premise_ambiguous,
-            hypothesis_ambiguous=each.example.hypothesis_ambiguous,
-            labels=each.example.labels,
-            rewrites=tuple(Rewrite(d.premise, d.hypothesis, d.label) for d in each.example.disambiguations),
-            categories=each.settled,
-        )
+        category_record(each.example, _suffixed(each.example.id), each.settled)
         for each in examples
         if each.settled is not None
     )

@@ -66,8 +66,6 @@ class Consolidated(DecidingForm):
 
 
 CONSOLIDATION: Final = JudgingForm(kind="ambient.consolidation", model=Consolidated, verb="consolidates")
-Said = Mapping[str, Opinions[Consolidated]]
-"""By example."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,11 +170,11 @@ def results(reader: LogReader, run_id: str) -> tuple[Result, ...]:
     """Return how far every example of a run is, in the run's order.
 
     Raises:
-        InputError: if the run has no linguists' annotations.
+        InputError: if the run has no linguists' annotations; so do all functions here.
     """
-    said = CONSOLIDATION.read(reader, run_id)
+    opinions = CONSOLIDATION.read(reader, run_id)
     examples = annotated(reader, run_id).values()
-    return tuple(Result(example, said.get(example.key, Opinions())) for example in examples)
+    return tuple(Result(example, opinions.get(example.key, Opinions())) for example in examples)
 
 
 def to_consolidate(
@@ -185,15 +183,6 @@ def to_consolidate(
     """Return the examples that a validator is to see next, in an order of the validator's own.
 
     Left out is what the validator has consolidated, and what `validators` others have.
-
-    Args:
-        reader: of the log.
-        run_id: of linguists.
-        validator: the validator's pseudonym.
-        validators: that are to see each example.
-
-    Raises:
-        InputError: if the run has no linguists' annotations.
     """
     due = [_case(result) for result in results(reader, run_id) if result.awaits(validator, validators)]
     return in_own_order(due, "consolidation", validator, lambda case: case.key)
@@ -225,10 +214,10 @@ def consolidate(
         reader: of the log.
         run_id: of linguists.
         key: of the example.
-        validator: the validator's pseudonym.
+        validator: by pseudonym.
         annotation: the form.
         submission: the same is the same form, however often it is sent.
-        checklist: points that the validator ticked.
+        checklist: points that were ticked.
         decides: whether it ends a discussion.
 
     Raises:
@@ -243,32 +232,24 @@ def consolidate(
     ticked, known = tuple(checklist), checklist_points()
     require_known(ticked, known, "point of the checklist")
     if decides and result.state != "discuss" and result.opinions.decided is None:
-        raise InputError(
-            f"Example {example.id}: validators do not differ, so nothing is to be decided.",
-            code="validators_agree",
-            example=example.id,
-        )
+        message = f"Example {example.id}: validators do not differ, so nothing is to be decided."
+        raise InputError(message, code="validators_agree", example=example.id)
     points = tuple(name for name in known if name in ticked)
     form = Consolidated(annotation=annotation, checklist=points, decides=decides)
     return CONSOLIDATION.judgment(key, validator, form, submission=submission, source=run_id)
 
 
 def to_discuss(reader: LogReader, run_id: str, validator: str, *, validators: int = 1) -> tuple[Result, ...]:
-    """Return the examples on which validators differ, without those that `validator` has yet to see alone.
-
-    Raises:
-        InputError: if the run has no linguists' annotations.
-    """
-    differing = (result for result in results(reader, run_id) if result.state == "discuss")
-    return tuple(result for result in differing if not result.awaits(validator, validators))
+    """Return the examples on which validators differ, without those that `validator` has yet to see alone."""
+    return tuple(
+        result
+        for result in results(reader, run_id)
+        if result.state == "discuss" and not result.awaits(validator, validators)
+    )
 
 
 def flow(reader: LogReader, run_id: str) -> Flow:
-    """Return how many examples of a run came how far.
-
-    Raises:
-        InputError: if the run has no linguists' annotations.
-    """
+    """Return how many examples of a run came how far."""
     states = Counter(result.state for result in results(reader, run_id))
     return Flow(
         generated=states.total(),
@@ -282,45 +263,28 @@ def flow(reader: LogReader, run_id: str) -> Flow:
 
 
 def agreement(reader: LogReader, run_id: str, *, seed: int = 0) -> ValidatorMeasures:
-    """Agreement of validators on the examples that several have seen (spec 4).
-
-    Raises:
-        InputError: if the run has no linguists' annotations.
-    """
-    annotations = {
-        result.key: [form.annotation for form in result.forms.values()] for result in results(reader, run_id)
+    """Return the agreement of validators on the examples that several have seen (spec 4)."""
+    sets = {
+        result.key: [
+            None if form.annotation.discard else form.annotation.labels for form in result.forms.values()
+        ]
+        for result in results(reader, run_id)
+        if len(result.forms) > 1
     }
-    said = {
-        key: [None if form.discard else form.labels for form in forms]
-        for key, forms in annotations.items()
-        if len(forms) > 1
-    }
-    return validator_measures(said, seed=seed)
+    return validator_measures(sets, seed=seed)
 
 
 def consolidated_examples(reader: LogReader, run_id: str) -> tuple[Example, ...]:
-    """Return the rows of the dataset that a run has become so far, in the run's order.
-
-    Raises:
-        InputError: if the run has no linguists' annotations.
-    """
-    rows = [
-        (result.example, result.annotation)
-        for result in results(reader, run_id)
-        if result.state == "validated"
-    ]
+    """Return the rows of the dataset that a run has become so far, in the run's order."""
     return tuple(
-        consolidated_example(example.id, example.premise, example.hypothesis, annotation, meta=example.meta)
-        for example, annotation in rows
-        if annotation is not None
+        consolidated_example(result.example, result.annotation)
+        for result in results(reader, run_id)
+        if result.state == "validated" and result.annotation is not None
     )
 
 
 def export_dataset(reader: LogReader, run_id: str, path: str | Path) -> int:
-    """Write the consolidated rows in the published format (spec 1.1).
-
-    Returns:
-        How many there are.
+    """Write the consolidated rows in the published format (spec 1.1), and return how many there are.
 
     Raises:
         InputError: if there are none, or the file cannot be written.
@@ -335,21 +299,18 @@ def export_dataset(reader: LogReader, run_id: str, path: str | Path) -> int:
 def _case(result: Result, validator: str = "") -> Case:
     example, forms = result.example, result.annotated.forms
     # The rewrites of a published row may be somebody else's, too.
-    shared = [form.merged and len(forms) > 1 for form in forms]
+    several = len(forms) > 1
     return Case(
         key=result.key,
         id=example.id,
         premise=example.premise,
         hypothesis=example.hypothesis,
         voices=tuple(
-            replace(form.annotation, rewrites=()) if merged else form.annotation
-            for form, merged in zip(forms, shared, strict=True)
+            replace(form.annotation, rewrites=()) if form.merged and several else form.annotation
+            for form in forms
         ),
         merged=tuple(
-            rewrite
-            for form, merged in zip(forms, shared, strict=True)
-            if merged
-            for rewrite in form.annotation.rewrites
+            rewrite for form in forms if form.merged and several for rewrite in form.annotation.rewrites
         ),
         mine=result.forms.get(validator),
     )
@@ -362,21 +323,15 @@ def _outcome(example: Example, annotation: Annotation) -> tuple[object, ...]:
 
 
 def _consolidable(reader: LogReader, run_id: str, key: str) -> Result:
-    example = annotated(reader, run_id).get(key)
-    if example is None:
-        raise InputError(
-            f"There is no example {key!r} in {run_id}.", code="no_example", example=key, data=run_id
-        )
-    id = example.example.id
-    if example.dropped:
-        raise InputError(
-            f"Example {id} was discarded by a linguist; it is dropped.", code="dropped", example=id
-        )
-    opinions = CONSOLIDATION.read(reader, run_id).get(key, Opinions())
-    if not example.complete and not opinions.blind:
-        raise InputError(
-            f"Example {id} has too few annotations to be consolidated.",
-            code="too_few_annotations",
-            example=id,
-        )
-    return Result(example, opinions)
+    result = next((result for result in results(reader, run_id) if result.key == key), None)
+    if result is None:
+        message = f"There is no example {key!r} in {run_id}."
+        raise InputError(message, code="no_example", example=key, data=run_id)
+    id = result.example.id
+    if result.state == "dropped":
+        message = f"Example {id} was discarded by a linguist; it is dropped."
+        raise InputError(message, code="dropped", example=id)
+    if result.state == "open":
+        message = f"Example {id} has too few annotations to be consolidated."
+        raise InputError(message, code="too_few_annotations", example=id)
+    return result

@@ -7,11 +7,13 @@ examples that all of them saw and none of them discarded.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Final, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
 
 from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet
 from simulator.ambient.records import LinguistRecord
@@ -143,7 +145,7 @@ class WorkerStatistics:
 def linguist_measures(
     records: Sequence[LinguistRecord], finals: Mapping[str, LabelSet] | None = None, *, seed: int = 0
 ) -> LinguistMeasures:
-    """Agreement of linguists with each other and with the final labels.
+    """Return how far linguists agree with each other and with the final labels.
 
     Args:
         records: rows; any number of annotations each.
@@ -154,17 +156,16 @@ def linguist_measures(
     sizes = Counter(len(record.annotations) for record in kept)
     rows = [row for row, record in enumerate(kept) if len(record.annotations) == 2]
     two = [kept[row].annotations for row in rows]
-    finals = finals or {}
-    matched = [(row, kept[row].annotations, finals[kept[row].id]) for row in rows if kept[row].id in finals]
     several = [float(len(labels) > 1) for sets in two for labels in sets]
+    finals = finals or {}
+    matched = [row for row in rows if kept[row].id in finals]
     measures = {
         **_set_measures(two, rows, len(kept)),
-        **_final_measures(matched, len(kept)),
-        "ambiguous": mean_measure(several, [row for row in rows for _ in range(2)], len(kept)),
+        "ambiguous": mean_measure(several, np.repeat(rows, 2).tolist(), len(kept)),
         "alpha": alpha_measure([record.annotations for record in kept], masi_distance),
     }
-    values = intervals(measures, seed=seed)
-    final = FinalAgreement(**{name: values[name] for name in _FINAL}, rows=len(matched))
+    final_measures = _final_measures(kept, matched, finals)
+    values = intervals({**measures, **final_measures}, seed=seed)
     return LinguistMeasures(
         rows=len(records),
         discarded=len(records) - len(kept),
@@ -174,12 +175,14 @@ def linguist_measures(
         two=_set_agreement(values),
         ambiguous=values["ambiguous"],
         alpha=values["alpha"],
-        final=final if finals else None,
+        final=FinalAgreement(**{name: values[name] for name in final_measures}, rows=len(matched))
+        if finals
+        else None,
     )
 
 
 def set_agreement(rows: Sequence[Sequence[LabelSet]], *, seed: int = 0) -> SetAgreement:
-    """Agreement over rows that all have the same number of label sets, two at least.
+    """Return the agreement over rows that all have the same number of label sets, two at least.
 
     Raises:
         ValueError: if they have not.
@@ -190,32 +193,41 @@ def set_agreement(rows: Sequence[Sequence[LabelSet]], *, seed: int = 0) -> SetAg
 def validator_measures(
     examples: Mapping[str, Sequence[LabelSet | None]], *, seed: int = 0
 ) -> ValidatorMeasures:
-    """Agreement of validators.
+    """Return how far validators agree.
 
     Args:
         examples: example -> the set of every validator who saw it, None for one who discarded it.
         seed: of the resampling of examples.
     """
-    said = list(examples.values())
-    full = [said[place] for place in modal_subjects(said)]
-    rows = [[labels for labels in sets if labels is not None] for sets in full if None not in sets]
-    alpha = intervals({"alpha": alpha_measure(rows, masi_distance)}, seed=seed)["alpha"]
+    sets = list(examples.values())
+    full = [sets[place] for place in modal_subjects(sets)]
+    rows = [[labels for labels in row if labels is not None] for row in full if None not in row]
     return ValidatorMeasures(
         raters=len(full[0]) if full else None,
         rows=len(rows),
         discarded=len(full) - len(rows),
         other=len(examples) - len(full),
         agreement=set_agreement(rows, seed=seed),
-        alpha=alpha,
+        alpha=intervals({"alpha": alpha_measure(rows, masi_distance)}, seed=seed)["alpha"],
     )
 
 
 def worker_statistics(annotations: Sequence[WorkerAnnotation]) -> tuple[WorkerStatistics, ...]:
     """Return what an organiser is told of each annotator, those with most examples first."""
-    by_worker: dict[str, list[WorkerAnnotation]] = {}
+    by_worker: defaultdict[str, list[WorkerAnnotation]] = defaultdict(list)
     for form in annotations:
-        by_worker.setdefault(form.worker, []).append(form)
-    statistics = [_statistics(worker, forms) for worker, forms in by_worker.items()]
+        by_worker[form.worker].append(form)
+    statistics = (
+        WorkerStatistics(
+            worker=worker,
+            examples=len(forms),
+            seconds=median(seconds) if seconds else None,
+            ambiguous=sum(len(form.labels) > 1 for form in forms) / len(forms),
+            discarded=sum(form.discarded for form in forms) / len(forms),
+        )
+        for worker, forms in by_worker.items()
+        for seconds in [[form.seconds for form in forms if form.seconds is not None]]
+    )
     return tuple(sorted(statistics, key=lambda each: (-each.examples, each.worker)))
 
 
@@ -226,10 +238,6 @@ def single_annotations(records: Sequence[LinguistRecord]) -> tuple[WorkerAnnotat
         forms += map(WorkerAnnotation, record.workers, record.annotations)
         forms += (WorkerAnnotation(worker, frozenset(), discarded=True) for worker in record.discarded or {})
     return tuple(forms)
-
-
-_SETS: Final = ("whole", "several", "identical", "contains_all")
-_FINAL: Final = ("union", "either", "contained", "exact")
 
 
 def _set_measures(sets: Sequence[Sequence[LabelSet]], rows: Sequence[int], number: int) -> dict[str, Measure]:
@@ -245,37 +253,31 @@ def _set_measures(sets: Sequence[Sequence[LabelSet]], rows: Sequence[int], numbe
 
 
 def _set_agreement(values: Mapping[str, Interval | None]) -> SetAgreement:
-    label = {label: values[label] for label in LABELS}
-    return SetAgreement(label=label, **{name: values[name] for name in _SETS})
+    return SetAgreement(
+        label={label: values[label] for label in LABELS},
+        whole=values["whole"],
+        several=values["several"],
+        identical=values["identical"],
+        contains_all=values["contains_all"],
+    )
 
 
 def _final_measures(
-    matched: Sequence[tuple[int, Sequence[LabelSet], LabelSet]], number: int
+    records: Sequence[LinguistRecord], matched: Sequence[int], finals: Mapping[str, LabelSet]
 ) -> dict[str, Measure]:
-    """Return what `FinalAgreement` is of: row, its sets, the final one."""
-    rows = [row for row, _, _ in matched]
+    """Return what `FinalAgreement` is of: the rows of records whose final set is known."""
+    pairs = [(records[row].annotations, finals[records[row].id]) for row in matched]
     shares = {
-        "union": [float(final == _union(sets)) for _, sets, final in matched],
-        "either": [float(final in sets) for _, sets, final in matched],
-        "contained": [float(final <= _union(sets)) for _, sets, final in matched],
+        "union": [float(final == _union(sets)) for sets, final in pairs],
+        "either": [float(final in sets) for sets, final in pairs],
+        "contained": [float(final <= _union(sets)) for sets, final in pairs],
     }
-    exact = [(row, float(final == labels)) for row, sets, final in matched for labels in sets]
+    exact = [float(final == labels) for sets, final in pairs for labels in sets]
     return {
-        **{name: mean_measure(values, rows, number) for name, values in shares.items()},
-        "exact": mean_measure([value for _, value in exact], [row for row, _ in exact], number),
+        **{name: mean_measure(values, matched, len(records)) for name, values in shares.items()},
+        "exact": mean_measure(exact, np.repeat(matched, 2).tolist(), len(records)),
     }
 
 
 def _union(sets: Sequence[LabelSet]) -> LabelSet:
     return frozenset().union(*sets)
-
-
-def _statistics(worker: str, forms: Sequence[WorkerAnnotation]) -> WorkerStatistics:
-    seconds = [form.seconds for form in forms if form.seconds is not None]
-    return WorkerStatistics(
-        worker=worker,
-        examples=len(forms),
-        seconds=median(seconds) if seconds else None,
-        ambiguous=sum(len(form.labels) > 1 for form in forms) / len(forms),
-        discarded=sum(form.discarded for form in forms) / len(forms),
-    )

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Final, Literal, NamedTuple, get_args
+
+from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.labels import LABELS, SIDES, Label, LabelSet, Side, format_labels
 from simulator.ambient.views import Annotation, Discard
 from simulator.errors import InputError
-from simulator.jsonlines import FieldError, Row
+from simulator.field_faults import first_fault
+from simulator.fields import OptionalText, null_as, read_as
 
 MAX_REWRITES: Final = 4
 DISCARDS: Final[tuple[Discard, ...]] = get_args(Discard)
@@ -34,7 +37,6 @@ Code = Literal[
     "one_distinct",
     "unchanged",
 ]
-CODES: Final[tuple[Code, ...]] = get_args(Code)
 
 SENTENCES: Final[Mapping[Code, str]] = {
     "discarded": "An example that is discarded has neither labels nor rewrites.",
@@ -106,36 +108,31 @@ def check_annotation(
         return (Problem("no_labels", "labels"),)
     if len(annotation.labels) == 1:
         return (Problem("one_label", "rewrites"),) if annotation.rewrites else ()
-    found = [*_labels(annotation), *_texts(annotation.rewrites)]
-    return (*found, *_changes({"premise": premise, "hypothesis": hypothesis}, annotation, consolidated))
+    originals: dict[Side, str] = {"premise": premise, "hypothesis": hypothesis}
+    changes = _changes(originals, annotation, consolidated)
+    return (*_labels(annotation), *_texts(annotation.rewrites), *changes)
 
 
 def flags(premise: str, hypothesis: str, annotation: Annotation) -> tuple[bool, bool]:
     """Whether premise and hypothesis are ambiguous: two distinct rewrites or more differ (spec 4)."""
-    originals = {"premise": premise, "hypothesis": hypothesis}
-    first, second = (len(_distinct(originals[side], annotation.rewrites, side)) >= 2 for side in SIDES)
+    first, second = (
+        len(_distinct(original, annotation.rewrites, side)) >= 2
+        for side, original in zip(SIDES, (premise, hypothesis), strict=True)
+    )
     return first, second
 
 
-def consolidated_example(
-    id: str, premise: str, hypothesis: str, annotation: Annotation, *, meta: Mapping[str, Any] | None = None
-) -> Example:
-    """Return the row of the dataset that a validator's form makes (spec 1.1, 4).
-
-    Args:
-        id: of the example.
-        premise: of the example.
-        hypothesis: likewise.
-        annotation: a form that `check_annotation` finds nothing against.
-        meta: what is to be said beside.
+def consolidated_example(example: Example, annotation: Annotation) -> Example:
+    """Return the row of the dataset that a validator's form on an example makes (spec 1.1, 4).
 
     Raises:
         InputError: if the form discards the example, or breaks a rule.
     """
     if annotation.discard is not None:
-        raise InputError(f"Example {id} was discarded; it makes no row.")
+        raise InputError(f"Example {example.id} was discarded; it makes no row.")
+    premise, hypothesis = example.premise, example.hypothesis
     if problems := check_annotation(premise, hypothesis, annotation, consolidated=True):
-        raise InputError(f"Example {id}: {' '.join(map(str, problems))}")
+        raise InputError(f"Example {example.id}: {' '.join(map(str, problems))}")
     first, second = flags(premise, hypothesis, annotation)
     readings = (
         Disambiguation(
@@ -146,15 +143,37 @@ def consolidated_example(
         for rewrite in annotation.rewrites
     )
     return Example(
-        id=id,
+        id=example.id,
         premise=premise,
         hypothesis=hypothesis,
         premise_ambiguous=first,
         hypothesis_ambiguous=second,
         labels=annotation.labels,
         disambiguations=tuple(readings),
-        meta=meta,
+        meta=example.meta,
     )
+
+
+class _Rewrite(BaseModel):
+    """A rewrite as somebody submitted it; sentences may be empty, which is for the rules to find."""
+
+    premise: str
+    hypothesis: str
+    label: Label
+
+    def disambiguation(self) -> Disambiguation:
+        return Disambiguation(self.premise, self.hypothesis, self.label)
+
+
+class _Form(BaseModel):
+    """A form as somebody submitted it, or as the log has it among other fields."""
+
+    discard: Annotated[Discard | None, BeforeValidator(lambda value: value or None)] = None
+    labels: Annotated[LabelSet, null_as(())] = frozenset()
+    rewrites: Annotated[
+        tuple[Annotated[Disambiguation, read_as(_Rewrite, _Rewrite.disambiguation)], ...], null_as(())
+    ] = ()
+    comment: OptionalText = ""
 
 
 def annotation_payload(annotation: Annotation) -> dict[str, Any]:
@@ -176,26 +195,12 @@ def read_annotation(payload: Mapping[str, Any]) -> Annotation:
     Raises:
         InputError: names the field that is not what it should be. Rules are for `check_annotation`.
     """
-    row = Row(payload)
     try:
-        discard = row.get("discard")
-        labels = row.list("labels") if row.get("labels") is not None else []
-        rewrites = row.rows("rewrites") if row.get("rewrites") is not None else ()
-        return Annotation(
-            discard=row.one_of("discard", DISCARDS) if discard else None,
-            labels=frozenset(Row({"labels": label}).one_of("labels", LABELS) for label in labels),
-            rewrites=tuple(
-                Disambiguation(
-                    rewrite.text("premise", empty=True),
-                    rewrite.text("hypothesis", empty=True),
-                    rewrite.one_of("label", LABELS),
-                )
-                for rewrite in rewrites
-            ),
-            comment=row.text("comment", empty=True) if row.get("comment") is not None else "",
-        )
-    except FieldError as error:
-        raise InputError(f"This is no annotation: {error}.", code="malformed") from error
+        form = _Form.model_validate(dict(payload))
+    except ValidationError as error:
+        message = f"This is no annotation: {first_fault(error, payload)}."
+        raise InputError(message, code="malformed") from error
+    return Annotation(discard=form.discard, labels=form.labels, rewrites=form.rewrites, comment=form.comment)
 
 
 def describe(annotation: Annotation) -> str:
@@ -215,8 +220,8 @@ def _labels(annotation: Annotation) -> Iterator[Problem]:
     for label in LABELS:
         if label in annotation.labels - written:
             yield Problem("label_without_rewrite", f"labels.{label}")
-    for place, one in enumerate(annotation.rewrites):
-        if one.label not in annotation.labels:
+    for place, rewrite in enumerate(annotation.rewrites):
+        if rewrite.label not in annotation.labels:
             yield Problem("label_not_chosen", f"rewrites[{place}].label")
 
 
@@ -224,11 +229,11 @@ def _texts(rewrites: tuple[Disambiguation, ...]) -> Iterator[Problem]:
     if len(rewrites) > MAX_REWRITES:
         yield Problem("too_many", "rewrites")
     seen: set[tuple[str, str]] = set()
-    for place, one in enumerate(rewrites):
+    for place, rewrite in enumerate(rewrites):
         for side in SIDES:
-            if not squeeze(one.sentence(side)):
+            if not squeeze(rewrite.sentence(side)):
                 yield Problem("empty", f"rewrites[{place}].{side}")
-        pair = (squeeze(one.premise), squeeze(one.hypothesis))
+        pair = (squeeze(rewrite.premise), squeeze(rewrite.hypothesis))
         if pair in seen:
             yield Problem("same", f"rewrites[{place}]")
         seen.add(pair)
@@ -254,7 +259,7 @@ def _changes(originals: Mapping[Side, str], annotation: Annotation, consolidated
 def _changed(original: str, rewrites: tuple[Disambiguation, ...], side: Side) -> tuple[int, ...]:
     """Return the places of the rewrites that differ from the original on a side."""
     kept = squeeze(original)
-    return tuple(place for place, one in enumerate(rewrites) if squeeze(one.sentence(side)) != kept)
+    return tuple(place for place, rewrite in enumerate(rewrites) if squeeze(rewrite.sentence(side)) != kept)
 
 
 def _distinct(original: str, rewrites: tuple[Disambiguation, ...], side: Side) -> frozenset[str]:

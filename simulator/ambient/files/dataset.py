@@ -1,23 +1,40 @@
-"""Files of the dataset: JSON lines as published, and ours with some fields more (spec 1.1)."""
+"""Files of the dataset, and what goes with it: kinds of ambiguity, distractors (spec 1.1, 1.3, 5.1).
+
+Rows of kinds are older than the dataset and some are not whole: the hypothesis, the labels, and the labels of
+disambiguations may be null. Disambiguations are a text that holds a list in Python's notation there.
+"""
 
 from __future__ import annotations
 
+import ast
 import json
+import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
+
+from pydantic import BeforeValidator, Field, PlainSerializer
 
 from simulator.ambient.examples import Example
+from simulator.ambient.labels import Categories, Category, Label, LabelSet, Side, SomeLabels, format_labels
 from simulator.ambient.rows import EXAMPLE_FIELDS, example_record, read_example
 from simulator.ambient.rules import Finding, findings
+from simulator.codecs import Codec
+from simulator.errors import InputError
+from simulator.fields import Flag, Key, OptionalText, Said, read_as
 from simulator.jsonlines import FieldError, Read, Row
 from simulator.tables.cells import SAME_ID
 from simulator.tables.records import read_records
-from simulator.tables.spec import TableSpec
+from simulator.tables.spec import TableSpec, has
 from trees.faults import Fault
 
-_Told = tuple[str, Finding]
+_log = logging.getLogger(__name__)
+_compact = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
+
+# ---- examples
 
 
 class CheckedFile(NamedTuple):
@@ -41,20 +58,8 @@ def has_sentence(row: Mapping[str, Any]) -> bool:
     return "premise" in row or "hypothesis" in row
 
 
-def read_dataset(path: str | Path) -> Read[Example]:
-    """Return the good rows of a file; the others, and ids that occur again, are faults.
-
-    A row is good if it can be read and does not contradict itself; what merely deserves a look is no
-    fault here (see `simulator.ambient.rules` for both).
-
-    Raises:
-        InputError: if the file cannot be read at all.
-    """
-    return _read(path, read_checked)
-
-
 def read_checked(row: Row) -> Example:
-    """Return an example that does not contradict itself.
+    """Return an example that does not contradict itself; what merely deserves a look is no fault (`rules`).
 
     Raises:
         FieldError: names the field that is wrong.
@@ -66,9 +71,17 @@ def read_checked(row: Row) -> Example:
     return example
 
 
-def _read(path: str | Path, parse: Callable[[Row], Example]) -> Read[Example]:
-    """Return the rows of a file; one whose id occurred before is a fault."""
-    return read_records(path, parse, lambda example: (example.id, ""), code="id", message=SAME_ID)
+DATASET: Final = TableSpec[Example](
+    name="dataset",
+    title="examples",
+    is_of=is_dataset,
+    parse=read_checked,
+    key=lambda example: (example.id, ""),
+    twice=SAME_ID,
+    code="id",
+    repeats=False,
+    line=lambda example: _compact(example_record(example)),
+)
 
 
 def check_dataset(file: Path) -> CheckedFile:
@@ -84,20 +97,21 @@ def check_dataset(file: Path) -> CheckedFile:
         raw.setdefault(example.id, row.data)
         return example
 
-    read = _read(file, parse)
-    faults = list(read.faults)
-    told = [
+    read = read_records(file, parse, DATASET.key, code=DATASET.code, message=DATASET.twice)
+    lines = {example.id: line for example, line in zip(read.rows, read.lines, strict=True)}
+    by_row = [
         *((example.id, finding) for example in read.rows for finding in findings(example)),
         *_repeated_labels(read.rows, raw),
         *_same_pairs(read),
         *_unknown_fields(raw),
     ]
-    lines = {example.id: line for example, line in zip(read.rows, read.lines, strict=True)}
-    faults += [Fault(str(file), id, lines[id], one.code, one.message, one.severity) for id, one in told]
-    return CheckedFile(read, tuple(faults))
+    faults = (Fault(str(file), id, lines[id], each.code, each.message, each.severity) for id, each in by_row)
+    return CheckedFile(read, (*read.faults, *faults))
 
 
-def _repeated_labels(examples: Sequence[Example], raw: Mapping[str, Mapping[str, Any]]) -> Iterator[_Told]:
+def _repeated_labels(
+    examples: Sequence[Example], raw: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[str, Finding]]:
     for example in examples:
         labels = raw[example.id].get("labels", ())
         count = len(labels.split(",") if isinstance(labels, str) else labels)
@@ -105,7 +119,7 @@ def _repeated_labels(examples: Sequence[Example], raw: Mapping[str, Mapping[str,
             yield example.id, Finding("labels", "labels: one stands there twice", "warning")
 
 
-def _same_pairs(read: Read[Example]) -> Iterator[_Told]:
+def _same_pairs(read: Read[Example]) -> Iterator[tuple[str, Finding]]:
     first: dict[tuple[str, str], int] = {}
     for example, line in zip(read.rows, read.lines, strict=True):
         earlier = first.setdefault((example.premise, example.hypothesis), line)
@@ -114,7 +128,7 @@ def _same_pairs(read: Read[Example]) -> Iterator[_Told]:
             yield example.id, Finding("pair", message, "warning")
 
 
-def _unknown_fields(raw: Mapping[str, Mapping[str, Any]]) -> Iterator[_Told]:
+def _unknown_fields(raw: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Finding]]:
     holders: defaultdict[str, list[str]] = defaultdict(list)
     for id, row in raw.items():
         for name in row:
@@ -125,16 +139,172 @@ def _unknown_fields(raw: Mapping[str, Mapping[str, Any]]) -> Iterator[_Told]:
         yield ids[0], Finding("field", f"{name}: examples have no such field; {rows}", "warning")
 
 
-def dataset_line(example: Example) -> str:
-    """Return the example as a line of JSON, without blanks, as published."""
-    return json.dumps(example_record(example), ensure_ascii=False, separators=(",", ":"))
+# ---- kinds of ambiguity
 
 
-DATASET: Final = TableSpec[Example](
-    name="dataset",
-    title="examples",
-    is_of=is_dataset,
-    reader=read_dataset,
-    repeats=False,
-    line=dataset_line,
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A disambiguation that need not be whole; None for what is not there."""
+
+    premise: Said
+    hypothesis: Said | None
+    label: Label | None
+
+
+def _literal(value: Any) -> list[Any]:
+    """Return a list in Python's notation, which is read and never run."""
+    if not isinstance(value, str):
+        raise ValueError(": not a text that holds a list in Python's notation")
+    try:
+        content = ast.literal_eval(value)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
+        raise ValueError(": a text that holds no list in Python's notation") from error
+    if not isinstance(content, list):
+        raise ValueError(f": a text that holds {type(content).__name__}, not a list, in Python's notation")
+    return content
+
+
+def _refuse_null(value: Any) -> Any:
+    if value is None:
+        raise ValueError(": names no kind of ambiguity")
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoryRecord:
+    """An example with its kinds of ambiguity.
+
+    Attributes:
+        id: with a suffix, ``_g`` (generated) or ``_c`` (curated); not that of the dataset.
+        hypothesis: None if there is none.
+        categories: in the order of the file.
+        labels: empty if there are none.
+        rewrites: the disambiguations.
+    """
+
+    id: Key
+    premise: Said
+    hypothesis: Said | None
+    categories: Annotated[
+        Categories, BeforeValidator(_refuse_null), PlainSerializer(", ".join), Field(alias="category")
+    ]
+    premise_ambiguous: Flag
+    hypothesis_ambiguous: Flag
+    labels: Annotated[
+        LabelSet,
+        read_as(SomeLabels | None, lambda labels: labels or frozenset()),
+        PlainSerializer(lambda labels: format_labels(labels) or None),
+    ]
+    rewrites: Annotated[
+        tuple[Rewrite, ...],
+        BeforeValidator(_literal),
+        PlainSerializer(lambda rewrites: repr([asdict(rewrite) for rewrite in rewrites])),
+        Field(alias="disambiguations"),
+    ]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The fields that are null or empty, and ``label`` if a disambiguation has none."""
+        there = {
+            "hypothesis": self.hypothesis is not None,
+            "labels": bool(self.labels),
+            "disambiguations": bool(self.rewrites),
+            "label": all(rewrite.label is not None for rewrite in self.rewrites),
+        }
+        return tuple(name for name, is_there in there.items() if not is_there)
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is missing."""
+        return not self.missing
+
+
+def category_record(example: Example, id: str = "", categories: tuple[Category, ...] = ()) -> CategoryRecord:
+    """Return the row of an example with its kinds of ambiguity, or with others, and under another id."""
+    return CategoryRecord(
+        id=id or example.id,
+        premise=example.premise,
+        hypothesis=example.hypothesis,
+        premise_ambiguous=example.premise_ambiguous,
+        hypothesis_ambiguous=example.hypothesis_ambiguous,
+        labels=example.labels,
+        rewrites=tuple(
+            Rewrite(reading.premise, reading.hypothesis, reading.label) for reading in example.disambiguations
+        ),
+        categories=categories or example.categories,
+    )
+
+
+_CATEGORY_RECORDS: Final = Codec[CategoryRecord](CategoryRecord)
+CATEGORY_ROWS: Final = TableSpec[CategoryRecord](
+    name="categories",
+    title="kinds of ambiguity",
+    is_of=lambda row: (
+        has("id", "premise", "hypothesis", "category")(row) and isinstance(row.get("disambiguations"), str)
+    ),
+    parse=_CATEGORY_RECORDS.read_row,
+    key=lambda record: (record.id, repr(record)),
+    line=lambda record: _compact(_CATEGORY_RECORDS.write(record)),
 )
+
+
+# ---- distractors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistractorRow:
+    """A distractor for an ambiguous sentence.
+
+    ``askback generate ambient-distractors`` writes more into a row; people who write one need not.
+
+    Attributes:
+        id: of the example.
+        side: where the sentence is.
+        distractor: None if none was found.
+        sentence: empty if the file does not say.
+    """
+
+    id: Key
+    side: Side
+    distractor: Said | None
+    sentence: OptionalText = ""
+
+
+DISTRACTORS: Final = TableSpec[DistractorRow](
+    name="distractors",
+    title="distractors of sentences",
+    is_of=has("id", "side", "distractor"),
+    parse=Codec[DistractorRow](DistractorRow).read_row,
+    repeats=False,
+)
+
+
+def load_distractors(path: str | Path, examples: Iterable[Example] = ()) -> dict[tuple[str, Side], str]:
+    """Return the distractors in a file by id and side; of several rows for one sentence the last counts.
+
+    Args:
+        path: the file.
+        examples: that they are for; others may be in the file.
+
+    Raises:
+        InputError: if no row of the file is good: each is faulty, or made for another sentence of an example.
+            If some are, the others are left out with a warning.
+    """
+    read = DISTRACTORS.read(path)
+    problems = [str(fault) for fault in read.faults]
+    known = {example.id: example for example in examples}
+    good: list[DistractorRow] = []
+    for row, line in zip(read.rows, read.lines, strict=True):
+        example = known.get(row.id)
+        if example is not None and row.sentence not in ("", example.sentence(row.side)):
+            problems.append(
+                f"{path}: line {line}: the {row.side} of example {row.id} is another sentence now; "
+                "make the file anew"
+            )
+        else:
+            good.append(row)
+    if problems and not good:
+        raise InputError(problems[0])
+    if problems:
+        _log.warning("%d rows of %s left out, the first: %s", len(problems), path, problems[0])
+    return {(row.id, row.side): row.distractor for row in good if row.distractor is not None}

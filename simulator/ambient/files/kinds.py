@@ -6,15 +6,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from simulator.ambient.files.categories import CATEGORY_ROWS
 from simulator.ambient.files.claims import CLAIM_ANNOTATIONS, CLAIMS
-from simulator.ambient.files.crowd import CROWD
-from simulator.ambient.files.dataset import DATASET, CheckedFile, check_dataset, has_sentence
-from simulator.ambient.files.distractors import DISTRACTORS
-from simulator.ambient.files.edit_f1_cases import EDIT_F1_CASES
-from simulator.ambient.files.linguists import LINGUISTS
+from simulator.ambient.files.dataset import (
+    CATEGORY_ROWS,
+    DATASET,
+    DISTRACTORS,
+    CheckedFile,
+    check_dataset,
+    has_sentence,
+)
 from simulator.ambient.files.nli import NLI_LOGITS, NLI_PREDICTIONS, NLI_SEED
-from simulator.ambient.files.results import CONTINUATIONS, GENERATION, TRUE_FALSE
+from simulator.ambient.files.people import CROWD, LINGUISTS
+from simulator.ambient.files.results import CONTINUATIONS, EDIT_F1_CASES, GENERATION, TRUE_FALSE
 from simulator.ambient.merging import merge
 from simulator.tables.spec import Tables, TableSpec
 from trees.faults import Fault
@@ -27,13 +30,12 @@ def _check_datasets(files: Mapping[Path, CheckedFile]) -> tuple[Fault, ...]:
 
 def _check_other(path: Path, spec: TableSpec[Any]) -> tuple[Fault, ...]:
     contents = spec.read(path)
-    if spec is not CATEGORY_ROWS:
-        return contents.faults
     faults = list(contents.faults)
-    for row, line in zip(contents.rows, contents.lines, strict=True):
-        if not row.whole:
-            message = f"{', '.join(row.missing)}: missing, as in some published rows"
-            faults.append(Fault(str(path), row.id, line, "missing", message, "warning"))
+    if spec is CATEGORY_ROWS:
+        for row, line in zip(contents.rows, contents.lines, strict=True):
+            if row.missing:
+                message = f"{', '.join(row.missing)}: missing, as in some published rows"
+                faults.append(Fault(str(path), row.id, line, "missing", message, "warning"))
     return tuple(faults)
 
 

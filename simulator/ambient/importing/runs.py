@@ -16,11 +16,10 @@ from logs.rows import Episode, Run, Turn
 from simulator.ambient.claims import rescored as rescored_claims
 from simulator.ambient.examples import Example
 from simulator.ambient.files.claims import CLAIMS
-from simulator.ambient.files.crowd import CROWD
 from simulator.ambient.files.dataset import DATASET
 from simulator.ambient.files.kinds import TABLES
-from simulator.ambient.files.linguists import LINGUISTS
 from simulator.ambient.files.nli import NLI_PREDICTIONS
+from simulator.ambient.files.people import CROWD, LINGUISTS
 from simulator.ambient.files.results import CONTINUATIONS, GENERATION, TRUE_FALSE
 from simulator.ambient.generation import rescored
 from simulator.ambient.importing.episodes import (

@@ -19,29 +19,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import AfterValidator, ValidatorFunctionWrapHandler, WrapValidator
 
 from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet, format_labels
+from simulator.codecs import Codec
 from simulator.errors import InputError
+from simulator.field_faults import shortened
+from simulator.fields import Finite, read_as
+from simulator.jsonlines import finite
 
 Family = Literal["regression", "distributional", "classifier", "multilabel", "set", "binary"]
 FAMILIES: Final[tuple[Family, ...]] = get_args(Family)
 Output = Literal["value", "labels", "sets"]
-
-VALUE: Final = "value"
-SET_NAMES: Final[tuple[str, ...]] = tuple(sorted(map(format_labels, LABEL_SETS)))
-"""The seven sets as classes, by name: their labels in alphabetical order, joined by comma and blank."""
-CLASSES: Final[dict[Output, tuple[str, ...]]] = {"value": (VALUE,), "labels": LABELS, "sets": SET_NAMES}
-"""What the numbers of an output stand for, in their order."""
-# From the name of a set to the set.
-_SETS: Final[dict[str, LabelSet]] = {format_labels(one): one for one in LABEL_SETS}
-SET_CLASSES: Final[tuple[LabelSet, ...]] = tuple(_SETS[name] for name in SET_NAMES)
-
 Scores = tuple[float, ...]
 """What a model gives for one pair: 1 number, 3 (in the order of `LABELS`) or 7 (in that of `SET_NAMES`)."""
+
+VALUE: Final = "value"
+_SETS: Final[Mapping[str, LabelSet]] = {
+    name: labels for name, labels in sorted((format_labels(labels), labels) for labels in LABEL_SETS)
+}
+SET_NAMES: Final[tuple[str, ...]] = tuple(_SETS)
+"""The seven sets as classes, by name: their labels in alphabetical order, joined by comma and blank."""
+SET_CLASSES: Final[tuple[LabelSet, ...]] = tuple(_SETS.values())
+CLASSES: Final[dict[Output, tuple[str, ...]]] = {"value": (VALUE,), "labels": LABELS, "sets": SET_NAMES}
+"""What the numbers of an output stand for, in their order."""
 
 
 def output_of(family: Family) -> Output:
@@ -61,43 +66,83 @@ def output_of_width(width: int) -> Output:
     raise ValueError(f"a model gives 1, 3 or 7 numbers for a pair, not {width}")
 
 
-def best_set(scores: Sequence[float]) -> LabelSet:
-    """Return the set with the highest of seven logits; of equal ones the first."""
-    return SET_CLASSES[max(range(len(SET_CLASSES)), key=lambda place: scores[place])]
-
-
-def classes_of(family: Family) -> tuple[str, ...]:
-    """Return the names of the numbers that the models of a family give."""
-    return CLASSES[output_of(family)]
-
+# ---- thresholds
 
 Interval = tuple[float, float]
 Threshold = float | Mapping[Label, Interval] | None
 """One for all labels; an interval a label (regression); None where the highest class is taken."""
+PAPER_ORDER: Final[tuple[Label, ...]] = ("entailment", "neutral", "contradiction")
+"""Of intervals in Table 11."""
 Pairs = Literal["all", "reference"]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+
+
+def _ends(numbers: tuple[float, ...]) -> Interval:
+    if len(numbers) != 2:
+        raise ValueError(f"has {len(numbers)} entries, not 2")
+    low, high = numbers
+    if low >= high:
+        raise ValueError(f"is {shortened(numbers)}; the first end should be below the second")
+    return low, high
+
+
+def _refuse_missing(intervals: Mapping[Label, Interval]) -> Mapping[Label, Interval]:
+    if missing := [label for label in LABELS if label not in intervals]:
+        raise ValueError(f"has no interval for {missing[0]}")
+    return intervals
+
+
+def _unless_number(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    if isinstance(value, Mapping):
+        return read(value)
+    if (number := finite(value)) is None:
+        raise ValueError(f"is {shortened(value)}, not a number")
+    return number
+
+
+_Ends = Annotated[Interval, read_as(tuple[Finite, ...], _ends)]
+_Intervals = Annotated[Mapping[Label, _Ends], AfterValidator(_refuse_missing)]
+CheckedThreshold = Annotated[_Intervals, WrapValidator(_unless_number)] | None
+"""A threshold as a file has it."""
+_THRESHOLDS: Final = Codec[Any](CheckedThreshold)
+
+
+def read_threshold(value: Any, place: str) -> Threshold:
+    """Return a threshold out of a file.
+
+    Raises:
+        InputError: if it is neither a number nor an interval for each label; begins with `place`.
+    """
+    threshold: Threshold = _THRESHOLDS.read(value, place)
+    return threshold
+
+
+def plain_threshold(threshold: Threshold) -> float | dict[str, list[float]] | None:
+    """Return a threshold for JSON, with every digit: a number, or both ends of each label's interval."""
+    if isinstance(threshold, Mapping):
+        return {label: list(threshold[label]) for label in PAPER_ORDER if label in threshold}
+    return threshold
 
 
 def label_set(scores: Sequence[float], threshold: Threshold) -> LabelSet:
     """Return the labels that a model's numbers for a pair mean; may be none.
 
     Args:
-        scores: 1, 3 or 7 numbers (`families.CLASSES`).
+        scores: 1, 3 or 7 numbers (`CLASSES`).
         threshold: a number for 3 of them (a label's logit must be greater), intervals for 1 (their ends
-            belong to them); of 7, the highest is taken and no threshold is used.
+            belong to them); of 7, the highest is taken (of equal ones the first) and no threshold is used.
 
     Raises:
         ValueError: if threshold and scores do not belong together.
     """
-    output = output_of_width(len(scores))
-    if output == "sets":
-        return best_set(scores)
-    if output == "value" and isinstance(threshold, Mapping):
-        value = scores[0]
-        return frozenset(label for label, (low, high) in threshold.items() if low <= value <= high)
-    if output == "labels" and isinstance(threshold, int | float):
-        return frozenset(label for label, one in zip(LABELS, scores, strict=True) if one > threshold)
+    match output_of_width(len(scores)), threshold:
+        case "sets", _:
+            return SET_CLASSES[int(np.argmax(scores))]
+        case "value", Mapping() as intervals:
+            return frozenset(label for label, (low, high) in intervals.items() if low <= scores[0] <= high)
+        case "labels", int() | float() as limit:
+            return frozenset(label for label, score in zip(LABELS, scores, strict=True) if score > limit)
     raise ValueError(f"a threshold such as {threshold!r} does not go with {len(scores)} numbers a pair")
 
 
@@ -117,11 +162,11 @@ def tuned(scores: Sequence[Scores], gold: Sequence[LabelSet], pairs: Pairs = "al
     table = np.array(scores, dtype=float)
     if not np.isfinite(table).all():
         raise InputError("some dev predictions are not finite: nothing can be tuned on them")
-    output = output_of_width(table.shape[1])
-    if output == "sets":
-        return None
-    if output == "labels":
-        return tuned_threshold(table, gold)
+    match output_of_width(table.shape[1]):
+        case "sets":
+            return None
+        case "labels":
+            return tuned_threshold(table, gold)
     return tuned_intervals(table[:, 0], gold, pairs)
 
 
@@ -143,17 +188,15 @@ def tuned_threshold(logits: Floats, gold: Sequence[LabelSet]) -> float:
         hits = len(right) - np.searchsorted(right, candidates, side="right")
         # Exact, since rounding must not choose between candidates that are equally good.
         scores = [
-            score + _exact_f1(hit, there + len(right))
-            for score, hit, there in zip(scores, hits.tolist(), predicted.tolist(), strict=True)
+            score + Fraction(2 * hit, max(count + len(right), 1))
+            for score, hit, count in zip(scores, hits.tolist(), predicted.tolist(), strict=True)
         ]
     best = max(range(len(scores)), key=scores.__getitem__)
     return float(candidates[best])
 
 
-def tuned_intervals(
-    values: Floats, gold: Sequence[LabelSet], pairs: Pairs = "all"
-) -> dict[Label, tuple[float, float]]:
-    """For each label the interval between two dev predictions with the best F1; of equal ones the first.
+def tuned_intervals(values: Floats, gold: Sequence[LabelSet], pairs: Pairs = "all") -> dict[Label, Interval]:
+    """Return for each label the interval between two dev predictions with the best F1; of equals the first.
 
     Args:
         values: one a pair, shape (examples,).
@@ -171,17 +214,15 @@ def tuned_intervals(
         raise InputError(
             "there are no two dev predictions of which the first is smaller: no interval to choose from"
         )
-    truth = _truth(gold)
     inside = _between(values, values)
-    return {label: _interval(values, truth[:, place], inside, allowed) for place, label in enumerate(LABELS)}
-
-
-def _interval(values: Floats, truth: Bools, inside: Floats, allowed: Bools) -> tuple[float, float]:
-    hits = _between(values[truth], values)
-    # A quotient of two whole numbers is rounded in one way: equally good intervals get equal numbers.
-    f1 = np.where(allowed, 2 * hits / np.maximum(inside + truth.sum(), 1), -1.0)
-    low, high = np.unravel_index(np.argmax(f1), f1.shape)
-    return float(values[low]), float(values[high])
+    intervals: dict[Label, Interval] = {}
+    for label, holds in zip(LABELS, _truth(gold).T, strict=True):
+        hits = _between(values[holds], values)
+        # A quotient of two whole numbers is rounded in one way: equally good intervals get equal numbers.
+        f1 = np.where(allowed, 2 * hits / np.maximum(inside + holds.sum(), 1), -1.0)
+        low, high = np.unravel_index(np.argmax(f1), f1.shape)
+        intervals[label] = float(values[low]), float(values[high])
+    return intervals
 
 
 def _between(values: Floats, ends: Floats) -> Floats:
@@ -193,8 +234,4 @@ def _between(values: Floats, ends: Floats) -> Floats:
 
 
 def _truth(gold: Sequence[LabelSet]) -> Bools:
-    return np.array([[label in one for label in LABELS] for one in gold], dtype=bool)
-
-
-def _exact_f1(hits: int, both: int) -> Fraction:
-    return Fraction(2 * hits, both) if both else Fraction(0)
+    return np.array([[label in labels for label in LABELS] for labels in gold], dtype=bool)

@@ -1,22 +1,26 @@
-"""Exact match, macro F1, group exact match; several seeds; baselines (spec 9.3).
+"""From a model's numbers for pairs to predicted label sets and scores; dev tunes, test scores (spec 9).
 
-The F1 of a label is ``2 TP / (2 TP + FP + FN)``. It is 0 for a label that is never predicted, and also for
-one that is neither predicted nor in any gold set, as it is in the reference.
+Scores are exact match, macro F1 and group exact match. The F1 of a label is ``2 TP / (2 TP + FP + FN)``. It
+is 0 for a label that is never predicted, and also for one that is neither predicted nor in any gold set, as
+it is in the reference.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, median, stdev
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from simulator.ambient.examples import Example
+from simulator.ambient.files.nli import PairScores
 from simulator.ambient.intervals import RESAMPLES
+from simulator.ambient.items import NliItem
 from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet
-from simulator.ambient.nli.families import Threshold
+from simulator.ambient.nli.families import Pairs, Scores, Threshold, label_set, tuned
 from simulator.ambient.records import NliRecord, SeedRecord
 from simulator.errors import InputError
 from simulator.resampling import Interval, interval_of, resampled
@@ -29,6 +33,110 @@ CONSTANTS: Final[tuple[LabelSet, ...]] = (
     frozenset({"entailment", "neutral"}),
     frozenset(LABELS),
 )
+
+# ---- label sets of pairs
+
+
+def example_pairs(examples: Iterable[Example]) -> list[PairScores]:
+    """Return every pair of examples, originals and disambiguations, with its labels and no scores yet."""
+    return [
+        PairScores(
+            id=example.id,
+            pair=number,
+            premise=premise,
+            hypothesis=hypothesis,
+            scores=(),
+            labels=example.labels if number == 0 else frozenset({example.disambiguations[number - 1].label}),
+        )
+        for example in examples
+        for number, (premise, hypothesis) in enumerate(NliItem(id=example.id, example=example).pairs)
+    ]
+
+
+def with_scores(pairs: Sequence[PairScores], scores: Sequence[Scores]) -> tuple[PairScores, ...]:
+    """Return pairs with what a model gave for each."""
+    return tuple(replace(pair, scores=each) for pair, each in zip(pairs, scores, strict=True))
+
+
+def with_labels(rows: Sequence[PairScores], examples: Iterable[Example]) -> tuple[PairScores, ...]:
+    """Return pairs with gold labels, taken from the data set where their file had none.
+
+    Raises:
+        InputError: if a pair without labels is not in the data set, or has other sentences there.
+    """
+    known = {(pair.id, pair.pair): pair for pair in example_pairs(examples)}
+
+    def labelled(row: PairScores) -> PairScores:
+        pair = known.get((row.id, row.pair))
+        if pair is None:
+            raise InputError(
+                f"example {row.id}, pair {row.pair}: not in the data; name the data it is of with --data"
+            )
+        if (pair.premise, pair.hypothesis) != (row.premise, row.hypothesis):
+            raise InputError(f"example {row.id}, pair {row.pair}: has other sentences in the data")
+        return replace(row, labels=pair.labels)
+
+    return tuple(row if row.labels is not None else labelled(row) for row in rows)
+
+
+def tuned_on(rows: Iterable[PairScores], pairs: Pairs = "all") -> Threshold:
+    """Return the threshold tuned on the originals among dev pairs.
+
+    Raises:
+        InputError: if there are none, or one has no labels.
+    """
+    originals = [row for row in rows if row.pair == 0]
+    return tuned([row.scores for row in originals], [_gold(row) for row in originals], pairs)
+
+
+def nli_records(rows: Sequence[PairScores], threshold: Threshold) -> tuple[NliRecord, ...]:
+    """Return the predicted sets of each example, in the order of its original pair.
+
+    Args:
+        rows: pairs with labels, in any order.
+        threshold: of the model.
+
+    Raises:
+        InputError: if a pair is missing, has no labels, or a disambiguation has several.
+    """
+    groups: dict[str, dict[int, PairScores]] = {row.id: {} for row in rows if row.pair == 0}
+    for row in rows:
+        if row.id not in groups:
+            raise InputError(f"example {row.id}: the original pair (pair 0) is missing")
+        groups[row.id][row.pair] = row
+    return tuple(_record(group, threshold) for group in groups.values())
+
+
+def _record(group: Mapping[int, PairScores], threshold: Threshold) -> NliRecord:
+    original = group[0]
+    if sorted(group) != list(range(len(group))):
+        raise InputError(f"example {original.id}: pairs {sorted(group)}, but they are numbered without gaps")
+    readings = [group[number] for number in range(1, len(group))]
+    record = NliRecord(
+        id=original.id,
+        premise=original.premise,
+        hypothesis=original.hypothesis,
+        gold=_gold(original),
+        predicted=label_set(original.scores, threshold),
+    )
+    if len(record.gold) > 1 and not readings:
+        return record
+    if several := [row for row in readings if len(_gold(row)) != 1]:
+        raise InputError(f"example {original.id}: disambiguation {several[0].pair} has not exactly one label")
+    return replace(
+        record,
+        readings=tuple(label_set(row.scores, threshold) for row in readings),
+        reading_labels=tuple(label for row in readings for label in _gold(row)),
+    )
+
+
+def _gold(row: PairScores) -> LabelSet:
+    if not row.labels:
+        raise InputError(f"example {row.id}, pair {row.pair}: has no labels to be scored by")
+    return row.labels
+
+
+# ---- scores of predictions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +159,88 @@ class NliMeasures:
     f1: Interval
     f1_by_label: Mapping[Label, Interval]
     group_em: Interval | None
+
+
+def nli_measures(
+    records: Sequence[NliRecord],
+    examples: Sequence[Hashable] | None = None,
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> NliMeasures:
+    """Return the measures of predicted label sets.
+
+    Args:
+        records: of one model.
+        examples: the example of each record; by default each is of one of its own. Several predictions of an
+            example are one cluster, and `Interval.n` counts examples.
+        seed: of the resampling.
+        resamples: how many.
+
+    Raises:
+        InputError: if there are no records.
+    """
+    if not records:
+        raise InputError("there are no predictions to be scored")
+    predicted = _members(record.predicted for record in records)
+    gold = _members(record.gold for record in records)
+    exact = [record.predicted == record.gold for record in records]
+    complete = all(record.readings is not None for record in records)
+    groups = [[_group_exact(record) for record in records]] if complete else []
+    # Of each label: whether it is a hit, and how often it is predicted or gold (0 to 2).
+    counts = np.stack([predicted * gold, predicted + gold], axis=-1).reshape(len(records), -1)
+    columns = np.column_stack([np.ones(len(records)), exact, *groups, counts])
+    clusters = list(examples or range(len(records)))
+    number = {example: place for place, example in enumerate(dict.fromkeys(clusters))}
+    by_example = np.zeros((len(number), columns.shape[1]))
+    np.add.at(by_example, [number[example] for example in clusters], columns)
+    sums = resampled(by_example, seed=seed, resamples=resamples)
+    wide = 2 + complete
+    shares = sums[:, 1:wide] / sums[:, :1]
+    hits_and_totals = sums[:, wide:].reshape(len(sums), len(LABELS), 2)
+    by_label = 2 * hits_and_totals[..., 0] / np.maximum(hits_and_totals[..., 1], 1)
+
+    def interval(values: Floats) -> Interval:
+        of_values = interval_of(values, len(by_example), groups=len(by_example))
+        assert of_values is not None  # there are records
+        return of_values
+
+    return NliMeasures(
+        n=len(records),
+        empty=sum(not record.predicted for record in records),
+        em=interval(shares[:, 0]),
+        f1=interval(by_label.mean(axis=1)),
+        f1_by_label={label: interval(by_label[:, place]) for place, label in enumerate(LABELS)},
+        group_em=interval(shares[:, 1]) if complete else None,
+    )
+
+
+def constant_baselines(
+    gold: Sequence[LabelSet], sets: Iterable[LabelSet] = CONSTANTS, *, seed: int = 0
+) -> dict[LabelSet, NliMeasures]:
+    """Return what somebody gets who always gives the same set: exact match and macro F1 (no group EM)."""
+    return {
+        constant: nli_measures(
+            [
+                NliRecord(id=str(place), premise="", hypothesis="", gold=labels, predicted=constant)
+                for place, labels in enumerate(gold)
+            ],
+            seed=seed,
+        )
+        for constant in sets
+    }
+
+
+def _group_exact(record: NliRecord) -> bool:
+    readings = zip(record.reading_labels, record.readings or (), strict=True)
+    return record.predicted == record.gold and all({label} == labels for label, labels in readings)
+
+
+def _members(sets: Iterable[LabelSet]) -> Floats:
+    return np.array([[label in labels for label in LABELS] for labels in sets], dtype=float)
+
+
+# ---- scores of trainings
 
 
 class Spread(NamedTuple):
@@ -77,67 +267,23 @@ class SeedsSummary:
     threshold: Threshold
 
 
-def nli_measures(
-    records: Sequence[NliRecord],
-    examples: Sequence[Hashable] | None = None,
-    *,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-) -> NliMeasures:
-    """Return the measures of predicted label sets.
-
-    Args:
-        records: of one model.
-        examples: the example of each record; by default each is of one of its own. Several predictions of an
-            example are one cluster, and `Interval.n` counts examples.
-        seed: of the resampling.
-        resamples: how many.
+def seed_record(model: str, seed: int, records: Sequence[NliRecord], threshold: Threshold) -> SeedRecord:
+    """Return the scores of one training in the form of the published files.
 
     Raises:
-        InputError: if there are no records.
+        InputError: if the disambiguations have not been predicted.
     """
-    if not records:
-        raise InputError("there are no predictions to be scored")
-    counts = _counts([record.predicted for record in records], [record.gold for record in records])
-    exact = np.array([record.predicted == record.gold for record in records], dtype=float)
-    groups = [_group_exact(record) for record in records]
-    known = [group for group in groups if group is not None]
-    complete = len(known) == len(records)
-    columns = np.column_stack(
-        [np.ones(len(records)), exact, *([known] if complete else []), counts.reshape(len(records), -1)]
+    measures = nli_measures(records, resamples=0)
+    if measures.group_em is None:
+        raise InputError(f"{model}, seed {seed}: the disambiguations are not predicted, so no group EM")
+    return SeedRecord(
+        model=model,
+        seed=seed,
+        em=measures.em.value,
+        f1=measures.f1.value,
+        group_em=measures.group_em.value,
+        threshold=threshold,
     )
-    number = {example: place for place, example in enumerate(dict.fromkeys(examples or range(len(records))))}
-    by_example = np.zeros((len(number), columns.shape[1]))
-    np.add.at(by_example, [number[example] for example in examples or range(len(records))], columns)
-    sums, n = resampled(by_example, seed=seed, resamples=resamples), len(by_example)
-    wide = 2 + complete
-    shares = sums[:, 1:wide] / sums[:, :1]
-    by_label = _f1_of_sums(sums[:, wide:].reshape(len(sums), len(LABELS), 2))
-    return NliMeasures(
-        n=len(records),
-        empty=sum(not record.predicted for record in records),
-        em=_interval(shares[:, 0], n),
-        f1=_interval(by_label.mean(axis=1), n),
-        f1_by_label={label: _interval(by_label[:, place], n) for place, label in enumerate(LABELS)},
-        group_em=_interval(shares[:, 1], n) if complete else None,
-    )
-
-
-def exact_match(predicted: Sequence[LabelSet], gold: Sequence[LabelSet]) -> float:
-    """Share of sets that are right."""
-    return fmean(one == other for one, other in zip(predicted, gold, strict=True))
-
-
-def macro_f1(predicted: Sequence[LabelSet], gold: Sequence[LabelSet]) -> float:
-    """Unweighted mean of the labels' F1."""
-    return float(_f1(_counts(predicted, gold)).mean())
-
-
-def group_exact_match(records: Sequence[NliRecord]) -> float | None:
-    """Share of examples of which all is right; None if somewhere no disambiguations were predicted."""
-    groups = [_group_exact(record) for record in records]
-    known = [group for group in groups if group is not None]
-    return fmean(known) if known and len(known) == len(groups) else None
 
 
 def seeds_summary(records: Sequence[SeedRecord]) -> SeedsSummary:
@@ -157,86 +303,27 @@ def seeds_summary(records: Sequence[SeedRecord]) -> SeedsSummary:
     return SeedsSummary(
         model=ordered[0].model,
         seeds=seeds,
-        em=spread([record.em for record in ordered]),
-        f1=spread([record.f1 for record in ordered]),
-        group_em=spread([record.group_em for record in ordered]),
-        threshold=median_threshold(ordered[0].model, [record.threshold for record in ordered]),
+        em=_spread([record.em for record in ordered]),
+        f1=_spread([record.f1 for record in ordered]),
+        group_em=_spread([record.group_em for record in ordered]),
+        threshold=_median_threshold(ordered[0].model, [record.threshold for record in ordered]),
     )
 
 
-def spread(values: Sequence[float]) -> Spread:
-    """Mean and sample standard deviation."""
+def _spread(values: Sequence[float]) -> Spread:
     return Spread(fmean(values), stdev(values) if len(values) > 1 else None)
 
 
-def median_threshold(model: str, thresholds: Sequence[Threshold]) -> Threshold:
-    """Return the median of thresholds; of intervals, that of each end by itself.
-
-    Raises:
-        InputError: if they are of several kinds; names the model.
-    """
+def _median_threshold(model: str, thresholds: Sequence[Threshold]) -> Threshold:
+    """Return the median of thresholds; of intervals, that of each end by itself."""
     if all(threshold is None for threshold in thresholds):
         return None
     numbers = [threshold for threshold in thresholds if isinstance(threshold, int | float)]
-    intervals = [threshold for threshold in thresholds if isinstance(threshold, Mapping)]
     if len(numbers) == len(thresholds):
         return float(median(numbers))
-    if len(intervals) < len(thresholds) or any(
-        interval.keys() != intervals[0].keys() for interval in intervals
-    ):
+    intervals = [threshold for threshold in thresholds if isinstance(threshold, Mapping)]
+    if len(intervals) < len(thresholds):
         raise InputError(f"{model}: its seeds have thresholds of different kinds")
-    return {
-        label: (
-            float(median(interval[label][0] for interval in intervals)),
-            float(median(interval[label][1] for interval in intervals)),
-        )
-        for label in LABELS
-        if label in intervals[0]
-    }
-
-
-def constant_baselines(
-    gold: Sequence[LabelSet], sets: Iterable[LabelSet] = CONSTANTS, *, seed: int = 0
-) -> dict[LabelSet, NliMeasures]:
-    """What somebody gets who always gives the same set: exact match and macro F1 (no group exact match)."""
-    return {
-        one: nli_measures(
-            [
-                NliRecord(id=str(place), premise="", hypothesis="", gold=each, predicted=one)
-                for place, each in enumerate(gold)
-            ],
-            seed=seed,
-        )
-        for one in sets
-    }
-
-
-def _group_exact(record: NliRecord) -> bool | None:
-    if record.readings is None:
-        return None
-    right = [{label} == given for label, given in zip(record.reading_labels, record.readings, strict=True)]
-    return record.predicted == record.gold and all(right)
-
-
-def _counts(predicted: Sequence[LabelSet], gold: Sequence[LabelSet]) -> Floats:
-    """Per example and label: whether it is a hit, and how often it is predicted or gold (0 to 2)."""
-    given = np.array([[label in one for label in LABELS] for one in predicted], dtype=float)
-    truth = np.array([[label in one for label in LABELS] for one in gold], dtype=float)
-    return np.stack([given * truth, given + truth], axis=-1)
-
-
-def _f1(counts: Floats) -> Floats:
-    """F1 of each label from `_counts` of some examples."""
-    return _f1_of_sums(counts.sum(axis=0))
-
-
-def _f1_of_sums(sums: Floats) -> Floats:
-    """F1 from sums of `_counts`, shape (…, 2) -> (…)."""
-    floats: Floats = 2 * sums[..., 0] / np.maximum(sums[..., 1], 1)
-    return floats
-
-
-def _interval(values: Floats, n: int) -> Interval:
-    interval = interval_of(values, n, groups=n)
-    assert interval is not None  # there are records
-    return interval
+    ends = {label: zip(*(each[label] for each in intervals), strict=True) for label in LABELS}
+    medians = {label: [float(median(end)) for end in both] for label, both in ends.items()}
+    return {label: (low, high) for label, (low, high) in medians.items()}

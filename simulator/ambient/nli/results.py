@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from simulator.ambient.examples import Example
 from simulator.ambient.files.nli import (
@@ -17,19 +18,26 @@ from simulator.ambient.files.nli import (
     NLI_PREDICTIONS,
     PREDICTIONS,
     PairScores,
-    is_seed_file,
     read_logits,
     read_seed,
-    seed_of_folder,
+    seed_of,
 )
 from simulator.ambient.labels import LabelSet
 from simulator.ambient.nli.families import Pairs, Threshold
-from simulator.ambient.nli.metrics import nli_measures, seeds_summary
-from simulator.ambient.nli.scoring import nli_records, seed_record, tuned_on, with_labels
-from simulator.ambient.nli.table import Model
+from simulator.ambient.nli.metrics import (
+    constant_baselines,
+    nli_measures,
+    nli_records,
+    seed_record,
+    seeds_summary,
+    tuned_on,
+    with_labels,
+)
+from simulator.ambient.nli.table import Model, baseline_rows, random_row
 from simulator.ambient.records import NliRecord, SeedRecord
 from simulator.errors import InputError
 
+T = TypeVar("T")
 TOLERANCE: Final = 1e-9
 _DEEPEST: Final = 4
 
@@ -39,7 +47,7 @@ Examples = Callable[[], Sequence[Example]]
 
 @dataclass(slots=True)
 class Results:
-    """What was found.
+    """The results that files and folders hold.
 
     Attributes:
         models: rows for tables.
@@ -53,11 +61,32 @@ class Results:
     checks: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
+    def add_baselines(self) -> None:
+        """Add a set drawn at random and constant sets, where there is any model."""
+        if self.models:
+            constants = baseline_rows(constant_baselines(self.gold)) if self.gold else []
+            self.models += [random_row(), *constants]
 
-@dataclass(frozen=True, slots=True)
-class _Options:
-    examples: Examples
-    pairs: Pairs
+    def add_seeds(self, name: str, records: Sequence[SeedRecord]) -> None:
+        """Add a model by its scores over several trainings."""
+        if records and (summary := self.attempt(lambda: seeds_summary(records))):
+            self.models.append(Model(name=name, seeds=summary))
+
+    def add_predictions(
+        self, name: str, folder: str, records: Sequence[NliRecord], threshold: Threshold = None
+    ) -> None:
+        """Add a model by what one training of it predicts."""
+        self.gold = self.gold or _gold(records)
+        measures = nli_measures(records)
+        self.models.append(Model(name=name, folder=folder, measures=measures, threshold=threshold))
+
+    def attempt(self, read: Callable[[], T], place: str = "") -> T | None:
+        """Return what `read` does; None if it cannot, which is a problem."""
+        try:
+            return read()
+        except InputError as error:
+            self.problems.append(f"{place}{error}")
+            return None
 
 
 def read_results(paths: Sequence[Path], examples: Examples, pairs: Pairs = "all") -> Results:
@@ -68,172 +97,130 @@ def read_results(paths: Sequence[Path], examples: Examples, pairs: Pairs = "all"
         examples: gives those of the data, where logits come without labels.
         pairs: which intervals are tried in tuning a regression.
     """
-    results, options = Results(), _Options(examples, pairs)
+    results = Results()
     seeds: dict[Path, list[Path]] = {}
     for path in paths:
         if path.is_dir():
-            _read_folder(path, results, options)
-        elif is_seed_file(path):
+            _read_folder(path, results, examples, pairs)
+        elif seed_of(path) is not None:
             seeds.setdefault(path.parent, []).append(path)
-        else:
-            _read_file(path, results)
+        elif path.name in LOGITS.values():
+            results.problems.append(f"{path}: dev and test belong together; name the folder")
+        elif records := _predictions(path, results):
+            name = _name(path.parent) if path.name == PREDICTIONS else path.stem
+            results.add_predictions(name, name, records)
     for folder, files in seeds.items():
-        _add_seeds(results, _name(folder), _seeds(files, results))
+        results.add_seeds(_name(folder), _seeds(files, results))
     return results
 
 
-def _read_file(path: Path, results: Results) -> None:
-    if path.name in LOGITS.values():
-        results.problems.append(f"{path}: dev and test belong together; name the folder")
-        return
-    records = _predictions(path, results)
-    if records:
-        name = _name(path.parent) if path.name == PREDICTIONS else path.stem
-        _add_predictions(results, name, name, records)
-
-
-def _read_folder(folder: Path, results: Results, options: _Options) -> None:
+def _read_folder(folder: Path, results: Results, examples: Examples, pairs: Pairs) -> None:
     models = list(_model_folders(folder, 0))
     if not models:
-        wanted = f"{PREDICTIONS}, seed42.json or {' with '.join(LOGITS.values())}"
-        results.problems.append(f"{folder}: no results in it; they are called {wanted}")
+        called = f"{PREDICTIONS}, seed42.json or {' with '.join(LOGITS.values())}"
+        results.problems.append(f"{folder}: no results in it; they are called {called}")
     for model in models:
-        _read_model(model, results, options)
+        _read_model(model, results, examples, pairs)
 
 
-def _read_model(folder: Path, results: Results, options: _Options) -> None:
+def _read_model(folder: Path, results: Results, examples: Examples, pairs: Pairs) -> None:
     name = _name(folder)
-    stored = _seeds(sorted(filter(is_seed_file, folder.glob("seed*.json"))), results)
-    records = _predictions(folder / PREDICTIONS, results) if (folder / PREDICTIONS).is_file() else ()
-    anew: list[SeedRecord] = []
+    stored = _seeds(_seed_files(folder), results)
+    predictions = folder / PREDICTIONS
+    records = _predictions(predictions, results) if predictions.is_file() else ()
+    recomputed: list[SeedRecord] = []
     for part in _logits_folders(folder):
-        tuned = _tuned(part, results, options)
-        if tuned is None:
+        scored = results.attempt(partial(_scored, part, results, examples, pairs), f"{part}: ")
+        if scored is None:
             continue
-        seed = seed_of_folder(part)
+        seed = seed_of(part)
         if seed is None:
             # Logits in the model's own folder: one training, of whatever seed.
-            _add_predictions(results, name, name, tuned[0], tuned[1])
+            results.add_predictions(name, name, *scored)
             continue
-        results.gold = results.gold or _gold(tuned[0])
-        anew += _seed_record(name, seed, tuned, results)
-    _compare_seeds(name, stored, anew, results)
-    _add_seeds(results, name, stored or anew)
+        results.gold = results.gold or _gold(scored[0])
+        record = results.attempt(partial(seed_record, name, seed, *scored))
+        if record is None:
+            results.add_predictions(f"{name}, seed {seed}", name, *scored)
+        else:
+            recomputed.append(record)
+    _compare_seeds(name, stored, recomputed, results)
+    results.add_seeds(name, stored or recomputed)
     if records:
-        _compare_predictions(folder / PREDICTIONS, records, stored, results)
-        shown = f"{name}: predictions" if stored or anew else name
-        _add_predictions(results, shown, name, records)
+        if stored:
+            results.checks.append(f"{predictions}: {_nearest_seed(records, stored)}")
+        results.add_predictions(f"{name}: predictions" if stored or recomputed else name, name, records)
 
 
-def _tuned(
-    folder: Path, results: Results, options: _Options
-) -> tuple[tuple[NliRecord, ...], Threshold] | None:
-    try:
-        rows = {split: _logits(folder / name, results, options) for split, name in LOGITS.items()}
-        if len({len(row.scores) for some in rows.values() for row in some}) > 1:
-            raise InputError("dev and test logits are of different kinds")
-        threshold = tuned_on(rows["dev"], options.pairs)
-        return nli_records(rows["test"], threshold), threshold
-    except InputError as error:
-        results.problems.append(f"{folder}: {error}")
-        return None
+def _scored(
+    folder: Path, results: Results, examples: Examples, pairs: Pairs
+) -> tuple[tuple[NliRecord, ...], Threshold]:
+    """Return what the test logits of a folder predict with the threshold that its dev logits give."""
+    rows = {split: _logits(folder / name, results, examples) for split, name in LOGITS.items()}
+    if len({len(row.scores) for split in rows.values() for row in split}) > 1:
+        raise InputError("dev and test logits are of different kinds")
+    threshold = tuned_on(rows["dev"], pairs)
+    return nli_records(rows["test"], threshold), threshold
 
 
-def _logits(path: Path, results: Results, options: _Options) -> tuple[PairScores, ...]:
+def _logits(path: Path, results: Results, examples: Examples) -> tuple[PairScores, ...]:
     read = read_logits(path)
     results.problems += map(str, read.faults)
     if all(row.labels is not None for row in read.rows):
         return read.rows
-    return with_labels(read.rows, options.examples())
-
-
-def _seed_record(
-    name: str, seed: int, tuned: tuple[tuple[NliRecord, ...], Threshold], results: Results
-) -> list[SeedRecord]:
-    try:
-        return [seed_record(name, seed, *tuned)]
-    except InputError as error:
-        results.problems.append(str(error))
-        _add_predictions(results, f"{name}, seed {seed}", name, *tuned)
-        return []
+    return with_labels(read.rows, examples())
 
 
 def _predictions(path: Path, results: Results) -> tuple[NliRecord, ...]:
-    try:
-        read = NLI_PREDICTIONS.read(path)
-    except InputError as error:
-        results.problems.append(str(error))
+    read = results.attempt(lambda: NLI_PREDICTIONS.read(path))
+    if read is None:
         return ()
     results.problems += map(str, read.faults)
     return read.rows
 
 
 def _seeds(files: Sequence[Path], results: Results) -> list[SeedRecord]:
-    records = []
-    for path in files:
-        try:
-            records.append(read_seed(path))
-        except InputError as error:
-            results.problems.append(str(error))
-    return records
-
-
-def _add_seeds(results: Results, name: str, records: Sequence[SeedRecord]) -> None:
-    if not records:
-        return
-    try:
-        results.models.append(Model(name=name, seeds=seeds_summary(records)))
-    except InputError as error:
-        results.problems.append(str(error))
-
-
-def _add_predictions(
-    results: Results, name: str, folder: str, records: Sequence[NliRecord], threshold: Threshold = None
-) -> None:
-    results.gold = results.gold or _gold(records)
-    measures = nli_measures(records)
-    results.models.append(Model(name=name, folder=folder, measures=measures, threshold=threshold))
+    records = (results.attempt(partial(read_seed, path)) for path in files)
+    return [record for record in records if record is not None]
 
 
 def _compare_seeds(
-    name: str, stored: Sequence[SeedRecord], anew: Sequence[SeedRecord], results: Results
+    name: str, stored: Sequence[SeedRecord], recomputed: Sequence[SeedRecord], results: Results
 ) -> None:
     known = {record.seed: record for record in stored}
-    for record in anew:
+    for record in recomputed:
         if record.seed in known:
-            off = _differences(known[record.seed], record)
-            told = "; ".join(off) or "agrees with its logits"
-            results.checks.append(f"{name}, seed {record.seed}: {told}")
+            outcome = "; ".join(_differences(known[record.seed], record)) or "agrees with its logits"
+            results.checks.append(f"{name}, seed {record.seed}: {outcome}")
 
 
-def _compare_predictions(
-    path: Path, records: Sequence[NliRecord], stored: Sequence[SeedRecord], results: Results
-) -> None:
-    if not stored:
-        return
-    some = nli_measures(records, resamples=1)
-
-    def off(record: SeedRecord) -> float:
-        return max(abs(record.em - some.em.value), abs(record.f1 - some.f1.value))
-
-    same = [str(record.seed) for record in stored if off(record) <= TOLERANCE]
-    least = min(map(off, stored))
-    told = f"is that of seed {', '.join(same)}" if same else f"agrees with no seed (nearest: {least:.2g} off)"
-    results.checks.append(f"{path}: {told}")
+def _nearest_seed(records: Sequence[NliRecord], stored: Sequence[SeedRecord]) -> str:
+    """Return which seed predictions are of, as their scores say."""
+    measures = nli_measures(records, resamples=0)
+    off = {
+        record.seed: max(abs(record.em - measures.em.value), abs(record.f1 - measures.f1.value))
+        for record in stored
+    }
+    same = [str(seed) for seed, distance in off.items() if distance <= TOLERANCE]
+    if same:
+        return f"is that of seed {', '.join(same)}"
+    return f"agrees with no seed (nearest: {min(off.values()):.2g} off)"
 
 
-def _differences(stored: SeedRecord, anew: SeedRecord) -> list[str]:
-    pairs = [(name, getattr(stored, name), getattr(anew, name)) for name in ("em", "f1", "group_em")]
-    ends = zip(_ends(stored.threshold), _ends(anew.threshold), strict=False)
-    pairs += [(f"threshold {place + 1}", *each) for place, each in enumerate(ends)]
-    found = [
-        f"{name} is stored as {before:.9g}, but is {now:.9g}"
-        for name, before, now in pairs
-        if abs(before - now) > TOLERANCE
+def _differences(stored: SeedRecord, recomputed: SeedRecord) -> list[str]:
+    pairs = [(name, getattr(stored, name), getattr(recomputed, name)) for name in ("em", "f1", "group_em")]
+    before, now = _ends(stored.threshold), _ends(recomputed.threshold)
+    pairs += [
+        (f"threshold {place}", *each) for place, each in enumerate(zip(before, now, strict=False), start=1)
     ]
-    if len(_ends(stored.threshold)) != len(_ends(anew.threshold)):
-        found.append("the stored threshold is of another kind")
-    return found
+    differences = [
+        f"{name} is stored as {first:.9g}, but is {second:.9g}"
+        for name, first, second in pairs
+        if abs(first - second) > TOLERANCE
+    ]
+    if len(before) != len(now):
+        differences.append("the stored threshold is of another kind")
+    return differences
 
 
 def _ends(threshold: Threshold) -> tuple[float, ...]:
@@ -243,16 +230,15 @@ def _ends(threshold: Threshold) -> tuple[float, ...]:
 
 
 def _model_folders(folder: Path, depth: int) -> Iterator[Path]:
-    if _is_model(folder):
+    if _seed_files(folder) or (folder / PREDICTIONS).is_file() or _logits_folders(folder):
         yield folder
     elif depth < _DEEPEST:
         for inner in sorted(path for path in folder.iterdir() if path.is_dir()):
             yield from _model_folders(inner, depth + 1)
 
 
-def _is_model(folder: Path) -> bool:
-    seeds = any(is_seed_file(path) for path in folder.glob("seed*.json"))
-    return seeds or (folder / PREDICTIONS).is_file() or any(_logits_folders(folder))
+def _seed_files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("seed*.json") if seed_of(path) is not None)
 
 
 def _logits_folders(folder: Path) -> list[Path]:

@@ -31,10 +31,10 @@ from simulator.ambient.files.nli import (
     write_seed,
 )
 from simulator.ambient.labels import LABELS
-from simulator.ambient.nli.families import Threshold, classes_of
+from simulator.ambient.nli.families import CLASSES, Threshold, output_of
 from simulator.ambient.nli.fitting import Curve, Stage, Tell, fit, new_model, updates_of
+from simulator.ambient.nli.metrics import example_pairs, nli_records, seed_record, tuned_on, with_scores
 from simulator.ambient.nli.predict import SETTINGS, Head, Predictor
-from simulator.ambient.nli.scoring import example_pairs, nli_records, seed_record, tuned_on, with_scores
 from simulator.ambient.nli.training_data import TrainConfig, TrainingPair
 from simulator.ambient.records import SeedRecord
 from simulator.errors import InputError
@@ -150,7 +150,7 @@ def _train_head(
     import transformers
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    classes = (part,) if part else classes_of(config.family)
+    classes = (part,) if part else CLASSES[output_of(config.family)]
     with quiet(transformers):
         model, tokenizer = new_model(material.base, config.family, classes, device)
         curve = fit(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
-from typing import Any, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from simulator.ambient.claims import THRESHOLD, second_highest
 from simulator.ambient.items import Item, NliItem
 from simulator.ambient.labels import LABELS, Label, LabelSet
-from simulator.ambient.nli.families import CLASSES, Scores, label_set
+from simulator.ambient.nli.families import CLASSES, Scores, label_set, plain_threshold
 from simulator.ambient.nli.predict import Predictor, load_predictor
 from simulator.ambient.players.knows import Knows
 from simulator.ambient.playing import ANNOTATOR
@@ -171,10 +171,3 @@ def scored_claim(paraphrases: Sequence[Paraphrase], service: str) -> Reply:
             "decoding": {"service": service, "threshold": THRESHOLD},
         },
     )
-
-
-def plain_threshold(threshold: Any) -> Any:
-    """Return a threshold as the log keeps it: a number, an interval per label, or null."""
-    if isinstance(threshold, Mapping):
-        return {label: list(interval) for label, interval in threshold.items()}
-    return threshold

@@ -8,8 +8,8 @@ from typing import Final
 
 from simulator.ambient import published
 from simulator.ambient.examples import Example
-from simulator.ambient.files.categories import CategoryRecord
-from simulator.ambient.files.edit_f1_cases import EditCase
+from simulator.ambient.files.dataset import CategoryRecord
+from simulator.ambient.files.results import EditCase
 from simulator.ambient.labels import LABEL_SETS, format_labels, letters
 from simulator.ambient.merging import Merged, merge
 from simulator.ambient.reporting.measures import Measure, Section

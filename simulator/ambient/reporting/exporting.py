@@ -10,9 +10,8 @@ from typing import Any, Final
 
 from logs import LogReader
 from simulator.ambient.files.claims import CLAIMS
-from simulator.ambient.files.crowd import CROWD
-from simulator.ambient.files.linguists import LINGUISTS
 from simulator.ambient.files.nli import NLI_PREDICTIONS
+from simulator.ambient.files.people import CROWD, LINGUISTS
 from simulator.ambient.files.results import CONTINUATIONS, GENERATION, TRUE_FALSE
 from simulator.ambient.items import GenerateItem, Task
 from simulator.ambient.prompts import prompt

@@ -7,21 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from simulator.ambient.examples import Example
-from simulator.ambient.files.nli import PREDICTIONS, seed_of_folder
+from simulator.ambient.files.nli import PREDICTIONS, seed_of
 from simulator.ambient.labels import LABELS
-from simulator.ambient.nli.metrics import RANDOM_SET, Spread, constant_baselines
+from simulator.ambient.nli.families import plain_threshold
+from simulator.ambient.nli.metrics import RANDOM_SET, Spread
 from simulator.ambient.nli.results import Results, read_results
 from simulator.ambient.nli.table import (
     Model,
-    baseline_rows,
     paper_row,
-    random_row,
     table_5_long,
     table_5_short,
     table_11,
     table_by_label,
     table_intervals,
-    threshold_plain,
 )
 from simulator.ambient.reporting.measures import Measure, Section
 from simulator.errors import InputError
@@ -34,7 +32,7 @@ def model_places(files: Sequence[Path]) -> list[Path]:
     """What `read_results` is to be given for some files: folders of models, and files called otherwise."""
     found: dict[Path, None] = {}
     for file in files:
-        folder = file.parent.parent if seed_of_folder(file.parent) is not None else file.parent
+        folder = file.parent.parent if seed_of(file.parent) is not None else file.parent
         odd = file.suffix == ".jsonl" and file.name != PREDICTIONS and not file.name.endswith("_logits.jsonl")
         found[file if odd else folder] = None
     return list(found)
@@ -60,11 +58,7 @@ def nli_results(
     results.models[:0] = first
     test = [example.labels for example in examples if example.split == "test"]
     results.gold = results.gold or tuple(test)
-    if results.models:
-        results.models += [
-            random_row(),
-            *(baseline_rows(constant_baselines(results.gold)) if results.gold else []),
-        ]
+    results.add_baselines()
     return results
 
 
@@ -107,9 +101,9 @@ def model_json(model: Model) -> dict[str, Any]:
     """Return a model's scores in per cent."""
     paper = paper_row(model.folder or model.name)
     threshold = model.seeds.threshold if model.seeds else model.threshold
-    plain: dict[str, Any] = {"threshold": threshold_plain(threshold)}
+    plain: dict[str, Any] = {"threshold": plain_threshold(threshold)}
     if paper is not None:
-        plain["paper_threshold"] = threshold_plain(paper.threshold)
+        plain["paper_threshold"] = plain_threshold(paper.threshold)
     if model.seeds is not None:
         plain["seeds"] = list(model.seeds.seeds)
         plain |= {key: _spread(getattr(model.seeds, key), 100) for key, _ in _MEASURES}

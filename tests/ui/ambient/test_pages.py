@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import get_args
 
 import pytest
 from filling import Visit, crowd_item, enter, item_of, judge, play
@@ -10,7 +11,7 @@ from texts import own_texts, texts_of, unused
 from visiting import Page, ask_for_place, words
 
 from logs import LogReader, LogWriter
-from simulator.ambient.annotation.rules import CODES, Problem
+from simulator.ambient.annotation.rules import Code, Problem
 from simulator.ambient.data import load_guidelines
 from simulator.ambient.examples import Disambiguation
 from simulator.ambient.labels import LABELS
@@ -181,7 +182,7 @@ def test_a_statement_in_two_parts_is_the_statement() -> None:
 def test_every_problem_has_words_and_a_place(language: str) -> None:
     texts = strings(language)
     fields = ("labels", "labels.neutral", "rewrites", "rewrites[3]", "rewrites[0].premise", "hypothesis")
-    for code in CODES:
+    for code in get_args(Code):
         for field in fields:
             said = complaints(texts, [Problem(code, field)])
             assert all(text and "{" not in text for some in said.values() for text in some)

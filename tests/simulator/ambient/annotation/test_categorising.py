@@ -21,7 +21,7 @@ from simulator.ambient.annotation.categorising import (
     winner,
 )
 from simulator.ambient.examples import Disambiguation, Example
-from simulator.ambient.files.categories import CATEGORY_ROWS
+from simulator.ambient.files.dataset import CATEGORY_ROWS
 from simulator.errors import InputError
 
 RIVER, MONEY = "They met at the river bank.", "They met at the savings bank."

@@ -27,7 +27,7 @@ from simulator.ambient.annotation.consolidation import (
 from simulator.ambient.annotation.linguists import worker_statistics
 from simulator.ambient.data import load_examples
 from simulator.ambient.examples import Disambiguation
-from simulator.ambient.files.linguists import LINGUISTS
+from simulator.ambient.files.people import LINGUISTS
 from simulator.ambient.importing.runs import import_file
 from simulator.ambient.trial_log import linguist_records
 from simulator.ambient.views import Annotation

@@ -17,7 +17,7 @@ from simulator.ambient.annotation.linguists import (
     validator_measures,
     worker_statistics,
 )
-from simulator.ambient.files.linguists import LINGUISTS
+from simulator.ambient.files.people import LINGUISTS
 from simulator.ambient.labels import LABELS, LabelSet
 from simulator.ambient.records import LinguistRecord
 from simulator.judging.agreement import alpha_measure, masi_distance, point
@@ -35,6 +35,7 @@ def record(id: str, *sets: str, workers: tuple[str, ...] = ("AB", "CD", "EF")) -
         hypothesis="h",
         workers=workers[: len(sets)],
         annotations=tuple(map(labels, sets)),
+        rewrites=(),
     )
 
 

@@ -4,12 +4,13 @@ import json
 import os
 from itertools import product
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from simulator.ambient.annotation.rules import (
-    CODES,
     SENTENCES,
+    Code,
     Problem,
     annotation_payload,
     check_annotation,
@@ -25,6 +26,7 @@ from simulator.ambient.views import Annotation
 from simulator.errors import InputError
 
 P, H = "They met at the bank.", "They met near water."
+PAIR = Example(id="7", premise=P, hypothesis=H)
 
 
 def form(labels: str, *rewrites: tuple[str, str, str]) -> Annotation:
@@ -147,13 +149,12 @@ def test_a_problem_tells_what_it_is_about() -> None:
     assert str(Problem("empty", "rewrites[1].hypothesis")) == "Rewrite 2: the hypothesis is empty."
     assert str(Problem("label_without_rewrite", "labels.neutral")) == "There is no rewrite for neutral."
     assert Problem("same", "rewrites[0]").side is None
-    assert set(SENTENCES) == set(CODES)
+    assert set(SENTENCES) == set(get_args(Code))
 
 
 def test_consolidated_example() -> None:
-    made = consolidated_example(
-        "7", P, H, form("neutral, entailment", *((f"{a} ", b, c) for a, b, c in GOOD_ROWS))
-    )
+    given = form("neutral, entailment", *((f"{a} ", b, c) for a, b, c in GOOD_ROWS))
+    made = consolidated_example(PAIR, given)
     assert made == Example(
         id="7",
         premise=P,
@@ -162,14 +163,14 @@ def test_consolidated_example() -> None:
         labels=frozenset({"entailment", "neutral"}),
         disambiguations=GOOD.rewrites,
     )
-    assert not consolidated_example("8", P, H, form("neutral")).ambiguous
+    assert not consolidated_example(PAIR, form("neutral")).ambiguous
 
 
 def test_what_makes_no_row() -> None:
     with pytest.raises(InputError, match="Example 7 was discarded"):
-        consolidated_example("7", P, H, Annotation(discard="incoherent"))
+        consolidated_example(PAIR, Annotation(discard="incoherent"))
     with pytest.raises(InputError, match="Example 7: There is no rewrite for neutral"):
-        consolidated_example("7", P, H, form("entailment, neutral", *GOOD_ROWS[:1], (MONEY, H, "entailment")))
+        consolidated_example(PAIR, form("entailment, neutral", *GOOD_ROWS[:1], (MONEY, H, "entailment")))
 
 
 def test_a_form_goes_through_json() -> None:
@@ -209,7 +210,7 @@ def test_what_the_rules_allow_is_a_sound_row_of_the_dataset() -> None:
         annotation = Annotation(labels=parse_labels("entailment, neutral"), rewrites=rewrites)
         if check_annotation("p", "r", annotation, consolidated=True):
             continue
-        made = consolidated_example("7", "p", "r", annotation)
+        made = consolidated_example(Example(id="7", premise="p", hypothesis="r"), annotation)
         assert [found for found in findings(made) if found.severity == "error"] == []
         assert frozenset(reading.label for reading in made.disambiguations) == made.labels
         assert (made.premise_ambiguous, made.hypothesis_ambiguous) == flags("p", "r", annotation)

@@ -127,7 +127,13 @@ def test_paraphrases_can_be_scored_anew(results, tmp_path, monkeypatch):
 
 def test_the_papers_figures_stand_beside_as_many_claims():
     claims = [
-        ClaimRecord(id=str(place), claim="c", cleaned="c", marks=frozenset("a" if place % 9 == 0 else "f"))
+        ClaimRecord(
+            id=str(place),
+            claim="c",
+            cleaned="c",
+            paraphrases=(),
+            marks=frozenset("a" if place % 9 == 0 else "f"),
+        )
         for place in range(200)
     ]
     assert "88.8" in measures_table(claim_measures(claims)).to_csv()

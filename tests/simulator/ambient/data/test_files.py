@@ -9,16 +9,15 @@ from typing import Any
 
 import pytest
 
-from simulator.ambient.files.categories import (
+from simulator.ambient.files.dataset import (
     CATEGORY_ROWS,
+    DATASET,
     CategoryRecord,
     Rewrite,
-    category_line,
     category_record,
 )
-from simulator.ambient.files.dataset import DATASET, read_dataset
-from simulator.ambient.files.edit_f1_cases import EditCase, read_edit_cases
 from simulator.ambient.files.kinds import TABLES
+from simulator.ambient.files.results import EDIT_F1_CASES, EditCase
 from simulator.errors import InputError
 
 Rows = dict[str, dict[str, Any]]
@@ -40,7 +39,7 @@ def test_good_rows_are_kept_and_the_others_named(rows: Rows, write: Write) -> No
     path = write(
         "a.jsonl", rows["1"], "{", rows["2_c"], {"id": 5, "premise": "x"}, wrong, {**rows["4"], "id": "1"}
     )
-    read = read_dataset(path)
+    read = DATASET.read(path)
     assert [one.id for one in read.rows] == ["1", "2_c"]
     assert read.lines == (1, 3)
     assert [(fault.line, fault.task, fault.message) for fault in read.faults] == [
@@ -53,9 +52,9 @@ def test_good_rows_are_kept_and_the_others_named(rows: Rows, write: Write) -> No
 
 def test_writing_gives_the_same_values_and_the_same_bytes(rows: Rows, write: Write, tmp_path: Path) -> None:
     rows["2_c"]["meta"] = {"source": "ours"}
-    read = read_dataset(write("a.jsonl", *rows.values())).rows
+    read = DATASET.read(write("a.jsonl", *rows.values())).rows
     DATASET.write(tmp_path / "b.jsonl", read)
-    assert read_dataset(tmp_path / "b.jsonl").rows == read
+    assert DATASET.read(tmp_path / "b.jsonl").rows == read
     written = [json.loads(line) for line in (tmp_path / "b.jsonl").read_text(encoding="utf-8").splitlines()]
     rows["1"]["labels"] = "entailment, neutral"
     assert written == list(rows.values())
@@ -67,7 +66,7 @@ def test_published_files_are_written_as_they_are_but_for_the_order_of_labels(
     published: Path, tmp_path: Path
 ) -> None:
     for name in ("ambient_full.jsonl", "dev.jsonl", "test.jsonl"):
-        read = read_dataset(published / name)
+        read = DATASET.read(published / name)
         assert read.faults == ()
         DATASET.write(tmp_path / name, read.rows)
         for ours, theirs in zip(_objects(tmp_path / name), _objects(published / name), strict=True):
@@ -90,7 +89,7 @@ def test_kinds_of_ambiguity_are_read_without_being_run(write: Write) -> None:
         categories=("pragmatic", "other"),
     )
     assert record.missing == ("hypothesis", "labels", "label")
-    assert json.loads(category_line(record)) == CATEGORY
+    assert json.loads(CATEGORY_ROWS.line(record)) == CATEGORY
 
 
 @pytest.mark.parametrize(
@@ -112,7 +111,7 @@ def test_kinds_of_ambiguity_are_read_without_being_run(write: Write) -> None:
         ({"disambiguations": []}, "disambiguations: not a text that holds a list in Python's notation"),
         (
             {"disambiguations": "[{'hypothesis': 'x', 'label': None}]"},
-            "disambiguations[0].premise is missing",
+            "disambiguations.premise is missing",
         ),
         ({"category": "moody"}, "category: 'moody' is no kind of ambiguity"),
         ({"category": None}, "category: names no kind of ambiguity"),
@@ -136,10 +135,10 @@ def test_published_kinds_are_written_as_they_are(published: Path, tmp_path: Path
 
 
 def test_an_example_with_kinds_is_a_row_of_such_a_file(rows: Rows, write: Write) -> None:
-    [example] = read_dataset(write("a.jsonl", {**rows["1"], "categories": ["lexical"]})).rows
+    [example] = DATASET.read(write("a.jsonl", {**rows["1"], "categories": ["lexical"]})).rows
     record = category_record(example)
     assert record.whole
-    path = write("c.jsonl", category_line(record))
+    path = write("c.jsonl", CATEGORY_ROWS.line(record))
     assert CATEGORY_ROWS.read(path).rows == (record,)
 
 
@@ -221,20 +220,22 @@ def test_files_are_found_below_a_folder_but_not_hidden_ones(rows: Rows, write: W
 
 def test_cases_of_edit_f1_must_come_out_as_they_say(write: Write) -> None:
     good = {"original": "a b", "gold": "a c", "predicted": "a c", "edit_f1": 1.0}
-    path = write("cases.json", json.dumps([good, {**good, "edit_f1": 0.5}, 3, {"original": "a"}]))
-    read = read_edit_cases(path)
+    lines = ",\n".join(map(json.dumps, [good, {**good, "edit_f1": 0.5}, 3, {"original": "a"}]))
+    path = write("cases.json", f"[{lines}]")
+    read = EDIT_F1_CASES.read(path)
     assert (read.rows, read.lines) == ((EditCase("a b", "a c", "a c", 1.0),), (1,))
-    assert [(fault.task, fault.message) for fault in read.faults] == [
-        ("case 2", "edit_f1 is 0.5, but comes out as 1"),
-        ("case 3", "is not an object"),
-        ("case 4", "gold is missing"),
+    assert [(fault.line, fault.message) for fault in read.faults] == [
+        (2, "edit_f1 is 0.5, but comes out as 1"),
+        (3, "is not an object"),
+        (4, "gold is missing"),
     ]
-    with pytest.raises(InputError, match=r"cases\.json: is no list of cases"):
-        read_edit_cases(write("cases.json", "{}"))
-    with pytest.raises(InputError, match=r"cases\.json: is not JSON"):
-        read_edit_cases(write("cases.json", "["))
+    with pytest.raises(InputError, match=r"cases\.json: is not a JSON list"):
+        EDIT_F1_CASES.read(write("cases.json", "{}"))
+    assert (
+        EDIT_F1_CASES.read(write("cases.json", "[")).faults[0].message.startswith("is not a whole JSON list")
+    )
     with pytest.raises(InputError, match="cannot be read"):
-        read_edit_cases(path.with_name("none.json"))
+        EDIT_F1_CASES.read(path.with_name("none.json"))
 
 
 def _objects(path: Path) -> list[dict[str, Any]]:

@@ -134,7 +134,9 @@ def test_linguists_get_unlabelled_pairs_and_predictions_need_labels() -> None:
 
 
 def test_claims_are_cleaned() -> None:
-    record = ClaimRecord(id="1", claim='Says "taxes rose".', cleaned="", marks=frozenset("fa"), url="u")
+    record = ClaimRecord(
+        id="1", claim='Says "taxes rose".', cleaned="", paraphrases=(), marks=frozenset("fa"), url="u"
+    )
     [item] = claim_items([record])
     assert (item.cleaned, item.marks, item.url) == ("Taxes rose.", "af", "u")
     assert all(item.cleaned for item in claim_items(load_claims()))

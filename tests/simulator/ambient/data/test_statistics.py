@@ -14,8 +14,7 @@ from typer.testing import CliRunner
 from simulator.ambient import published as known
 from simulator.ambient.data import load_categories, load_examples
 from simulator.ambient.examples import Disambiguation, Example, published_id
-from simulator.ambient.files.categories import CATEGORY_ROWS, category_record
-from simulator.ambient.files.dataset import read_dataset
+from simulator.ambient.files.dataset import CATEGORY_ROWS, DATASET, category_record
 from simulator.ambient.labels import format_labels
 from simulator.ambient.merging import merge
 from simulator.ambient.published import differences, named_sets
@@ -142,7 +141,7 @@ def test_the_published_numbers(published: Path, checks: Checks) -> None:
     examples = load_examples(published)
     found = statistics(examples)
     kinds = category_statistics(load_categories(published), examples)
-    reads = {published / name: read_dataset(published / name) for name in known_files()}
+    reads = {published / name: DATASET.read(published / name) for name in known_files()}
     ids = {file.stem: {one.id for one in read.rows} for file, read in reads.items()}
     types = [type(published_id(one.id)).__name__ for one in examples]
     computed: dict[str, object] = {

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from simulator.ambient.examples import Disambiguation
-from simulator.ambient.files.linguists import LINGUISTS
+from simulator.ambient.files.people import LINGUISTS
 from simulator.ambient.records import LinguistRecord
 
 SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared"))
@@ -83,9 +83,9 @@ def test_rows_go_through_files(tmp_path: Path) -> None:
         ({"annotations": ["neutral", None]}, r"annotations\[1\] is null, not a text"),
         ({"worker_ids": ["AB", None]}, r"worker_ids\[1\] is null"),
         ({"disambiguations": []}, "disambiguations is \\[\\], not an object"),
-        ({"disambiguations": {"maybe": []}}, "disambiguations.maybe is no label"),
+        ({"disambiguations": {"maybe": []}}, 'disambiguations.maybe is "maybe", not one of'),
         ({"disambiguations": {"neutral": {}}}, "disambiguations.neutral is {}, not a list"),
-        ({"disambiguations": {"neutral": [3]}}, r"disambiguations.neutral\[0\] is not an object"),
+        ({"disambiguations": {"neutral": [3]}}, r"disambiguations.neutral\[0\] is 3, not an object"),
         (
             {"disambiguations": {"neutral": [{"premise": P, "hypothesis": None}]}},
             r"disambiguations.neutral\[0\].hypothesis is null, not a text",

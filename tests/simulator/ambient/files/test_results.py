@@ -158,7 +158,7 @@ def test_a_statement(path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"example_id": True}, "example_id is true, not a text or a whole number"),
+        ({"example_id": True}, "example_id is true, not a text"),
         ({"template_id": 4}, "template_id is 4, not 0 to 3"),
         ({"template_id": "1"}, 'template_id is "1", not a whole number'),
         ({"answer": True}, "answer is true; that of template 2 is the other"),

@@ -95,7 +95,7 @@ def test_a_seed_comes_back_as_it_was_written(tmp_path, threshold):
         (
             "seed42.json",
             '{"em": 0, "f1": 0, "group_em": 0, "logit_threshold": {"neutral": [0, 1]}}',
-            "logit_threshold.contradiction is missing",
+            "logit_threshold has no interval for contradiction",
         ),
         (
             "seed42.json",

@@ -198,7 +198,7 @@ def test_where_nothing_is_scored_the_exit_code_says_so(tmp_path):
 
 def test_logits_without_labels_take_them_from_the_data(tmp_path, ambient):
     from simulator.ambient.data import load_examples
-    from simulator.ambient.nli.scoring import example_pairs, with_scores
+    from simulator.ambient.nli.metrics import example_pairs, with_scores
 
     folder = tmp_path / "m"
     folder.mkdir()

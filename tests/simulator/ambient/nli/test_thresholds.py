@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from simulator.ambient.labels import LABEL_SETS, LABELS, format_labels
 from simulator.ambient.nli.families import (
+    CLASSES,
     FAMILIES,
     SET_NAMES,
-    best_set,
-    classes_of,
     label_set,
+    output_of,
     output_of_width,
     tuned,
 )
@@ -115,12 +115,12 @@ def test_seven_classes_are_named_in_alphabetical_order_and_the_highest_is_taken(
     for place, name in enumerate(SET_NAMES):
         scores = tuple(float(at == place) for at in range(7))
         assert format_labels(label_set(scores, None)) == name
-    assert best_set((1.0,) * 7) == {"contradiction"}
+    assert label_set((1.0,) * 7, None) == {"contradiction"}
     assert tuned([(0.0,) * 7], [frozenset({"neutral"})]) is None
 
 
 def test_every_family_gives_one_three_or_seven_numbers():
-    assert [len(classes_of(family)) for family in FAMILIES] == [1, 3, 3, 3, 7, 3]
+    assert [len(CLASSES[output_of(family)]) for family in FAMILIES] == [1, 3, 3, 3, 7, 3]
     with pytest.raises(ValueError, match="1, 3 or 7 numbers for a pair, not 2"):
         output_of_width(2)
 

@@ -18,10 +18,10 @@ import typer  # noqa: E402
 from simulator.ambient.data import load_examples  # noqa: E402
 from simulator.ambient.files.nli import NLI_PREDICTIONS, read_logits, read_seed  # noqa: E402
 from simulator.ambient.labels import LABELS  # noqa: E402
-from simulator.ambient.nli.families import FAMILIES, classes_of  # noqa: E402
+from simulator.ambient.nli.families import CLASSES, FAMILIES, output_of  # noqa: E402
 from simulator.ambient.nli.fitting import Stage, fit, loss_of, new_model, updates_of  # noqa: E402
+from simulator.ambient.nli.metrics import nli_records  # noqa: E402
 from simulator.ambient.nli.predict import load_predictor  # noqa: E402
-from simulator.ambient.nli.scoring import nli_records  # noqa: E402
 from simulator.ambient.nli.train import train_seeds  # noqa: E402
 from simulator.ambient.nli.training_data import TrainConfig, read_training  # noqa: E402
 from simulator.ambient.train_nli_command import dev_and_test, train_ambient_nli  # noqa: E402
@@ -65,7 +65,7 @@ def test_every_family_trains_tunes_scores_and_can_be_loaded(encoder, training, a
     # Eighteen originals and two readings of each of three ambiguous ones.
     assert [row.pair for row in test.rows].count(0) == 18
     assert len(test.rows) == 18 + 2 * 3
-    assert {len(row.scores) for row in test.rows} == {len(classes_of(family))}
+    assert {len(row.scores) for row in test.rows} == {len(CLASSES[output_of(family)])}
     predictions = NLI_PREDICTIONS.read(folder / "predictions.jsonl").rows
     predictor = load_predictor(folder)
     assert predictor.family == family

@@ -23,7 +23,7 @@ from simulator.ambient.backtranslation import (
     sources,
 )
 from simulator.ambient.data import load_examples
-from simulator.ambient.files.distractors import DISTRACTORS, load_distractors
+from simulator.ambient.files.dataset import DISTRACTORS, load_distractors
 from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.prepare import crowd_items
 from simulator.errors import InputError

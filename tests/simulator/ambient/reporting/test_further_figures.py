@@ -12,8 +12,7 @@ import pytest
 from simulator.ambient.crowd import crowd_measures
 from simulator.ambient.data import load_examples
 from simulator.ambient.edit_f1 import TOKENIZERS
-from simulator.ambient.files.crowd import CROWD
-from simulator.ambient.files.linguists import LINGUISTS
+from simulator.ambient.files.people import CROWD, LINGUISTS
 from simulator.ambient.records import ClaimRecord, CrowdRecord, Paraphrase
 from simulator.ambient.reporting.model_sections import claims_section
 from simulator.ambient.reporting.people_sections import kept_rewrites

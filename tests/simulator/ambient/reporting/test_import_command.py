@@ -29,7 +29,7 @@ from simulator import catalog
 from simulator.ambient import trial_log
 from simulator.ambient.annotation.linguists import linguist_measures
 from simulator.ambient.files.kinds import TABLES
-from simulator.ambient.files.linguists import LINGUISTS
+from simulator.ambient.files.people import LINGUISTS
 from simulator.ambient.generation import generation_measures
 from simulator.ambient.importing import runs as importing
 from simulator.commands.score import score_run

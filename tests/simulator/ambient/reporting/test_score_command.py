@@ -206,7 +206,7 @@ def test_cases_of_edit_f1(tmp_path: Path, call: Call) -> None:
     path.write_text(json.dumps(cases))
     result = call("score", path)
     assert "1 of 2 equal" in result.stdout
-    assert "case 2" in result.stderr
+    assert "row a b: edit_f1 is 1, but comes out as 0" in result.stderr
 
 
 def test_faulty_rows_are_told_and_the_others_scored(tmp_path: Path, call: Call) -> None:
