@@ -197,6 +197,11 @@ def read_words(option: str, text: str, known: Sequence[WordT]) -> tuple[WordT, .
     return tuple(word for word in known if named & {word, "all"})
 
 
+def names_all(text: str) -> bool:
+    """Return True if a comma list says ``all``, however it is spelled."""
+    return "all" in map(_plain, map(str.strip, text.split(",")))
+
+
 def typed_word(word: str) -> str:
     """Return a word as it is typed and as it stands in names of runs."""
     return word.replace("_", "-")

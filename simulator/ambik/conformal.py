@@ -19,10 +19,13 @@ from typing import Final, Literal, NamedTuple
 
 import scipy
 
-from simulator.ambik.cautions import Caution, caution
+from simulator.ambik.remarks import remark
 from simulator.stats import LEVEL, Interval
 
 Quantile = Literal["exact", "numpy_higher", "numpy_linear"]
+Code = Literal[
+    "target_of_one", "too_few", "without", "wide", "no_promise", "marginal", "unaffordable", "repeats"
+]
 Number = float | str | Decimal | Fraction
 """A share: a decimal fraction, whichever way it is held."""
 
@@ -31,6 +34,42 @@ _DIGITS: Final = 12
 _TAILS: Final = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 _WIDE: Final = 0.1
 """Coverage that may lie further than this from its mean is too uncertain to be told as a promise kept."""
+
+
+class Caution(NamedTuple):
+    """Something to know before a promise is relied on; as a text it is an English sentence (`remarks.yaml`).
+
+    A page says it in its own language, by its code.
+
+    Attributes:
+        code: names it.
+        numbers: in it, by name: ``n`` calibration items, the allowed error ``epsilon``, the ``least`` number
+            of items that is enough, items ``without`` a right candidate and how many of them at ``most`` do
+            no harm, coverage between ``low`` and ``high``, how many ``more`` items would halve that range,
+            how many are ``unaffordable``, how many decisions were ``repeats``.
+    """
+
+    code: Code
+    numbers: tuple[tuple[str, float], ...] = ()
+
+    def plain(self) -> str:
+        """Return the sentence, as JSON has it."""
+        return str(self)
+
+    def __str__(self) -> str:
+        sentence: str = remark("cautions", self.code)
+        return sentence.format(**dict(self.numbers))
+
+
+def caution(code: Code, **numbers: float) -> Caution:
+    """Return a caution with its numbers by name."""
+    return Caution(code, tuple(numbers.items()))
+
+
+NO_PROMISE: Final = caution("no_promise")
+"""Of sets by the rule of the published code."""
+MARGINAL: Final = caution("marginal")
+"""What is promised and what is not, whatever the calibration; to be shown beside its numbers."""
 
 
 class Range(NamedTuple):
@@ -90,17 +129,12 @@ def threshold(nonconformities: Iterable[float], epsilon: Number, quantile: Quant
     if any(math.isnan(value) for value in values):
         raise ValueError("a nonconformity is not a number")
     values.sort()
-    n, of = len(values), rank(len(values), epsilon)
-    if of > n:
-        return math.inf
-    if of == 0:
-        return -math.inf
-    if quantile == "exact":
-        return values[of - 1]
-    place = Fraction((n - 1) * of, n)
-    if quantile == "numpy_higher":
-        return values[math.ceil(place)]
-    return _between(values, place)
+    n, place = len(values), rank(len(values), epsilon)
+    if not 0 < place <= n:
+        return math.inf if place else -math.inf
+    if quantile == "numpy_linear":
+        return _between(values, Fraction((n - 1) * place, n))
+    return values[order(n, epsilon, quantile) - 1]
 
 
 def order(n: int, epsilon: Number, quantile: Quantile = "exact") -> int:
@@ -109,31 +143,25 @@ def order(n: int, epsilon: Number, quantile: Quantile = "exact") -> int:
     It is `rank` for ``exact``, mostly one more for ``numpy_higher``, and the lower of the two neighbours for
     ``numpy_linear``. n + 1 stands for infinity.
     """
-    of = rank(n, epsilon)
-    if quantile == "exact" or not 0 < of <= n:
-        return of
-    place = Fraction((n - 1) * of, n)
+    exact_rank = rank(n, epsilon)
+    if quantile == "exact" or not 0 < exact_rank <= n:
+        return exact_rank
+    place = Fraction((n - 1) * exact_rank, n)
     return (math.ceil(place) if quantile == "numpy_higher" else math.floor(place)) + 1
 
 
-def prediction_set(nonconformities: Sequence[float], q_hat: float) -> tuple[int, ...]:
-    """Places of the candidates that are in the set: those whose nonconformity is at most `q_hat`."""
-    return tuple(place for place, value in enumerate(nonconformities) if value <= q_hat)
-
-
 def guarantee(n: int, epsilon: Number, quantile: Quantile = "exact") -> Range:
-    """Between what the probability lies that the true answer of a new item is in its set.
+    """Return between what the probability lies that the true answer of a new item is in its set.
 
     The lower end is 1 - epsilon; the upper one, 1 - epsilon + 1 / (n + 1), holds where no two nonconformities
     are equal. With NumPy's quantiles the ends are those of the order statistic that is taken.
     """
     low, step = 1 - exact(epsilon), Fraction(1, n + 1)
-    high = low + step
-    of = order(n, epsilon, quantile)
+    high, taken = low + step, order(n, epsilon, quantile) * step
     if quantile == "numpy_higher":
-        high = max(high, of * step)
+        high = max(high, taken)
     if quantile == "numpy_linear":
-        low = min(low, of * step)
+        low = min(low, taken)
     return Range(float(low), float(min(high, Fraction(1))))
 
 
@@ -152,11 +180,10 @@ def coverage(covered: int, n: int) -> Interval:
 
 def beta_range(n_cal: int, epsilon: Number, quantile: Quantile = "exact") -> Range:
     """Return where 95 % of calibrations put the coverage of endlessly many new items: Beta(l, n + 1 - l)."""
-    of = order(n_cal, epsilon, quantile)
-    if not 0 < of <= n_cal:
-        return Range(1.0, 1.0) if of else Range(0.0, 0.0)
-    low, high = (float(scipy.special.betaincinv(of, n_cal + 1 - of, tail)) for tail in _TAILS)
-    return Range(low, high)
+    place = order(n_cal, epsilon, quantile)
+    if not 0 < place <= n_cal:
+        return Range(1.0, 1.0) if place else Range(0.0, 0.0)
+    return Range(*(float(scipy.special.betaincinv(place, n_cal + 1 - place, tail)) for tail in _TAILS))
 
 
 def beta_binomial_range(n_cal: int, epsilon: Number, n_test: int, quantile: Quantile = "exact") -> Range:
@@ -169,11 +196,11 @@ def beta_binomial_range(n_cal: int, epsilon: Number, n_test: int, quantile: Quan
     """
     if n_test < 1:
         raise ValueError("a range of the empirical coverage needs test items")
-    of = order(n_cal, epsilon, quantile)
-    if not 0 < of <= n_cal:
-        return Range(1.0, 1.0) if of else Range(0.0, 0.0)
-    low, high = (float(scipy.stats.betabinom.ppf(tail, n_test, of, n_cal + 1 - of)) for tail in _TAILS)
-    return Range(low / n_test, high / n_test)
+    place = order(n_cal, epsilon, quantile)
+    if not 0 < place <= n_cal:
+        return Range(1.0, 1.0) if place else Range(0.0, 0.0)
+    law = scipy.stats.betabinom(n_test, place, n_cal + 1 - place)
+    return Range(*(float(law.ppf(tail)) / n_test for tail in _TAILS))
 
 
 def fewest(epsilon: Number) -> int:
@@ -197,24 +224,24 @@ def warnings(n: int, epsilon: Number, without: int = 0, quantile: Quantile = "ex
         without: how many of them have no right candidate at all.
         quantile: how the threshold is taken.
     """
-    allowed, of = exact(epsilon), order(n, epsilon, quantile)
-    if of > n:
+    allowed, place = exact(epsilon), order(n, epsilon, quantile)
+    if place > n:
         if not allowed:
             return (caution("target_of_one"),)
         return (caution("too_few", n=n, epsilon=float(allowed), least=fewest(allowed)),)
     cautions = []
-    if without > n - of:
-        cautions.append(caution("without", without=without, n=n, most=n - of))
+    if without > n - place:
+        cautions.append(caution("without", without=without, n=n, most=n - place))
     spread = beta_range(n, epsilon, quantile)
-    if of and spread.width > 2 * _WIDE:
+    if place and spread.width > 2 * _WIDE:
         cautions.append(caution("wide", n=n, low=spread.low, high=spread.high, more=halving(n, epsilon)))
     return tuple(cautions)
 
 
 def halving(n: int, epsilon: Number) -> int:
-    """With how many calibration items the 95 % range of coverage is half as wide as with `n`.
+    """Return with how many calibration items the 95 % range of coverage is half as wide as with `n`.
 
-    The first such number among n, n + 1, … up to steps of a hundredth: the width is not smooth in n.
+    It is the first such number in steps of a hundredth: the width is not smooth in n.
     """
     goal, more = beta_range(n, epsilon).width / 2, max(n, fewest(epsilon), 1)
     while beta_range(more, epsilon).width > goal:
@@ -237,7 +264,7 @@ class Histogram(NamedTuple):
 
 
 def histogram(values: Sequence[float], bins: int = 20) -> Histogram:
-    """Values in `bins` bins of one width, between the smallest and the largest finite one.
+    """Put values into `bins` bins of one width, between the smallest and the largest finite one.
 
     Raises:
         ValueError: if there is no bin.
@@ -259,6 +286,7 @@ def histogram(values: Sequence[float], bins: int = 20) -> Histogram:
 
 
 def _between(values: Sequence[float], place: Fraction) -> float:
+    """Return what lies at a place between two values, as NumPy interpolates."""
     below = math.floor(place)
     rest = float(place - below)
     if not rest or values[below] == values[below + 1]:

@@ -7,7 +7,7 @@ and can be asked again at any time without a model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
 
@@ -157,7 +157,7 @@ class Outcome:
     action: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Exchange:
     """An episode in which a robot could ask: before and after the answer.
 
@@ -176,6 +176,12 @@ class Exchange:
     robot: str
     user: str
     aborted: bool = False
+
+    @classmethod
+    def of(cls, made: Sequence[Decision], *, robot: str, user: str, aborted: bool = False) -> Exchange:
+        """Return the exchange of an episode's decisions, each with the answer that it got."""
+        questions = tuple((each.question, each.answer) for each in made if each.asked and each.answer)
+        return cls(made[0], made[-1], questions, robot, user, aborted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from simulator.ambik.playing import Dataset
 from simulator.ambik.prepare import calibration_items, draft_items, pair_items, scenario_items, without_step
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS, METHODS, Member, Method, Part
 from simulator.errors import InputError
-from simulator.orders import Limit, Selection, read_words
+from simulator.orders import Limit, Selection, names_all, read_words
 from simulator.sampling import balanced
 
 T = TypeVar("T")
@@ -59,7 +59,7 @@ class KitchenSelection(Selection):
     @property
     def named(self) -> bool:
         """Return True if methods were named one by one: it is a failure then if one cannot be played."""
-        return "all" not in self.method
+        return not names_all(self.method)
 
     @property
     def methods(self) -> tuple[Method, ...]:
@@ -80,12 +80,17 @@ class KitchenSelection(Selection):
         """The types, each once; none for all.
 
         Raises:
-            InputError: if one is named that AmbiK has not.
+            InputError: if one is named that AmbiK has not, or none is named.
         """
-        words = [word.strip().replace("-", "_") for word in (self.types or "").split(",")]
-        types = tuple(dict.fromkeys(filter(None, words)))
+        if self.types is None:
+            return ()
+        words = [word.strip().replace("-", "_") for word in self.types.split(",")]
+        types, known = tuple(dict.fromkeys(filter(None, words))), ", ".join(AMBIGUITIES)
+        if not types:
+            listed = f"; known are {known}" if self.dataset == "ambik" else ""
+            raise InputError(f"--types {self.types!r} names no type{listed}.")
         if self.dataset == "ambik" and (strange := [word for word in types if word not in AMBIGUITIES]):
-            raise InputError(f"--types {strange[0]!r}: known are {', '.join(AMBIGUITIES)}.")
+            raise InputError(f"--types {strange[0]!r}: known are {known}.")
         return types
 
     @property

@@ -12,33 +12,22 @@ from simulator.ambik.files.versions import kind_of_pair
 from simulator.ambik.items import PairItem
 from simulator.ambik.measuring.exchange import Measured, exchange_measures
 from simulator.ambik.measuring.measures import Measures, measures
+from simulator.ambik.measuring.outcome_rows import SHORT
 from simulator.ambik.payloads import outcome_of
 from simulator.ambik.playing import ANNOTATOR, ROBOT, Options
 from simulator.ambik.records import Calibrated, Decision, Outcome
+from simulator.ambik.remarks import remark
 from simulator.ambik.rows import BENCHMARK
 from simulator.ambik.sets.coverage import CoverageReport, report_of
 from simulator.ambik.sets.predicting import outcome
 from simulator.ambik.terms import NAMES
-from simulator.ambik.trial_log import (
-    calibration_of,
-    exchanges_of,
-    first_decisions,
-    options_of,
-    played_of,
-)
+from simulator.ambik.trial_log import calibration_of, exchanges_of, first_decisions, options_of, played_of
 from simulator.figures import Cell, Table
 from simulator.frames import Frames
 from simulator.reporting import Section
 from simulator.runner.logged import required_run
 from simulator.stats import Interval
 
-_TYPES: Final[Mapping[str, str]] = {
-    "all": "all",
-    "unambiguous_direct": "clear",
-    "preferences": "preferences",
-    "common_sense_knowledge": "common sense",
-    "safety": "safety",
-}
 _ROWS: Final[Mapping[str, str]] = {
     "help rate": "hr",
     "CHR": "chr",
@@ -48,10 +37,6 @@ _ROWS: Final[Mapping[str, str]] = {
     "set size": "set_size",
     "empty sets": "empty",
 }
-_ADDED: Final = (
-    "{count} tasks are of pairs as added in 2025, which differ in kind: `askback report ambik` tells them "
-    "apart, --part plays or reports one kind alone"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +161,7 @@ def _measures_table(measured: Measures) -> Table:
         [title, *(getattr(kind, name).interval for kind in kinds)] for title, name in _ROWS.items()
     ]
     rows.insert(0, ["tasks", *(kind.tasks for kind in kinds)])
-    return Table(["measure", *(_TYPES.get(kind.type, kind.type) for kind in kinds)], rows)
+    return Table(["measure", *(SHORT.get(kind.type, kind.type) for kind in kinds)], rows)
 
 
 def _baselines_table(baselines: Mapping[str, tuple[Measures, Measured]]) -> Table:
@@ -214,7 +199,7 @@ def _remarks(summary: RunSummary, measured: Measures) -> Iterator[str]:
         yield from map(str, report.warnings)
         yield str(report.statement)
     if summary.added:
-        yield _ADDED.format(count=summary.added)
+        yield remark("tables", "added").format(count=summary.added)
     if summary.exchange:
         yield "; ".join(f"{name} {_text(value)}" for name, value in summary.exchange.items())
 

@@ -1,13 +1,13 @@
 """From the log to records: what the measures read, the same as published files give (spec 13).
 
 Only episodes that were played to their end count (and, as failures, those that a failing seat aborted), and
-nobody who was erased. A record's texts come from the
-item as it was played, so a log can be scored without its data set.
+nobody who was erased. A record's texts come from the item as it was played, so a log can be scored without
+its data set. Who reads a run of another benchmark gets an `InputError`, of one that there is not, `NotInLog`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -37,86 +37,104 @@ class Played(NamedTuple):
 
     def of(self, kind: Kind) -> list[Turn]:
         """Return the turns of one kind, in order."""
-        return turns_of(self.turns, kind)
+        return [turn for turn in self.turns if turn.payload.get("kind") == kind]
 
     def who(self, seat: str) -> str:
         """Return the person's pseudonym, or who sat there."""
-        return who_sat(self.episode, seat)
+        return _who(self.episode, seat)
 
 
-def who_sat(episode: Episode, seat: str) -> str:
-    """Return the person's pseudonym, or the name of whoever sat there."""
+def _who(episode: Episode, seat: str) -> str:
     name = episode.seats.get(seat, "")
     return episode.participant_id or name if name == "person" else name
 
 
-def turns_of(turns: Iterable[Turn], kind: Kind) -> list[Turn]:
-    """Return the turns of one kind, in order."""
-    return [turn for turn in turns if turn.payload.get("kind") == kind]
-
-
 def played_of(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) -> tuple[Played, ...]:
-    """The episodes of some runs that were played to their end, run by run, in the order in which they began.
+    """Return the episodes of runs that were played to their end, in the order in which they began.
 
     Args:
         reader: of the log.
         runs: their names.
-        aborted: also those that a failing seat aborted, as unsuccessful ones (`first_decisions`,
-            `exchanges_of`).
-
-    Raises:
-        InputError: if a run is another benchmark's.
-        NotInLog: if there is no such run.
+        aborted: also those that a failing seat aborted, as unsuccessful: where nothing was decided they have
+            a decision without any action and with the wrong answer to whether to ask, and nothing is right in
+            the end.
     """
-    gone = reader.erased_participants()
-    return tuple(played for run in runs for played in _played(reader, run, gone, aborted))
-
-
-def _played(reader: LogReader, run_id: str, gone: frozenset[str], aborted: bool) -> Iterator[Played]:
-    required_run(reader, run_id, BENCHMARK)
-    items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
-    for episode, turns, ending in played_to_end(reader, run_id, gone, aborted=aborted):
-        yield Played(episode, items[episode.item_hash], tuple(turns), ending)
+    gone, episodes = reader.erased_participants(), list[Played]()
+    for run in runs:
+        required_run(reader, run, BENCHMARK)
+        items = {row.hash: item_from_row(row) for row in reader.items(run)}
+        episodes += (
+            Played(episode, items[episode.item_hash], tuple(turns), ending)
+            for episode, turns, ending in played_to_end(reader, run, gone, aborted=aborted)
+        )
+    return tuple(episodes)
 
 
 def decisions(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) -> tuple[Decision, ...]:
-    """Return the first decision of each episode in which a robot decided: before anything was asked in it.
-
-    With `aborted` also that of episodes that a failing seat aborted: a set without any action, and the wrong
-    answer to whether to ask, where nothing was decided.
-
-    Raises:
-        InputError: if a run is another benchmark's.
-        NotInLog: if there is no such run.
-    """
+    """Return the first decision of each episode in which a robot decided: before anything was asked in it."""
     return first_decisions(played_of(reader, runs, aborted=aborted))
 
 
 def first_decisions(episodes: Iterable[Played]) -> tuple[Decision, ...]:
-    """`decisions`, of episodes that have been read."""
-    return tuple(some[0] for some in map(_decided, episodes) if some)
+    """Return the first decision of each episode in which a robot decided."""
+    return tuple(made[0] for made in map(_decided, episodes) if made)
+
+
+def exchanges(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) -> tuple[Exchange, ...]:
+    """Return the episodes in which the robot could ask, before and after what it was told."""
+    return exchanges_of(played_of(reader, runs, aborted=aborted))
+
+
+def exchanges_of(episodes: Iterable[Played]) -> tuple[Exchange, ...]:
+    """Return those of the episodes in which the robot could ask."""
+    return tuple(
+        Exchange.of(made, robot=played.who(ROBOT), user=played.who(USER), aborted=_is_aborted(played))
+        for played in episodes
+        if played.episode.options.get("questions", 0) and (made := _decided(played))
+    )
+
+
+def forms(reader: LogReader, runs: Iterable[str]) -> tuple[PairForm, ...]:
+    """Return what annotators filled in, in the order in which they began."""
+    return forms_of(played_of(reader, runs))
+
+
+def forms_of(episodes: Iterable[Played]) -> tuple[PairForm, ...]:
+    """Return what annotators filled in."""
+    return tuple(
+        replace(
+            read_pair_form(played.item.draft, turn.payload["form"], annotator=played.who(ANNOTATOR)),
+            seconds=turn.seconds,
+        )
+        for played in episodes
+        if isinstance(played.item, DraftItem)
+        for turn in played.of("annotate")
+    )
+
+
+def _is_aborted(played: Played) -> bool:
+    return played.ending.status not in ENDED
 
 
 def _decided(played: Played) -> tuple[Decision, ...]:
     """Return the decisions of an episode; of one that broke off before any, that nothing was decided."""
-    decisions = decisions_of(played)
-    if decisions or played.ending.status in ENDED or isinstance(played.item, DraftItem):
-        return decisions
+    made = decisions_of(played)
+    if made or not _is_aborted(played) or isinstance(played.item, DraftItem):
+        return made
     options = Options.read(played.episode.options)
-    return (
-        Decision(
-            episode_id=played.episode.id,
-            run=played.episode.run_id,
-            item=played.item,
-            method=options.method or "offline",
-            context=options.context,
-            dialogue=options.dialogue,
-            generator=who_sat(played.episode, ROBOT),
-            chosen=(),
-            asked=not needs_question(played.item, options.dialogue),
-            flags=(ABORTED,),
-        ),
+    nothing = Decision(
+        episode_id=played.episode.id,
+        run=played.episode.run_id,
+        item=played.item,
+        method=options.method or "offline",
+        context=options.context,
+        dialogue=options.dialogue,
+        generator=played.who(ROBOT),
+        chosen=(),
+        asked=not needs_question(played.item, options.dialogue),
+        flags=(ABORTED,),
     )
+    return (nothing,)
 
 
 def decisions_of(played: Played) -> tuple[Decision, ...]:
@@ -132,70 +150,18 @@ def decisions_of(played: Played) -> tuple[Decision, ...]:
 
 def decision(turn: Turn, episode: Episode, item: DecideItem, *, answer: str = "") -> Decision:
     """Return the decision of a logged turn: the inverse of `payloads.decided`."""
-    found = read_decision(
+    made = read_decision(
         turn.payload, item, episode_id=episode.id, run=episode.run_id, answer=answer, seconds=turn.seconds
     )
-    return replace(found, generator=who_sat(episode, ROBOT)) if found.method == "person" else found
-
-
-def exchanges(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) -> tuple[Exchange, ...]:
-    """Return the episodes in which the robot could ask, before and after what it was told.
-
-    With `aborted` also those that a failing seat aborted: nothing is right in the end of these.
-
-    Raises:
-        InputError: if a run is another benchmark's.
-        NotInLog: if there is no such run.
-    """
-    return exchanges_of(played_of(reader, runs, aborted=aborted))
-
-
-def exchanges_of(episodes: Iterable[Played]) -> tuple[Exchange, ...]:
-    """`exchanges`, of episodes that have been read."""
-    could_ask = (played for played in episodes if played.episode.options.get("questions", 0))
-    return tuple(
-        Exchange(
-            before=some[0],
-            after=some[-1],
-            questions=tuple((one.question, one.answer) for one in some if one.asked and one.answer),
-            robot=played.who(ROBOT),
-            user=played.who(USER),
-            aborted=played.ending.status not in ENDED,
-        )
-        for played in could_ask
-        if (some := _decided(played))
-    )
-
-
-def forms(reader: LogReader, runs: Iterable[str]) -> tuple[PairForm, ...]:
-    """Return what annotators filled in, in the order in which they began.
-
-    Raises:
-        InputError: if a run is another benchmark's.
-        NotInLog: if there is no such run.
-    """
-    return tuple(
-        replace(
-            read_pair_form(played.item.draft, turn.payload["form"], annotator=played.who(ANNOTATOR)),
-            seconds=turn.seconds,
-        )
-        for played in played_of(reader, runs)
-        if isinstance(played.item, DraftItem)
-        for turn in played.of("annotate")
-    )
+    return replace(made, generator=_who(episode, ROBOT)) if made.method == "person" else made
 
 
 def options_of(reader: LogReader, run_id: str) -> Options:
-    """Return how a run's episodes were played; of studies and free play, how the first one was.
-
-    Raises:
-        InputError: if it is a run of another benchmark, or its options cannot be read.
-        NotInLog: if there is no such run.
-    """
-    given = required_run(reader, run_id, BENCHMARK).config.get("options")
-    if given is None:
-        given = next((episode.options for episode in reader.episodes(run_id)), {})
-    return Options.read(given)
+    """Return how a run's episodes were played; of studies and free play, how the first one was."""
+    options = required_run(reader, run_id, BENCHMARK).config.get("options")
+    if options is None:
+        options = next((episode.options for episode in reader.episodes(run_id)), {})
+    return Options.read(options)
 
 
 def calibration_of(reader: LogReader, run_id: str, settings: Settings | None = None) -> Calibrated | None:
@@ -205,10 +171,6 @@ def calibration_of(reader: LogReader, run_id: str, settings: Settings | None = N
         reader: of the log.
         run_id: the test run.
         settings: others than those of the run, to see what they would have given.
-
-    Raises:
-        InputError: if it is a run of another benchmark.
-        NotInLog: if there is no such run.
     """
     options = options_of(reader, run_id)
     if options.calibration is None:
@@ -220,43 +182,40 @@ def calibration_of(reader: LogReader, run_id: str, settings: Settings | None = N
 
 
 def offered_by(reader: LogReader, run_id: str) -> dict[str, tuple[str, ...]]:
-    """Return what a run's robot had to choose from, by item id; fillers left out, each text once.
-
-    Raises:
-        InputError: if it is a run of another benchmark.
-        NotInLog: if there is no such run.
-    """
-    found: dict[str, tuple[str, ...]] = {}
-    for decision in decisions(reader, [run_id]):
-        texts = [text for letter, text in decision.options.items() if letter not in decision.filled]
-        texts = texts or list(decision.samples) or list(decision.chosen or ())
-        found.setdefault(decision.item.id, tuple(dict.fromkeys(texts)))
-    return {name: texts for name, texts in found.items() if texts}
+    """Return what a run's robot had to choose from, by item id; fillers left out, each text once."""
+    offers: dict[str, tuple[str, ...]] = {}
+    for made in decisions(reader, [run_id]):
+        texts = [text for letter, text in made.options.items() if letter not in made.filled]
+        texts = texts or list(made.samples) or list(made.chosen or ())
+        offers.setdefault(made.item.id, tuple(dict.fromkeys(texts)))
+    return {item: texts for item, texts in offers.items() if texts}
 
 
 def conformal_sets(reader: LogReader, item: PairItem) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Prediction sets of the newest conformal runs that have played the same task, by run."""
-    found: list[tuple[str, tuple[str, ...]]] = []
+    """Return prediction sets of the newest conformal runs that have played the same task, by run."""
+    sets: list[tuple[str, tuple[str, ...]]] = []
     for run in reversed(reader.runs()):
-        if run.benchmark != BENCHMARK or len(found) == _RUNS_SHOWN:
-            continue
         options = run.config.get("options", {})
-        if options.get("method") in CONFORMAL and options.get("calibration"):
-            found += [(run.id, shown) for shown in _sets_on(reader, run.id, item)][:1]
-    return tuple(found)
+        conformal = options.get("method") in CONFORMAL and options.get("calibration")
+        if run.benchmark == BENCHMARK and conformal and len(sets) < _RUNS_SHOWN:
+            predicted = _set_on(reader, run.id, item)
+            sets += [] if predicted is None else [(run.id, predicted)]
+    return tuple(sets)
 
 
-def _sets_on(reader: LogReader, run_id: str, item: PairItem) -> Iterator[tuple[str, ...]]:
+def _set_on(reader: LogReader, run_id: str, item: PairItem) -> tuple[str, ...] | None:
     named = (row for row in reader.items(run_id) if row.name == item.id)
-    hashes = {row.hash for row in named if _same_task(item_from_row(row), item)}
+    hashes = {row.hash for row in named if _is_same_task(item_from_row(row), item)}
     for episode in reader.episodes(run_id, latest=True) if hashes else ():
         if episode.item_hash in hashes:
-            for turn in turns_of(reader.turns(episode.id), "decide")[:1]:
-                yield tuple(turn.payload["prediction_set"])
+            for turn in reader.turns(episode.id):
+                if turn.payload.get("kind") == "decide":
+                    return tuple(turn.payload["prediction_set"])
+    return None
 
 
-def _same_task(item: Item, other: PairItem) -> bool:
-    """Return the same member of the same pair, whatever is offered to people."""
+def _is_same_task(item: Item, other: PairItem) -> bool:
+    """Return True if it is the same member of the same pair, whatever is offered to people."""
     if not isinstance(item, PairItem) or item.member != other.member:
         return False
     return replace(item.pair, options=()) == replace(other.pair, options=())

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from logs import LogReader
-from simulator.ambik.cautions import Caution
-from simulator.ambik.conformal import Range
+from simulator.ambik.conformal import Caution, Range
 from simulator.ambik.measuring.epsilon import epsilon_curve
 from simulator.ambik.measuring.exchange import exchange_measures
 from simulator.ambik.measuring.measures import Measure, Measures, TypeMeasures, measures

@@ -7,11 +7,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Final, NamedTuple
 
-import numpy as np
-
 from simulator.ambik import conformal
-from simulator.ambik.measuring import resampling
 from simulator.ambik.measuring.outcome_rows import asked_well, cluster_of
+from simulator.ambik.measuring.resampling import means
 from simulator.ambik.records import Decision
 from simulator.ambik.sets.coverage import coverage_of
 from simulator.ambik.sets.predicting import (
@@ -74,31 +72,22 @@ def epsilon_curve(
     if not decisions or not grid:
         return ()
     ready = [prepared(decision, settings) for decision in decisions]
-    base = calibrate_prepared([prepared(one, settings) for one in calibration], settings)
+    base = calibrate_prepared([prepared(decision, settings) for decision in calibration], settings)
     check_same_scores(decisions[0], base, settings)
-    targets = [float(conformal.epsilon_of(value)) for value in grid]
-    q_hats = [recalibrated(base, replace(settings, target_success=target)).q_hat for target in targets]
-    table: list[list[float | None]] = []
-    covered: list[Interval | None] = []
-    for q_hat in q_hats:
-        outcomes = [outcome_prepared(one, q_hat, settings) for one in ready]
-        table.append([outcome.help for outcome in outcomes])
-        table.append([asked_well(outcome, settings) for outcome in outcomes])
-        table.append([len(outcome.predicted) if outcome.decision.was_made else None for outcome in outcomes])
-        covered.append(coverage_of(outcomes))
-    clusters = resampling.cluster_numbers([cluster_of(decision.item) for decision in decisions])
-    sizes = range(2, len(table), 3)
-    found = resampling.means(np.array(table, dtype=float).T, clusters, counts=sizes, seed=seed)
-    return tuple(
-        _point(epsilon, q_hat, found[3 * place : 3 * place + 3], covered[place])
-        for place, (epsilon, q_hat) in enumerate(zip(grid, q_hats, strict=True))
-    )
-
-
-def _point(
-    epsilon: float, q_hat: float, intervals: Sequence[Interval | None], covered: Interval | None
-) -> EpsilonPoint:
-    asks, accuracy, size = intervals
-    if asks is None:
-        raise ValueError("every decision asks or does not")
-    return EpsilonPoint(epsilon, q_hat, asks, accuracy, covered, size)
+    clusters = [cluster_of(decision.item) for decision in decisions]
+    points = []
+    for epsilon in grid:
+        target = float(conformal.epsilon_of(epsilon))
+        q_hat = recalibrated(base, replace(settings, target_success=target)).q_hat
+        outcomes = [outcome_prepared(each, q_hat, settings) for each in ready]
+        columns: dict[str, list[float | None]] = {
+            "asks": [float(outcome.help) for outcome in outcomes],
+            "right": [asked_well(outcome, settings) for outcome in outcomes],
+            "size": [len(each.predicted) if each.decision.was_made else None for each in outcomes],
+        }
+        intervals = means(columns, clusters, counts=("size",), seed=seed)
+        asks = intervals["asks"]
+        assert asks is not None  # every decision asks or does not
+        coverage = coverage_of(outcomes)
+        points.append(EpsilonPoint(epsilon, q_hat, asks, intervals["right"], coverage, intervals["size"]))
+    return tuple(points)

@@ -11,21 +11,27 @@ intent of the task before it, and AmbDif divides by 400 pairs, matched by positi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
-
-import numpy as np
+from typing import Any, Final, TypeVar
 
 from simulator.ambik import conformal
-from simulator.ambik.measuring import resampling
-from simulator.ambik.measuring.outcome_rows import ALL, MEASURES, OutcomeRow, outcome_rows
-from simulator.ambik.measuring.pairing import Matched, matched
+from simulator.ambik.measuring.outcome_rows import (
+    ALL,
+    MEASURES,
+    Matched,
+    OutcomeRow,
+    matched,
+    ordered_types,
+    outcome_rows,
+)
+from simulator.ambik.measuring.resampling import mean_of_means, means
 from simulator.ambik.records import Outcome
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import TASK_TYPES
 from simulator.stats import Interval, wilson
 
+T = TypeVar("T", bound=Any)
 REFERENCE_PAIRS: Final = 400
 SHARES: Final = ("hr", "chr", "empty", "accuracy")
 """Measures that are 0 or 1 for every task."""
@@ -113,7 +119,7 @@ class Measures:
 
     def of(self, task_type: str) -> TypeMeasures | None:
         """Return the measures of a type; None if there are no such tasks."""
-        return next((one for one in self.types if one.type == task_type), None)
+        return next((kind for kind in self.types if kind.type == task_type), None)
 
 
 def measures(outcomes: Sequence[Outcome], settings: Settings, *, seed: int = 0) -> Measures:
@@ -124,95 +130,61 @@ def measures(outcomes: Sequence[Outcome], settings: Settings, *, seed: int = 0) 
         settings: how intent coverage reads a set, and whose rules hold.
         seed: of the resampling.
     """
-    rows = outcome_rows(outcomes, settings)
-    pairs = matched(outcomes, settings.metrics)
-    types = _types(rows)
-    table, columns = _table(rows, pairs, types)
-    clusters = resampling.cluster_numbers([*(row.cluster for row in rows), *pairs.clusters])
-    macro = [columns[kind, "chr"] for kind in TASK_TYPES if kind in types]
-    found, average = resampling.means_and_macro(
-        table,
-        clusters,
-        macro if len(macro) == len(TASK_TYPES) else (),
-        counts=[place for (_, name), place in columns.items() if name == "set_size"],
-        seed=seed,
-    )
-    resampled = {key: found[place] for key, place in columns.items()}
+    rows, pairs = outcome_rows(outcomes, settings), matched(outcomes, settings.metrics)
+    types = ordered_types(row.type for row in rows)
+    by_type = [name for name in MEASURES if name != "accuracy"]
+    keys = [(kind, name) for kind in (*types, ALL) for name in by_type] + [(ALL, "accuracy")]
+    # One column a measure of a type; one row an outcome, then one a matched pair.
+    columns = {key: [*(_number(row, *key) for row in rows), *(None for _ in pairs.values)] for key in keys}
+    columns[ALL, "ambdif"] = [*(None for _ in rows), *pairs.values]
+    clusters: list[Hashable] = [*(row.cluster for row in rows), *pairs.clusters]
+    counts = [key for key in keys if key[1] == "set_size"]
+    intervals = means(columns, clusters, counts=counts, seed=seed)
+    macro = [columns[kind, "chr"] for kind in TASK_TYPES] if set(TASK_TYPES) <= set(types) else []
+
+    def of_type(kind: str) -> TypeMeasures:
+        mine = [row for row in rows if kind in (ALL, row.type)]
+        measured = {name: _measure(name, mine, intervals[kind, name]) for name in by_type}
+        return TypeMeasures(type=kind, tasks=len(mine), **measured)
+
+    made = (outcome for outcome in outcomes if outcome.decision.was_made)
     return Measures(
-        types=tuple(_of_type(kind, rows, resampled) for kind in types),
-        overall=_of_type(ALL, rows, resampled),
-        ambdif=_ambdif(pairs, resampled[ALL, "ambdif"], settings),
-        accuracy=_measure(ALL, "accuracy", rows, resampled),
-        macro_chr=average,
+        types=tuple(map(of_type, types)),
+        overall=of_type(ALL),
+        ambdif=_ambdif(pairs, intervals[ALL, "ambdif"], settings),
+        accuracy=_measure("accuracy", rows, intervals[ALL, "accuracy"]),
+        macro_chr=mean_of_means(macro, clusters, seed=seed),
         fillers=sum(outcome.removed for outcome in outcomes),
-        sizes=dict(
-            sorted(
-                Counter(len(outcome.predicted) for outcome in outcomes if outcome.decision.was_made).items()
-            )
-        ),
-        flags=dict(sorted(Counter(flag for outcome in outcomes for flag in outcome.decision.flags).items())),
+        sizes=_sorted(Counter(len(outcome.predicted) for outcome in made)),
+        flags=_sorted(Counter(flag for outcome in outcomes for flag in outcome.decision.flags)),
     )
 
 
-def _types(rows: Sequence[OutcomeRow]) -> tuple[str, ...]:
-    found = tuple(dict.fromkeys(row.type for row in rows))
-    known = [kind for kind in TASK_TYPES if kind in found]
-    return (*known, *(kind for kind in found if kind not in known))
+def _number(row: OutcomeRow, kind: str, name: str) -> float | None:
+    value = row.values[name]
+    return None if isinstance(value, str) or kind not in (ALL, row.type) else value
 
 
-def _table(
-    rows: Sequence[OutcomeRow], pairs: Matched, types: Sequence[str]
-) -> tuple[resampling.Floats, dict[tuple[str, str], int]]:
-    """Return one row an outcome, then one a matched pair; one column a measure of a type."""
-    columns = {(kind, name): place for place, (kind, name) in enumerate(_columns(types))}
-    table = np.full((len(rows) + len(pairs.values), len(columns)), np.nan)
-    for number, row in enumerate(rows):
-        for name, value in row.values.items():
-            if not isinstance(value, str):
-                table[number, columns[ALL, name]] = value
-                if (place := columns.get((row.type, name))) is not None:
-                    table[number, place] = value
-    table[len(rows) :, columns[ALL, "ambdif"]] = pairs.values
-    return table, columns
+def _sorted(counts: Mapping[T, int]) -> dict[T, int]:
+    return dict(sorted(counts.items()))
 
 
-def _columns(types: Sequence[str]) -> list[tuple[str, str]]:
-    kinds = [(kind, name) for kind in (*types, ALL) for name in MEASURES if name != "accuracy"]
-    return [*kinds, (ALL, "accuracy"), (ALL, "ambdif")]
-
-
-def _of_type(
-    kind: str, rows: Sequence[OutcomeRow], resampled: Mapping[tuple[str, str], Interval | None]
-) -> TypeMeasures:
-    mine = [row for row in rows if kind in (ALL, row.type)]
-    found = {name: _measure(kind, name, mine, resampled) for name in MEASURES if name != "accuracy"}
-    return TypeMeasures(type=kind, tasks=len(mine), **found)
-
-
-def _measure(
-    kind: str,
-    name: str,
-    rows: Sequence[OutcomeRow],
-    resampled: Mapping[tuple[str, str], Interval | None],
-) -> Measure:
-    values = [row.values[name] for row in rows]
-    left_out = Counter(value for value in values if isinstance(value, str))
-    numbers = [value for value in values if not isinstance(value, str)]
-    interval = resampled[kind, name]
-    tasks = {row.task for row in rows if not isinstance(row.values[name], str)}
+def _measure(name: str, rows: Sequence[OutcomeRow], resampled: Interval | None) -> Measure:
+    left_out = Counter(value for row in rows if isinstance(value := row.values[name], str))
+    counted = [(row, float(value)) for row in rows if not isinstance(value := row.values[name], str)]
+    numbers, interval = [value for _, value in counted], resampled
+    tasks = {row.task for row, _ in counted}
     if name == "coverage" and numbers and len(tasks) == len(numbers):
         interval = conformal.coverage(round(sum(numbers)), len(numbers))
     elif name in SHARES and numbers:
-        interval = _share(
-            numbers, [row.cluster for row in rows if not isinstance(row.values[name], str)], interval
-        )
+        interval = _share(numbers, len({row.cluster for row, _ in counted}), resampled)
     if interval is not None:
         interval = interval._replace(n=len(tasks))
-    return Measure(interval, dict(sorted(left_out.items())))
+    return Measure(interval, _sorted(left_out))
 
 
-def _share(numbers: Sequence[float], clusters: Sequence[str], resampled: Interval | None) -> Interval:
-    pairs, share = len(dict.fromkeys(clusters)), sum(numbers) / len(numbers)
+def _share(numbers: Sequence[float], pairs: int, resampled: Interval | None) -> Interval:
+    share = sum(numbers) / len(numbers)
     if resampled is None or pairs == len(numbers):
         return wilson(round(sum(numbers)), len(numbers))
     if share in (0, 1):  # resampling says nothing where all are alike: as sure as so many pairs make it

@@ -8,9 +8,10 @@ rule, and stay where the published code is followed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
-from simulator.ambik.intents import Intent, is_found
+from simulator.ambik.files.metric_cases import READINGS, MetricCase
+from simulator.ambik.intents import Intent, is_found, parse_intent
 from simulator.ambik.naming import bare, is_filler, named
 from simulator.ambik.parsing import read_certainty
 from simulator.ambik.settings import IcrRule, Metrics
@@ -22,7 +23,7 @@ PREFERENCES: Final[TaskType] = "preferences"
 def icr(
     intent: Intent | None, predicted: Sequence[str], rule: IcrRule = "set", mode: Metrics = "paper"
 ) -> float | None:
-    """Intent coverage: the share of the intent's concepts that the prediction set realises.
+    """Return intent coverage: the share of the intent's concepts that the prediction set realises.
 
     Args:
         intent: what the user wants.
@@ -48,7 +49,7 @@ def without_fillers(predicted: Iterable[str]) -> tuple[str, ...]:
 
 
 def icr_counts(intent: Intent, predicted: Sequence[str], rule: IcrRule = "set") -> tuple[int, int]:
-    """Concepts of an intent that a set realises, and all of them, by the paper's rule."""
+    """Count the concepts of an intent that a set realises, and all of them, by the paper's rule."""
     actions = without_fillers(predicted)
     hits = [[is_found(concept, action) for action in actions] for concept in intent.concepts]
     if rule == "set":
@@ -58,12 +59,12 @@ def icr_counts(intent: Intent, predicted: Sequence[str], rule: IcrRule = "set") 
 
 
 def hr(size: int) -> int:
-    """Help: 1 if a set of `size` actions makes the robot ask."""
+    """Return help: 1 if a set of `size` actions makes the robot ask."""
     return int(size > 1)
 
 
 def chr_(task_type: str, size: int, mode: Metrics = "paper") -> int:
-    """Correct help: whether the robot asks where it should and does not where it should not.
+    """Return correct help: whether the robot asks where it should and does not where it should not.
 
     Args:
         task_type: under which the task is judged.
@@ -83,7 +84,7 @@ def ssc(
     mode: Metrics = "paper",
     cell: str | None = None,
 ) -> float | None:
-    """Set size correctness: the overlap of the objects in the prediction set with the shortlist, over both.
+    """Return set size correctness: the overlap of a set's objects with the shortlist, over both.
 
     Each option yields every shortlist object that it names; an option that names none stays in the set as an
     element of its own.
@@ -111,20 +112,18 @@ def ssc(
 def set_elements(
     shortlist: Sequence[str], predicted: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Shortlist objects that a set names, and its options that name none (each once); no fillers."""
+    """Return shortlist objects that a set names, and its options that name none, each once; no fillers."""
     objects: dict[str, None] = {}
     others: dict[str, None] = {}
     for text in without_fillers(predicted):
-        found = named(text, shortlist)
-        if found:
-            objects.update(dict.fromkeys(map(bare, found)))
-        else:
-            others[bare(text)] = None
+        things = named(text, shortlist)
+        objects |= dict.fromkeys(map(bare, things))
+        others |= {} if things else {bare(text): None}
     return tuple(objects), tuple(others)
 
 
 def ambdif(clear: int, ambiguous: int, mode: Metrics = "paper") -> int:
-    """Ambiguity differentiation of a pair: the ambiguous task has the larger set, the clear one is not empty.
+    """Return AmbDif of a pair: 1 if the ambiguous task has the larger set, and the clear one's is not empty.
 
     Args:
         clear: size of the clear task's set.
@@ -135,7 +134,7 @@ def ambdif(clear: int, ambiguous: int, mode: Metrics = "paper") -> int:
 
 
 def ambdif_binary(clear: str, ambiguous: str, mode: Metrics = "paper") -> int:
-    """The same of a robot that says how certain it is: certain of the clear task, uncertain of the other.
+    """Return AmbDif of a robot that says how certain it is: of the clear task, and not of the other.
 
     Args:
         clear: what it said of the clear task.
@@ -150,7 +149,7 @@ def ambdif_binary(clear: str, ambiguous: str, mode: Metrics = "paper") -> int:
 def means_by_type(
     rows: Iterable[tuple[str, int]], mode: Metrics = "paper"
 ) -> Mapping[str, Mapping[str, float]]:
-    """Mean HR and CHR per type.
+    """Return mean HR and CHR per type.
 
     Args:
         rows: type and set size of each task.
@@ -161,10 +160,10 @@ def means_by_type(
         sizes.setdefault(task_type, []).append(size)
     return {
         task_type: {
-            "HR": sum(map(hr, some)) / len(some),
-            "CHR": sum(chr_(task_type, size, mode) for size in some) / len(some),
+            "HR": sum(map(hr, held)) / len(held),
+            "CHR": sum(chr_(task_type, size, mode) for size in held) / len(held),
         }
-        for task_type, some in sizes.items()
+        for task_type, held in sizes.items()
     }
 
 
@@ -189,10 +188,61 @@ def _reference_ssc(cell: str, predicted: Sequence[str]) -> float:
     # The blank after a comma stays with the object, and another one is looked for before it, so that mostly
     # only the first object can be found. An empty part is an object too.
     objects = cell.split(",")
-    found: list[str] = []
+    hits: list[str] = []
     for text in predicted:
-        fresh = (one for one in objects if one not in found)
-        hit = next((one for one in fresh if _reference_found(one, text.lower(), before=" ")), None)
-        if hit is not None:
-            found.append(hit)
-    return len(found) / len(dict.fromkeys(objects))
+        fresh = (thing for thing in objects if thing not in hits)
+        hit = next((thing for thing in fresh if _reference_found(thing, text.lower(), before=" ")), None)
+        hits += [] if hit is None else [hit]
+    return len(hits) / len(dict.fromkeys(objects))
+
+
+# ---- unit cases of the metrics, by the paper's rule and as the published code has it
+
+
+def computed(case: MetricCase, mode: Metrics) -> Any:
+    """Return what the metric of a case gives.
+
+    Where the paper can be read in two ways (an intent whose concepts are spread over several options), it is
+    an object with both readings, as the case has it.
+    """
+    values = case.input
+    match case.metric:
+        case "ICR":
+            intent = parse_intent(values["user_intent"]) if values["user_intent"] else None
+            predicted = values["prediction_set"]
+            if mode == "paper" and isinstance(case.paper, dict):
+                readings = (icr(intent, predicted, rule) for rule in ("set", "best_option"))
+                return dict(zip(READINGS, readings, strict=True))
+            return icr(intent, predicted, mode=mode)
+        case "HR":
+            return hr(values["set_size"])
+        case "CHR":
+            return chr_(values["type"], values["set_size"], mode)
+        case "SSC":
+            cell = values["amb_shortlist"] or ""
+            names = tuple(dict.fromkeys(name for part in cell.split(",") if (name := part.strip())))
+            return ssc(names, values["prediction_set"], values["type"], mode, cell)
+        case "AmbDif":
+            return ambdif(values["size_unambiguous"], values["size_ambiguous"], mode)
+        case "AmbDif-Binary":
+            return ambdif_binary(values["unambiguous"], values["ambiguous"], mode)
+        case _:
+            return means_by_type(((kind, size) for kind, size in values["rows"]), mode)
+
+
+def expected(case: MetricCase, mode: Metrics) -> Any:
+    """Return what the case says that it is."""
+    return case.paper if mode == "paper" else case.reference
+
+
+def agrees(case: MetricCase, mode: Metrics) -> bool:
+    """Return True if both are the same."""
+    return _is_same(computed(case, mode), expected(case, mode))
+
+
+def _is_same(value: Any, other: Any) -> bool:
+    if isinstance(value, Mapping) and isinstance(other, Mapping):
+        return value.keys() == other.keys() and all(_is_same(value[key], other[key]) for key in value)
+    if value is None or other is None:
+        return value is other
+    return abs(float(value) - float(other)) < 1e-12

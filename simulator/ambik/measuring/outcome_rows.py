@@ -1,9 +1,10 @@
-"""What each metric says of each outcome: a number, or why it does not count (spec 10, 10.1)."""
+"""What each metric says of each outcome: a number, or why it does not count; and pairs (spec 10, 10.1)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Final
 
 from simulator.ambik.intents import Intent
@@ -11,10 +12,17 @@ from simulator.ambik.items import DecideItem, PairItem
 from simulator.ambik.measuring import metrics
 from simulator.ambik.records import ABORTED, Outcome
 from simulator.ambik.sets.truth import expected_type
-from simulator.ambik.settings import Settings
-from simulator.ambik.terms import CONFORMAL
+from simulator.ambik.settings import Metrics, Settings
+from simulator.ambik.terms import CONFORMAL, TASK_TYPES
 
 ALL: Final = "all"
+SHORT: Final[Mapping[str, str]] = {
+    "unambiguous_direct": "clear",
+    "preferences": "preferences",
+    "common_sense_knowledge": "common sense",
+    "safety": "safety",
+}
+"""Types as they stand above columns."""
 MEASURES: Final = ("icr", "hr", "chr", "ssc", "coverage", "set_size", "empty", "accuracy")
 NO_INTENT: Final = "no intent"
 MALFORMED: Final = "malformed intent"
@@ -51,21 +59,35 @@ def outcome_rows(outcomes: Sequence[Outcome], settings: Settings) -> tuple[Outco
         outcomes: in the order of the tasks; in reference mode a task without an intent takes the one before.
         settings: whose rules hold.
     """
-    intents = _intents(outcomes, settings)
-    return tuple(_row(one, intent, settings) for one, intent in zip(outcomes, intents, strict=True))
+    rows: list[OutcomeRow] = []
+    before: Intent | None = None
+    for outcome in outcomes:
+        item = outcome.decision.item
+        intent = item.pair.intent if isinstance(item, PairItem) else item.scenario.intent
+        if settings.metrics == "reference" and (intent is None or intent.malformed):
+            intent = before
+        before = intent
+        rows.append(_row(outcome, intent, settings))
+    return tuple(rows)
 
 
-def asked_well(outcome: Outcome, settings: Settings) -> int | None:
-    """Whether it asks where a good robot does and does not where that does not; None where nothing says."""
+def asked_well(outcome: Outcome, settings: Settings, mode: Metrics = "paper") -> int | None:
+    """Return whether it asks where a good robot does and does not elsewhere; None where nothing says."""
     judged = expected_type(outcome.decision)
     if judged is not None and ABORTED in outcome.decision.flags:
         return 0  # not to decide is not to act as one should, where nothing had to be asked
-    return None if judged is None else metrics.chr_(judged, size_for_asking(outcome, settings))
+    return None if judged is None else metrics.chr_(judged, size_for_asking(outcome, settings), mode)
 
 
 def cluster_of(item: DecideItem) -> str:
     """Return the pair of a task, or the scenario."""
     return item.pair.id if isinstance(item, PairItem) else item.id
+
+
+def ordered_types(types: Iterable[str]) -> tuple[str, ...]:
+    """Return types, each once: those of AmbiK in the order of the paper's tables, others as they occur."""
+    there = dict.fromkeys(types)
+    return (*(kind for kind in TASK_TYPES if kind in there), *(k for k in there if k not in TASK_TYPES))
 
 
 def size_for_asking(outcome: Outcome, settings: Settings) -> int:
@@ -84,33 +106,28 @@ def size_for_asking(outcome: Outcome, settings: Settings) -> int:
 
 
 def _row(outcome: Outcome, intent: Intent | None, settings: Settings) -> OutcomeRow:
-    size, judged = size_for_asking(outcome, settings), expected_type(outcome.decision)
-    asking: Value = NOT_JUDGED if judged is None else metrics.chr_(judged, size, settings.metrics)
-    if judged is not None and ABORTED in outcome.decision.flags:
-        asking = 0
-    decided = asked_well(outcome, settings)
+    decision, size = outcome.decision, len(outcome.predicted)
+    covered = metrics.icr(intent, outcome.predicted, settings.icr, settings.metrics)
+    correct, accurate = (asked_well(outcome, settings, mode) for mode in (settings.metrics, "paper"))
     return OutcomeRow(
-        outcome.decision.item.type,
-        cluster_of(outcome.decision.item),
-        outcome.decision.task,
+        decision.item.type,
+        cluster_of(decision.item),
+        decision.task,
         {
-            "icr": _icr(outcome, intent, settings),
+            "icr": _or(covered, NO_INTENT if intent is None else MALFORMED),
             "hr": float(outcome.help),
-            "chr": asking,
+            "chr": _or(correct, NOT_JUDGED),
             "ssc": _ssc(outcome, settings),
             "coverage": UNKNOWN if outcome.covered is None else float(outcome.covered),
-            "set_size": float(len(outcome.predicted)) if outcome.decision.was_made else NOT_DECIDED,
-            "empty": float(not outcome.predicted) if outcome.decision.was_made else NOT_DECIDED,
-            "accuracy": NOT_JUDGED if decided is None else float(decided),
+            "set_size": float(size) if decision.was_made else NOT_DECIDED,
+            "empty": float(not size) if decision.was_made else NOT_DECIDED,
+            "accuracy": NOT_JUDGED if accurate is None else float(accurate),
         },
     )
 
 
-def _icr(outcome: Outcome, intent: Intent | None, settings: Settings) -> Value:
-    if intent is None:
-        return NO_INTENT
-    found = metrics.icr(intent, outcome.predicted, settings.icr, settings.metrics)
-    return MALFORMED if found is None else found
+def _or(value: float | None, why: str) -> Value:
+    return why if value is None else value
 
 
 def _ssc(outcome: Outcome, settings: Settings) -> Value:
@@ -126,17 +143,58 @@ def _ssc(outcome: Outcome, settings: Settings) -> Value:
     return NO_SHORTLIST if listed else OTHER_TYPE
 
 
-def _intents(outcomes: Sequence[Outcome], settings: Settings) -> list[Intent | None]:
-    own = [_intent(outcome) for outcome in outcomes]
-    if settings.metrics == "paper":
-        return own
-    intents: list[Intent | None] = []
-    for intent in own:
-        usable = intent is not None and not intent.malformed
-        intents.append(intent if usable else (intents[-1] if intents else None))
-    return intents
+# ---- both members of a pair side by side (spec 10: AmbDif)
 
 
-def _intent(outcome: Outcome) -> Intent | None:
-    item = outcome.decision.item
-    return item.pair.intent if isinstance(item, PairItem) else item.scenario.intent
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """Pairs of which both members are there.
+
+    Attributes:
+        values: AmbDif of each; where a member was decided on several times, the mean over all combinations.
+        clusters: the pairs' ids.
+        unmatched: outcomes whose other member is missing.
+        plain: whether each member is there once, so that every value is 0 or 1.
+    """
+
+    values: tuple[float, ...]
+    clusters: tuple[str, ...]
+    unmatched: int
+    plain: bool
+
+
+def matched(outcomes: Sequence[Outcome], mode: Metrics = "paper") -> Matched:
+    """Match outcomes by the id of their pair; in reference mode by position (spec 10.1).
+
+    KnowNo's scenarios have no pairs and do not count as unmatched.
+    """
+    members: dict[str, list[tuple[str, Outcome]]] = {"clear": [], "ambiguous": []}
+    for outcome in outcomes:
+        item = outcome.decision.item
+        if isinstance(item, PairItem):
+            members[item.member].append((item.pair.id, outcome))
+    clear, ambiguous = members.values()
+    if mode == "reference":
+        both = list(zip(clear, ambiguous, strict=False))
+        values = tuple(float(_difference(first, second, mode)) for (_, first), (_, second) in both)
+        left_out = len(clear) + len(ambiguous) - 2 * len(both)
+        return Matched(values, tuple(id for (id, _), _ in both), left_out, True)
+    by_pair: dict[str, tuple[list[Outcome], list[Outcome]]] = {}
+    for place, side in enumerate((clear, ambiguous)):
+        for id, outcome in side:
+            by_pair.setdefault(id, ([], []))[place].append(outcome)
+    full = {id: sides for id, sides in by_pair.items() if all(sides)}
+    differences = [[_difference(*both) for both in product(*sides)] for sides in full.values()]
+    return Matched(
+        tuple(sum(values) / len(values) for values in differences),
+        tuple(full),
+        sum(len(first) + len(second) for id, (first, second) in by_pair.items() if id not in full),
+        all(len(values) == 1 for values in differences),
+    )
+
+
+def _difference(clear: Outcome, ambiguous: Outcome, mode: Metrics = "paper") -> int:
+    """Return AmbDif of one pair: by what they said of Binary, by set sizes of everybody else."""
+    if clear.decision.method == "binary" and ambiguous.decision.method == "binary":
+        return metrics.ambdif_binary(clear.decision.certainty or "", ambiguous.decision.certainty or "", mode)
+    return metrics.ambdif(len(clear.predicted), len(ambiguous.predicted), mode)

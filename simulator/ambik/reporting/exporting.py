@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
+
+import pandas as pd
 
 from logs import LogReader
 from simulator.ambik.annotation import export as pair_export
 from simulator.ambik.files.result_table import ALL
 from simulator.ambik.log_lines import form_lines
 from simulator.ambik.playing import ROBOT, USER
-from simulator.ambik.reporting.groups import Result
+from simulator.ambik.reporting.results import Result
 from simulator.ambik.rows import item_from_row, item_record
 from simulator.ambik.terms import CONFORMAL
 from simulator.ambik.trial_log import options_of
 from simulator.jsonlines import write_lines
 from simulator.whole import write_whole
 
-TYPES: Final = ("icr", "hr", "chr", "ssc")
+_MEASURES: Final = ("icr", "hr", "chr", "ssc")
 
 
 def run_lines(reader: LogReader, run: str) -> Iterator[dict[str, Any]]:
@@ -34,63 +34,48 @@ def run_lines(reader: LogReader, run: str) -> Iterator[dict[str, Any]]:
     options = options_of(reader, run)
     calibrates = options.method in CONFORMAL and options.calibration is None
     items = {row.hash: item_from_row(row) for row in reader.items(run)}
-    episodes = {one.id: one for one in reader.episodes(run)}
-    drawn = {
-        (turn.episode_id, turn.number): turn.payload.get("draws")
-        for _, turns in reader.turns_of_run(run)
-        for turn in turns
-    }
+    played = {episode.id: (episode, turns) for episode, turns in reader.turns_of_run(run)}
     for line in form_lines(reader, run):
-        episode = episodes[line["episode_id"]]
-        item = items[episode.item_hash]
-        more: dict[str, Any] = {
-            "item": item_record(item),
+        episode, turns = played[line["episode_id"]]
+        line |= {
+            "item": item_record(items[episode.item_hash]),
             "robot": episode.seats.get(ROBOT, ""),
             "user": episode.seats.get(USER, ""),
         }
         if line.get("method"):
-            more |= {
+            line |= {
                 "calibration_run": options.calibration.run if options.calibration else "",
                 "part": "calibration" if calibrates else "test",
-                "draws": drawn.get((episode.id, line["turn"])),
+                "draws": next(turn for turn in turns if turn.number == line["turn"]).payload.get("draws"),
                 "questions": episode.options.get("questions", 0),
             }
-        yield line | more
+        yield line
 
 
 def write_run_lines(path: Path, reader: LogReader, runs: Sequence[str]) -> int:
-    """Write the lines of runs, those of their calibrations first, each run once.
-
-    Returns:
-        How many lines there are.
+    """Write the lines of runs, those of their calibrations first, each run once; return how many there are.
 
     Raises:
         InputError: if the file cannot be written, or a run is another benchmark's.
     """
+    known, ordered = {run.id for run in reader.runs()}, dict[str, None]()
+    for run in runs:
+        calibrated = options_of(reader, run).calibration
+        if calibrated is not None and calibrated.run in known:
+            ordered[calibrated.run] = None
+        ordered[run] = None
     lines = [
         json.dumps(line, ensure_ascii=False, allow_nan=False)
-        for run in with_calibrations(reader, runs)
+        for run in ordered
         for line in run_lines(reader, run)
     ]
     write_lines(path, lines)
     return len(lines)
 
 
-def with_calibrations(reader: LogReader, runs: Sequence[str]) -> tuple[str, ...]:
-    """Runs, each after the calibration that it rests on, where the log has that."""
-    known = {one.id for one in reader.runs()}
-    found: dict[str, None] = {}
-    for run in runs:
-        calibrated = options_of(reader, run).calibration
-        if calibrated is not None and calibrated.run in known:
-            found[calibrated.run] = None
-        found[run] = None
-    return tuple(found)
-
-
 def export_runs(
-    folder: Path, reader: LogReader | None, runs: Sequence[str], results: Sequence[Result]
-) -> list[Path]:
+    folder: Path, reader: LogReader, runs: Sequence[str], results: Sequence[Result]
+) -> Iterator[Path]:
     """Write a file of decisions for each run, with its calibration, and one table of all results.
 
     Of annotators' runs the pairs that their drafts have become are written.
@@ -98,18 +83,15 @@ def export_runs(
     Raises:
         InputError: if a file cannot be written, or no draft of a run has become a pair yet.
     """
-    written = []
-    if reader is not None:
-        for run in dict.fromkeys(runs):
-            if options_of(reader, run).task == "annotate":
-                written += [export_run.path for export_run in pair_export.export_runs(folder, reader, [run])]
-                continue
+    for run in dict.fromkeys(runs):
+        if options_of(reader, run).task == "annotate":
+            yield from (written.path for written in pair_export.export_runs(folder, reader, [run]))
+        else:
             path = folder / f"{safe(run)}.jsonl"
             write_run_lines(path, reader, [run])
-            written.append(path)
+            yield path
     if results:
-        written.append(write_whole(folder / "results.csv", results_csv(results)))
-    return written
+        yield write_whole(folder / "results.csv", results_csv(results))
 
 
 def safe(name: str) -> str:
@@ -118,24 +100,16 @@ def safe(name: str) -> str:
 
 
 def results_csv(results: Sequence[Result]) -> str:
-    """Results as `files.result_table` reads them: a row for each method, robot and type, and one of pairs."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["method", "model", "type", "tasks", *TYPES, "ambdif"])
+    """Return results as `files.result_table` reads them: a row per method, robot and type, one of pairs."""
+    rows: list[dict[str, Any]] = []
     for result in results:
         if result.group.dataset == "knowno":
             continue
+        name = {"method": result.group.method_name, "model": result.name}
         for kind in result.measures.types:
-            values = [getattr(kind, name).value for name in TYPES]
-            writer.writerow([result.group.method_name, result.name, kind.type, kind.tasks, *values, None])
-        writer.writerow(
-            [
-                result.group.method_name,
-                result.name,
-                ALL[0],
-                len(result.outcomes),
-                *(None for _ in TYPES),
-                result.measures.ambdif.value,
-            ]
-        )
-    return out.getvalue()
+            values = {measure: getattr(kind, measure).value for measure in _MEASURES}
+            rows.append({**name, "type": kind.type, "tasks": kind.tasks, **values})
+        ambdif = result.measures.ambdif.value
+        rows.append({**name, "type": ALL[0], "tasks": len(result.outcomes), "ambdif": ambdif})
+    columns = ["method", "model", "type", "tasks", *_MEASURES, "ambdif"]
+    return str(pd.DataFrame(rows, columns=columns).to_csv(index=False, lineterminator="\n"))

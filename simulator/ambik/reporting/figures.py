@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from simulator.ambik import conformal
-from simulator.ambik.measuring.epsilon import EpsilonPoint, epsilon_curve
+from simulator.ambik.measuring.epsilon import epsilon_curve
 from simulator.ambik.measuring.measures import Measure
-from simulator.ambik.reporting.groups import Result
-from simulator.ambik.reporting.tables import SHORT
+from simulator.ambik.measuring.outcome_rows import SHORT
+from simulator.ambik.remarks import remark
+from simulator.ambik.reporting.results import Result
 from simulator.ambik.terms import CONFORMAL
 from simulator.figures import Bars, Figure, Level, Line, Mark, Panel
 from simulator.stats import Interval
@@ -22,229 +23,165 @@ ABOVE: Final = "above it"
 
 def figures(results: Sequence[Result]) -> tuple[Figure, ...]:
     """Return all figures for which there is something to draw."""
-    made = [make(results) for make in _MAKERS]
-    return tuple(one for one in made if one is not None)
+    made = (
+        icr_figure(results),
+        ssc_figure(results),
+        nonconformity_figure(results),
+        sizes_figure(results),
+        coverage_figure(results),
+        epsilon_figure(results),
+    )
+    return tuple(figure for figure in made if figure is not None)
 
 
 def icr_figure(results: Sequence[Result]) -> Figure | None:
-    """Fig. 3: ICR, a panel for each type; who decides below, a bar for each method."""
+    """Return Fig. 3: ICR, a panel for each type; who decides below, a bar for each method."""
+    pairs = [result for result in results if result.group.dataset == "ambik"]
     panels = []
     for kind, title in SHORT.items():
-        found = [(result, result.measures.of(kind)) for result in results if result.group.dataset == "ambik"]
-        marks = _bars([(one, of.icr) for one, of in found if of is not None])
-        if marks:
-            panels.append(Panel(title, "robot", "ICR", marks))
-    if not panels:
-        return None
-    caption = (
-        "Share of the intent's concepts that the prediction set realises, with 95 % intervals over pairs."
-    )
-    return Figure("figure-3", "Intent coverage (Fig. 3)", panels, caption)
+        measured = ((result, result.measures.of(kind)) for result in pairs)
+        marks = _by_method((result, kind.icr) for result, kind in measured if kind is not None)
+        panels += [Panel(title, "robot", "ICR", marks)] if marks else []
+    return _figure("figure-3", "Intent coverage (Fig. 3)", panels, "icr")
 
 
 def ssc_figure(results: Sequence[Result]) -> Figure | None:
-    """Fig. 4: SSC of the conformal methods, by robot."""
-    some = [
-        result for result in results if result.group.method in CONFORMAL and result.group.dataset == "ambik"
-    ]
-    marks = _bars([(one, one.measures.overall.ssc) for one in some])
-    if not marks:
-        return None
-    caption = "Overlap of prediction set and shortlist; preferences with a shortlist alone. 95 % intervals."
-    return Figure("figure-4", "Set size correctness (Fig. 4)", [Panel("", "robot", "SSC", marks)], caption)
+    """Return Fig. 4: SSC of the conformal methods, by robot."""
+    conformal_ones = (each for each in results if each.group.method in CONFORMAL)
+    pairs = (result for result in conformal_ones if result.group.dataset == "ambik")
+    marks = _by_method((result, result.measures.overall.ssc) for result in pairs)
+    panels = [Panel("", "robot", "SSC", marks)] if marks else []
+    return _figure("figure-4", "Set size correctness (Fig. 4)", panels, "ssc")
 
 
 def nonconformity_figure(results: Sequence[Result]) -> Figure | None:
-    """Nonconformities of right options, with the threshold between two colours."""
+    """Return nonconformities of right options, with the threshold between two colours."""
     panels = []
     for result in results:
-        found = result.calibrated
-        if found is None or not found.nonconformities or result.settings.cp_rule == "reference":
+        calibrated = result.calibrated
+        if calibrated is None or result.settings.cp_rule == "reference":
             continue
-        edges = conformal.histogram(found.nonconformities, BINS).edges
-        finite = [value for value in found.nonconformities if math.isfinite(value)]
+        edges = conformal.histogram(calibrated.nonconformities, BINS).edges
         if not edges:
             continue
-        infinite = len(found.nonconformities) - len(finite)
-        told = "infinite" if math.isinf(found.q_hat) else f"{found.q_hat:.4f}"
+        finite = [value for value in calibrated.nonconformities if math.isfinite(value)]
+        infinite = len(calibrated.nonconformities) - len(finite)
+        threshold = "infinite" if math.isinf(calibrated.q_hat) else f"{calibrated.q_hat:.4f}"
         more = f", {infinite} infinite" if infinite else ""
-        marks = _histogram(finite, edges, found.q_hat)
-        title = f"{result.label}: threshold {told}, n {found.n}{more}"
+        title = f"{result.label}: threshold {threshold}, n {calibrated.n}{more}"
+        marks = _histogram(finite, edges, calibrated.q_hat)
         panels.append(Panel(title, "nonconformity, lower end", "items", marks, y_range=None))
-    if not panels:
-        return None
-    caption = (
-        "Nonconformity of the right option of each calibration item. Where the colour changes is the "
-        "threshold: every option up to it is in a prediction set."
-    )
-    return Figure("nonconformity", "Calibration", panels, caption, columns=1)
+    return _figure("nonconformity", "Calibration", panels, "nonconformity", columns=1)
 
 
 def sizes_figure(results: Sequence[Result]) -> Figure | None:
-    """Sizes of prediction sets."""
-    some = [result for result in results if result.outcomes]
-    if not some:
-        return None
-    every = sorted({size for one in some for size in one.measures.sizes})
+    """Return sizes of prediction sets."""
+    decided = [result for result in results if result.outcomes]
+    every = sorted({size for result in decided for size in result.measures.sizes})
     marks = [
         Bars(
-            one.label,
+            result.label,
             list(map(str, every)),
-            [one.measures.sizes.get(size, 0) / len(one.outcomes) for size in every],
-            n=len(one.outcomes),
+            [result.measures.sizes.get(size, 0) / len(result.outcomes) for size in every],
+            n=len(result.outcomes),
         )
-        for one in some
+        for result in decided
     ]
-    panel = Panel("", "actions in the set", "share of tasks", marks)
-    return Figure("set-sizes", "Sizes of prediction sets", [panel], "Fillers (do nothing) are left out.")
+    panels = [Panel("", "actions in the set", "share of tasks", marks)] if marks else []
+    return _figure("set-sizes", "Sizes of prediction sets", panels, "sizes")
 
 
 def coverage_figure(results: Sequence[Result]) -> Figure | None:
-    """Coverage with its interval beside what the law predicts."""
-    some = [
-        (result, result.coverage)
-        for result in results
-        if result.coverage is not None
-        and result.coverage.coverage is not None
-        and result.settings.cp_rule == "split"
-    ]
-    if not some:
+    """Return coverage with its interval beside what the law predicts."""
+    measured: dict[str, Interval] = {}
+    predicted: dict[str, Interval] = {}
+    targets: dict[float, None] = {}
+    for result in results:
+        report = result.coverage
+        if report is None or report.coverage is None or result.settings.cp_rule != "split":
+            continue
+        low, high = report.promised
+        middle = min(max((report.guarantee.low + report.guarantee.high) / 2, low), high)
+        measured[result.label] = report.coverage
+        predicted[result.label] = Interval(middle, low, high, 0)
+        targets[1 - report.epsilon] = None
+    if not measured:
         return None
-    names = [one.label for one, _ in some]
-    measured = [report.coverage for _, report in some if report.coverage is not None]
-    expected = [
-        min(
-            max((report.guarantee.low + report.guarantee.high) / 2, report.promised.low), report.promised.high
-        )
-        for _, report in some
-    ]
     marks: list[Mark] = [
-        Bars(
-            "measured (Clopper-Pearson)",
-            names,
-            [one.value for one in measured],
-            [one.reach[0] for one in measured],
-            [one.reach[1] for one in measured],
-            [one.n for one in measured],
-        ),
-        Bars(
-            "predicted (beta-binomial)",
-            names,
-            expected,
-            [report.promised.low for _, report in some],
-            [report.promised.high for _, report in some],
-        ),
+        _bars("measured (Clopper-Pearson)", measured.items()),
+        _bars("predicted (beta-binomial)", predicted.items(), counted=False),
+        *(Level(target, f"target {target:g}") for target in targets),
     ]
-    targets = dict.fromkeys(1 - report.epsilon for _, report in some)
-    marks += [Level(target, f"target {target:g}") for target in targets]
-    caption = (
-        "Share of sets that hold a right option. The guarantee is marginal, over items of the calibration's "
-        "kind; of test tasks the intent alone is right, so preferences can lie below it."
-    )
-    return Figure("coverage", "Coverage", [Panel("", "", "coverage", marks)], caption)
+    return _figure("coverage", "Coverage", [Panel("", "", "coverage", marks)], "coverage")
 
 
 def epsilon_figure(results: Sequence[Result]) -> Figure | None:
-    """Accuracy of asking against how often is asked, and both over epsilon, as the threshold moves."""
-    curves: list[tuple[str, tuple[EpsilonPoint, ...]]] = []
+    """Return accuracy of asking against how often is asked, and both over epsilon, as the threshold moves."""
+    accuracy, asking, coverage = list[Line](), list[Line](), list[Line]()
     for result in results:
-        if result.group.calibration and result.outcomes:
-            curves.append(
-                (
-                    result.label,
-                    epsilon_curve(result.group.decisions, result.group.calibration, result.settings),
-                )
-            )
+        group = result.group
+        if not group.calibration or not result.outcomes:
+            continue
+        by_rate: dict[float, Interval] = {}
+        points = epsilon_curve(group.decisions, group.calibration, result.settings)
+        for point in points:
+            if point.accuracy is not None:  # of several epsilons that ask as often the smallest
+                by_rate.setdefault(point.ask_rate.value, point.accuracy)
+        accuracy += _lines(result.label, {rate: by_rate[rate] for rate in sorted(by_rate)})
+        asking += _lines(result.label, {point.epsilon: point.ask_rate for point in points})
+        covered = {point.epsilon: point.coverage for point in points if point.coverage is not None}
+        coverage += _lines(result.label, covered)
     panels = [
-        _panel(
-            "Accuracy against asking", "asks", "right to ask or not", [_against(*curve) for curve in curves]
-        ),
-        _panel("Asking", "epsilon", "asks", [_over(name, points, _asks) for name, points in curves]),
-        _panel("Coverage", "epsilon", "coverage", [_over(name, points, _covers) for name, points in curves]),
+        Panel(title, x, y, lines, x_range=(0, 1))
+        for title, x, y, lines in (
+            ("Accuracy against asking", "asks", "right to ask or not", accuracy),
+            ("Asking", "epsilon", "asks", asking),
+            ("Coverage", "epsilon", "coverage", coverage),
+        )
+        if lines
     ]
-    held = [panel for panel in panels if panel is not None]
-    if not held:
-        return None
-    caption = "Every fortieth between 0 and 1 as epsilon, on the same scores; 95 % intervals over pairs."
-    return Figure("epsilon", "To ask or not, as epsilon varies", held, caption)
+    return _figure("epsilon", "To ask or not, as epsilon varies", panels, "epsilon")
 
 
-def _asks(point: EpsilonPoint) -> tuple[float, float, float] | None:
-    return _drawn(point.ask_rate)
+def _figure(
+    name: str, title: str, panels: Sequence[Panel], caption: str, *, columns: int | None = None
+) -> Figure | None:
+    """Return a figure; None without panels."""
+    return Figure(name, title, panels, remark("figures", caption), columns=columns) if panels else None
 
 
-def _drawn(interval: Interval) -> tuple[float, float, float]:
-    return interval.value, *interval.reach
+def _lines(name: str, intervals: dict[float, Interval]) -> list[Line]:
+    """Return a curve through values with the ends of their intervals; none without values."""
+    if not intervals:
+        return []
+    low, high = zip(*(interval.reach for interval in intervals.values()), strict=True)
+    return [Line(name, [*intervals], [interval.value for interval in intervals.values()], low, high)]
 
 
-def _covers(point: EpsilonPoint) -> tuple[float, float, float] | None:
-    return None if point.coverage is None else _drawn(point.coverage)
+def _by_method(measured: Iterable[tuple[Result, Measure]]) -> list[Bars]:
+    """Return a series for each method, a category for each robot."""
+    series: dict[str, list[tuple[str, Interval]]] = {}
+    for result, measure in measured:
+        if measure.interval is not None:
+            series.setdefault(result.group.method_name, []).append((result.name, measure.interval))
+    return [_bars(method, intervals) for method, intervals in series.items()]
 
 
-def _over(
-    name: str,
-    points: Sequence[EpsilonPoint],
-    of: Callable[[EpsilonPoint], tuple[float, float, float] | None],
-) -> Line | None:
-    known = [(point.epsilon, found) for point in points if (found := of(point)) is not None]
-    if not known:
-        return None
-    x, values = [one for one, _ in known], [found for _, found in known]
-    return _line(name, x, values)
-
-
-def _against(name: str, points: Sequence[EpsilonPoint]) -> Line | None:
-    """Accuracy by ask rate; of several epsilons that ask as often the smallest."""
-    by_rate: dict[float, tuple[float, float, float]] = {}
-    for point in points:
-        if point.accuracy is not None:
-            by_rate.setdefault(point.ask_rate.value, _drawn(point.accuracy))
-    if not by_rate:
-        return None
-    x = sorted(by_rate)
-    return _line(name, x, [by_rate[one] for one in x])
-
-
-def _line(name: str, x: Sequence[float], values: Sequence[tuple[float, float, float]]) -> Line:
-    """Return a curve through values with the ends of their intervals."""
-    return Line(
+def _bars(name: str, intervals: Iterable[tuple[str, Interval]], *, counted: bool = True) -> Bars:
+    """Return bars with the ends of their intervals, by category."""
+    bars = [*intervals]
+    return Bars(
         name,
-        x,
-        [value[0] for value in values],
-        [value[1] for value in values],
-        [value[2] for value in values],
+        [category for category, _ in bars],
+        [interval.value for _, interval in bars],
+        [interval.reach[0] for _, interval in bars],
+        [interval.reach[1] for _, interval in bars],
+        [interval.n for _, interval in bars] if counted else None,
     )
 
 
-def _panel(title: str, x: str, y: str, lines: Sequence[Line | None]) -> Panel | None:
-    held = [line for line in lines if line is not None]
-    return Panel(title, x, y, held, x_range=(0, 1)) if held else None
-
-
-def _bars(results: Sequence[tuple[Result, Measure]]) -> list[Bars]:
-    """Return a series for each method, a category for each robot."""
-    series: dict[str, list[tuple[str, Measure]]] = {}
-    for one, measure in results:
-        if measure.interval is not None:
-            series.setdefault(one.group.method_name, []).append((one.name, measure))
-    marks = []
-    for method, some in series.items():
-        told = [(name, of.interval) for name, of in some if of.interval is not None]
-        marks.append(
-            Bars(
-                method,
-                [name for name, _ in told],
-                [of.value for _, of in told],
-                [of.reach[0] for _, of in told],
-                [of.reach[1] for _, of in told],
-                [of.n for _, of in told],
-            )
-        )
-    return marks
-
-
 def _histogram(values: Sequence[float], edges: Sequence[float], q_hat: float) -> list[Bars]:
-    """Counts in bins, those up to the threshold and those above it each in its own series."""
+    """Return counts in bins, those up to the threshold and those above it each in its own series."""
     digits = 2 if edges[-1] - edges[0] > 0.3 else 3
     bins = len(edges) - 1
     names = [f"{edge:.{digits}f}" for edge in edges[:-1]]
@@ -259,13 +196,3 @@ def _histogram(values: Sequence[float], edges: Sequence[float], q_hat: float) ->
                 counts[min(int((value - edges[0]) / width), bins - 1) if width else 0] += 1
         marks.append(Bars(title, names, counts, n=sum(counts)))
     return marks
-
-
-_MAKERS: Final = (
-    icr_figure,
-    ssc_figure,
-    nonconformity_figure,
-    sizes_figure,
-    coverage_figure,
-    epsilon_figure,
-)

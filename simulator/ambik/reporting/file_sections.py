@@ -1,80 +1,83 @@
-"""Sections on files that are no runs: pairs, cases of metrics, printed results (spec 2.1, 10)."""
+"""Sections on files that are no runs: pairs, cases of metrics, printed results, KnowNo's own run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
+from simulator.ambik import conformal
+from simulator.ambik.conformal import MARGINAL
 from simulator.ambik.data import Loaded
+from simulator.ambik.files.knowno import Logprobs, decisions_of
 from simulator.ambik.files.metric_cases import MetricCase
 from simulator.ambik.files.result_table import METRICS, ResultRow
 from simulator.ambik.files.versions import TITLES
-from simulator.ambik.measuring.cases import agrees, computed, expected
+from simulator.ambik.measuring.measures import Measures, measures
+from simulator.ambik.measuring.metrics import agrees, computed, expected
 from simulator.ambik.pairs import Scenario
-from simulator.ambik.settings import Metrics
+from simulator.ambik.records import Calibrated, Decision
+from simulator.ambik.remarks import remark
+from simulator.ambik.reporting.settings import Switches
+from simulator.ambik.sets.coverage import CoverageReport, report_of
+from simulator.ambik.sets.predicting import Prepared, calibrate_prepared, outcome_prepared, prepared
+from simulator.ambik.settings import DEFAULT, Metrics, Quantile, Settings, Tokens
 from simulator.ambik.statistics import statistics
 from simulator.ambik.terms import AMBIGUITIES, NAMES
+from simulator.errors import InputError
 from simulator.figures import Cell, Column, Table
 from simulator.jsonlines import Read
 from simulator.reporting import Section, file_section
 from simulator.stats import Interval
 
 RELEASED: Final = 500
-_BOTH: Final[tuple[Metrics, ...]] = ("paper", "reference")
+QUANTILES: Final[tuple[Quantile, ...]] = get_args(Quantile)
+_NAMES: Final[Mapping[str, str]] = {str(method): name for method, name in NAMES.items()}
 
 
 def pairs_section(loaded: Loaded, files: tuple[str, ...]) -> Section:
-    """Shares of types, and which member serves calibration."""
-    found = statistics(loaded.pairs)
-    rows: list[list[Cell]] = [[kind, found.types[kind], found.shares[kind]] for kind in AMBIGUITIES]
+    """Return shares of types, which member serves calibration, and what spec 2.1 says of published files."""
+    counted = statistics(loaded.pairs)
+    rows: list[list[Cell]] = [[kind, counted.types[kind], counted.shares[kind]] for kind in AMBIGUITIES]
     tables = [Table(["type", Column("pairs", 0), Column("%", 1, 100)], rows, "Types", "types")]
-    if found.balance:
-        balance: list[list[Cell]] = [
-            [member, *counts.values(), sum(counts.values())] for member, counts in found.balance.items()
-        ]
+    checks: dict[str, Any] = {}
+    if counted.pairs == RELEASED and all(file.version == "paper" for file in loaded.report.files):
+        checks["B1.types_500"] = {kind: 100 * counted.types[kind] / counted.pairs for kind in AMBIGUITIES}
+    if balance := counted.balance:
+        checks["B5.calibration_balance"] = {
+            "amb (take_amb=1)": dict(balance["ambiguous"]),
+            "unamb (0)": dict(balance["clear"]),
+        }
+        rows = [[member, *counts.values(), sum(counts.values())] for member, counts in balance.items()]
         heads: list[Column | str] = ["used as", *(Column(kind, 0) for kind in AMBIGUITIES), Column("all", 0)]
-        tables.append(Table(heads, balance, "Calibration: which member is used", "balance"))
+        tables.append(Table(heads, rows, "Calibration: which member is used", "balance"))
     return file_section(
         "pairs",
         Path(files[0]).parent.name if len(files) > 1 else Path(files[0]).stem,
         title="Pairs",
         files=files,
-        rows=found.pairs,
+        rows=counted.pairs,
         left_out=len(loaded.faults),
         tables=tables,
         remarks=tuple(loaded.report.lines()),
         data={
             "versions": [TITLES[file.version] for file in loaded.report.files],
-            "types": dict(found.types),
-            "shares": dict(found.shares),
-            "calibration": dict(found.balance),
+            "types": dict(counted.types),
+            "shares": dict(counted.shares),
+            "calibration": dict(balance),
             "oddities": loaded.report.counts,
-            "checks": _checks(loaded),
+            "checks": checks,
         },
     )
 
 
-def _checks(loaded: Loaded) -> Mapping[str, Any]:
-    """Return what spec 2.1 tells of the published files, by its names."""
-    found = statistics(loaded.pairs)
-    told: dict[str, Any] = {}
-    if found.pairs == RELEASED and all(file.version == "paper" for file in loaded.report.files):
-        told["B1.types_500"] = {kind: 100 * found.types[kind] / found.pairs for kind in AMBIGUITIES}
-    if found.balance:
-        told["B5.calibration_balance"] = {
-            "amb (take_amb=1)": dict(found.balance["ambiguous"]),
-            "unamb (0)": dict(found.balance["clear"]),
-        }
-    return told
-
-
 def scenarios_section(read: Read[Scenario], file: str) -> Section:
     """Return how many scenarios of each type there are."""
-    counts: dict[str, int] = {}
-    for row in read.rows:
-        counts[row.type] = counts.get(row.type, 0) + 1
-    rows: list[list[Cell]] = [[kind, count] for kind, count in sorted(counts.items())]
+    counts = Counter(row.type for row in read.rows)
     return file_section(
         "scenarios",
         Path(file).stem,
@@ -82,27 +85,36 @@ def scenarios_section(read: Read[Scenario], file: str) -> Section:
         files=(file,),
         rows=len(read.rows),
         left_out=len(read.faults),
-        tables=[Table(["type", Column("scenarios", 0)], rows, name="types")],
-        data={"types": counts},
+        tables=[Table(["type", Column("scenarios", 0)], sorted(counts.items()), name="types")],
+        data={"types": dict(counts)},
     )
 
 
 def cases_section(read: Read[MetricCase], file: str, shown: Metrics | None = None) -> Section:
-    """Cases of metrics, by the paper's rule and as the published code has it.
+    """Return cases of metrics, by the paper's rule and as the published code has it.
 
     Args:
         read: the cases.
         file: their file.
         shown: one of the two alone; both by default.
     """
-    modes = _BOTH if shown is None else (shown,)
-    rows = [
-        [case.id, case.metric, *(cell for mode in modes for cell in _compared(case, mode))]
-        for case in read.rows
-    ]
-    heads = ["case", "metric", *(head for mode in modes for head in (mode, f"{mode}: found"))]
-    cases = {mode: [case for case in read.rows if mode in case.told] for mode in modes}
-    equal = {mode: sum(agrees(case, mode) for case in some) for mode, some in cases.items()}
+    modes: tuple[Metrics, ...] = get_args(Metrics) if shown is None else (shown,)
+    rows: list[list[Cell]] = []
+    data: dict[str, Any] = {}
+    equal, known = (dict.fromkeys(modes, 0) for _ in range(2))
+    for case in read.rows:
+        row: list[Cell] = [case.id, case.metric]
+        data[case.id] = {"metric": case.metric}
+        for mode in modes:
+            value, wanted, agreed = computed(case, mode), expected(case, mode), agrees(case, mode)
+            if mode not in case.told:
+                row += ["", _in_words(value)]
+                continue
+            known[mode] += 1
+            equal[mode] += agreed
+            row += [_in_words(wanted), "the same" if agreed else f"NOT: {_in_words(value)}"]
+            data[case.id][mode] = {"expected": wanted, "found": value, "equal": agreed}
+        rows.append(row)
     return file_section(
         "metric_cases",
         Path(file).stem,
@@ -110,45 +122,27 @@ def cases_section(read: Read[MetricCase], file: str, shown: Metrics | None = Non
         files=(file,),
         rows=len(read.rows),
         left_out=len(read.faults),
-        tables=[Table(heads, rows, name="cases")],
-        remarks=tuple(f"{mode}: {count} of {len(cases[mode])} equal" for mode, count in equal.items()),
+        tables=[
+            Table(
+                ["case", "metric", *(head for mode in modes for head in (mode, f"{mode}: found"))],
+                rows,
+                name="cases",
+            )
+        ],
+        remarks=tuple(f"{mode}: {count} of {known[mode]} equal" for mode, count in equal.items()),
         data={
             "equal": equal,
             # Cases that have another value than by the paper's rule.
-            "unexpected": len(cases["paper"]) - equal["paper"] if "paper" in equal else 0,
-            "told": {mode: len(some) for mode, some in cases.items()},
-            "cases": {
-                case.id: {
-                    "metric": case.metric,
-                    **{
-                        mode: {
-                            "expected": expected(case, mode),
-                            "found": computed(case, mode),
-                            "equal": agrees(case, mode),
-                        }
-                        for mode in modes
-                        if mode in case.told
-                    },
-                }
-                for case in read.rows
-            },
+            "unexpected": known["paper"] - equal["paper"] if "paper" in modes else 0,
+            "told": known,
+            "cases": data,
         },
     )
 
 
-def _compared(case: MetricCase, mode: Metrics) -> tuple[str, str]:
-    """Return what should be found, and what is; nothing where the file has no such value."""
-    if mode not in case.told:
-        return "", _told(computed(case, mode))
-    found = "the same" if agrees(case, mode) else f"NOT: {_told(computed(case, mode))}"
-    return _told(expected(case, mode)), found
-
-
-def _told(value: Any) -> str:
+def _in_words(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "; ".join(f"{str(key).replace('_', ' ')}: {_told(one)}" for key, one in value.items())
-    if isinstance(value, Interval):
-        value = value.value
+        return "; ".join(f"{str(key).replace('_', ' ')}: {_in_words(part)}" for key, part in value.items())
     return "–" if value is None else f"{value:.4g}"
 
 
@@ -156,39 +150,208 @@ def results_section(read: Read[ResultRow], file: str) -> Section:
     """Return a table of results as it is, with what in it cannot be right."""
     held = [name for name in METRICS if any(name in row.values for row in read.rows)]
     rows: list[list[Cell]] = [
-        [
-            row.model,
-            NAMES.get(row.method, row.method),  # type: ignore[call-overload]
-            row.type or "all",
-            *(row.values.get(name) for name in held),
-        ]
+        [row.model, _NAMES.get(row.method, row.method), row.type or "all", *map(row.values.get, held)]
         for row in read.rows
     ]
     heads: list[Column | str] = ["model", "method", "type", *(Column(name, 2) for name in held)]
     wrong = [fault for fault in read.faults if fault.code == "consistency"]
-    bad = sum(fault.severity != "warning" for fault in read.faults)
-    said = [
-        f"line {fault.line}, {NAMES.get(fault.task, fault.task)}: {fault.message}"  # type: ignore[call-overload]
-        for fault in wrong
-    ]
-    rule = (
-        "CHR is HR for preferences and 1 - HR for the other types; AmbDif is not above the highest HR of an "
-        "ambiguous type. Values may be off by half of the last digit that their column has."
-    )
+    said = [f"line {fault.line}, {_NAMES.get(fault.task, fault.task)}: {fault.message}" for fault in wrong]
     return file_section(
         "result_table",
         Path(file).stem,
         title="Results as they are printed",
         files=(file,),
         rows=len(read.rows),
-        left_out=bad,
+        left_out=sum(fault.severity != "warning" for fault in read.faults),
         tables=[Table(heads, rows, name="results")],
-        remarks=(rule, *(said or ["every row is consistent"])),
+        remarks=(remark("tables", "result_rules"), *(said or ["every row is consistent"])),
         data={
             "results": [
                 {"model": row.model, "method": row.method, "type": row.type, **row.values}
                 for row in read.rows
             ],
-            "inconsistent": [{"line": one.line, "method": one.task, "message": one.message} for one in wrong],
+            "inconsistent": [
+                {"line": fault.line, "method": fault.task, "message": fault.message} for fault in wrong
+            ],
         },
     )
+
+
+# ---- a published run of KnowNo: thresholds under every rule, help and success on its own items (spec 7, 9)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What comes of one rule.
+
+    Attributes:
+        settings: the rule.
+        calibrated: its threshold; `order` says which of the nonconformities it is.
+        by_size: measures if a set of more than one option asks.
+        by_original: measures if one that has not exactly one, or the fifth option, does.
+        left_out: coverage of items by the threshold of all others.
+        report: on the calibration.
+    """
+
+    settings: Settings
+    calibrated: Calibrated
+    order: int
+    by_size: Measures
+    by_original: Measures
+    left_out: Interval | None
+    report: CoverageReport
+
+    def plain(self) -> dict[str, Any]:
+        """Return what is told of it, for JSON."""
+        overall = self.by_size.overall
+        return {
+            "q_hat": self.calibrated.q_hat,
+            "order": self.order,
+            "success_rate": overall.coverage,
+            "help_rate": {"size": overall.hr, "original": self.by_original.overall.hr},
+            "set_size": overall.set_size,
+            "empty": overall.empty,
+            "left_out_coverage": self.left_out,
+            "report": self.report,
+        }
+
+
+def logprobs_section(
+    records: Sequence[Logprobs], file: str, *, left_out: int = 0, switches: Switches | None = None
+) -> Section:
+    """Return the `rules_section` of a published file; see there.
+
+    Raises:
+        InputError: if there are no records to calibrate on, or they cannot be scored.
+    """
+    run = [decision for decision in decisions_of(records, file) if decision.item.part == "calibration"]
+    if not run:
+        raise InputError(
+            f"{file}: no record is of the split calib, so there is nothing to take a threshold of"
+        )
+    section = rules_section(run, Path(file).stem, files=(file,), left_out=left_out, switches=switches)
+    if len(run) == len(records):
+        return section
+    message = (
+        f"{len(records) - len(run)} records of the split test are not calibrated on; `askback import "
+        "ambik-results` makes tests of them"
+    )
+    return replace(section, remarks=(message, *section.remarks))
+
+
+def rules_section(
+    run: Sequence[Decision],
+    name: str,
+    *,
+    files: tuple[str, ...] = (),
+    left_out: int = 0,
+    switches: Switches | None = None,
+) -> Section:
+    """Return thresholds by tokens and quantile, with what they do on the same items.
+
+    Args:
+        run: KnowNo's decisions on calibration items, which say which options are right.
+        name: of the run or file.
+        files: where they are from.
+        left_out: records that could not be read.
+        switches: all but tokens, quantile and the rule of help, which are all told.
+
+    Raises:
+        InputError: if the decisions cannot be scored.
+    """
+    base = replace(DEFAULT, **{**(switches or {}), "cp_rule": "split", "not_listed": True})
+    rules = [
+        _rule(run, replace(base, tokens=tokens, quantile=quantile))
+        for tokens, quantile in product(get_args(Tokens), QUANTILES)
+    ]
+    first = rules[0].calibrated
+    return file_section(
+        "knowno_run",
+        name,
+        title="A KnowNo run: thresholds by rule, and what they do on the run's own items",
+        files=files,
+        rows=len(run),
+        left_out=left_out,
+        tables=[_thresholds(rules), _help(rules)],
+        remarks=(
+            f"n {first.n}, epsilon {first.epsilon:g}, rank {first.rank}, temperature {base.temperature:g}; "
+            f"{first.without} items have no right option",
+            remark("tables", "in_sample"),
+            remark("tables", "counts_tokens"),
+            str(MARGINAL),
+            *map(str, rules[0].report.warnings),
+        ),
+        data={
+            "n": first.n,
+            "epsilon": first.epsilon,
+            "rank": first.rank,
+            "rules": {f"{rule.settings.tokens}.{rule.settings.quantile}": rule.plain() for rule in rules},
+        },
+    )
+
+
+def _rule(run: Sequence[Decision], settings: Settings) -> Rule:
+    ready = [prepared(decision, settings) for decision in run]
+    calibrated = calibrate_prepared(ready, settings)
+    # Both rules are told, whichever is chosen: each under its own name.
+    by_size, by_original = replace(settings, help="size"), replace(settings, help="original")
+    outcomes = [outcome_prepared(each, calibrated.q_hat, by_size) for each in ready]
+    asked = [outcome_prepared(each, calibrated.q_hat, by_original) for each in ready]
+    return Rule(
+        settings=by_size,
+        calibrated=calibrated,
+        order=conformal.order(calibrated.n, _epsilon(settings), settings.quantile),
+        by_size=measures(outcomes, by_size),
+        by_original=measures(asked, by_original),
+        left_out=_left_out(ready, calibrated.nonconformities, by_size),
+        report=report_of(calibrated, outcomes, by_size),
+    )
+
+
+def _left_out(
+    ready: Sequence[Prepared], nonconformities: Sequence[float], settings: Settings
+) -> Interval | None:
+    """Return the coverage of each item by the threshold of all others."""
+    known = [each for each in ready if each.known]
+    if len(known) < 2 or len(known) != len(nonconformities):  # with repeats of items, "all others" are not
+        return None
+    epsilon, quantile = _epsilon(settings), settings.quantile
+    ordered = sorted(range(len(known)), key=nonconformities.__getitem__)
+    values = [nonconformities[place] for place in ordered]
+    order = conformal.order(len(values) - 1, epsilon, quantile)
+    # Whichever of the smaller ones is missing, the threshold is the same, and so for the larger ones.
+    near = range(max(0, order - 3), min(len(values), order + 3))
+    q_hats = {
+        place: conformal.threshold([*values[:place], *values[place + 1 :]], epsilon, quantile)
+        for place in near
+    }
+    covered = 0
+    for place, item in enumerate(ordered):
+        q_hat = q_hats[min(max(place, near[0]), near[-1])]
+        covered += bool(outcome_prepared(known[item], q_hat, settings).covered)
+    return conformal.coverage(covered, len(known))
+
+
+def _epsilon(settings: Settings) -> Fraction:
+    return conformal.epsilon_of(settings.target_success)
+
+
+def _thresholds(rules: Sequence[Rule]) -> Table:
+    rows: list[list[Cell]] = []
+    for rule in rules:
+        q_hat = None if rule.calibrated.q_hat == float("inf") else rule.calibrated.q_hat
+        place = f"{rule.order} and next" if rule.settings.quantile == "numpy_linear" else str(rule.order)
+        success = rule.by_size.overall.coverage.interval
+        rows.append([rule.settings.tokens, rule.settings.quantile, place, q_hat, success, rule.left_out])
+    heads = ("tokens", "quantile", "which", Column("q-hat", 6), "in the set", "left out")
+    return Table(heads, rows, "Thresholds", "thresholds")
+
+
+def _help(rules: Sequence[Rule]) -> Table:
+    rows: list[list[Cell]] = []
+    for rule in rules:
+        size, original = rule.by_size.overall, rule.by_original.overall
+        values = (size.hr, original.hr, size.set_size, size.empty)
+        rows.append([rule.settings.tokens, rule.settings.quantile, *(each.interval for each in values)])
+    heads = ("tokens", "quantile", "asks, by size", "asks, original", "set size", "empty sets")
+    return Table(heads, rows, "Help", "help")

@@ -1,39 +1,41 @@
-"""Results to be told: decisions of one robot under one configuration, with sets and measures (spec 7, 10).
-
-Sets are made of what was logged, with the run's settings or others; a model is not needed. Where the
-settings on which a threshold rests are others, it is taken anew from the calibration's decisions.
-"""
+"""Groups: decisions of one robot under one configuration, out of runs and of files alike (spec 7, 13)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal, TypeVar
 
+from logs import LogReader
 from simulator.ambik.baselines import baseline_exchanges
+from simulator.ambik.files.decisions import DecisionLine
 from simulator.ambik.files.versions import KINDS, Kind, kind_of_pair, plan_shown
 from simulator.ambik.items import PairItem
-from simulator.ambik.measuring.measures import Measures, measures
-from simulator.ambik.records import Calibrated, Decision, Exchange, Outcome
-from simulator.ambik.reporting.settings import NONE, OF_SCORES, Switches
-from simulator.ambik.sets.coverage import CoverageReport, report_of
-from simulator.ambik.sets.predicting import calibrate, outcome
+from simulator.ambik.playing import Dataset
+from simulator.ambik.records import Calibrated, Decision, Exchange, PairForm
+from simulator.ambik.rows import BENCHMARK
 from simulator.ambik.settings import Settings
-from simulator.ambik.terms import CONFORMAL, METHODS, NAMES, Context, Dialogue
+from simulator.ambik.terms import CONFORMAL, NAMES, Context, Dialogue
+from simulator.ambik.trial_log import (
+    decisions,
+    exchanges_of,
+    first_decisions,
+    forms_of,
+    options_of,
+    played_of,
+)
 from simulator.errors import InputError
+from simulator.runner.logged import not_counting, required_run, seat_failures
 
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 PEOPLE: Final = "people"
-BUILT_IN: Final = "built in"
 BASELINE: Final = "baseline"
 _NAMED: Final[Mapping[str, str]] = {
     **{str(method): name for method, name in NAMES.items()},
-    "offline": BUILT_IN,
-    "person": PEOPLE,
-    BASELINE: BASELINE,
+    **{"offline": "built in", "person": PEOPLE, BASELINE: BASELINE},
 }
-_ORDER: Final = (*METHODS, "offline", "person", BASELINE)
-_CLOSE: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,32 +46,24 @@ class Group:
         source: the run, or the file.
         method: of the five; ``offline``, ``person`` or ``baseline``.
         robot: generator, with the chooser if that is another; ``people`` for persons.
-        context: what prompts had.
-        dialogue: what stood in the task.
-        dataset: whose tasks they are.
         version: of the data, as the run or file says it.
         settings: of the run.
-        decisions: the first of each episode.
+        decisions: the first of each episode; there is one.
         calibration: those of its calibration items; empty where they are not at hand.
         logged: the threshold that was in force; None where there was none.
         exchanges: of episodes in which somebody could ask.
-        people: how many persons decided.
         part: which pairs they are of (`files.versions.KINDS`); empty: nobody asked.
     """
 
     source: str
     method: str
     robot: str
-    context: Context
-    dialogue: Dialogue
-    dataset: Literal["ambik", "knowno"]
     version: str
     settings: Settings
     decisions: tuple[Decision, ...]
     calibration: tuple[Decision, ...] = ()
     logged: Calibrated | None = None
     exchanges: tuple[Exchange, ...] = ()
-    people: int = 0
     part: Literal["", "released", "added"] = ""
 
     @property
@@ -78,87 +72,270 @@ class Group:
         return _NAMED[self.method]
 
     @property
+    def context(self) -> Context:
+        """What prompts had."""
+        return self.decisions[0].context
+
+    @property
+    def dialogue(self) -> Dialogue:
+        """What stood in the task."""
+        return self.decisions[0].dialogue
+
+    @property
+    def dataset(self) -> Dataset:
+        """Whose tasks they are."""
+        return "ambik" if isinstance(self.decisions[0].item, PairItem) else "knowno"
+
+    @property
+    def people(self) -> int:
+        """How many persons decided."""
+        return len({decision.generator for decision in self.decisions}) if self.method == "person" else 0
+
+    @property
     def conditions(self) -> str:
         """What is not as in the paper's main runs; empty if nothing is."""
-        told = {
+        holds = {
             "action only": self.context == "action_only",
             "clarified": self.dialogue == "after",
             "answered": bool(self.exchanges),
             "scenarios": self.dataset == "knowno",
             "added 2025": self.part == "added",
         }
-        return ", ".join(name for name, holds in told.items() if holds)
+        return ", ".join(name for name, is_so in holds.items() if is_so)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Result:
-    """A group with its sets.
+@dataclass(slots=True)
+class Material:
+    """What runs and files of decisions hold.
 
     Attributes:
-        group: what it is of.
-        name: the robot's in tables, told apart from others of the same method.
-        settings: under which the sets are made.
-        outcomes: in the order of the decisions.
-        measures: of them.
-        calibrated: the threshold; None of methods that have none.
-        coverage: the report on it; None likewise, and where what it rests on is not at hand.
-        remarks: on this result alone.
+        groups: to be measured.
+        forms: of annotators.
+        published: KnowNo's decisions on calibration items that say which options are right, by run.
+        remarks: on what is not measured.
     """
 
-    group: Group
-    name: str
-    settings: Settings
-    outcomes: tuple[Outcome, ...]
-    measures: Measures
-    calibrated: Calibrated | None = None
-    coverage: CoverageReport | None = None
-    remarks: tuple[str, ...] = ()
+    groups: list[Group] = field(default_factory=list)
+    forms: list[PairForm] = field(default_factory=list)
+    published: dict[str, tuple[Decision, ...]] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
 
-    @property
-    def label(self) -> str:
-        """Method and robot in one line."""
-        return f"{self.group.method_name}, {self.name}"
+
+def robot_of(decision: Decision) -> str:
+    """Return who decided: a model, with the one that chose if that is another; all people are one."""
+    if decision.method == "person":
+        return PEOPLE
+    if decision.chooser and decision.chooser != decision.generator:
+        return f"{decision.generator} + {decision.chooser}"
+    return decision.generator or "unknown"
+
+
+def _configuration(decision: Decision) -> tuple[str, str, Context, Dialogue]:
+    return decision.method, robot_of(decision), decision.context, decision.dialogue
+
+
+def _by(key: Callable[[T], K], values: Iterable[T]) -> dict[K, list[T]]:
+    """Return values by a key, in the order of the first of each."""
+    groups: dict[K, list[T]] = {}
+    for value in values:
+        groups.setdefault(key(value), []).append(value)
+    return groups
+
+
+# ---- groups of runs and of files
+
+
+def from_runs(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = False) -> Material:
+    """Return what runs hold; of each conformal one with the decisions of its calibration run.
+
+    Raises:
+        InputError: if a run is another benchmark's, or none of its episodes has been played to its end.
+        NotInLog: if there is no such run.
+    """
+    material, known = Material(), {run.id for run in reader.runs()}
+    for run in dict.fromkeys(runs):
+        options = options_of(reader, run)
+        calibrates = options.method in CONFORMAL and options.calibration is None
+        aborted = not exclude_aborted and not calibrates
+        played = played_of(reader, [run], aborted=aborted)
+        made, forms = first_decisions(played), forms_of(played)
+        if not made and not forms:
+            raise InputError(f"{run} has no episode that was played to its end; there is nothing to report.")
+        material.forms += forms
+        if calibrates:
+            if options.method == "knowno" and all(decision.right is not None for decision in made):
+                material.published[run] = made
+            material.remarks.append(f"{run} is a calibration: it has no sets, and is told with its test run")
+            continue
+        version = str(required_run(reader, run, BENCHMARK).config.get("dataset_version") or "")
+        source = options.calibration.run if options.calibration else ""
+        calibration = decisions(reader, [source]) if source in known else ()
+        exchanges = exchanges_of(played)
+        for key, alike in _by(_configuration, made).items():
+            group = _group(run, version, options.settings, options.calibration, alike, exchanges)
+            material.groups.append(
+                replace(group, calibration=calibration if key[0] == options.method else ())
+            )
+        material.remarks += _unfinished(reader, run, aborted)
+    return material
+
+
+def _group(
+    source: str,
+    version: str,
+    settings: Settings,
+    logged: Calibrated | None,
+    alike: Sequence[Decision],
+    exchanges: Iterable[Exchange],
+) -> Group:
+    key = _configuration(alike[0])
+    return Group(
+        source=source,
+        method=key[0],
+        robot=key[1],
+        version=version,
+        settings=settings,
+        decisions=tuple(alike),
+        logged=logged,
+        exchanges=tuple(exchange for exchange in exchanges if _configuration(exchange.before) == key),
+    )
+
+
+def _unfinished(reader: LogReader, run: str, aborted: bool) -> list[str]:
+    still, failed, _ = not_counting(reader, run)
+    broken = sum(seat_failures(reader, [run]).values())
+    counted = "count as unsuccessful" if aborted else "are left out"
+    remarks = {
+        f"{still} episodes have not ended and are not in these numbers": still,
+        f"{broken} episodes were aborted by a seat and {counted}": broken,
+        f"{failed} episodes were aborted or failed and do not count": failed,
+    }
+    return [f"{run}: {remark}" for remark, count in remarks.items() if count]
+
+
+def from_lines(lines: Sequence[DecisionLine], calibration: Sequence[DecisionLine] = ()) -> Material:
+    """Return what lines of files hold.
+
+    Args:
+        lines: of one file or several; some of them may be of calibration items.
+        calibration: of other files, all of calibration items.
+
+    Raises:
+        InputError: if thresholds, or the rows that one rests on, cannot be told apart.
+    """
+    material, used = Material(), set[str]()
+    calibrating = _first_lines([*(line for line in lines if line.calibrates), *calibration])
+    tests = (line for line in lines if not line.calibrates)
+    for run, of_run in _by(lambda line: line.decision.run, tests).items():
+        exchanges = _line_exchanges(of_run)
+        for key, alike in _by(lambda line: _configuration(line.decision), _first_lines(of_run)).items():
+            made, threshold = [line.decision for line in alike], _threshold(alike)
+            fitting = _fitting(calibrating, made[0], threshold) if key[0] in CONFORMAL else []
+            if key[0] in CONFORMAL and not fitting and threshold is None and any(x.threshold for x in alike):
+                raise InputError(
+                    f"{run}: the lines of {key[0]} do not all have the same q_hat; give those of each "
+                    "threshold a run_id of their own, or name a file of calibration rows with --calibration"
+                )
+            used |= {decision.episode_id for decision in fitting}
+            group = _group(run, alike[0].version, alike[0].settings, threshold, made, exchanges)
+            material.groups.append(replace(group, calibration=tuple(fitting)))
+            if count := sum(not line.known for line in alike):
+                material.remarks.append(
+                    f"{run}: of {count} decisions the task is not at hand (name the data with --data), so "
+                    "that ICR, SSC and coverage do not count them"
+                )
+    if spare := sum(line.decision.episode_id not in used for line in calibrating):
+        material.remarks.append(
+            f"{spare} calibration rows (part = calibration, or neither a part nor q_hat) are of no method, "
+            "robot and context that was tested"
+        )
+    return material
+
+
+def _fitting(
+    calibrating: Sequence[DecisionLine], tested: Decision, threshold: Calibrated | None
+) -> list[Decision]:
+    """Return calibration decisions of the same method, robot, context and kind of task, of the run named.
+
+    Raises:
+        InputError: if they are of several runs, and it is not said of which the threshold was taken.
+    """
+
+    def configuration(decision: Decision) -> Hashable:
+        return *_configuration(decision)[:3], type(decision.item)
+
+    same = [line.decision for line in calibrating if configuration(line.decision) == configuration(tested)]
+    named = [decision for decision in same if threshold is not None and decision.run == threshold.run]
+    fitting = named or same
+    if len({decision.item.id for decision in fitting}) < len(fitting):
+        runs = ", ".join(dict.fromkeys(decision.run for decision in fitting))
+        raise InputError(
+            f"{tested.run}: the same tasks are calibrated on several times ({runs}), and the "
+            "lines do not say which run the threshold is of; give the calibration rows of one"
+        )
+    return fitting
+
+
+def _first_lines(lines: Iterable[DecisionLine]) -> list[DecisionLine]:
+    """Return the first decision of each episode: before anything was asked in it."""
+    return [min(episode, key=lambda line: line.turn) for episode in _by(lambda x: x.episode, lines).values()]
+
+
+def _line_exchanges(lines: Iterable[DecisionLine]) -> list[Exchange]:
+    exchanges = []
+    for episode in _by(lambda line: line.decision.episode_id, lines).values():
+        episode.sort(key=lambda line: line.turn)
+        if any(line.questions or line.decision.answer for line in episode):
+            made = [line.decision for line in episode]
+            exchanges.append(Exchange.of(made, robot=episode[0].robot, user=episode[0].user))
+    return exchanges
+
+
+def _threshold(lines: Sequence[DecisionLine]) -> Calibrated | None:
+    """Return the one threshold that was in force for all; None if there is none, or there are several."""
+    values = {None if line.threshold is None else line.threshold.q_hat for line in lines}
+    return lines[0].threshold if len(values) == 1 else None
+
+
+# ---- parts of the data, and baselines
 
 
 def told_apart(
     groups: Iterable[Group], part: Literal["all", "released", "added"] = "all"
 ) -> tuple[Group, ...]:
-    """Groups with pairs of the paper's kind apart from pairs as those added in 2025 (spec 2.5).
+    """Return groups with pairs of the paper's kind apart from pairs as those added in 2025 (spec 2.5).
 
     Args:
         groups: of runs and files.
         part: whose decisions are kept; ``all``: both, apart where the data are those of 2025.
     """
-    found: list[Group] = []
+    apart: list[Group] = []
     for group in groups:
-        held = {kind: _of_kind(group, kind) for kind in KINDS}
-        some = [each for kind, each in held.items() if each.decisions and part in ("all", kind)]
-        told = part != "all" or ("2025" in group.version and any(each.part == "added" for each in some))
-        found += some if told and group.dataset == "ambik" else [group]
-    return tuple(found)
+        kinds = [kind for kind in KINDS if part in ("all", kind)]
+        parts = [made for kind in kinds if (made := _of_kind(group, kind)).decisions]
+        divides = part != "all" or ("2025" in group.version and any(made.part == "added" for made in parts))
+        apart += parts if divides and group.dataset == "ambik" else [group]
+    return tuple(apart)
 
 
 def _of_kind(group: Group, kind: Kind) -> Group:
-    def holds(decision: Decision) -> bool:
+    def is_of_kind(decision: Decision) -> bool:
         return isinstance(decision.item, PairItem) and kind_of_pair(decision.item.pair) == kind
 
     return replace(
         group,
         part=kind,
-        decisions=tuple(filter(holds, group.decisions)),
-        exchanges=tuple(exchange for exchange in group.exchanges if holds(exchange.before)),
+        decisions=tuple(filter(is_of_kind, group.decisions)),
+        exchanges=tuple(exchange for exchange in group.exchanges if is_of_kind(exchange.before)),
     )
 
 
 def added_statement(group: Group) -> str:
-    """What is odd about the pairs of a group of those added in 2025, in a sentence; empty for others."""
+    """Return what is odd about a group's pairs, if they are those added in 2025; empty for others."""
     if group.part != "added":
         return ""
-    pairs = {
-        decision.item.pair.id: decision.item.pair
-        for decision in group.decisions
-        if isinstance(decision.item, PairItem)
-    }
+    items = (decision.item for decision in group.decisions)
+    pairs = {item.pair.id: item.pair for item in items if isinstance(item, PairItem)}
     shown = Counter(map(plan_shown, pairs.values()))
     preferences = [pair for pair in pairs.values() if pair.type == "preferences"]
     return (
@@ -171,149 +348,32 @@ def added_statement(group: Group) -> str:
 
 
 def baseline_groups(groups: Sequence[Group]) -> tuple[Group, ...]:
-    """Baselines on the tasks of some groups (`baselines`): once for the same tasks under the same conditions.
+    """Return baselines on the tasks of groups (`baselines`): once for the same tasks and conditions.
 
     They can ask where one of the groups could, and are measured under the settings of the first of them.
     """
-    found: dict[Hashable, Group] = {}
+    by_tasks: dict[Hashable, Group] = {}
     for group in groups:
         ids = frozenset(decision.item.id for decision in group.decisions)
         key = group.context, group.dialogue, group.dataset, group.part, ids
-        if group.exchanges or key not in found:
-            found[key] = group if key not in found else replace(found[key], exchanges=group.exchanges)
-    return tuple(made for one in found.values() for made in _baselines(one))
-
-
-def _baselines(group: Group) -> Iterable[Group]:
-    items = {decision.item.id: decision.item for decision in group.decisions}
-    for name, held in baseline_exchanges([*items.values()], group.context, group.dialogue).items():
-        yield replace(
+        if group.exchanges or key not in by_tasks:
+            by_tasks[key] = replace(by_tasks.get(key, group), exchanges=group.exchanges)
+    return tuple(
+        replace(
             group,
             source=BASELINE,
             method=BASELINE,
             robot=name,
-            decisions=tuple(one.before for one in held),
+            decisions=tuple(exchange.before for exchange in exchanges),
             calibration=(),
             logged=None,
-            exchanges=held if group.exchanges else (),
-            people=0,
+            exchanges=exchanges if group.exchanges else (),
         )
-
-
-def grouped(decisions: Iterable[Decision]) -> dict[tuple[str, str, Context, Dialogue], list[Decision]]:
-    """Decisions by method, robot, context and dialogue, in the order of the first of each."""
-    found: dict[tuple[str, str, Context, Dialogue], list[Decision]] = {}
-    for decision in decisions:
-        found.setdefault(
-            (decision.method, robot_of(decision), decision.context, decision.dialogue), []
-        ).append(decision)
-    return found
-
-
-def robot_of(decision: Decision) -> str:
-    """Return who decided: a model, with the one that chose if that is another; all people are one."""
-    if decision.method == "person":
-        return PEOPLE
-    if decision.chooser and decision.chooser != decision.generator:
-        return f"{decision.generator} + {decision.chooser}"
-    return decision.generator or "unknown"
-
-
-def results_of(groups: Sequence[Group], switches: Switches = NONE) -> tuple[Result, ...]:
-    """Sets and measures of groups, by method; names tell apart those of one method.
-
-    Raises:
-        InputError: if a group cannot be calibrated, or not with these settings.
-    """
-    ordered = sorted(groups, key=lambda group: _ORDER.index(group.method))
-    names = [f"{one.robot}{f', {one.conditions}' if one.conditions else ''}" for one in ordered]
-    alike = Counter((one.method, name) for one, name in zip(ordered, names, strict=True))
-    seen: Counter[tuple[str, str]] = Counter()
-    made = []
-    for one, name in zip(ordered, names, strict=True):
-        seen[one.method, name] += 1
-        number = f" ({seen[one.method, name]})" if alike[one.method, name] > 1 else ""
-        made.append(_result(one, f"{name}{number}", switches))
-    return tuple(made)
-
-
-def _result(group: Group, name: str, switches: Switches) -> Result:
-    settings = switches.over(group.settings)
-    calibrated, remarks = _calibrated(group, settings, switches)
-    outcomes = tuple(outcome(decision, calibrated, settings) for decision in group.decisions)
-    report = None
-    if calibrated is not None and len(calibrated.nonconformities) == calibrated.n:
-        report = report_of(calibrated, outcomes, settings)
-    return Result(
-        group=group,
-        name=name,
-        settings=settings,
-        outcomes=outcomes,
-        measures=measures(outcomes, settings),
-        calibrated=calibrated,
-        coverage=report,
-        remarks=remarks,
+        for group in by_tasks.values()
+        for name, exchanges in _baselines(group).items()
     )
 
 
-def _calibrated(
-    group: Group, settings: Settings, switches: Switches
-) -> tuple[Calibrated | None, tuple[str, ...]]:
-    """Return the threshold, and what is to be said of it."""
-    if group.method not in CONFORMAL:
-        return None, ()
-    if group.calibration:
-        found = calibrate(group.calibration, settings, run=group.calibration[0].run)
-        return found, _unlike(group, found, switches)
-    changed = [name for name in switches.changed(group.settings) if name in OF_SCORES]
-    if changed:
-        named = ", ".join(f"--{name.replace('_', '-')}" for name in changed)
-        raise InputError(
-            f"{group.source}: the decisions that {group.method_name} was calibrated on are not at hand, so "
-            f"{named} cannot be changed; name a file of them with --calibration, or a log that has them"
-        )
-    if group.logged is None:
-        raise InputError(
-            f"{group.source}: {group.method_name} has no prediction sets without a calibration, and neither "
-            "a threshold nor calibration rows are in it; name a file of them with --calibration"
-        )
-    return group.logged, (
-        f"{group.source}: the threshold is the logged one; what it rests on is not at hand",
-    )
-
-
-def _unlike(group: Group, calibrated: Calibrated, switches: Switches) -> tuple[str, ...]:
-    """That the threshold in force was another, though nothing was changed."""
-    then = group.logged
-    if then is None or any(name in OF_SCORES for name in switches.changed(group.settings)):
-        return ()
-    if then.q_hat == calibrated.q_hat or abs(then.q_hat - calibrated.q_hat) < _CLOSE:
-        return ()
-    return (
-        f"{group.source}: was played with the threshold {then.q_hat:.4f} of {then.n} items; the calibration "
-        f"as it is now gives {calibrated.q_hat:.4f} of {calibrated.n}, which is used here",
-    )
-
-
-def reference_values(result: Result) -> Calibrated | None:
-    """The published code's "CP value" of the same calibration (Table 6); it is no threshold to be used."""
-    if not result.group.calibration:
-        return None
-    return calibrate(result.group.calibration, replace(result.settings, cp_rule="reference"))
-
-
-def settings_statement(results: Sequence[Result]) -> tuple[str, ...]:
-    """Return what was changed after the runs were played, a sentence; none if nothing was."""
-    told: dict[str, dict[str, Any]] = {}
-    for result in results:
-        for name in result.settings.__dataclass_fields__:
-            then, now = getattr(result.group.settings, name), getattr(result.settings, name)
-            if then != now:
-                told.setdefault(f"{name} = {now} instead of {then}", {})[result.group.source] = None
-    if not told:
-        return ()
-    changes = "; ".join(told)
-    return (
-        f"Sets are made anew of what was logged, with {changes}; no model was asked. What robots asked while "
-        "they played, and what came of it, stays as it was.",
-    )
+def _baselines(group: Group) -> Mapping[str, tuple[Exchange, ...]]:
+    items = {decision.item.id: decision.item for decision in group.decisions}
+    return baseline_exchanges([*items.values()], group.context, group.dialogue)

@@ -23,13 +23,13 @@ from simulator.ambik.items import PairItem
 from simulator.ambik.pairs import Pair, Scenario
 from simulator.ambik.reporting.file_sections import (
     cases_section,
+    logprobs_section,
     pairs_section,
     results_section,
     scenarios_section,
 )
-from simulator.ambik.reporting.logprobs_section import logprobs_section
+from simulator.ambik.reporting.groups import Material, from_lines
 from simulator.ambik.reporting.settings import ReportSettings
-from simulator.ambik.reporting.sources import Found, from_lines
 from simulator.ambik.rows import BENCHMARK
 from simulator.duplicates import CODE, Duplicates, left_out, repeats_statement
 from simulator.errors import InputError
@@ -37,12 +37,22 @@ from simulator.reporting import Problems, Section
 from simulator.tables.spec import Contents, TableSpec
 from trees.faults import Fault
 
+Held = dict[str, dict[Path, Contents]]
+"""Contents of files, by the name of their kind."""
 _SUFFIXES: Final = (".csv", ".tsv", ".json", ".jsonl")
+_SECTIONS: Final[Mapping[str, Any]] = {
+    KNOWNO.name: lambda read, file, switches: scenarios_section(read, file),
+    METRIC_CASES.name: lambda read, file, switches: cases_section(read, file, switches.get("metrics")),
+    LOGPROBS.name: lambda read, file, switches: logprobs_section(
+        read.rows, file, left_out=left_out(read.faults), switches=switches
+    ),
+    RESULT_TABLE.name: lambda read, file, switches: results_section(read, file),
+}
 
 
 def score_files(
-    paths: Iterable[Path], problems: Problems, settings: ReportSettings | None = None
-) -> tuple[Sequence[Section], Found]:
+    paths: Iterable[Path], problems: Problems, settings: ReportSettings
+) -> tuple[Sequence[Section], Material]:
     """Return sections of files that are no decisions, in the order of their kinds, and groups of decisions.
 
     Args:
@@ -54,56 +64,41 @@ def score_files(
     Raises:
         InputError: if a calibration file cannot be read, or data do not exist.
     """
-    settings = settings or ReportSettings()
     sections: list[Section] = []
-    held, found = _read(paths, problems, settings.duplicates), Found()
-    if PAIRS.name in held:
-        merged = merge([pairs for pairs in held[PAIRS.name].values() if hasattr(pairs, "pairs")])  # type: ignore[misc]
+    held, material = _read(paths, problems, settings.duplicates), Material()
+    if files := held.get(PAIRS.name):
+        merged = merge([pairs for pairs in files.values() if hasattr(pairs, "pairs")])  # type: ignore[misc]
         loaded = Loaded(tuple(merged.pairs.values()), merged.faults, merged.report)
         problems.faults += [fault for fault in merged.faults if fault not in problems.faults]
-        sections.append(pairs_section(loaded, tuple(map(str, held[PAIRS.name]))))
-    for kind, make in _MAKERS.items():
+        sections.append(pairs_section(loaded, tuple(map(str, files))))
+    for kind, make in _SECTIONS.items():
         for file, contents in held.get(kind, {}).items():
             try:
                 sections.append(make(contents, str(file), settings.switches))
             except InputError as error:
                 problems.unreadable.append(str(error))
     if DECISIONS.name in held or settings.calibration:
-        found = _decisions(held, settings, problems)
+        material = _decisions(held, settings, problems)
     repeated = [fault for fault in problems.faults if isinstance(fault, Fault) and fault.code == CODE]
     if repeated:
-        found.remarks.append(repeats_statement(repeated))
-    return sections, found
-
-
-_MAKERS: Final[Mapping[str, Any]] = {
-    KNOWNO.name: lambda read, file, switches: scenarios_section(read, file),
-    METRIC_CASES.name: lambda read, file, switches: cases_section(read, file, switches.given.get("metrics")),
-    LOGPROBS.name: lambda read, file, switches: logprobs_section(
-        read.rows, file, left_out=left_out(read.faults), switches=switches
-    ),
-    RESULT_TABLE.name: lambda read, file, switches: results_section(read, file),
-}
-Held = dict[str, dict[Path, Contents]]
+        material.remarks.append(repeats_statement(repeated))
+    return sections, material
 
 
 def _read(paths: Iterable[Path], problems: Problems, duplicates: Duplicates) -> Held:
     """Return the files of AmbiK among paths and in folders, by kind; what is wrong goes to `problems`."""
     held: Held = {}
-    for path in dict.fromkeys(paths):
-        for file, kind in _kinds(path, problems):
-            if file in held.get(kind.name, {}):
-                continue
-            try:
-                contents = kind.read(file, duplicates)
-            except InputError as error:
-                problems.unreadable.append(str(error))
-                continue
-            problems.faults += contents.faults
-            if contents.rows:
-                held.setdefault(kind.name, {})[file] = contents
-            else:
-                problems.unreadable.append(f"{file}: no row of it can be read")
+    for file, kind in {file: kind for path in paths for file, kind in _kinds(path, problems)}.items():
+        try:
+            contents = kind.read(file, duplicates)
+        except InputError as error:
+            problems.unreadable.append(str(error))
+            continue
+        problems.faults += contents.faults
+        if contents.rows:
+            held.setdefault(kind.name, {})[file] = contents
+        else:
+            problems.unreadable.append(f"{file}: no row of it can be read")
     return held
 
 
@@ -111,8 +106,7 @@ def _kinds(path: Path, problems: Problems) -> Iterator[tuple[Path, TableSpec[Any
     if not path.exists():
         problems.unreadable.append(f"{path}: there is no such file or folder")
     elif path.is_file():
-        kind = TABLES.kind_of(path)
-        if kind is not None:
+        if (kind := TABLES.kind_of(path)) is not None:
             yield path, kind
         else:
             problems.unreadable.append(f"{path}: {_why(path)}")
@@ -133,8 +127,7 @@ def _why(path: Path) -> str:
         return f"cannot be read ({error.strerror})"
 
 
-def _decisions(held: Held, settings: ReportSettings, problems: Problems) -> Found:
-    lines = [line for contents in held.get(DECISIONS.name, {}).values() for line in contents.rows]
+def _decisions(held: Held, settings: ReportSettings, problems: Problems) -> Material:
     calibrating: list[DecisionLine] = []
     for file in settings.calibration:
         read = DECISIONS.read(file, settings.duplicates)
@@ -142,17 +135,18 @@ def _decisions(held: Held, settings: ReportSettings, problems: Problems) -> Foun
             raise InputError(f"--calibration {file}: no row of it can be read")
         problems.faults += [fault for fault in read.faults if fault not in problems.faults]
         calibrating += read.rows
-    pairs, scenarios = texts_of([*lines, *calibrating], held, settings.data)
+    lines = _rows(held, DECISIONS)
+    texts = texts_of([*lines, *calibrating], held, settings.data)
     # A file may be named both ways: then it holds calibration rows alone.
     taken = {line.key for line in calibrating}
     tests = [line for line in lines if line.key not in taken]
-    return from_lines(with_items(tests, pairs, scenarios), with_items(calibrating, pairs, scenarios))
+    return from_lines(with_items(tests, *texts), with_items(calibrating, *texts))
 
 
 def texts_of(
     lines: Sequence[DecisionLine], held: Held, data: str | None
 ) -> tuple[Mapping[str, Pair], Mapping[str, Scenario]]:
-    """Pairs and scenarios by id, as far as lines lack them.
+    """Return pairs and scenarios by id, as far as lines lack them.
 
     Args:
         lines: of decisions.
@@ -162,17 +156,20 @@ def texts_of(
     Raises:
         InputError: if `data` do not exist.
     """
-    lacking = [line.decision.item for line in lines if not line.known]
-    pairs: dict[str, Pair] = {}
-    scenarios: dict[str, Scenario] = {}
-    if any(isinstance(one, PairItem) for one in lacking):
-        given = [row for contents in held.get(PAIRS.name, {}).values() for row in contents.rows]
-        name = data or (None if given else _named(lines))
-        pairs = {one.id: one for one in (given if name is None else read_pairs(name).pairs)}
-    if any(not isinstance(one, PairItem) for one in lacking):
-        rows = [row for contents in held.get(KNOWNO.name, {}).values() for row in contents.rows]
-        scenarios = {one.id: one for one in (load_scenarios(data) if data else rows)}
-    return pairs, scenarios
+    kinds = {type(line.decision.item) for line in lines if not line.known}
+    pairs: Sequence[Pair] = ()
+    scenarios: Sequence[Scenario] = ()
+    if PairItem in kinds:
+        beside: list[Pair] = _rows(held, PAIRS)
+        name = data or (None if beside else _named(lines))
+        pairs = beside if name is None else read_pairs(name).pairs
+    if kinds - {PairItem}:
+        scenarios = load_scenarios(data) if data else _rows(held, KNOWNO)
+    return {pair.id: pair for pair in pairs}, {scenario.id: scenario for scenario in scenarios}
+
+
+def _rows(held: Held, kind: TableSpec[Any]) -> list[Any]:
+    return [row for contents in held.get(kind.name, {}).values() for row in contents.rows]
 
 
 def _named(lines: Iterable[DecisionLine]) -> str | None:

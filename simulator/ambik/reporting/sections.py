@@ -2,33 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
+from simulator.ambik.annotation.agreement import agreement_table, pair_agreement
+from simulator.ambik.items import PairItem
+from simulator.ambik.measuring.outcome_rows import SHORT
+from simulator.ambik.measuring.people_sets import PeopleSets, compare_sets, people_sets_table
+from simulator.ambik.playing import objects_of, step_of, task_of
+from simulator.ambik.records import Outcome, PairForm
+from simulator.ambik.remarks import remark
 from simulator.ambik.reporting.exporting import export_runs, write_run_lines
 from simulator.ambik.reporting.figures import figures
+from simulator.ambik.reporting.file_sections import rules_section
 from simulator.ambik.reporting.groups import (
-    Result,
+    Material,
     added_statement,
     baseline_groups,
-    results_of,
-    settings_statement,
+    from_runs,
     told_apart,
 )
-from simulator.ambik.reporting.logprobs_section import rules_section
-from simulator.ambik.reporting.people import agreement_section, people_section
+from simulator.ambik.reporting.results import Result, results_of, settings_statement
 from simulator.ambik.reporting.scoring import score_files
 from simulator.ambik.reporting.settings import ReportSettings, Switches
-from simulator.ambik.reporting.sources import Found, from_runs
-from simulator.ambik.reporting.tables import TABLES, Columns, result_table, statements
-from simulator.ambik.reporting.task_sheets import task_sheets
+from simulator.ambik.reporting.tables import TABLES, Columns, result_table
+from simulator.ambik.terms import MEMBERS
 from simulator.errors import InputError
-from simulator.figures import Column
+from simulator.figures import Cell, Column, Table
 from simulator.frames import Frames
 from simulator.reporting import Section
 from simulator.whole import write_whole
 
-UNEXPECTED_CASES = "cases of metrics that do not have the paper's value: {count}"
+ALL: Final = "all"
+_OVERLAP: Final = {
+    "jaccard": "Jaccard",
+    "people_in_model": "theirs in model's",
+    "model_in_people": "model's in theirs",
+}
+_SIZES: Final = {
+    "people_size": "size, people",
+    "model_size": "size, model",
+    "several_as_asked": "several = asks",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,13 +53,13 @@ class Contents:
 
     Attributes:
         sections: of files that are no decisions.
-        found: groups, forms and published runs of all.
+        material: groups, forms and published runs of all.
         results: what the tables are of.
         switches: over the settings of runs.
     """
 
     sections: Sequence[Section]
-    found: Found
+    material: Material
     results: tuple[Result, ...]
     switches: Switches
 
@@ -56,39 +72,41 @@ def read_contents(source: Frames) -> Contents:
             calibration.
         NotInLog: if there is no such run.
     """
-    settings = source.settings or ReportSettings()
-    switches, found = settings.switches, Found()
-    sections: Sequence[Section] = ()
+    settings: ReportSettings = source.settings or ReportSettings()
+    material, sections = Material(), list[Section]()
     if source.runs:
-        found = from_runs(source.reader, source.runs, exclude_aborted=source.exclude_aborted)
+        material = from_runs(source.reader, source.runs, exclude_aborted=source.exclude_aborted)
     if source.files or settings.calibration:
-        sections, of_files = score_files(source.files, source.problems, settings)
-        found.add(of_files)
-    groups = told_apart(found.groups, settings.part)
-    if settings.part != "all" and not groups and found.groups:
+        of_files, added = score_files(source.files, source.problems, settings)
+        sections += of_files
+        material.groups += added.groups
+        material.remarks += added.remarks
+    groups = told_apart(material.groups, settings.part)
+    if settings.part != "all" and not groups and material.groups:
         raise InputError(
             f"--part {settings.part}: none of these decisions is on {settings.part} pairs; leave it out"
         )
-    found.groups = [*groups]
-    return Contents(sections=sections, found=found, results=results_of(groups, switches), switches=switches)
+    material.groups = [*groups]
+    results = results_of(groups, settings.switches)
+    return Contents(sections=sections, material=material, results=results, switches=settings.switches)
 
 
 def report_sections(source: Frames) -> Iterator[Section]:
     """Yield what files hold, the paper's tables, our additions, people beside models, and figures."""
     contents = source.once(read_contents)
-    found, results = contents.found, contents.results
+    material, results = contents.material, contents.results
     yield from contents.sections
     if wrong := sum(section.data.get("unexpected", 0) for section in contents.sections):
-        source.problems.unexpected.append(UNEXPECTED_CASES.format(count=wrong))
-    for run, decisions in found.published.items():
+        source.problems.unexpected.append(f"cases of metrics that do not have the paper's value: {wrong}")
+    for run, decisions in material.published.items():
         yield rules_section(decisions, run, switches=contents.switches)
     yield from _overview(contents)
     if results:
-        beside = (*results, *results_of(baseline_groups(found.groups), contents.switches))
-        made = (make(beside) for make in TABLES)
-        yield from (section for section in (*made, people_section(results)) if section is not None)
-    if (agreement := agreement_section(found.forms)) is not None:
-        yield agreement
+        beside = (*results, *results_of(baseline_groups(material.groups), contents.switches))
+        made = (*(make(beside) for make in TABLES), people_section(results))
+        yield from (section for section in made if section is not None)
+    if material.forms:
+        yield agreement_section(material.forms)
     if results and source.draws:
         yield Section(name="figures", title="Figures", figures=figures(results))
     if source.settings is not None and source.settings.task:
@@ -117,12 +135,17 @@ def write_files(source: Frames) -> Iterable[object]:
 
 def _overview(contents: Contents) -> Iterator[Section]:
     """Yield who is reported, on what, and under which settings."""
-    results, groups = contents.results, contents.found.groups
+    results, groups = contents.results, contents.material.groups
+    used = [result.settings for result in results]
     remarks = [
         *settings_statement(results),
-        *statements(results),
-        *contents.found.remarks,
-        *(statement for group in groups if (statement := added_statement(group))),
+        *_if(
+            any(each.help == "original" and each.tokens == "raw_top5" for each in used),
+            remark("tables", "counts_tokens"),
+        ),
+        *_if(any(each.metrics == "reference" for each in used), remark("tables", "reference_metrics")),
+        *contents.material.remarks,
+        *filter(None, map(added_statement, groups)),
         *(remark for result in results for remark in result.remarks),
     ]
     if not results and not remarks:
@@ -152,3 +175,127 @@ def _overview(contents: Contents) -> Iterator[Section]:
             for result in results
         },
     )
+
+
+def _if(holds: bool, text: str) -> list[str]:
+    return [text] if holds else []
+
+
+# ---- people: their sets beside models' on the same tasks, and annotators' agreement (spec 11; our addition)
+
+
+def people_section(results: Sequence[Result]) -> Section | None:
+    """Return people's sets beside prediction sets; None if no task was decided on by both."""
+    people = [result for result in results if result.group.method == "person"]
+    models = [result for result in results if result.group.method != "person"]
+    if not people or not models:
+        return None
+    decisions = (decision for result in people for decision in result.group.decisions)
+    outcomes = (outcome for result in models for outcome in result.outcomes)
+    compared = compare_sets(decisions, outcomes, models[0].settings)
+    if not compared.pairs:
+        return None
+    left_out = [
+        f"{count} decisions of {who} on tasks that the other side has not decided on are left out"
+        for who, count in (("people", compared.people_alone), ("models", compared.models_alone))
+        if count
+    ]
+    return Section(
+        name="people_sets",
+        title="People's sets beside prediction sets",
+        tables=[_sets_table(compared.rows, _OVERLAP, "overlap"), _sets_table(compared.rows, _SIZES, "sizes")],
+        exact=[replace(people_sets_table(compared), name="all")],
+        remarks=(remark("tables", "same_actions"), *left_out),
+        data={
+            "rows": compared.rows,
+            "people_alone": compared.people_alone,
+            "models_alone": compared.models_alone,
+            "not_people": compared.not_people,
+        },
+    )
+
+
+def _sets_table(rows: Sequence[PeopleSets], heads: Mapping[str, str], name: str) -> Table:
+    cells: list[list[Cell]] = [
+        [row.run, SHORT.get(row.type, row.type), *map(row.measures.get, heads), row.decisions] for row in rows
+    ]
+    return Table(["run", "type", *heads.values(), Column("decisions", 0)], cells, name=name)
+
+
+def agreement_section(forms: Sequence[PairForm]) -> Section:
+    """Return how far annotators agree."""
+    agreement = pair_agreement(forms)
+    kappa = "Cohen's" if agreement.kappa == "cohen" else "Fleiss'"
+    remarks = [
+        f"{agreement.drafts} drafts, {agreement.annotators} annotators, {agreement.forms} forms; "
+        f"{agreement.single} drafts with one annotator alone are left out",
+        f"kappa is {kappa}; shortlists' alpha is Krippendorff's, with MASI as distance",
+        f"{agreement.deleted} drafts were deleted by all, {agreement.split} by some",
+    ]
+    if agreement.replaced:
+        remarks.append(
+            f"{agreement.replaced} earlier forms of the same person on the same draft do not count"
+        )
+    return Section(
+        name="agreement",
+        title="Annotators' agreement",
+        tables=[agreement_table(agreement, "")],
+        remarks=remarks,
+        data={"agreement": agreement},
+    )
+
+
+# ---- App. K: per pair scene, plans, and the prediction sets of all methods for both members
+
+
+def task_sheets(results: Sequence[Result], ids: Sequence[str] = (ALL,)) -> str:
+    """Return one sheet for each pair or scenario, in the order in which they occur.
+
+    Args:
+        results: whose sets are shown.
+        ids: of pairs or scenarios; ``all`` for every one.
+
+    Raises:
+        InputError: if no result has a pair or scenario that is asked for.
+    """
+    sheets: dict[str, dict[str, list[tuple[Result, Outcome]]]] = {}
+    for result in results:
+        for outcome in result.outcomes:
+            item = outcome.decision.item
+            place = (item.pair.id, item.member) if isinstance(item, PairItem) else (item.scenario.id, "")
+            id, member = place
+            sheets.setdefault(id, {}).setdefault(member, []).append((result, outcome))
+    if missing := [id for id in ids if id != ALL and id not in sheets]:
+        raise InputError(f"--task {missing[0]}: no run or file here has such a pair or scenario")
+    shown = sheets if ALL in ids else {id: sheets[id] for id in dict.fromkeys(ids)}
+    return "\n".join("\n".join(_sheet(id, members)) + "\n" for id, members in shown.items())
+
+
+def _sheet(id: str, members: Mapping[str, Sequence[tuple[Result, Outcome]]]) -> Iterator[str]:
+    first = next(iter(members.values()))[0][1].decision.item
+    yield f"== {id} ({first.pair.type if isinstance(first, PairItem) else first.type})"
+    yield f"scene: {', '.join(objects_of(first))}"
+    if isinstance(first, PairItem):
+        if first.pair.shortlist:
+            yield f"shortlist: {', '.join(first.pair.shortlist)}"
+        if first.pair.intent is not None:
+            yield f"intent: {' '.join(first.pair.intent.text.split())}"
+        if first.pair.question:
+            yield f"question: {first.pair.question}  answer: {first.pair.answer}"
+    for member in (*MEMBERS, ""):
+        if member in members:
+            yield from _member(member, members[member])
+
+
+def _member(member: str, rows: Sequence[tuple[Result, Outcome]]) -> Iterator[str]:
+    item = rows[0][1].decision.item
+    yield f"-- {member or 'task'}: {task_of(item)}"
+    if isinstance(item, PairItem):
+        due = item.pair.step if step_of(item) else None
+        for place, step in enumerate(item.pair.plan(item.member)):
+            yield f"   {place + 1}. {step}{'   <- here' if place == due else ''}"
+    for result, outcome in rows:
+        right = {True: ", right option in it", False: ", right option not in it", None: ""}[outcome.covered]
+        asks = "asks" if outcome.help else "acts"
+        yield f"   {result.label}: {asks}; {len(outcome.predicted)} in the set{right}"
+        yield from (f"     - {text}" for text in outcome.predicted)

@@ -3,143 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args, get_type_hints
 
 import typer
+from pydantic import Field, create_model
 
-from simulator.ambik.settings import (
-    CalibrationTruth,
-    CpRule,
-    IcrRule,
-    Metrics,
-    Quantile,
-    Settings,
-    Tokens,
-    read_settings,
-    settings_option,
-)
+from simulator.ambik.settings import Settings
 from simulator.duplicates import DuplicatesOption
 from simulator.fields import Fields
 
+Switches = Mapping[str, Any]
+"""Settings, by field of `Settings`, that are laid over those of a run."""
 OF_SCORES: Final = (
     *("target_success", "temperature", "tokens", "quantile", "cp_rule", "calibration_truth", "renormalise"),
     *("entropy_weight", "similarity_weight"),
 )
 """Settings on which a threshold rests: with others it has to be taken anew."""
-
-
-@dataclass(frozen=True, slots=True)
-class Switches:
-    """Settings that are laid over those of a run.
-
-    Attributes:
-        given: by field of `Settings`.
-    """
-
-    given: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, **values: Any) -> Switches:
-        """Return those that are not None.
-
-        Raises:
-            InputError: if a value is out of range.
-        """
-        named = {name: value for name, value in values.items() if value is not None}
-        read_settings(named)
-        return cls(named)
-
-    def over(self, settings: Settings) -> Settings:
-        """Return settings with these in place of their own."""
-        return read_settings({**settings_option(settings), **self.given})
-
-    def changed(self, settings: Settings) -> dict[str, tuple[Any, Any]]:
-        """Return field -> what it was and what it is, of those that these make another."""
-        return {
-            name: (getattr(settings, name), value)
-            for name, value in self.given.items()
-            if getattr(settings, name) != value
-        }
-
-
-NONE: Final = Switches({})
+_SWITCHES: Final = tuple(field.name for field in fields(Settings) if field.name != "not_listed")
+"""Settings that need no other decisions: whether there is a fifth option is in what was logged."""
 
 
 class ReportSettings(Fields):
-    """The settings of a report; those of prediction sets are, if None, as a run was played."""
+    """The settings of a report; those of prediction sets are fields of `REPORT_SETTINGS`."""
 
     calibration: Annotated[
         tuple[Path, ...], typer.Option(help="a file of decisions on calibration items; may be repeated")
     ] = ()
-    data: Annotated[
-        str | None,
-        typer.Option(
-            help="the pairs that files of decisions are of, where they do not say: a name or a path"
-        ),
-    ] = None
-    part: Annotated[
-        Literal["all", "released", "added"],
-        typer.Option(help="of the pairs: of the paper's kind, or as added in 2025; all: both, told apart"),
-    ] = "all"
-    target_success: Annotated[float | None, typer.Option(help="1 - epsilon", show_default="0.8")] = None
-    temperature: Annotated[
-        float | None, typer.Option(help="KnowNo, LAP: of the softmax", show_default="5")
-    ] = None
-    tokens: Annotated[
-        Tokens | None, typer.Option(help="KnowNo, LAP: which tokens count", show_default="merged")
-    ] = None
-    quantile: Annotated[
-        Quantile | None, typer.Option(help="how the threshold is taken", show_default="exact")
-    ] = None
-    cp_rule: Annotated[
-        CpRule | None, typer.Option(help="reference: as the published code", show_default="split")
-    ] = None
-    help_rule: Annotated[
-        Literal["size", "original"] | None,
-        typer.Option(help="original: empty sets and the fifth option ask, too", show_default="size"),
-    ] = None
-    calibration_truth: Annotated[
-        CalibrationTruth | None,
-        typer.Option(help="what is right for pairs in their clear form", show_default="variants"),
-    ] = None
-    renormalise: Annotated[
-        bool | None,
-        typer.Option(
-            "--renormalise/--no-renormalise", help="LAP: scores add up to 1 again", show_default="no"
-        ),
-    ] = None
-    entropy_weight: Annotated[float | None, typer.Option(help="LofreeCP: lambda 1", show_default="0.1")] = (
-        None
+    data: str | None = Field(
+        default=None,
+        description="the pairs that files of decisions are of, where they do not say: a name or a path",
     )
-    similarity_weight: Annotated[
-        float | None, typer.Option(help="LofreeCP: lambda 2", show_default="0.1")
-    ] = None
-    icr: Annotated[
-        IcrRule | None, typer.Option(help="how intent coverage reads a set", show_default="set")
-    ] = None
-    metrics: Annotated[
-        Metrics | None, typer.Option(help="edge cases as in the paper, or as published", show_default="paper")
-    ] = None
+    part: Literal["all", "released", "added"] = Field(
+        default="all",
+        description="of the pairs: of the paper's kind, or as added in 2025; all: both, told apart",
+    )
     task: Annotated[
         tuple[str, ...],
         typer.Option(help="App. K: show scene, plans and all sets of this pair (or all); may be repeated"),
     ] = ()
-    lines: Annotated[
-        Path | None, typer.Option(help="write every decision of the runs, JSON lines, calibrations first")
-    ] = None
-    export: Annotated[
-        Path | None, typer.Option(help="write the runs' decisions and a table of results into this folder")
-    ] = None
+    lines: Path | None = Field(
+        default=None, description="write every decision of the runs, JSON lines, calibrations first"
+    )
+    export: Path | None = Field(
+        default=None, description="write the runs' decisions and a table of results into this folder"
+    )
     duplicates: DuplicatesOption = "refuse"
 
     @property
     def switches(self) -> Switches:
-        """The settings of prediction sets that were chosen.
+        """The settings of prediction sets that were chosen."""
+        chosen = {name: getattr(self, name, None) for name in _SWITCHES}
+        return {name: value for name, value in chosen.items() if value is not None}
 
-        Raises:
-            InputError: if a value is out of range.
-        """
-        names = (*OF_SCORES, "icr", "metrics")
-        return Switches.of(**{name: getattr(self, name) for name in names}, help=self.help_rule)
+
+def _optional(name: str) -> tuple[Any, None]:
+    """Return a field of `Settings` as one that may be left open."""
+    kind, *extras = get_args(get_type_hints(Settings, include_extras=True)[name])
+    described = next(extra.description for extra in extras if getattr(extra, "description", None))
+    return Annotated[(kind | None, *extras, Field(description=f"{described}; default: as in the run"))], None
+
+
+_FIELDS: Final[dict[str, Any]] = {name: _optional(name) for name in _SWITCHES}
+REPORT_SETTINGS: Final = create_model("REPORT_SETTINGS", __base__=ReportSettings, **_FIELDS)
+"""`ReportSettings` with every switch of prediction sets; None, where nobody chose, is as a run was played."""

@@ -1,17 +1,27 @@
-"""Tables of several results side by side: the paper's, and what it does not print (spec 10, 12)."""
+"""Tables of several results side by side: the paper's, and what it does not print (spec 10, 12).
+
+What the paper prints (`paper.yaml`) stands beside where the data are the published ones.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from typing import Any, Final
 
-from simulator.ambik.cautions import MARGINAL
+from simulator.ambik.conformal import MARGINAL
+from simulator.ambik.data import load_scenarios
+from simulator.ambik.items import ScenarioItem
 from simulator.ambik.measuring.exchange import ASKED, RELEVANT, exchange_measures
-from simulator.ambik.measuring.measures import Measure, TypeMeasures
-from simulator.ambik.measuring.outcome_rows import ALL
-from simulator.ambik.reporting.groups import BASELINE, Result, reference_values
-from simulator.ambik.reporting.paper import is_published, paper
+from simulator.ambik.measuring.measures import Measure
+from simulator.ambik.measuring.outcome_rows import ALL, SHORT
+from simulator.ambik.remarks import paper, remark
+from simulator.ambik.reporting.groups import BASELINE
+from simulator.ambik.reporting.results import Result
+from simulator.ambik.sets.coverage import CoverageReport
+from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.terms import METHODS, NAMES, TASK_TYPES, TaskType
 from simulator.figures import Cell, Column, Table
 from simulator.reporting import Section
@@ -19,39 +29,6 @@ from simulator.stats import Interval
 
 Columns = Mapping[Any, Callable[[Result], Cell]]
 """Column or its heading -> the cell of a result."""
-SHORT: Final[Mapping[str, str]] = {
-    "unambiguous_direct": "clear",
-    "preferences": "preferences",
-    "common_sense_knowledge": "common sense",
-    "safety": "safety",
-}
-"""Types as they stand above columns."""
-RIGHT_BY_INTENT: Final = (
-    "The right option of a test task is what its intent says. While a preference is open it names one of "
-    "several things that may be meant, where calibration takes all of them; so for preferences coverage can "
-    "fall below what is promised, by construction."
-)
-COUNTS_TOKENS: Final = (
-    "By the original rule with tokens as returned, a letter that came back twice counts twice: a set of one "
-    "option may ask."
-)
-REFERENCE_METRICS: Final = (
-    "Metrics as the published code has them, faults included: for comparison with printed numbers alone."
-)
-_CP_VALUE: Final = (
-    "CP value: the upper quantile of the scores of all right options, as the published code takes it. It "
-    "is there to be compared with the paper's and must not be used as a threshold."
-)
-_COVERAGE: Final = (
-    "coverage: Clopper-Pearson interval; predicted: 95 % range of the beta-binomial law, given so "
-    "many calibration items; known: sets whose right option is known."
-)
-_RIGHT: Final = (
-    "right: the action holds the whole intent and names none of the alternatives; what it adds in "
-    "brackets does not count. before: what the robot would have done at first. One that ends with a "
-    "question, or names no action, counts as neither. relevant: questions that ask for what is open, "
-    "of those about ambiguous tasks."
-)
 _ASKING: Final = {"chr": "asks where it should, and not where it should not", "hr": "asks"}
 
 
@@ -66,6 +43,20 @@ def result_table(
     return Table(["method", "robot", *columns], [*rows, *below], title, name)
 
 
+def is_published(results: Iterable[Result]) -> bool:
+    """Return True if results are on the paper's data; of scenarios, on others than the built-in ones."""
+    return any(
+        _is_foreign(result) if result.group.dataset == "knowno" else result.group.version == "paper"
+        for result in results
+    )
+
+
+def _is_foreign(result: Result) -> bool:
+    tasks = {scenario.task for scenario in load_scenarios()}
+    items = (decision.item for decision in result.group.decisions)
+    return not any(isinstance(item, ScenarioItem) and item.scenario.task in tasks for item in items)
+
+
 # ---- the paper's tables
 
 
@@ -74,8 +65,8 @@ def table_3(results: Sequence[Result]) -> Section | None:
     shown = [result for result in _of_pairs(results) if result.measures.ambdif.n]
     printed = paper()["table_3"] if is_published(shown) else {}
     columns: Columns = {
-        "AmbDif": lambda result: result.measures.ambdif.interval,
-        Column("pairs", 0): lambda result: result.measures.ambdif.n,
+        "AmbDif": attrgetter("measures.ambdif.interval"),
+        Column("pairs", 0): attrgetter("measures.ambdif.n"),
         **_printed(printed),
     }
     remarks = [
@@ -83,19 +74,19 @@ def table_3(results: Sequence[Result]) -> Section | None:
         for result in shown
         if (left_out := result.measures.ambdif.left_out)
     ]
-    notes = _notes(printed, "models", "orientation")
-    return _paper_section("table_3", "Table 3: AmbDif", shown, columns, remarks=[*remarks, *notes])
+    remarks += _notes(printed, "models", "orientation")
+    return _section("table_3", "Table 3: AmbDif", shown, columns, remarks=remarks)
 
 
 def table_6(results: Sequence[Result]) -> Section | None:
     """Return thresholds, with what the published code would have for one; None if nothing was calibrated."""
     shown = {result: result.calibrated for result in results if result.calibrated is not None}
     printed = paper()["table_6"] if is_published(_of_pairs(shown)) else {}
-    values = {result: _finite(reference_values(result)) for result in shown}
+    values = {result: _reference_value(result) for result in shown}
     columns: Columns = {
-        "q-hat": lambda result: _q_hat(result.calibrated),
-        Column("n", 0): lambda result: shown[result].n,
-        Column("rank", 0): lambda result: shown[result].rank,
+        "q-hat": lambda result: _q_hat(shown[result].q_hat),
+        Column("n", 0): attrgetter("calibrated.n"),
+        Column("rank", 0): attrgetter("calibrated.rank"),
         Column("CP value", 2): values.get,
         **_printed(printed),
     }
@@ -105,16 +96,23 @@ def table_6(results: Sequence[Result]) -> Section | None:
         | {"reference_value": values[result], "reference_usable": False}
         for result, calibrated in shown.items()
     }
-    remarks = [
+    remarks = [remark("tables", "cp_value")]
+    remarks += (
         f"{result.label}: of {calibrated.without} calibration items no option is right"
         for result, calibrated in shown.items()
         if calibrated.without
-    ]
-    title = "Table 6: thresholds; the published code's CP value is not usable as one"
-    notes = _notes(printed, "models", "table_6")
-    return _paper_section(
-        "table_6", title, [*shown], columns, remarks=[_CP_VALUE, *remarks, *notes], data=data
     )
+    remarks += _notes(printed, "models", "table_6")
+    title = "Table 6: thresholds; the published code's CP value is not usable as one"
+    return _section("table_6", title, [*shown], columns, remarks=remarks, data=data)
+
+
+def _reference_value(result: Result) -> float | None:
+    """Return the published code's "CP value" of the same calibration; it is no threshold to be used."""
+    if not result.group.calibration:
+        return None
+    value = calibrate(result.group.calibration, replace(result.settings, cp_rule="reference")).q_hat
+    return None if value == float("inf") else value
 
 
 def table_7(results: Sequence[Result]) -> Section | None:
@@ -126,16 +124,13 @@ def table_7(results: Sequence[Result]) -> Section | None:
         for context, title in (("full_plan", "full"), ("action_only", "action only"))
         for method in (_methods(shown) if published else ())
     ]
-    remarks = [
+    reasons = dict.fromkeys(
         f"ICR of {result.label}: not counted {reasons}"
         for result in shown
         if result.group.method != BASELINE and (reasons := result.measures.overall.icr.reasons)
-    ]
-    notes = _notes(published, "table_7", "nohelp")
-    columns = _by_type("icr")
-    return _paper_section(
-        "table_7", "Table 7: ICR", shown, columns, below=below, remarks=[*dict.fromkeys(remarks), *notes]
     )
+    remarks = [*reasons, *_notes(published, "table_7", "nohelp")]
+    return _section("table_7", "Table 7: ICR", shown, _by_type("icr"), below=below, remarks=remarks)
 
 
 def table_8(results: Sequence[Result]) -> Section | None:
@@ -147,15 +142,13 @@ def table_8(results: Sequence[Result]) -> Section | None:
         for method in (_methods(shown) if published else ())
     ]
     columns: Columns = {
-        "help rate": lambda result: result.measures.overall.hr.interval,
-        "success rate": lambda result: result.measures.overall.coverage.interval,
-        "set size": lambda result: result.measures.overall.set_size.interval,
-        Column("tasks", 0): lambda result: result.measures.overall.tasks,
+        "help rate": attrgetter("measures.overall.hr.interval"),
+        "success rate": attrgetter("measures.overall.coverage.interval"),
+        "set size": attrgetter("measures.overall.set_size.interval"),
+        Column("tasks", 0): attrgetter("measures.overall.tasks"),
     }
     notes = _notes(published, "table_8")
-    return _paper_section(
-        "table_8", "Table 8: KnowNo's scenarios", shown, columns, below=below, remarks=notes
-    )
+    return _section("table_8", "Table 8: KnowNo's scenarios", shown, columns, below=below, remarks=notes)
 
 
 def table_9(results: Sequence[Result]) -> Section | None:
@@ -163,12 +156,12 @@ def table_9(results: Sequence[Result]) -> Section | None:
     shown = _of_pairs(results)
     if not shown:
         return None
-    published, tables = is_published(shown), []
+    published, methods, tables = is_published(shown), _methods(shown), []
     for name, words in _ASKING.items():
         below = [
             [NAMES[row["method"]], f"paper: {row['model']}", *map(float, row[name])]
             for row in (paper()["table_9"] if published else ())
-            if row["method"] in _methods(shown)
+            if row["method"] in methods
         ]
         title = f"Table 9: {name.upper()} ({words})"
         tables.append(result_table(shown, _by_type(name), title, name, below))
@@ -184,12 +177,10 @@ def table_ssc(results: Sequence[Result]) -> Section | None:
     """Return SSC, of preferences with a shortlist."""
     shown = [result for result in _of_pairs(results) if result.measures.overall.ssc.n]
     columns: Columns = {
-        "SSC": lambda result: result.measures.overall.ssc.interval,
-        Column("tasks", 0): lambda result: result.measures.overall.ssc.n,
+        "SSC": attrgetter("measures.overall.ssc.interval"),
+        Column("tasks", 0): attrgetter("measures.overall.ssc.n"),
     }
-    return _paper_section(
-        "ssc", "SSC (Fig. 4): overlap of set and shortlist, preferences alone", shown, columns
-    )
+    return _section("ssc", "SSC (Fig. 4): overlap of set and shortlist, preferences alone", shown, columns)
 
 
 # ---- what the paper does not print
@@ -198,14 +189,14 @@ def table_ssc(results: Sequence[Result]) -> Section | None:
 def asking(results: Sequence[Result]) -> Section:
     """Return right decisions to ask or not, CHR over the types, sizes of sets, what was left out of them."""
     columns: Columns = {
-        "right to ask or not": lambda result: result.measures.accuracy.interval,
-        "CHR over types": lambda result: result.measures.macro_chr,
-        "asks": lambda result: result.measures.overall.hr.interval,
+        "right to ask or not": attrgetter("measures.accuracy.interval"),
+        "CHR over types": attrgetter("measures.macro_chr"),
+        "asks": attrgetter("measures.overall.hr.interval"),
     }
     sizes: Columns = {
-        "set size": lambda result: result.measures.overall.set_size.interval,
-        "empty sets": lambda result: result.measures.overall.empty.interval,
-        Column("fillers left out", 0): lambda result: result.measures.fillers,
+        "set size": attrgetter("measures.overall.set_size.interval"),
+        "empty sets": attrgetter("measures.overall.empty.interval"),
+        Column("fillers left out", 0): attrgetter("measures.fillers"),
     }
     remarks = [
         f"flags of {result.label}: {', '.join(f'{name} {count}' for name, count in flags.items())}"
@@ -228,38 +219,44 @@ def coverage(results: Sequence[Result]) -> Section | None:
     shown = {result: result.coverage for result in results if result.coverage is not None}
     if not shown:
         return None
-    remarks: dict[str, None] = {}
+    cautions: dict[str, None] = {}
     for result, report in shown.items():
-        remarks |= {f"{result.label}: {warning}": None for warning in report.warnings}
+        cautions |= {f"{result.label}: {warning}": None for warning in report.warnings}
         if report.kept is False and result.settings.cp_rule != "reference":
-            remarks[f"{result.label}: coverage lies outside of the range that the law predicts"] = None
+            cautions[f"{result.label}: coverage lies outside of the range that the law predicts"] = None
     columns: Columns = {
-        Column("n", 0): lambda result: shown[result].n,
-        Column("epsilon", 2): lambda result: shown[result].epsilon,
-        Column("rank", 0): lambda result: shown[result].rank,
-        "q-hat": lambda result: _q_hat(shown[result]),
-        "coverage": lambda result: shown[result].coverage,
-        "predicted": _predicted,
+        Column("n", 0): attrgetter("coverage.n"),
+        Column("epsilon", 2): attrgetter("coverage.epsilon"),
+        Column("rank", 0): attrgetter("coverage.rank"),
+        "q-hat": lambda result: _q_hat(shown[result].q_hat),
+        "coverage": attrgetter("coverage.coverage"),
+        "predicted": lambda result: _predicted(result, shown[result]),
         Column("known", 0): lambda result: shown[result].tested - shown[result].unknown,
     }
-    types = _by_type("coverage")
+    types, pairs = _by_type("coverage"), bool(_of_pairs(shown))
     tables = [result_table(shown, columns, name="promised")]
-    pairs = bool(_of_pairs(shown))
     if pairs:
         tables.append(result_table(shown, types, "Coverage by type: shown, not promised", "types"))
+    by_type = {
+        result.label: {kind: types[title](result) for kind, title in SHORT.items()} for result in shown
+    }
+    remarks = [remark("tables", "coverage"), str(MARGINAL)]
+    remarks += [remark("tables", "right_by_intent")] if pairs else []
     return Section(
         name="coverage",
         title="Coverage: what was promised, and what came of it",
         tables=tables,
-        remarks=(_COVERAGE, str(MARGINAL), *([RIGHT_BY_INTENT] if pairs else []), *remarks),
+        remarks=[*remarks, *cautions],
         data={
-            result.label: {
-                "report": report,
-                "types": {kind: types[title](result) for kind, title in SHORT.items()},
-            }
+            result.label: {"report": report, "types": by_type[result.label]}
             for result, report in shown.items()
         },
     )
+
+
+def _predicted(result: Result, report: CoverageReport) -> str:
+    promised = report.promised
+    return "" if result.settings.cp_rule == "reference" else f"{promised.low:.2f} to {promised.high:.2f}"
 
 
 def exchange(results: Sequence[Result]) -> Section | None:
@@ -286,25 +283,19 @@ def exchange(results: Sequence[Result]) -> Section | None:
         Column("episodes", 0): lambda result: len(result.group.exchanges),
     }
     heads = ("method", "robot", "type", "right before", "right after", "questions", "relevant")
+    right = Table([*heads, Column("episodes", 0)], rows, name="right")
     return Section(
         name="exchange",
         title="Before and after the answer",
-        tables=[
-            result_table(shown, asked, name="asked"),
-            Table([*heads, Column("episodes", 0)], rows, name="right"),
-        ],
-        remarks=[_RIGHT],
+        tables=[result_table(shown, asked, name="asked"), right],
+        remarks=[remark("tables", "right")],
         data=data,
     )
 
 
-def statements(results: Sequence[Result]) -> tuple[str, ...]:
-    """Return what holds of the whole report under its switches."""
-    counted_twice = any(
-        result.settings.help == "original" and result.settings.tokens == "raw_top5" for result in results
-    )
-    as_published = any(result.settings.metrics == "reference" for result in results)
-    return (*([COUNTS_TOKENS] if counted_twice else ()), *([REFERENCE_METRICS] if as_published else ()))
+def _asked(data: Mapping[str, Any], name: str, result: Result) -> Interval | None:
+    asked: Interval | None = data[result.label][ALL][name]
+    return asked
 
 
 TABLES: Final[tuple[Callable[[Sequence[Result]], Section | None], ...]] = (
@@ -313,20 +304,17 @@ TABLES: Final[tuple[Callable[[Sequence[Result]], Section | None], ...]] = (
 )
 
 
-def _paper_section(
+def _section(
     name: str,
     title: str,
     results: Sequence[Result],
     columns: Columns,
     *,
     below: Sequence[Any] = (),
-    remarks: Sequence[str] = (),
-    data: Mapping[str, Any] | None = None,
+    **parts: Any,
 ) -> Section | None:
-    if not results:
-        return None
-    table = result_table(results, columns, below=below)
-    return Section(name=name, title=title, tables=[table], remarks=remarks, data=data or {})
+    tables = [result_table(results, columns, below=below)]
+    return Section(name=name, title=title, tables=tables, **parts) if results else None
 
 
 def _of_pairs(results: Iterable[Result]) -> list[Result]:
@@ -337,9 +325,8 @@ def _by_type(measure: str) -> dict[str, Callable[[Result], Interval | None]]:
     """Return a column for each type, of one of the measures of `TypeMeasures`."""
 
     def interval(kind: TaskType, result: Result) -> Interval | None:
-        measures: TypeMeasures | None = result.measures.of(kind)
-        counted: Measure | None = None if measures is None else getattr(measures, measure)
-        return None if counted is None else counted.interval
+        measured: Measure | None = getattr(result.measures.of(kind), measure, None)
+        return None if measured is None else measured.interval
 
     return {SHORT[kind]: partial(interval, kind) for kind in TASK_TYPES}
 
@@ -361,28 +348,13 @@ def _methods(results: Iterable[Result]) -> list[Any]:
     return [method for method in METHODS if method in there]
 
 
-def _notes(printed: Any, *names: str) -> tuple[str, ...]:
-    return tuple(" ".join(paper()["notes"][name].split()) for name in names) if printed else ()
+def _notes(printed: Any, *names: str) -> list[str]:
+    return [" ".join(paper()["notes"][name].split()) for name in names] if printed else []
 
 
 def _number(value: float | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _q_hat(calibrated: Any) -> str:
-    return "infinite" if calibrated.q_hat == float("inf") else f"{calibrated.q_hat:.4f}"
-
-
-def _finite(calibrated: Any) -> float | None:
-    return None if calibrated is None or calibrated.q_hat == float("inf") else calibrated.q_hat
-
-
-def _predicted(result: Result) -> str:
-    if result.coverage is None or result.settings.cp_rule == "reference":
-        return ""
-    return f"{result.coverage.promised.low:.2f} to {result.coverage.promised.high:.2f}"
-
-
-def _asked(data: Mapping[str, Any], name: str, result: Result) -> Interval | None:
-    share: Interval | None = data[result.label][ALL][name]
-    return share
+def _q_hat(value: float) -> str:
+    return "infinite" if value == float("inf") else f"{value:.4f}"

@@ -7,8 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from simulator.ambik import conformal
-from simulator.ambik.cautions import MARGINAL, NO_PROMISE, Caution, caution
-from simulator.ambik.conformal import Histogram, Number, Quantile, Range
+from simulator.ambik.conformal import (
+    MARGINAL,
+    NO_PROMISE,
+    Caution,
+    Histogram,
+    Number,
+    Quantile,
+    Range,
+    caution,
+)
 from simulator.ambik.measuring.outcome_rows import cluster_of
 from simulator.ambik.records import Calibrated, Outcome
 from simulator.ambik.settings import Settings
@@ -20,11 +28,10 @@ class CoverageReport:
     """A calibration and its sets.
 
     Attributes:
-        n: calibration items.
+        n: calibration items; `without`: those of them without any right candidate.
         epsilon: the error that is allowed.
         rank: l, from 1; n + 1 where nothing can be promised.
-        q_hat: the threshold.
-        quantile: how it was taken.
+        q_hat: the threshold; `quantile`: how it was taken.
         guarantee: between what the probability of coverage lies.
         promised: central 95 % range of the empirical coverage of as many items as were tested, by the
             beta-binomial law; of endlessly many (Beta) if none were.
@@ -33,7 +40,6 @@ class CoverageReport:
         unknown: sets without a known true answer.
         mean_size: of the sets that were made; None if there are none.
         empty: share of empty sets; None likewise.
-        without: calibration items without any right candidate.
         nonconformities: of the calibration's true answers.
         sizes: set size -> how many sets.
         warnings: what is wrong.
@@ -75,7 +81,6 @@ def coverage_report(
     unknown: int = 0,
     without: int = 0,
     quantile: Quantile = "exact",
-    bins: int = 20,
     n: int | None = None,
     q_hat: float | None = None,
 ) -> CoverageReport:
@@ -89,7 +94,6 @@ def coverage_report(
         unknown: sets without a known true answer.
         without: calibration items without any right candidate.
         quantile: how the threshold is taken.
-        bins: of the histogram of nonconformities.
         n: calibration items, where their nonconformities were not kept.
         q_hat: the threshold, likewise.
 
@@ -98,7 +102,10 @@ def coverage_report(
     """
     n = len(nonconformities) if n is None else n
     made = [size for size in sizes if size is not None]
-    counts = Counter(made)
+    if coverage is None or not coverage.n:
+        promised = conformal.beta_range(n, epsilon, quantile)
+    else:
+        promised = conformal.beta_binomial_range(n, epsilon, coverage.n, quantile)
     return CoverageReport(
         n=n,
         epsilon=float(conformal.exact(epsilon)),
@@ -106,23 +113,17 @@ def coverage_report(
         q_hat=conformal.threshold(nonconformities, epsilon, quantile) if q_hat is None else q_hat,
         quantile=quantile,
         guarantee=conformal.guarantee(n, epsilon, quantile),
-        promised=_promised(n, epsilon, 0 if coverage is None else coverage.n, quantile),
+        promised=promised,
         tested=len(sizes),
         coverage=coverage,
         unknown=unknown,
         mean_size=sum(made) / len(made) if made else None,
-        empty=counts[0] / len(made) if made else None,
+        empty=made.count(0) / len(made) if made else None,
         without=without,
-        nonconformities=conformal.histogram(nonconformities, bins),
-        sizes={size: counts[size] for size in sorted(counts) if counts[size]},
+        nonconformities=conformal.histogram(nonconformities),
+        sizes=dict(sorted(Counter(made).items())),
         warnings=conformal.warnings(n, epsilon, without, quantile),
     )
-
-
-def _promised(n: int, epsilon: Number, tested: int, quantile: Quantile) -> Range:
-    if tested:
-        return conformal.beta_binomial_range(n, epsilon, tested, quantile)
-    return conformal.beta_range(n, epsilon, quantile)
 
 
 def report_of(calibrated: Calibrated, outcomes: Sequence[Outcome], settings: Settings) -> CoverageReport:
@@ -147,18 +148,14 @@ def report_of(calibrated: Calibrated, outcomes: Sequence[Outcome], settings: Set
     )
     if reference:
         return replace(report, warnings=(NO_PROMISE,))
-    if calibrated.repeats:
-        told = caution("repeats", repeats=calibrated.repeats, n=calibrated.n)
-        report = replace(report, warnings=(*report.warnings, told))
-    if calibrated.unaffordable:
-        told = caution(
-            "unaffordable",
-            unaffordable=calibrated.unaffordable,
-            n=calibrated.n,
-            most=calibrated.n - calibrated.rank + 1,
-        )
-        return replace(report, warnings=(*report.warnings, told))
-    return report
+    n, repeats, unaffordable = calibrated.n, calibrated.repeats, calibrated.unaffordable
+    most = n - calibrated.rank + 1
+    more = {
+        caution("repeats", repeats=repeats, n=n): repeats,
+        caution("unaffordable", unaffordable=unaffordable, n=n, most=most): unaffordable,
+    }
+    holding = (told for told, count in more.items() if count)
+    return replace(report, warnings=(*report.warnings, *holding))
 
 
 def coverage_of(outcomes: Sequence[Outcome]) -> Interval | None:
@@ -168,9 +165,9 @@ def coverage_of(outcomes: Sequence[Outcome]) -> Interval | None:
     `Interval.n` counts tasks.
     """
     known = [outcome for outcome in outcomes if outcome.covered is not None]
-    covered = [float(bool(one.covered)) for one in known]
-    tasks = {one.decision.task for one in known}
+    covered = [float(bool(outcome.covered)) for outcome in known]
+    tasks = {outcome.decision.task for outcome in known}
     if not known or len(tasks) == len(known):
         return conformal.coverage(int(sum(covered)), len(known)) if known else None
-    pairs = [cluster_of(one.decision.item) for one in known]
+    pairs = [cluster_of(outcome.decision.item) for outcome in known]
     return cluster_bootstrap(covered, pairs)._replace(n=len(tasks))

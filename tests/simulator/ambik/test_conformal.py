@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from simulator.ambik import conformal
-from simulator.ambik.cautions import caution
+from simulator.ambik.conformal import caution
 
 QUIET = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 scores = st.lists(st.floats(0, 1), min_size=1, max_size=60)
@@ -102,22 +102,19 @@ def test_sets_grow_as_epsilon_shrinks(
     large, small = sorted((one, other), reverse=True)
     loose, strict = (conformal.threshold(values, epsilon, rule) for epsilon in (small, large))
     assert strict <= loose
-    inside = conformal.prediction_set(candidates, strict)
-    assert all(place in conformal.prediction_set(candidates, loose) for place in inside)
+    assert all(value <= loose for value in candidates if value <= strict)
 
 
-def test_ties_and_the_threshold_itself_are_in_the_set() -> None:
+def test_the_threshold_of_ties_is_their_value() -> None:
     q_hat = conformal.threshold([0.5, 0.5, 0.5, 0.5, 0.9], 0.4)
     assert q_hat == 0.5
-    assert conformal.prediction_set([0.5, 0.4, 0.5000001, 0.5], q_hat) == (0, 1, 3)
 
 
 def test_too_few_items_put_everything_into_the_set() -> None:
     q_hat = conformal.threshold([0.1, 0.2, 0.3], 0.2)
     assert q_hat == math.inf
-    assert conformal.prediction_set([0.1, 5.0, math.inf], q_hat) == (0, 1, 2)
     assert conformal.threshold([], 0.2) == math.inf
-    assert conformal.prediction_set([0.0], conformal.threshold([0.1, 0.2], 1.0)) == ()
+    assert conformal.threshold([0.1, 0.2], 1.0) == -math.inf
 
 
 def test_infinite_nonconformities_are_ranked_and_interpolated() -> None:

@@ -25,7 +25,7 @@ from pots import (
 
 from logs import LogReader, LogWriter
 from simulator.ambik import conformal
-from simulator.ambik.cautions import MARGINAL, NO_PROMISE, Code, caution
+from simulator.ambik.conformal import MARGINAL, NO_PROMISE, Code, caution
 from simulator.ambik.measuring.measures import measures
 from simulator.ambik.measuring.outcome_rows import (
     MALFORMED,

@@ -10,7 +10,7 @@ import pytest
 
 from simulator.ambik.files.kinds import METRIC_CASES, TABLES
 from simulator.ambik.files.metric_cases import INPUTS
-from simulator.ambik.measuring.cases import agrees
+from simulator.ambik.measuring.metrics import agrees
 from simulator.ambik.reporting.file_sections import cases_section
 
 CASE: dict[str, Any] = {

@@ -12,7 +12,7 @@ from simulator.ambik.files.kinds import METRIC_CASES
 from simulator.ambik.files.metric_cases import MetricCase
 from simulator.ambik.intents import parse_intent
 from simulator.ambik.measuring import metrics
-from simulator.ambik.measuring.cases import agrees, computed, expected
+from simulator.ambik.measuring.metrics import agrees, computed, expected
 
 LONG = "x" * 201
 

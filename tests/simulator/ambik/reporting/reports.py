@@ -8,7 +8,7 @@ from typing import Any
 
 from logs import LogReader
 from simulator.ambik.benchmark import BENCHMARK
-from simulator.ambik.reporting.settings import ReportSettings
+from simulator.ambik.reporting.settings import REPORT_SETTINGS
 from simulator.frames import Frames
 from simulator.reporting import Report, report_json
 from simulator.reports import build_report
@@ -22,7 +22,7 @@ def report(
         log=reader,
         runs=tuple(runs),
         files=tuple(files),
-        settings=ReportSettings(**settings),
+        settings=REPORT_SETTINGS(**settings),
         draws=False,
     )
     return build_report(BENCHMARK, source)

@@ -18,8 +18,8 @@ from simulator.ambik.importing import runs as module
 from simulator.ambik.importing.runs import import_sources
 from simulator.ambik.importing.sources import read_sources
 from simulator.ambik.reporting.exporting import run_lines, write_run_lines
-from simulator.ambik.reporting.groups import results_of
-from simulator.ambik.reporting.sources import from_runs
+from simulator.ambik.reporting.groups import from_runs
+from simulator.ambik.reporting.results import results_of
 from simulator.ambik.sessions import AmbikSessions
 from simulator.ambik.trial_log import calibration_of, decisions, exchanges, options_of
 from simulator.asking import askings

@@ -9,8 +9,7 @@ import pytest
 
 from simulator.ambik import conformal
 from simulator.ambik.files.knowno import Logprobs, decisions_of
-from simulator.ambik.reporting.logprobs_section import QUANTILES, logprobs_section
-from simulator.ambik.reporting.settings import Switches
+from simulator.ambik.reporting.file_sections import QUANTILES, logprobs_section
 from simulator.ambik.sets.predicting import calibrate, outcome
 from simulator.ambik.settings import DEFAULT
 from simulator.errors import InputError
@@ -37,7 +36,7 @@ def run_of(number: int) -> list[Logprobs]:
 def test_left_out_is_each_item_by_the_threshold_of_all_others(number: int, target: float) -> None:
     records = run_of(number)
     base = replace(DEFAULT, target_success=target, not_listed=True)
-    found = logprobs_section(records, "run.json", switches=Switches.of(target_success=target)).data["rules"]
+    found = logprobs_section(records, "run.json", switches={"target_success": target}).data["rules"]
     decisions = decisions_of(records, "run.json")
     for tokens in ("merged", "raw_top5"):
         for quantile in QUANTILES:
@@ -53,7 +52,7 @@ def test_left_out_is_each_item_by_the_threshold_of_all_others(number: int, targe
 def test_the_chosen_rule_of_help_does_not_stand_under_the_other_ones_name() -> None:
     records = run_of(24)
     sections = [
-        logprobs_section(records, "run.json", switches=Switches.of(help=rule, target_success=0.1))
+        logprobs_section(records, "run.json", switches={"help": rule, "target_success": 0.1})
         for rule in ("size", "original")
     ]
     told = [one.tables[1].rows for one in sections]

@@ -16,9 +16,8 @@ from simulator.ambik.baselines import BASELINES
 from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.measuring.measures import measures
 from simulator.ambik.reporting.figures import nonconformity_figure
-from simulator.ambik.reporting.groups import results_of
-from simulator.ambik.reporting.settings import Switches
-from simulator.ambik.reporting.sources import from_runs
+from simulator.ambik.reporting.groups import from_runs
+from simulator.ambik.reporting.results import results_of
 from simulator.ambik.reporting.tables import SHORT, TABLES
 from simulator.ambik.sets.predicting import calibrate, outcome
 from simulator.ambik.settings import DEFAULT
@@ -286,9 +285,9 @@ def test_a_threshold_without_what_it_rests_on_cannot_be_moved(reader):
     (found,) = results_of([bare])
     (whole,) = results_of([group])
     assert found.measures == whole.measures and found.coverage is None
-    assert results_of([bare], Switches.of(icr="best_option"))
+    assert results_of([bare], {"icr": "best_option"})
     with pytest.raises(InputError, match="not at hand"):
-        results_of([bare], Switches.of(temperature=1.0))
+        results_of([bare], {"temperature": 1.0})
     with pytest.raises(InputError, match="no prediction sets without a calibration"):
         results_of([replace(bare, logged=None)])
 

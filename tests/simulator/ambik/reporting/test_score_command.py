@@ -143,7 +143,7 @@ def test_a_table_in_percent_is_told_of_and_loses_no_row(call, tmp_path):
 
 
 def test_the_paper_s_own_table_fails_where_the_paper_does(call, tmp_path):
-    from simulator.ambik.reporting.paper import paper
+    from simulator.ambik.remarks import paper
     from simulator.ambik.terms import TASK_TYPES
 
     lines = ["method,model,type,CHR,HR"]
@@ -180,7 +180,7 @@ def test_what_cannot_be_read_ends_with_1(call, tmp_path):
 
 def test_a_switch_out_of_range_is_refused(call, tmp_path):
     result = call("score", tmp_path, "--target-success", "1.5")
-    assert isinstance(result.exception, InputError) and "target_success" in str(result.exception)
+    assert isinstance(result.exception, InputError) and "--target-success is 1.5" in str(result.exception)
     assert DEFAULT.target_success == 0.8
 
 

@@ -371,6 +371,7 @@ def test_methods_without_probabilities_are_refused_by_name(askback, log_path, mo
     [
         (("--method", "guess"), "known are knowno"),
         (("--types", "sweet"), "known are preferences"),
+        (("--types", ","), "--types ',' names no type; known are preferences"),
         (("--model", "offline/nobody"), "offline/nobody"),
         (("--user", "offline/nobody"), "offline/item"),
         (("--target-success", 1.5), "--target-success is 1.5; it must be less than 1"),
@@ -401,6 +402,8 @@ def test_reading_the_command_line():
     assert (some.methods, some.named) == (("knowno", "lap"), True)
     assert some.named_types == ("common_sense_knowledge", "safety")
     assert not KitchenSelection().named
+    assert not KitchenSelection(method="ALL").named
+    assert KitchenSelection(method="ALL").methods == KitchenSelection().methods
     assert KitchenSelection().named_types == ()
     assert spread(range(10), 4) == (0, 2, 5, 7)
     assert len(KitchenSelection().calibrating()) == len(load_pairs("builtin", "calibration"))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from simulator.ambik import conformal
-from simulator.ambik.cautions import MARGINAL, NO_PROMISE, Caution
+from simulator.ambik.conformal import MARGINAL, NO_PROMISE, Caution
 from simulator.ambik.sets.coverage import coverage_report
 from simulator.reporting import plain
 

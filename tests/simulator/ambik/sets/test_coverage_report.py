@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from simulator.ambik import conformal
-from simulator.ambik.cautions import MARGINAL, NO_PROMISE
+from simulator.ambik.conformal import MARGINAL, NO_PROMISE
 from simulator.ambik.measuring.epsilon import epsilon_curve
 from simulator.ambik.measuring.measures import measures
 from simulator.ambik.pairs import Pair
