@@ -13,7 +13,7 @@ from functools import lru_cache
 from simulator.ambik.kitchen.categories import kitchen
 from simulator.ambik.kitchen.words import stems
 from simulator.ambik.pairs import Pair, Scenario
-from simulator.ambik.terms import ALWAYS_THERE, APPLIANCES, DO_NOTHING
+from simulator.ambik.terms import APPLIANCES, DO_NOTHING, table
 
 _SPACE = re.compile(r"\s+")
 _LABEL = re.compile(r"^(?:[a-e]|[1-5])\s*(?:\)\s*|\.\s+)")
@@ -94,7 +94,7 @@ def context_affordance(option: str, things: Sequence[str], words: Iterable[str])
         words: names of objects that could be named (`vocabulary`).
     """
     there = {folded(thing) for thing in things}
-    fitting = tuple(stems(one) for one in (*things, *ALWAYS_THERE))
+    fitting = tuple(stems(one) for one in (*things, *table("categories")["always_there"]))
     missing = (one for one in named(option, [*things, *words]) if folded(one) not in there)
     return float(all(_is_there(stems(one), fitting) or _measures(one, option) for one in missing))
 

@@ -5,7 +5,7 @@ What a field is annotated with beside its type is how it stands in a file (`simu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -168,3 +168,9 @@ class Draft:
     plan: OptionalTexts = ()
     ambiguous_plan: OptionalTexts = ()
     candidates: Annotated[Mapping[Ambiguity, Candidate], BeforeValidator(_with_types)]
+
+
+def parting(plan: Sequence[str], other: Sequence[str]) -> int | None:
+    """Return the index, from 0, of the first line in which two plans differ; None if none is in both."""
+    lines = enumerate(zip(plan, other, strict=False))
+    return next((place for place, (line, counterpart) in lines if line != counterpart), None)

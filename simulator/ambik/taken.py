@@ -16,9 +16,10 @@ from typing import Final
 
 from simulator.ambik.intents import realises
 from simulator.ambik.kitchen.categories import Thing, thing
-from simulator.ambik.kitchen.words import stems, table
+from simulator.ambik.kitchen.words import stems
 from simulator.ambik.naming import bare, folded, named
 from simulator.ambik.pairs import Pair
+from simulator.ambik.terms import table
 from simulator.ambik.topics import meant
 
 _BRACKETS: Final = re.compile(r"\([^()]*\)?|\[[^\[\]]*\]?|\{[^{}]*\}?|（[^（）]*）?|【[^【】]*】?")

@@ -1,8 +1,14 @@
-"""AmbiK's terms as types (spec 1, 5, 7, 8): one place for every closed list of words."""
+"""AmbiK's terms as types (spec 1, 5, 7, 8), and its tables of words (``tables/*.yaml``)."""
 
 from __future__ import annotations
 
-from typing import Final, Literal, get_args
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+from simulator.tables.builtin import read_yaml
+
+_TABLES: Final = Path(__file__).parent / "tables"
 
 Ambiguity = Literal["preferences", "common_sense_knowledge", "safety"]
 AMBIGUITIES: Final[tuple[Ambiguity, ...]] = get_args(Ambiguity)
@@ -38,36 +44,8 @@ Role = Literal["generate", "generate_one", "choose", "afford", "certainty", "ask
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 Certainty = Literal["certain", "uncertain", "invalid"]
 
-APPLIANCES: Final = (
-    "fridge",
-    "oven",
-    "kitchen table",
-    "microwave",
-    "dishwasher",
-    "sink",
-    "tea kettle",
-)
+APPLIANCES: Final = ("fridge", "oven", "kitchen table", "microwave", "dishwasher", "sink", "tea kettle")
 """In every scene, and not in the object columns (spec 2.3)."""
-ALWAYS_THERE: Final = (
-    *("water", "hot water", "cold water", "warm water", "boiling water", "tap water", "ice", "ice cubes"),
-    *("stove", "hob", "cooktop", "freezer", "cupboard", "kitchen cupboard", "cabinet", "kitchen cabinet"),
-    *(
-        "counter",
-        "kitchen counter",
-        "countertop",
-        "table",
-        "drawer",
-        "shelf",
-        "tap",
-        "faucet",
-        "bin",
-        "trash can",
-    ),
-    *("refrigerator", "kettle", "salt", "pepper", "paper towels", "kitchen paper"),
-    *("plate", "bowl", "cup", "mug", "glass", "knife", "fork", "spoon", "pan", "pot"),
-)
-"""What tasks name as in any kitchen, though no scene lists it; other words for appliances, and plates and
-bowls of no kind, among it."""
 KNOWNO_APPLIANCES: Final = ("microwave", "cooktop")
 """What stands in every scene of KnowNo's data besides drawers and bins (spec 9); prompts say so."""
 
@@ -79,3 +57,9 @@ NOT_LISTED: Final = "an option not listed here"
 def task_type(member: Member, ambiguity: Ambiguity) -> TaskType:
     """Return the type under which a task's results are told."""
     return "unambiguous_direct" if member == "clear" else ambiguity
+
+
+@cache
+def table(name: str) -> Any:
+    """Return what one of the tables holds, read once; nobody changes it."""
+    return read_yaml(_TABLES / f"{name}.yaml")

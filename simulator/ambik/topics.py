@@ -17,8 +17,9 @@ from simulator.ambik.intents import is_found
 from simulator.ambik.kitchen.categories import Thing, kitchen, thing
 from simulator.ambik.kitchen.knowledge import Pattern
 from simulator.ambik.kitchen.mentions import mentions, single
-from simulator.ambik.kitchen.words import stems, table
+from simulator.ambik.kitchen.words import stems
 from simulator.ambik.pairs import Pair
+from simulator.ambik.terms import table
 
 Facet = Literal["thing", "place", "measure", "manner"]
 _CHINESE: Final = re.compile(r"[\u4e00-\u9fff]+")

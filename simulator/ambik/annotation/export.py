@@ -107,7 +107,7 @@ def export_pairs(path: str | Path, pairs: Iterable[Pair]) -> tuple[Pair, ...]:
         read = read_pairs_file(write_pairs_file(Path(folder) / "pairs.csv", written))
     if read.faults:
         raise InputError(f"{path}: {read.faults[0].message}; nothing was written.")
-    for pair, back in zip(written, read.pairs, strict=True):
+    for pair, back in zip(written, read.rows, strict=True):
         if names := [name for name in _FIELDS if getattr(pair, name) != getattr(back, name)]:
             problem = f"pair {pair.id} would not read back as it is ({', '.join(names)})"
             raise InputError(f"{path}: {problem}; nothing was written.")

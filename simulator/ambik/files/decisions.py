@@ -7,56 +7,310 @@ of the log holds beside a decision (`LineDetails`) is read for an import alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar, cast
+from typing import Annotated, Any, Final, cast
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, Strict, model_validator
 
 from simulator.ambik.conformal import exact
-from simulator.ambik.files.lettered import (
-    FIELDS,
-    maybe_infinite,
-    optional_flag,
-    optional_text,
-    optional_texts,
-)
-from simulator.ambik.files.line_details import (
-    NO_DETAILS,
-    PERSON,
-    LineDetails,
-    line_details,
-    person_details,
+from simulator.ambik.files.fields import (
+    Count,
+    Flag,
+    Letters,
+    Logprob,
+    Moment,
+    Number,
+    NumberOrNone,
+    Options,
+    Share,
+    Spelled,
+    Texts,
+    require,
 )
 from simulator.ambik.files.versions import part_of
 from simulator.ambik.items import DecideItem, DraftItem, PairItem, ScenarioItem
 from simulator.ambik.pairs import Pair, Scenario
+from simulator.ambik.parsing import read_certainty
 from simulator.ambik.playing import ANNOTATOR, USER
-from simulator.ambik.records import Calibrated, Decision
+from simulator.ambik.records import Affordance, Calibrated, Decision
 from simulator.ambik.rows import read_item
 from simulator.ambik.settings import DEFAULT, Settings, read_settings
 from simulator.ambik.terms import (
     CONFORMAL,
-    CONTEXTS,
-    DIALOGUES,
     MEMBERS,
     METHODS,
-    PARTS,
     TASK_TYPES,
     Ambiguity,
+    Context,
+    Dialogue,
     Member,
     Part,
-    TaskType,
 )
+from simulator.codecs import Codec
 from simulator.duplicates import Duplicates
+from simulator.fields import Key, OptionalText, Whole, null_as
 from simulator.jsonlines import Row
 from simulator.tables.cells import spelled
 from simulator.tables.records import read_records
 from trees.faults import Fault
 
-T = TypeVar("T")
+PERSON: Final = "person"
 ROBOTS: Final = (*METHODS, "offline", PERSON)
+METRICS: Final = ("icr", "hr", "chr", "ssc")
 _HOLDS: Final = ("prediction_set", "token_table", "samples", "certainty", "options", "marked", "action")
+
+
+# ---- what a line holds
+
+
+def _speech(value: Any) -> Any:
+    """Return texts by role: out of a list of objects, of texts alone, or an object."""
+    if isinstance(value, Mapping):
+        return [(role, text) for role, text in value.items() if isinstance(text, str)]
+    if isinstance(value, list):
+        return [
+            ("", part) if isinstance(part, str) else (part.get("role"), part.get("text"))
+            for part in value
+            if isinstance(part, str | dict)
+        ]
+    return value or ()
+
+
+def _tokens(value: Any) -> Any:
+    """Return tokens with their log-probabilities, out of a list of pairs or objects, or an object."""
+    if isinstance(value, Mapping):
+        return list(value.items())
+    if isinstance(value, list):
+        return [
+            (token.get("token"), token.get("logprob")) if isinstance(token, dict) else token
+            for token in value
+        ]
+    return value
+
+
+def _threshold(value: Any) -> Any:
+    """Return a threshold, which JSON has as a number, or as a text where it is infinite."""
+    try:
+        number = (
+            value if isinstance(value, bool) or not isinstance(value, int | float | str) else float(value)
+        )
+    except OverflowError as error:
+        raise ValueError(": is too large for a number; infinity is written inf") from error
+    except ValueError:
+        return value
+    if isinstance(number, float) and math.isnan(number):
+        raise ValueError(": is no number")
+    return number
+
+
+Speech = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_speech)]
+
+
+class LineFields(BaseModel):
+    """The fields of a line of any method."""
+
+    pair_id: Key = ""
+    member: Annotated[Member | None, Spelled] = None
+    type: OptionalText = ""
+    part: Part | None = None
+    run_id: OptionalText = ""
+    episode_id: OptionalText = ""
+    turn: Count = 0
+    seed: Any = None
+    context: Annotated[Context, null_as("full_plan")] = "full_plan"
+    dialogue: Annotated[Dialogue, null_as("before")] = "before"
+    generator: OptionalText = ""
+    chooser: OptionalText = ""
+    question: OptionalText = ""
+    answer: OptionalText = ""
+    action: OptionalText = ""
+    prediction_set: Texts = ()
+    asks: Flag = None
+    help: Flag = None
+    questions: Whole | None = None
+    prompts: Speech = ()
+    raw_outputs: Speech = ()
+    flags: Texts = ()
+    seconds: NumberOrNone = None
+    dataset: OptionalText = ""
+    dataset_version: OptionalText = ""
+    robot: OptionalText = ""
+    user: OptionalText = ""
+
+    @property
+    def asked(self) -> bool | None:
+        """Whether it asked. Where that is not said: who was answered did, who could have been did not."""
+        asks = self.help if self.asks is None else self.asks
+        return bool(self.answer) if asks is None and (self.answer or self.questions) else asks
+
+    @property
+    def made_of(self) -> Mapping[str, Any]:
+        """What the decision is made of, by field of `Decision`."""
+        return {"action": self.action or next(iter(self.prediction_set), "")}
+
+
+class _Lettered(LineFields):
+    options: Options
+    filled_options: Annotated[Letters, null_as(())] = ()
+    token_table: Annotated[tuple[tuple[str, Logprob], ...], BeforeValidator(_tokens)]
+    right: Letters | None = None
+
+    @property
+    def made_of(self) -> Mapping[str, Any]:
+        return {
+            "options": self.options,
+            "filled": self.filled_options,
+            "tokens": self.token_table,
+            "action": self.action,
+            "right": self.right,
+        }
+
+
+class _Judgment(BaseModel):
+    context: Share
+    prompt: Annotated[Share | None, BeforeValidator(lambda share: None if share != share else share)] = None
+
+
+class _Judged(_Lettered):
+    affordance: dict[str, _Judgment]
+
+    @property
+    def made_of(self) -> Mapping[str, Any]:
+        judged = {letter: Affordance(each.context, each.prompt) for letter, each in self.affordance.items()}
+        return {**super().made_of, "affordance": judged}
+
+
+class _Sampled(LineFields):
+    samples: Annotated[
+        dict[str, Whole],
+        require(
+            lambda samples: all(number > 0 for number in samples.values()),
+            "has an answer that was drawn less than once",
+        ),
+    ]
+    similarities: Annotated[dict[str, Number], BeforeValidator(lambda value: value or {})] = Field(
+        default_factory=dict
+    )
+    draws: Annotated[
+        Whole | None, require(lambda draws: (draws or 0) >= 0, "is {}; so many answers cannot be drawn")
+    ] = None
+
+    @property
+    def made_of(self) -> Mapping[str, Any]:
+        return {
+            "samples": self.samples,
+            "similarities": self.similarities,
+            "draws": sum(self.samples.values()) if self.draws is None else self.draws,
+            "action": self.action,
+        }
+
+
+class _Certain(LineFields):
+    certainty: str
+
+    @property
+    def made_of(self) -> Mapping[str, Any]:
+        certainty = read_certainty(self.certainty)
+        flags = (*self.flags, *(("invalid_certainty",) if certainty == "invalid" else ()))
+        return {**super().made_of, "certainty": certainty, "flags": tuple(dict.fromkeys(flags))}
+
+
+class _Marked(LineFields):
+    marked: tuple[str, ...]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _marked_or_predicted(cls, record: Mapping[str, Any]) -> Mapping[str, Any]:
+        marked = record.get("marked") if record.get("marked") is not None else record.get("prediction_set")
+        return {**record, "marked": marked}
+
+    @property
+    def made_of(self) -> Mapping[str, Any]:
+        return {"chosen": self.marked, "action": self.action}
+
+
+_FIELDS: Final[Mapping[str, type[LineFields]]] = {
+    "knowno": _Lettered,
+    "lap": _Judged,
+    "lofreecp": _Sampled,
+    "binary": _Certain,
+    "nohelp": LineFields,
+    "offline": _Marked,
+    PERSON: _Marked,
+}
+"""By method, or who else decided."""
+
+
+class _Calibration(BaseModel):
+    q_hat: Annotated[float, BeforeValidator(_threshold), Strict()]
+    epsilon: Share
+    n_calibration: Whole
+    rank: Whole
+    calibration_run: OptionalText = ""
+
+
+class LineDetails(BaseModel, frozen=True):
+    """The details of a line beside its decision; empty or None where it has none.
+
+    Attributes:
+        seed: of the episode.
+        time: when it was made, ISO 8601, UTC.
+        actor: the person's pseudonym.
+        shown_at: when a person saw the form.
+        typed_text: what was said.
+        seconds: that it took.
+        version: of the program that wrote the line.
+        decoding: by role: what requests were made with.
+        prediction_set: as stored, in texts.
+        help: what the set said, as stored.
+        offered: actions that a person chose from.
+        icr, hr, chr, ssc: metrics as stored; None where they did not count.
+    """
+
+    seed: Count = 0
+    time: Moment = ""
+    answered_at: Moment = ""
+    actor: Annotated[OptionalText, AfterValidator(lambda actor: "" if actor == PERSON else actor)] = ""
+    shown_at: Annotated[Moment | None, AfterValidator(lambda moment: moment or None)] = None
+    typed_text: OptionalText = ""
+    seconds: NumberOrNone = None
+    version: OptionalText = ""
+    decoding: Annotated[Mapping[str, Any], null_as({})] = Field(default_factory=dict)
+    prediction_set: tuple[str, ...] | None = None
+    help: Flag = None
+    offered: Texts = ()
+    icr: Number | None = None
+    hr: Number | None = None
+    chr: Number | None = None
+    ssc: Number | None = None
+
+    @property
+    def made_at(self) -> str:
+        """When it was made; empty where that is not said."""
+        return self.time or self.answered_at
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """Metrics that the line has."""
+        return {name: getattr(self, name) for name in METRICS if name in self.model_fields_set}
+
+
+NO_DETAILS: Final = LineDetails()
+_DETAILS: Final = Codec[LineDetails](LineDetails)
+_CALIBRATION: Final = Codec[_Calibration](_Calibration)
+
+
+@cache
+def _fields_of(method: str) -> Codec[LineFields]:
+    return Codec(_FIELDS[method])
+
+
+# ---- what is made of lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,13 +360,7 @@ class DecisionLine:
 
 @dataclass(frozen=True, slots=True)
 class AnswerLine:
-    """A line that says which person gave an answer.
-
-    Attributes:
-        episode: run and episode.
-        details: text, person and times.
-        number: of the line, from 1.
-    """
+    """A line that says which person gave an answer: its run and episode, its details, its number."""
 
     episode: tuple[str, str]
     details: LineDetails
@@ -163,27 +411,128 @@ def read_decisions(
     places = count()
 
     def parse(row: Row) -> tuple[str, DecisionLine | AnswerLine | None]:
-        seat, other = row.get("seat"), f"other {next(places)}"
-        if seat == ANNOTATOR:
-            return other, None
-        if seat == USER:
-            if not details:
-                return other, AnswerLine(("", ""), NO_DETAILS)
-            run = optional_text(row, "run_id") or path.stem
-            return other, AnswerLine((run, row.text("episode_id")), person_details(row, {}))
+        beside = _DETAILS.read_row(row) if details and row.get("seat") != ANNOTATOR else NO_DETAILS
+        if row.get("seat") == USER:
+            run = (row.get("run_id") or path.stem, row.text("episode_id")) if details else ("", "")
+            return f"other {next(places)}", AnswerLine(run, beside)
+        if row.get("seat") == ANNOTATOR:
+            return f"other {next(places)}", None
         line = decision_line(row, path)
-        if details:
-            line = replace(line, details=line_details(row, line.decision.options))
-        return line.key, line
+        if beside.prediction_set is not None:
+            # A set that is told by letters is kept by its texts.
+            texts = tuple(line.decision.options.get(entry, entry) for entry in beside.prediction_set)
+            beside = beside.model_copy(update={"prediction_set": texts})
+        return line.key, replace(line, details=beside)
 
     read = read_records(path, parse, lambda row: (row[0], ""), name="pair_id", duplicates=duplicates)
-    held = [(value, number) for (_, value), number in zip(read.rows, read.lines, strict=True)]
+    numbered = [
+        line and replace(line, number=number) for (_, line), number in zip(read.rows, read.lines, strict=True)
+    ]
     return DecisionsFile(
-        rows=tuple(replace(line, number=number) for line, number in held if isinstance(line, DecisionLine)),
-        answers=tuple(replace(line, number=number) for line, number in held if isinstance(line, AnswerLine)),
-        forms=sum(line is None for line, _ in held),
+        rows=tuple(line for line in numbered if isinstance(line, DecisionLine)),
+        answers=tuple(line for line in numbered if isinstance(line, AnswerLine)),
+        forms=numbered.count(None),
         faults=read.faults,
     )
+
+
+def decision_line(row: Row, file: Path) -> DecisionLine:
+    """Return a line of `file`, which names its run where it does not say one.
+
+    Raises:
+        FieldError: names the field that is missing or wrong.
+    """
+    written = row.get("method")
+    method = spelled(written) if isinstance(written, str) else written
+    method = row.one_of("method", ROBOTS) if method not in ROBOTS else method
+    fields = _fields_of(method).read_row(row)
+    item, known = _item(row, fields)
+    threshold = _calibrated(row)
+    part = fields.part or (item.part if known else None)
+    calibrates = part == "calibration"
+    if part is None and method in CONFORMAL and threshold is None and not fields.prediction_set:
+        calibrates, item = True, replace(item, part="calibration")
+    return DecisionLine(
+        decision=_decision(fields, method, item, fields.run_id or file.stem),
+        known=known,
+        turn=fields.turn,
+        calibrates=calibrates,
+        guessed=part is None and calibrates,
+        threshold=threshold,
+        settings=_settings(row, threshold),
+        dataset=fields.dataset,
+        version=fields.dataset_version,
+        questions=fields.questions,
+        robot=fields.robot,
+        user=fields.user,
+    )
+
+
+def _item(row: Row, fields: LineFields) -> tuple[DecideItem, bool]:
+    if row.get("item") is not None:
+        item = row.parsed("item", lambda record: read_item(record, "the item"))
+        if isinstance(item, DraftItem):
+            raise row.wrong("item", "is a draft, of which nothing is decided")
+        return item, True
+    id, part = row.key("pair_id"), fields.part or "test"
+    kind = spelled(fields.type)
+    if fields.member is None:
+        if kind in TASK_TYPES:
+            raise row.wrong("member", f"is missing; it must be one of {', '.join(MEMBERS)}")
+        scenario = Scenario(id=id, scene="", task="", location="", type=fields.type)
+        return ScenarioItem(scenario=scenario, part=part), False
+    if kind not in TASK_TYPES:
+        row.one_of("type", TASK_TYPES)
+    if (kind == "unambiguous_direct") != (fields.member == "clear"):
+        raise row.wrong("type", f"is {kind}, which a task that is {fields.member} cannot be")
+    # Of a clear task nothing is told by its pair's type.
+    ambiguity = cast(Ambiguity, kind if kind != "unambiguous_direct" else "preferences")
+    pair = Pair(id=id, scene="", clear="", ambiguous="", type=ambiguity)
+    return PairItem(pair=pair, member=fields.member, part=part), False
+
+
+def _decision(fields: LineFields, method: Any, item: DecideItem, run: str) -> Decision:
+    called = (item.id, method, fields.generator, fields.chooser, fields.context, fields.dialogue)
+    seed = () if fields.seed is None else (str(fields.seed),)
+    decision = Decision(
+        episode_id=fields.episode_id or ".".join((*called, *seed)),
+        run=run,
+        item=item,
+        method=method,
+        context=fields.context,
+        dialogue=fields.dialogue,
+        generator=fields.generator,
+        chooser=fields.chooser,
+        asked=fields.asked,
+        question=fields.question,
+        answer=fields.answer,
+        prompts=fields.prompts,
+        raw=fields.raw_outputs,
+        flags=fields.flags,
+        seconds=fields.seconds,
+    )
+    return replace(decision, **fields.made_of)
+
+
+def _calibrated(row: Row) -> Calibrated | None:
+    if row.get("q_hat") is None:
+        return None
+    told = _CALIBRATION.read_row(row)
+    return Calibrated(
+        q_hat=told.q_hat, n=told.n_calibration, epsilon=told.epsilon, rank=told.rank, run=told.calibration_run
+    )
+
+
+def _settings(row: Row, threshold: Calibrated | None) -> Settings:
+    """Return those of the line; where it does not say them, its target is that of the threshold in force."""
+    values = row.get("settings") or {}
+    settings: Settings = row.parsed("settings", read_settings, values)
+    if threshold is None or "target_success" in values or not 0 < threshold.epsilon < 1:
+        return settings
+    return replace(settings, target_success=float(1 - exact(threshold.epsilon)))
+
+
+# ---- texts of data
 
 
 def with_items(
@@ -211,166 +560,9 @@ def _with_item(
         # Where the line does not say what it serves, the pair may.
         part = part_of(pair) if line.guessed and pair.take_ambiguous is None else item.part
         item = replace(item, pair=pair, part=part)
+    elif item.scenario.id in scenarios:
+        item = replace(item, scenario=scenarios[item.scenario.id])
     else:
-        scenario = scenarios.get(item.scenario.id)
-        if scenario is None:
-            return line
-        item = replace(item, scenario=scenario)
+        return line
     calibrates = line.calibrates if not line.guessed else item.part == "calibration"
     return replace(line, decision=replace(line.decision, item=item), known=True, calibrates=calibrates)
-
-
-def decision_line(row: Row, file: Path) -> DecisionLine:
-    """Return a line of `file`, which names its run where it does not say one.
-
-    Raises:
-        FieldError: names the field that is missing or wrong.
-    """
-    method = _one_of(row, "method", ROBOTS)
-    item, known = _item(row)
-    run = optional_text(row, "run_id") or file.stem
-    threshold = _threshold(row)
-    part = _part(row, item)
-    unset = method in CONFORMAL and threshold is None and not row.get("prediction_set")
-    calibrates = part == "calibration" if part else unset
-    if part is None and calibrates:
-        item = replace(item, part="calibration")
-    return DecisionLine(
-        decision=_decision(row, method, item, run),
-        known=known,
-        turn=row.whole("turn") if row.get("turn") is not None else 0,
-        calibrates=calibrates,
-        guessed=part is None and calibrates,
-        threshold=threshold,
-        settings=_settings(row, threshold),
-        dataset=optional_text(row, "dataset"),
-        version=optional_text(row, "dataset_version"),
-        questions=row.whole("questions") if row.get("questions") is not None else None,
-        robot=optional_text(row, "robot"),
-        user=optional_text(row, "user"),
-    )
-
-
-def _part(row: Row, item: DecideItem) -> Part | None:
-    if row.get("part") is not None:
-        return row.one_of("part", PARTS)
-    return item.part if row.get("item") is not None else None
-
-
-def _item(row: Row) -> tuple[DecideItem, bool]:
-    if row.get("item") is not None:
-        record = row.object("item")
-        item = row.parsed("item", lambda _: read_item(record.data, "the item"), record.data)
-        if isinstance(item, DraftItem):
-            raise row.wrong("item", "is a draft, of which nothing is decided")
-        return item, True
-    id = row.key("pair_id")
-    part: Part = row.one_of("part", PARTS) if row.get("part") is not None else "test"
-    if row.get("member") is None:
-        kind_text = optional_text(row, "type")
-        if spelled(kind_text) in TASK_TYPES:
-            raise row.wrong("member", f"is missing; it must be one of {', '.join(MEMBERS)}")
-        scenario = Scenario(id=id, objects=(), scene="", task="", intended=(), location="", type=kind_text)
-        return ScenarioItem(scenario=scenario, part=part), False
-    member: Member = _one_of(row, "member", MEMBERS)
-    kind: TaskType = _one_of(row, "type", TASK_TYPES)
-    if (kind == "unambiguous_direct") != (member == "clear"):
-        raise row.wrong("type", f"is {kind}, which a task that is {member} cannot be")
-    # Of a clear task nothing is told by its pair's type.
-    ambiguity: Ambiguity = kind if kind != "unambiguous_direct" else "preferences"
-    return PairItem(pair=_stand_in(id, ambiguity), member=member, part=part), False
-
-
-def _stand_in(id: str, kind: Ambiguity) -> Pair:
-    return Pair(
-        id=id,
-        objects=(),
-        scene="",
-        clear="",
-        ambiguous="",
-        type=kind,
-        question="",
-        answer="",
-        clear_plan=(),
-        ambiguous_plan=(),
-        step=None,
-        intent=None,
-    )
-
-
-def _decision(row: Row, method: str, item: DecideItem, run: str) -> Decision:
-    context = row.one_of("context", CONTEXTS) if row.get("context") is not None else "full_plan"
-    dialogue = row.one_of("dialogue", DIALOGUES) if row.get("dialogue") is not None else "before"
-    generator, chooser, answer = (optional_text(row, name) for name in ("generator", "chooser", "answer"))
-    seed = "" if row.get("seed") is None else f".{row.get('seed')}"
-    called = ".".join((item.id, method, generator, chooser, context, dialogue)) + seed
-    base = Decision(
-        episode_id=optional_text(row, "episode_id") or called,
-        run=run,
-        item=item,
-        method=cast(Literal["offline"], method),
-        context=context,
-        dialogue=dialogue,
-        generator=generator,
-        chooser=chooser,
-        asked=_asked(row, answer),
-        question=optional_text(row, "question"),
-        answer=answer,
-        prompts=_said(row, "prompts"),
-        raw=_said(row, "raw_outputs"),
-        flags=optional_texts(row, "flags"),
-        seconds=row.number_or_none("seconds"),
-    )
-    return replace(base, **FIELDS[method](row))
-
-
-def _asked(row: Row, answer: str) -> bool | None:
-    """Whether it asked. Where the line does not say so: who was answered did, who could have been did not."""
-    asking = "asks" if row.get("asks") is not None else "help"
-    asks = optional_flag(row, asking)
-    return bool(answer) if asks is None and (answer or row.get("questions")) else asks
-
-
-def _settings(row: Row, threshold: Calibrated | None) -> Settings:
-    """Return those of the line; where it does not say them, its target is that of the threshold in force."""
-    values = row.get("settings") or {}
-    settings: Settings = row.parsed("settings", read_settings, values)
-    if threshold is None or "target_success" in values or not 0 < threshold.epsilon < 1:
-        return settings
-    return replace(settings, target_success=float(1 - exact(threshold.epsilon)))
-
-
-def _threshold(row: Row) -> Calibrated | None:
-    if row.get("q_hat") is None:
-        return None
-    epsilon = row.number("epsilon")
-    if not 0 <= epsilon <= 1:
-        raise row.wrong("epsilon", f"is {epsilon:g}, not between 0 and 1")
-    return Calibrated(
-        q_hat=row.parsed("q_hat", maybe_infinite),
-        n=row.whole("n_calibration"),
-        epsilon=epsilon,
-        rank=row.whole("rank"),
-        run=optional_text(row, "calibration_run"),
-    )
-
-
-def _said(row: Row, name: str) -> tuple[tuple[str, str], ...]:
-    """Texts by role: a list of objects, of texts alone, or an object."""
-    value = row.get(name)
-    if not value:
-        return ()
-    if isinstance(value, dict):
-        return tuple((role, text) for role, text in value.items() if isinstance(text, str))
-    if isinstance(value, list) and all(isinstance(entry, str) for entry in value):
-        return tuple(("", text) for text in value)
-    return tuple((entry.text("role"), entry.text("text", empty=True)) for entry in row.rows(name))
-
-
-def _one_of(row: Row, name: str, allowed: tuple[T, ...]) -> T:
-    """Return one of some names, however it is spelled."""
-    value = row.get(name)
-    for choice in allowed:
-        if isinstance(value, str) and choice == spelled(value):
-            return choice
-    return row.one_of(name, allowed)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from simulator.ambik.files.decisions import DecisionLine, is_decision, read_decisions
-from simulator.ambik.files.knowno import FIELDS, Logprobs, is_knowno, read_knowno, read_logprobs_record
+from simulator.ambik.files.knowno import Logprobs, is_knowno, read_knowno, read_logprobs_record
 from simulator.ambik.files.merging import merge
 from simulator.ambik.files.metric_cases import MetricCase, is_metric_case, read_metric_case
 from simulator.ambik.files.pairs import PairsFile, is_pairs, looks_like_pairs, read_pairs_file
@@ -26,7 +26,7 @@ KNOWNO: Final = TableSpec[Scenario](
 LOGPROBS: Final = TableSpec[Logprobs](
     name="logprobs",
     title="log-probabilities of a KnowNo run",
-    is_of=has(*FIELDS[1:]),
+    is_of=has("options", "true_options", "top_tokens", "top_logprobs"),
     parse=read_logprobs_record,
     key=lambda record: (record.item, ""),
     id="item",

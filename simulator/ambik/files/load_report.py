@@ -1,65 +1,31 @@
-"""What is odd about data that can be read all the same; nothing of it is repaired (spec 2.4, 2.5)."""
+"""What is odd about data that can be read all the same; nothing of it is repaired (spec 2.4, 2.5, 3).
+
+What odd things are called, and which are told once for all rows that have them, says tables/oddities.yaml.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from simulator.ambik.files.oddities import GROUPED, all_oddities, row_oddities
-from simulator.ambik.files.pairs import COLUMNS, OLD_NAMES, PairsFile
+from simulator.ambik.files.pairs import COLUMNS, OLD_NAMES, PairsFile, is_numbered
 from simulator.ambik.files.versions import TITLES, Seen, is_new, mixture, part_of, plan_shown, seen
-from simulator.ambik.pairs import Pair
-from simulator.tables.cells import Record, clean, says_nothing
+from simulator.ambik.pairs import Pair, parting
+from simulator.ambik.terms import table
+from simulator.tables.cells import NO_BREAK, Record, clean, parts, says_nothing
 from trees.faults import Fault
 
-TITLES_OF: Final[Mapping[str, str]] = {
-    "version": "versions mixed",
-    "no_ids": "no column of ids",
-    "no_column": "columns that are not there",
-    "column_form": "columns in another spelling",
-    "empty": "empty cells",
-    "word_for_empty": "cells with a word for an empty one (nan, None, …), read as empty",
-    "type_form": "types in another spelling",
-    "indirect_missing": "clear tasks without another wording",
-    "no_break": "no-break spaces, read as blanks",
-    "look_alike": "Cyrillic letters that look Latin",
-    "full_width": "full-width signs, which divide nothing",
-    "repeated": "an object twice in a list",
-    "shortlist_missing": "preferences without a shortlist",
-    "shortlist_type": "a shortlist where the type is not preferences",
-    "shortlist_single": "a shortlist of one object",
-    "shortlist_comma": "a shortlist with an empty part",
-    "shortlist_scene": "objects of a shortlist that are not in the scene",
-    "intent_malformed": "an intent that is a piece of text; not measured",
-    "intent_form": "an intent of odd form",
-    "variants_malformed": "variants of which a line is a piece of text",
-    "variants_missing": "calibration rows without variants",
-    "take_missing": "rows without take_amb where others have it, read as tests",
-    "step_missing": "no index of the ambiguous step",
-    "step_outside": "an index outside of a plan",
-    "step_equal": "the plans' lines at the index are the same",
-    "plans_equal": "both plans are the same",
-    "plan_ambiguous": "both plans are the ambiguous one: the clear task is shown an ambiguous step",
-    "plan_clear": "both plans are the clear one: the ambiguous task is shown the clear step",
-    "parts_before": "the plans part before the index",
-    "parts_after": "the plans part after the index",
-    "plan_notes": "lines without a number in a numbered plan",
-    "plan_one_line": "several numbered steps in one line of a plan",
-    "new_pairs": "pairs of the kind added in 2025",
-}
-"""All oddities by their code."""
+Oddity = tuple[str, str]
+"""Its code, and a message that begins with the column."""
 # Only some of the published files have them (spec 2.2).
 _MAY_BE_ABSENT: Final = ("id", "unambiguous_indirect", "variants", "take_amb")
-_Rows = tuple[tuple[Pair, Record], ...]
 _TASKS: Final = ("unambiguous_direct", "unambiguous_indirect", "ambiguous_task")
 _PLANS: Final = ("plan_for_clear_task", "plan_for_amb_task")
-# Told once for all rows of a file.
-_SHARED: Final = (
-    *("indirect_missing", "new_pairs", "take_missing", "word_for_empty", "type_form"),
-    *("plan_ambiguous", "plan_clear", *GROUPED),
-)
+_SEVERAL_STEPS: Final = re.compile(r"(?<![0-9])[2-9][.)]\s+[^\W\d_]")
+_CROWDED_COMMA: Final = re.compile(r",\S")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,10 +34,11 @@ class LoadReport:
 
     Attributes:
         files: which versions were seen.
-        warnings: every oddity with file, line, id and, at the beginning of its message, column.
+        warnings: every oddity with file, line, id and, at the beginning of its message, column; what rows
+            share is told of the first of them.
+        oddities: the same row by row.
         repeated: pairs that several files hold, each taken once.
         restored: pairs of files without ids that have the id of the same pair in another file.
-        grouped: by oddity, the pairs that share the warning of one before them.
         breaks: by id of the pair, line breaks in the cells of the clear and of the ambiguous plan (spec 4).
         words: by id of the pair, parts between single blanks in the cells of the clear, the indirect and the
             ambiguous task as they stand, outer blanks included (spec 4).
@@ -79,31 +46,30 @@ class LoadReport:
 
     files: tuple[Seen, ...]
     warnings: tuple[Fault, ...] = ()
+    oddities: tuple[Fault, ...] = ()
     repeated: int = 0
     restored: int = 0
-    grouped: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     breaks: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     words: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
 
     @property
     def counts(self) -> dict[str, int]:
-        """How often each oddity is there, in the order of `TITLES_OF`.
+        """How often each oddity is there, in the order of the table.
 
-        In each column it counts once for a pair, however many files hold the pair; without a pair once for
-        each file.
+        In each column it counts once for a pair, however many files hold the pair, and what rows share once
+        for each pair; without a pair it counts once for each file.
         """
+        shared = table("oddities")["shared"]
         places = {
-            (warning.code, warning.task or warning.file, warning.message.partition(":")[0])
-            for warning in self.warnings
+            (oddity.code, oddity.task or oddity.file, "" if oddity.code in shared else _column(oddity))
+            for oddity in self.oddities
         }
-        rows = Counter(code for code, _, _ in places)
-        counts = {code: len(self.ids(code)) if code in _SHARED else rows[code] for code in TITLES_OF}
-        return {code: count for code, count in counts.items() if count}
+        counts = Counter(code for code, _, _ in places)
+        return {code: counts[code] for code in table("oddities")["titles"] if counts[code]}
 
     def ids(self, code: str) -> tuple[str, ...]:
-        """Return the pairs with an oddity; those that share a warning come last."""
-        ids = (warning.task for warning in self.warnings if warning.code == code)
-        return tuple(dict.fromkeys((*ids, *self.grouped.get(code, ()))))
+        """Return the pairs with an oddity, each once."""
+        return tuple(dict.fromkeys(oddity.task for oddity in self.oddities if oddity.code == code))
 
     def lines(self) -> tuple[str, ...]:
         """Return the report in words, without places."""
@@ -116,7 +82,8 @@ class LoadReport:
             lines.append(f"{self.repeated} pairs are in several files and count once")
         if self.restored:
             lines.append(f"{self.restored} pairs without id have that of the same pair in another file")
-        return (*lines, *(f"{TITLES_OF[code]}: {count}" for code, count in self.counts.items()))
+        titles = table("oddities")["titles"]
+        return (*lines, *(f"{titles[code]}: {count}" for code, count in self.counts.items()))
 
 
 def load_report(file: PairsFile, *, parts_told: bool = False) -> LoadReport:
@@ -126,22 +93,20 @@ def load_report(file: PairsFile, *, parts_told: bool = False) -> LoadReport:
         file: the file.
         parts_told: whether rows without ``take_amb`` are meant as tests, as they said by other means.
     """
-    rows = tuple(zip(file.pairs, file.records, strict=True))
-    warnings = [
+    rows = tuple(zip(file.rows, file.records, strict=True))
+    taken = {part_of(pair) for pair in file.rows}
+    told_of = {"take_missing"} if parts_told or len(taken) < 2 else set()
+    oddities = [
         Fault(file.table.path, pair.id, record.line, code, message, "warning")
         for pair, record in rows
         for code, message in row_oddities(pair, record)
+        if code not in told_of
     ]
-    groups = (*_groups(rows), *(() if parts_told else _without_take(rows)))
-    shared = (
-        Fault(file.table.path, held[0][0].id, held[0][1].line, code, f"{message}{_of_which(held)}", "warning")
-        for code, message, held in groups
-    )
-    by_line = sorted((*_of_file(file), *shared, *warnings), key=lambda fault: fault.line)
+    of_file = tuple(_of_file(file))
     return LoadReport(
         files=(seen(file),),
-        warnings=tuple(by_line),
-        grouped={code: tuple(pair.id for pair, _ in held[1:]) for code, _, held in groups if len(held) > 1},
+        warnings=(*of_file, *_shared_once(oddities)),
+        oddities=(*of_file, *oddities),
         breaks={pair.id: _breaks(record) for pair, record in rows},
         words={pair.id: _words(record) for pair, record in rows},
     )
@@ -152,80 +117,56 @@ def joined(reports: Sequence[LoadReport]) -> LoadReport:
     files = tuple(file for report in reports for file in report.files)
     return LoadReport(
         files=files,
-        warnings=(*mixture(files), *(fault for report in reports for fault in report.warnings)),
-        grouped={
-            code: tuple(id for report in reports for id in report.grouped.get(code, ())) for code in TITLES_OF
-        },
+        warnings=(*mixture(files), *(warning for report in reports for warning in report.warnings)),
+        oddities=(*mixture(files), *(oddity for report in reports for oddity in report.oddities)),
         breaks={id: breaks for report in reports for id, breaks in report.breaks.items()},
         words={id: words for report in reports for id, words in report.words.items()},
     )
 
 
+def _shared_once(oddities: Sequence[Fault]) -> list[Fault]:
+    """Return the oddities of a file by line; what rows share is told of the first, with how many they are."""
+    shared: list[str] = table("oddities")["shared"]
+    new = {oddity.task for oddity in oddities if oddity.code == "new_pairs"}
+    alone: list[tuple[int, Fault]] = []
+    groups: defaultdict[str, list[Fault]] = defaultdict(list)
+    for oddity in oddities:
+        if oddity.code in shared and (
+            oddity.task in new or oddity.code not in table("oddities")["shared_by_new"]
+        ):
+            groups[oddity.code].append(oddity)
+        else:
+            alone.append((len(shared), oddity))
+    once = [(shared.index(code), _merged(group)) for code, group in groups.items()]
+    ranked = sorted((*once, *alone), key=lambda entry: (entry[1].line, entry[0]))
+    return [warning for _, warning in ranked]
+
+
+def _merged(group: Sequence[Fault]) -> Fault:
+    columns = ", ".join(sorted(set(map(_column, group))))
+    rows = len({oddity.task for oddity in group})
+    of_which = f"; {rows} rows, of which this is the first" if rows > 1 else ""
+    return replace(group[0], message=f"{columns}:{group[0].message.partition(':')[2]}{of_which}")
+
+
+def _column(oddity: Fault) -> str:
+    return oddity.message.partition(":")[0]
+
+
 def _of_file(file: PairsFile) -> Iterator[Fault]:
     """Yield what is odd about the file as a whole."""
+
+    def warning(code: str, message: str) -> Fault:
+        return Fault(file.table.path, "", 1, code, message, "warning")
+
     if not file.has_ids:
-        message = "id: no such column; pairs are named by their rows (row-1, row-2, …)"
-        yield Fault(file.table.path, "", 1, "no_ids", message, "warning")
+        yield warning("no_ids", "id: no such column; pairs are named by their rows (row-1, row-2, …)")
     absent = [name for name in COLUMNS if name not in (*file.table.columns, *_MAY_BE_ABSENT)]
     if absent:
-        yield Fault(file.table.path, "", 1, "no_column", f"no column {', '.join(absent)}", "warning")
+        yield warning("no_column", f"no column {', '.join(absent)}")
     for name, written in file.table.renamed.items():
         if written not in OLD_NAMES:
-            message = f"{written}: this column is read as {name}"
-            yield Fault(file.table.path, "", 1, "column_form", message, "warning")
-
-
-def _groups(rows: _Rows) -> Iterator[tuple[str, str, _Rows]]:
-    """Oddities that so many rows may have that they are told together: code, message, rows."""
-    without = tuple(
-        (pair, record)
-        for pair, record in rows
-        if "unambiguous_indirect" in record.cells and not pair.indirect
-    )
-    if without:
-        yield "indirect_missing", "unambiguous_indirect: is empty", without
-    worded = tuple((pair, record) for pair, record in rows if _words_for_empty(record))
-    if worded:
-        named = ", ".join(sorted({name for _, record in worded for name in _words_for_empty(record)}))
-        yield "word_for_empty", f"{named}: a word for an empty cell is read as one", worded
-    spelled = tuple((pair, record) for pair, record in rows if record.text("ambiguity_type") != pair.type)
-    if spelled:
-        pair, record = spelled[0]
-        written = record.text("ambiguity_type")
-        yield "type_form", f"ambiguity_type: {written!r} is read as {pair.type}", spelled
-    new = tuple((pair, record) for pair, record in rows if is_new(pair, record))
-    if new:
-        message = "plan_for_amb_task: is plan_for_clear_task, without numbers, as in pairs added in 2025"
-        yield "new_pairs", message, new
-    for code, member in (("plan_ambiguous", "ambiguous"), ("plan_clear", "clear")):
-        if held := tuple((pair, record) for pair, record in new if plan_shown(pair) == member):
-            yield code, f"plan_for_clear_task: {TITLES_OF[code]}", held
-    # What so many new pairs have in common is told once; it counts for each of them.
-    for code in GROUPED:
-        shared = [
-            (pair, record, message)
-            for pair, record in new
-            for oddity, message in all_oddities(pair, record)
-            if oddity == code
-        ]
-        if shared:
-            yield code, shared[0][2], tuple((pair, record) for pair, record, _ in shared)
-
-
-def _without_take(rows: _Rows) -> Iterator[tuple[str, str, _Rows]]:
-    """Yield a row that does not say which member to take, where others do, may have lost it."""
-    without = tuple((pair, record) for pair, record in rows if part_of(pair) == "test")
-    if without and len(without) < len(rows):
-        yield "take_missing", "take_amb: is empty where other rows have it; read as a test", without
-
-
-def _words_for_empty(record: Record) -> list[str]:
-    """Columns whose cell is a word for an empty one."""
-    return [name for name, text in record.cells.items() if name in COLUMNS and says_nothing(clean(text))]
-
-
-def _of_which(held: _Rows) -> str:
-    return "" if len(held) == 1 else f"; {len(held)} rows, of which this is the first"
+            yield warning("column_form", f"{written}: this column is read as {name}")
 
 
 def _words(record: Record) -> tuple[int, int, int]:
@@ -236,3 +177,135 @@ def _words(record: Record) -> tuple[int, int, int]:
 def _breaks(record: Record) -> tuple[int, int]:
     clear, ambiguous = (record.text(name).count("\n") for name in _PLANS)
     return clear, ambiguous
+
+
+# ---- the rules
+
+
+def row_oddities(pair: Pair, record: Record) -> Iterator[Oddity]:
+    """Yield all that is odd about a row."""
+    for rule in (_cells, _letters, _lists, _shortlist, _intent, _variants, _step, _plans, _of_its_kind):
+        yield from rule(pair, record)
+
+
+def _cells(pair: Pair, record: Record) -> Iterator[Oddity]:
+    for column in ("question", "answer", *_PLANS, "user_intent"):
+        if column in record.cells and not record.text(column):
+            yield "empty", f"{column}: is empty"
+    if "unambiguous_indirect" in record.cells and not pair.indirect:
+        yield "indirect_missing", "unambiguous_indirect: is empty"
+    for column, text in record.cells.items():
+        if column in COLUMNS and says_nothing(clean(text)):
+            yield "word_for_empty", f"{column}: a word for an empty cell is read as one"
+    if (written := record.text("ambiguity_type")) != pair.type:
+        yield "type_form", f"ambiguity_type: {written!r} is read as {pair.type}"
+    if part_of(pair) == "test":
+        yield "take_missing", "take_amb: is empty where other rows have it; read as a test"
+
+
+def _letters(pair: Pair, record: Record) -> Iterator[Oddity]:
+    rules = table("oddities")
+    latin = dict(zip(rules["cyrillic"], rules["latin"], strict=True))
+    for column, text in record.cells.items():
+        if text.isascii():
+            continue
+        if spaces := sum(map(text.count, NO_BREAK)):
+            yield "no_break", f"{column}: {spaces} no-break space{'s' * (spaces > 1)}, read as blanks"
+        signs = [sign for sign in dict.fromkeys(text) if sign in rules["divide_nothing"].get(column, "")]
+        if signs:
+            message = f"{column}: {' '.join(signs)} divide or negate nothing; the signs that do are , | -"
+            yield "full_width", message
+        letters = [f"U+{ord(sign):04X} for {latin[sign]}" for sign in dict.fromkeys(text) if sign in latin]
+        if letters:
+            named = ", ".join(letters)
+            yield (
+                "look_alike",
+                f"{column}: Cyrillic letters that look Latin ({named}); nothing will match them",
+            )
+
+
+def _lists(pair: Pair, record: Record) -> Iterator[Oddity]:
+    for column in ("environment_short", "amb_shortlist"):
+        twice = [part for part, count in Counter(parts(record.text(column))).items() if count > 1]
+        if twice:
+            yield "repeated", f"{column}: {', '.join(twice)} twice"
+
+
+def _shortlist(pair: Pair, record: Record) -> Iterator[Oddity]:
+    text = record.text("amb_shortlist")
+    if pair.type == "preferences" and not pair.shortlist:
+        yield "shortlist_missing", "amb_shortlist: is empty in a row of preferences"
+    if pair.type != "preferences" and pair.shortlist:
+        yield "shortlist_type", f"amb_shortlist: is filled in a row of {pair.type}"
+    if len(pair.shortlist) == 1:
+        yield "shortlist_single", f"amb_shortlist: holds {pair.shortlist[0]} alone"
+    if text and not all(part.strip() for part in text.split(",")):
+        yield "shortlist_comma", "amb_shortlist: has a comma with nothing before or after it"
+    scene = {thing.casefold() for thing in pair.things}
+    if absent := [thing for thing in pair.shortlist if thing.casefold() not in scene]:
+        yield "shortlist_scene", f"amb_shortlist: {', '.join(absent)}: not in the scene"
+
+
+def _intent(pair: Pair, record: Record) -> Iterator[Oddity]:
+    if pair.intent is None:
+        return
+    if pair.intent.malformed:
+        yield "intent_malformed", "user_intent: is a piece of text or says nothing; not measured"
+        return
+    for warning in pair.intent.warnings:
+        yield "intent_form", f"user_intent: {warning}"
+    if _CROWDED_COMMA.search(pair.intent.text):
+        yield "intent_form", "user_intent: no blank after a comma"
+    for concept in pair.intent.concepts:
+        texts = Counter(alternative.text.casefold() for alternative in concept.alternatives)
+        if twice := [text for text, count in texts.items() if count > 1]:
+            yield "intent_form", f"user_intent: {', '.join(twice)}: the same alternative in two letter cases"
+
+
+def _variants(pair: Pair, record: Record) -> Iterator[Oddity]:
+    if malformed := sum(variant.malformed for variant in pair.variants):
+        yield "variants_malformed", f"variants: {malformed} of {len(pair.variants)} lines are pieces of text"
+    if not pair.variants and part_of(pair) == "calibration":
+        yield "variants_missing", "variants: is empty in a calibration row"
+
+
+def _step(pair: Pair, record: Record) -> Iterator[Oddity]:
+    step, plans = pair.step, (pair.clear_plan, pair.ambiguous_plan)
+    if step is None:
+        yield "step_missing", "end_of_ambiguity: is empty"
+        return
+    for column, plan in zip(_PLANS, plans, strict=True):
+        if plan and step >= len(plan):
+            lines = f"{column} has {len(plan)} lines, the first of which is 0"
+            yield "step_outside", f"end_of_ambiguity: is {step}, but {lines}"
+    clear, ambiguous = plans
+    if clear == ambiguous != ():
+        yield "plans_equal", "plan_for_amb_task: is the same as plan_for_clear_task"
+    elif clear and ambiguous:
+        place = parting(clear, ambiguous)
+        place = min(map(len, plans)) if place is None else place
+        if place != step:
+            code = "parts_before" if place < step else "parts_after"
+            yield code, f"end_of_ambiguity: is {step}, but the plans part at line {place}"
+    if step < min(map(len, plans)) and clear[step] == ambiguous[step]:
+        yield "step_equal", f"end_of_ambiguity: line {step} of both plans is the same"
+
+
+def _plans(pair: Pair, record: Record) -> Iterator[Oddity]:
+    for column in _PLANS:
+        lines = [line for line in record.text(column).split("\n") if line.strip()]
+        notes = [line for line in lines if not is_numbered(line)]
+        if notes and len(notes) < len(lines):
+            yield "plan_notes", f"{column}: {len(notes)} of {len(lines)} lines have no number"
+        if any(_SEVERAL_STEPS.search(line.strip(), 1) for line in lines):
+            yield "plan_one_line", f"{column}: a line holds several numbered steps, which count as one"
+
+
+def _of_its_kind(pair: Pair, record: Record) -> Iterator[Oddity]:
+    """Yield that a pair is of the kind added in 2025, and which of its plans it shows."""
+    if is_new(pair, record):
+        message = "plan_for_amb_task: is plan_for_clear_task, without numbers, as in pairs added in 2025"
+        yield "new_pairs", message
+        if member := plan_shown(pair):
+            code = f"plan_{member}"
+            yield code, f"plan_for_clear_task: {table('oddities')['titles'][code]}"

@@ -10,7 +10,6 @@ from simulator.ambik.files.load_report import LoadReport, joined, load_report
 from simulator.ambik.files.pairs import PairsFile
 from simulator.ambik.files.versions import part_of
 from simulator.ambik.pairs import Pair
-from simulator.tables.cells import Record
 from trees.faults import Fault
 
 _Texts = tuple[str, str]
@@ -40,61 +39,57 @@ def merge(files: Sequence[PairsFile]) -> Merged:
     another is no file of tests, but the whole.
     """
     known: dict[_Texts, str] = {}
-    for pair in (pair for file in files if file.has_ids for pair in file.pairs):
+    for pair in (pair for file in files if file.has_ids for pair in file.rows):
         known.setdefault(_texts(pair), pair.id)
     several = sum(not file.has_ids for file in files) > 1
     named = [file if file.has_ids else _with_ids(file, known, several) for file in files]
     pairs: dict[str, Pair] = {}
-    places: dict[str, tuple[str, int]] = {}
-    faults: list[Fault] = []
+    places: dict[str, str] = {}
+    faults = [fault for file in files for fault in file.faults]
     repeated: set[str] = set()
     for file in named:
-        held = _held_for_calibration(file, named)
-        for pair, record in zip(file.pairs, file.records, strict=True):
+        held, path = _held_for_calibration(file, named), file.table.path
+        for pair, line in zip(file.rows, file.lines, strict=True):
             former = pairs.get(pair.id)
-            where = "{}:{}".format(*places.get(pair.id, ("", 0)))
             if former is not None and _texts(former) != _texts(pair):
-                faults.append(_fault(file, pair, record, "id", f"id: another pair has it in {where}"))
+                message = f"id: another pair has it in {places[pair.id]}"
+                faults.append(Fault(path, pair.id, line, "id", message))
             elif pair.id in held:
                 message = f"id: the pair is for calibration in {held[pair.id]}, and cannot be a test too"
-                faults.append(_fault(file, pair, record, "leak", message))
+                faults.append(Fault(path, pair.id, line, "leak", message))
             else:
                 if former is not None:
                     repeated.add(pair.id)
                 if former is None or part_of(former) == "test":
                     pairs[pair.id] = pair
-                places.setdefault(pair.id, (Path(file.table.path).name, record.line))
+                places.setdefault(pair.id, f"{Path(path).name}:{line}")
     report = replace(
         joined([load_report(file) for file in named]),
         repeated=len(repeated),
-        restored=sum(_texts(pair) in known for file in files if not file.has_ids for pair in file.pairs),
+        restored=sum(_texts(pair) in known for file in files if not file.has_ids for pair in file.rows),
     )
-    return Merged(pairs, (*(fault for file in files for fault in file.faults), *faults), report)
+    return Merged(pairs, tuple(faults), report)
 
 
 def _held_for_calibration(file: PairsFile, files: Iterable[PairsFile]) -> dict[str, str]:
     """Pairs that other files have for calibration -> name of the file; none if this is the whole of one."""
-    if any(part_of(pair) == "calibration" for pair in file.pairs):
+    if any(part_of(pair) == "calibration" for pair in file.rows):
         return {}
-    own = {pair.id for pair in file.pairs}
+    own = {pair.id for pair in file.rows}
     held: dict[str, str] = {}
     for other in files:
-        theirs = {pair.id for pair in other.pairs if part_of(pair) == "calibration"}
+        theirs = {pair.id for pair in other.rows if part_of(pair) == "calibration"}
         if not theirs <= own:
             held |= dict.fromkeys(theirs, Path(other.table.path).name)
     return held
 
 
 def _with_ids(file: PairsFile, known: Mapping[_Texts, str], several: bool) -> PairsFile:
-    """A file without ids with those that others know; where several have none, rows alone do not tell."""
+    """Return a file with the ids that others know; where several have none, rows alone do not tell."""
     prefix = f"{Path(file.table.path).stem}-" if several else ""
-    pairs = [replace(pair, id=known.get(_texts(pair), f"{prefix}{pair.id}")) for pair in file.pairs]
-    return replace(file, pairs=tuple(pairs))
+    pairs = [replace(pair, id=known.get(_texts(pair), f"{prefix}{pair.id}")) for pair in file.rows]
+    return replace(file, rows=tuple(pairs))
 
 
 def _texts(pair: Pair) -> _Texts:
     return pair.clear, pair.ambiguous
-
-
-def _fault(file: PairsFile, pair: Pair, record: Record, code: str, message: str) -> Fault:
-    return Fault(file.table.path, pair.id, record.line, code, message)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
+from pydantic import BaseModel, Field
+
+from simulator.ambik.files.fields import Number, require
 from simulator.ambik.settings import Metrics
-from simulator.ambik.terms import TASK_TYPES
+from simulator.ambik.terms import TaskType
+from simulator.codecs import Codec
+from simulator.fields import Whole
 from simulator.jsonlines import Row
 
 MEANS: Final = "mean per type"
@@ -15,6 +20,63 @@ READINGS: Final = ("found_in_set", "best_single_option")
 """An intent whose concepts are spread over several options can be read in two ways."""
 _NOT_COUNTED: Final = -1
 _VALUES: Final[Mapping[Metrics, str]] = {"paper": "expected_paper", "reference": "repo_value"}
+
+Size = Annotated[Whole, require(lambda size: size >= 0, "is {}; no set is smaller than empty")]
+
+
+class _Coverage(BaseModel):
+    prediction_set: list[str]
+    user_intent: str | None
+
+
+class _Asking(BaseModel):
+    set_size: Size
+    type: TaskType
+
+
+class _Shortlist(BaseModel):
+    prediction_set: list[str]
+    amb_shortlist: str | None
+    type: TaskType
+
+
+class _Sizes(BaseModel):
+    size_unambiguous: Size
+    size_ambiguous: Size
+
+
+class _Certainties(BaseModel):
+    unambiguous: str
+    ambiguous: str
+
+
+class _Rows(BaseModel):
+    rows: list[tuple[TaskType, Size]]
+
+
+class _Rates(BaseModel):
+    hr: Annotated[Number, Field(alias="HR")]
+    chr: Annotated[Number, Field(alias="CHR")]
+
+
+class _Readings(BaseModel):
+    found_in_set: Number
+    best_single_option: Number
+
+
+INPUTS: Final[Mapping[str, Codec[Any]]] = {
+    "ICR": Codec(_Coverage),
+    "HR": Codec(_Asking),
+    "CHR": Codec(_Asking),
+    "SSC": Codec(_Shortlist),
+    "AmbDif": Codec(_Sizes),
+    "AmbDif-Binary": Codec(_Certainties),
+    MEANS: Codec(_Rows),
+}
+"""What a metric is computed of."""
+_NUMBER: Final = Codec[float | None](Number | None)
+_BOTH: Final = Codec[_Readings](_Readings)
+_MEANS: Final = Codec[dict[str, _Rates]](dict[str, _Rates])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,88 +120,25 @@ def read_metric_case(row: Row) -> MetricCase:
         FieldError: if its metric is not known, or anything is missing or of a wrong type.
     """
     metric = row.one_of("metric", tuple(INPUTS))
-    values = row.object("input")
-    missing = [name for name in INPUTS[metric] if name not in values.data]
-    if missing:
-        raise row.wrong("input", f"has no {', '.join(missing)}, of which {metric} is computed")
-    for name, check in INPUTS[metric].items():
-        check(values, name)
+    INPUTS[metric].read_field(row, "input")
+    reference = _value(row, "repo_value", metric)
     return MetricCase(
         id=row.key("id"),
         metric=metric,
-        input=values.data,
-        paper=_paper(row, metric),
-        reference=_reference(row, metric),
-        note=row.text("note", empty=True) if row.get("note") is not None else "",
+        input=row.data["input"],
+        paper=_value(row, "expected_paper", metric),
+        reference=None if reference == _NOT_COUNTED else reference,
+        note=row.get("note") or "",
         told=tuple(mode for mode, name in _VALUES.items() if name in row.data),
     )
-
-
-def _paper(row: Row, metric: str) -> Any:
-    value = row.get("expected_paper")
-    if metric == "ICR" and isinstance(value, dict):
-        both = row.object("expected_paper")
-        return {name: both.number(name) for name in READINGS}
-    return _value(row, "expected_paper", metric)
-
-
-def _reference(row: Row, metric: str) -> Any:
-    value = _value(row, "repo_value", metric)
-    return None if value == _NOT_COUNTED else value
 
 
 def _value(row: Row, name: str, metric: str) -> Any:
     value = row.get(name)
     if value is None or (metric == MEANS and value == _NOT_COUNTED):
         return value
-    if metric != MEANS:
-        return row.number(name)
-    means = row.object(name)
-    return {kind: {rate: means.object(kind).number(rate) for rate in ("HR", "CHR")} for kind in means.data}
-
-
-def _texts(row: Row, name: str) -> None:
-    for place, one in enumerate(row.list(name)):
-        if not isinstance(one, str):
-            raise row.wrong(f"{name}[{place}]", "is not a text")
-
-
-def _said(row: Row, name: str) -> None:
-    row.text(name, empty=True)
-
-
-def _maybe_said(row: Row, name: str) -> None:
-    if row.get(name) is not None:
-        row.text(name, empty=True)
-
-
-def _size(row: Row, name: str) -> None:
-    if row.whole(name) < 0:
-        raise row.wrong(name, f"is {row.get(name)}; no set is smaller than empty")
-
-
-def _type(row: Row, name: str) -> None:
-    row.one_of(name, TASK_TYPES)
-
-
-def _rows(row: Row, name: str) -> None:
-    for place, one in enumerate(row.list(name)):
-        if not isinstance(one, list) or len(one) != 2:
-            raise row.wrong(f"{name}[{place}]", "is not a type with the size of a set")
-        pair = Row({"type": one[0], "size": one[1]}, f"{row.where}{name}[{place}].")
-        _type(pair, "type")
-        _size(pair, "size")
-
-
-_Check = Callable[[Row, str], None]
-_ASKING: Final[Mapping[str, _Check]] = {"set_size": _size, "type": _type}
-INPUTS: Final[Mapping[str, Mapping[str, _Check]]] = {
-    "ICR": {"prediction_set": _texts, "user_intent": _maybe_said},
-    "HR": _ASKING,
-    "CHR": _ASKING,
-    "SSC": {"prediction_set": _texts, "amb_shortlist": _maybe_said, "type": _type},
-    "AmbDif": {"size_unambiguous": _size, "size_ambiguous": _size},
-    "AmbDif-Binary": {"unambiguous": _said, "ambiguous": _said},
-    MEANS: {"rows": _rows},
-}
-"""What a metric is computed of, and what of it must be of which type."""
+    if metric == MEANS:
+        return {kind: rates.model_dump(by_alias=True) for kind, rates in _MEANS.read_field(row, name).items()}
+    if metric == "ICR" and name == "expected_paper" and isinstance(value, dict):
+        return _BOTH.read_field(row, name).model_dump()
+    return _NUMBER.read_field(row, name)

@@ -64,7 +64,7 @@ def part_of(pair: Pair) -> Part:
 
 
 def is_new(pair: Pair, record: Record) -> bool:
-    """Whether a pair is of the kind that was added in 2025: one plan twice, without numbers and variants.
+    """Return True if a pair is of the kind added in 2025: one plan twice, without numbers and variants.
 
     Which of the two plans that is `plan_shown` says (spec 2.5).
     """
@@ -74,31 +74,31 @@ def is_new(pair: Pair, record: Record) -> bool:
 
 
 def kind_of_pair(pair: Pair) -> Kind:
-    """Whether a pair is as those added in 2025, with neither indirect wording nor variants, or not."""
+    """Return whether a pair is as those added in 2025, with neither indirect wording nor variants."""
     return "added" if not pair.indirect and not pair.variants else "released"
 
 
 def plan_shown(pair: Pair) -> Member | None:
-    """Whose plan a pair shows in both columns: the clear one's if its step holds the whole intent.
+    """Return whose plan a pair shows in both columns: the clear one's if its step holds the whole intent.
 
     None if the plans differ, or intent or step are not there to tell it by.
     """
-    usable = pair.intent is not None and not pair.intent.malformed and pair.clear_step
-    if pair.clear_plan != pair.ambiguous_plan or not usable:
+    intent = pair.intent
+    if pair.clear_plan != pair.ambiguous_plan or intent is None or intent.malformed or not pair.clear_step:
         return None
-    return "clear" if pair.intent is not None and realises(pair.intent, pair.clear_step) else "ambiguous"
+    return "clear" if realises(intent, pair.clear_step) else "ambiguous"
 
 
 def seen(file: PairsFile) -> Seen:
     """Return which version a file is."""
-    new = sum(map(is_new, file.pairs, file.records))
+    new = sum(map(is_new, file.rows, file.records))
     version, why = _version(file, new)
-    parts = Counter(map(part_of, file.pairs))
+    parts = Counter(map(part_of, file.rows))
     return Seen(
         file=file.table.path,
         version=version,
         why=why,
-        pairs=len(file.pairs),
+        pairs=len(file.rows),
         parts=dict(sorted(parts.items())),
         has_ids=file.has_ids,
         new=new,
@@ -134,12 +134,12 @@ def _version(file: PairsFile, new: int) -> tuple[Version, str]:
     if new * 10 > rows:
         return "2025", f"in {new} of {rows} rows both plans are the same and have no numbers"
     types: dict[Part, Counter[Ambiguity]] = {"calibration": Counter(), "test": Counter()}
-    for pair in file.pairs:
+    for pair in file.rows:
         types[part_of(pair)][pair.type] += 1
     whole = {"calibration": _CALIBRATION, "test": _TEST}
     if rows and all(not counts or counts == whole[part] for part, counts in types.items()):
         parts = " and ".join(f"{counts.total()} for {part}" for part, counts in types.items() if counts)
         return "paper", f"{parts}, with the types of the release"
-    if Counter(pair.type for pair in file.pairs) == Counter(_CALIBRATION) + Counter(_TEST):
+    if Counter(pair.type for pair in file.rows) == Counter(_CALIBRATION) + Counter(_TEST):
         return "paper", f"{rows} rows with the types of the release"
     return "other", f"{rows} rows"

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from simulator.ambik.files.decisions import AnswerLine, DecisionLine, DecisionsFile
-from simulator.ambik.files.line_details import PERSON
+from simulator.ambik.files.decisions import PERSON, AnswerLine, DecisionLine, DecisionsFile
 from simulator.ambik.records import Calibrated, Decision
 from simulator.ambik.reporting.exporting import safe
 from simulator.ambik.reporting.groups import robot_of

@@ -15,7 +15,7 @@ from typing import Any, Final
 from logs import LogReader, LogWriter
 from logs.rows import Episode as EpisodeRow
 from logs.rows import Participant, Run, Score, Setup
-from simulator.ambik.files.line_details import PERSON
+from simulator.ambik.files.decisions import PERSON
 from simulator.ambik.importing.batches import Batch, ImportedEpisode, calibration_of, names_of, threshold_of
 from simulator.ambik.importing.sources import Source
 from simulator.ambik.importing.turns import Episode, episode_of
@@ -309,7 +309,7 @@ def _run(job: _Job) -> Run:
     origin = {
         "dataset": first.dataset,
         "dataset_version": first.version,
-        "software_version": first.details.software,
+        "software_version": first.details.version,
     }
     return Run(
         id=job.run,

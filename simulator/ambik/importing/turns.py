@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from logs.rows import Status, Turn, now
-from simulator.ambik.files.decisions import AnswerLine, DecisionLine
-from simulator.ambik.files.line_details import METRICS, PERSON
+from simulator.ambik.files.decisions import METRICS, PERSON, AnswerLine, DecisionLine
 from simulator.ambik.importing.batches import ImportedEpisode
 from simulator.ambik.payloads import PRIVATE, decided
 from simulator.ambik.playing import ROBOT, USER, Options
@@ -85,7 +84,7 @@ def _front(sitting: ImportedEpisode, episode_id: str) -> Iterator[Turn]:
                 seat=ROBOT,
                 text=text,
                 payload=payload,
-                created_at=first.details.shown_at or first.details.time or now(),
+                created_at=first.details.shown_at or first.details.made_at or now(),
             )
 
 
@@ -98,7 +97,10 @@ def _decided(line: DecisionLine, options: Options) -> tuple[dict[str, Any], tupl
         asks = decision.asked
         if asks is None:  # it could not be answered, so that a set says it
             asks = made["help"]
-        stored: dict[str, Any] = {"prediction_set": details.predicted, "help": details.help}
+        stored: dict[str, Any] = {
+            "prediction_set": details.prediction_set and list(details.prediction_set),
+            "help": details.help,
+        }
         stored = {name: value for name, value in stored.items() if value is not None}
         differences = [
             f"line {line.number}: {name} is stored as {_said(value)}, but comes out as {_said(made[name])}"
@@ -117,10 +119,10 @@ def _turn(episode_id: str, number: int, line: DecisionLine, payload: Mapping[str
         episode_id=episode_id,
         number=number,
         seat=ROBOT,
-        text=line.details.text or payload["question"] or payload["action"],
+        text=line.details.typed_text or payload["question"] or payload["action"],
         payload=dict(payload),
         seconds=line.details.seconds,
-        created_at=line.details.time or now(),
+        created_at=line.details.made_at or now(),
     )
 
 
@@ -137,7 +139,7 @@ def _answer(episode_id: str, asked: int, line: DecisionLine, answer: AnswerLine 
         text=line.decision.answer,
         payload=payload,
         seconds=None if answer is None else answer.details.seconds,
-        created_at=(answer or line).details.time or now(),
+        created_at=(answer or line).details.made_at or now(),
     )
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from simulator.ambik.kitchen.words import stems, table
+from simulator.ambik.kitchen.words import stems
+from simulator.ambik.terms import table
 
 Words = tuple[str, ...]
 

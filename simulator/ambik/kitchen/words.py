@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from functools import lru_cache
+from typing import Final, NamedTuple
 
-from simulator.tables.builtin import read_yaml
+from simulator.ambik.terms import table
 
-TABLES: Final = Path(__file__).parents[1] / "tables"
 _WORD: Final = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*|[,;.:()]")
 _ARTICLE: Final = re.compile(r"\b([Aa])n? $")
 _SIBILANT: Final = ("sses", "shes", "ches", "xes", "zes")
-
-
-@cache
-def table(name: str) -> Any:
-    """Return what one of the package's tables holds, read once; nobody changes it."""
-    return read_yaml(TABLES / f"{name}.yaml")
 
 
 class Word(NamedTuple):

@@ -24,7 +24,7 @@ RUN = "annotators"
 def test_pairs_read_back_as_they_are(tmp_path: Path) -> None:
     pairs = tuple(replace(one, options=()) for one in load_pairs())
     assert export_pairs(tmp_path / "new.csv", pairs) == pairs
-    assert read_pairs_file(tmp_path / "new.csv").pairs == pairs
+    assert read_pairs_file(tmp_path / "new.csv").rows == pairs
 
 
 def test_a_file_has_the_published_columns_and_numbered_plans(tmp_path: Path, form: PairForm) -> None:
@@ -101,7 +101,7 @@ def test_decided_pairs_of_a_run_are_written(tmp_path: Path, desk: Any, draft: Dr
         ("x1", "Yes."),
         ("x3", "The tall one."),
     ]
-    assert read_pairs_file(found.path).pairs == found.pairs
+    assert read_pairs_file(found.path).rows == found.pairs
     assert (found.due, found.open, found.deleted) == (0, 0, 1)
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from simulator.ambik.data import load_pairs, read_pairs
-from simulator.ambik.files.load_report import TITLES_OF, load_report
+from simulator.ambik.files.load_report import load_report
 from simulator.ambik.files.merging import merge
-from simulator.ambik.files.oddities import first_difference
 from simulator.ambik.files.pairs import COLUMNS, read_pairs_file
 from simulator.ambik.files.versions import seen
+from simulator.ambik.pairs import parting
+from simulator.ambik.terms import table
 from simulator.errors import InputError
 
 Cells = dict[str, str]
@@ -147,7 +148,7 @@ def test_a_good_row_is_not_odd(odd: Odd) -> None:
 )
 def test_every_oddity_is_told(odd: Odd, changed: Cells, code: str, message: str) -> None:
     assert (code, message) in odd(**changed)
-    assert code in TITLES_OF
+    assert code in table("oddities")["titles"]
 
 
 @pytest.mark.parametrize(
@@ -402,9 +403,9 @@ def test_the_calibration_rows_of_2025_are_those_of_the_paper(
 
 
 def test_the_first_difference_of_two_plans() -> None:
-    assert first_difference(("a", "b"), ("a", "c")) == 1
-    assert first_difference(("a",), ("a", "c")) == 1
-    assert first_difference((), ("a",)) == 0
+    assert parting(("a", "b"), ("a", "c")) == 1
+    assert parting(("a",), ("a", "c")) is None
+    assert parting((), ("a",)) is None
 
 
 def test_the_oddities_of_the_published_data(published: Path) -> None:

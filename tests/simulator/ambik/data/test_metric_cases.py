@@ -40,7 +40,7 @@ def test_cases_of_metrics_are_read(tmp_path: Path) -> None:
     bad = ({**CASE, "metric": "XR"}, {**CASE, "input": {"set_size": 2}}, {**CASE, "id": 1.5})
     assert messages(METRIC_CASES.read(write_json(tmp_path / "bad.json", *bad))) == [
         f'metric is "XR", not one of {", ".join(INPUTS)}',
-        "input has no type, of which HR is computed",
+        "input.type is missing",
         "id is 1.5, not a text or a whole number",
     ]
 
@@ -66,12 +66,12 @@ BOTH = {"found_in_set": 1.0, "best_single_option": 0.5}
     [
         ("HR", {"set_size": "2", "type": "safety"}, {}, 'input.set_size is "2", not a whole number'),
         ("HR", {"set_size": None, "type": "safety"}, {}, "input.set_size is null, not a whole number"),
-        ("HR", {"set_size": True, "type": "safety"}, {}, "input.set_size is True, not a whole number"),
+        ("HR", {"set_size": True, "type": "safety"}, {}, "input.set_size is true, not a whole number"),
         ("CHR", {"set_size": -1, "type": "safety"}, {}, "input.set_size is -1; no set is smaller"),
         ("CHR", {"set_size": 2, "type": 5}, {}, "input.type is 5, not one of unambiguous_direct"),
         ("CHR", {"set_size": 2, "type": "pref"}, {}, 'input.type is "pref", not one of'),
         ("ICR", {**SET, "prediction_set": None}, {}, "input.prediction_set is null, not a list"),
-        ("ICR", {**SET, "prediction_set": [1]}, {}, "input.prediction_set[0] is not a text"),
+        ("ICR", {**SET, "prediction_set": [1]}, {}, "input.prediction_set[0] is 1, not a text"),
         ("ICR", {**SET, "prediction_set": "A) x"}, {}, 'input.prediction_set is "A) x", not a list'),
         ("ICR", {**SET, "user_intent": ["x"]}, {}, 'input.user_intent is ["x"], not a text'),
         ("ICR", SET, {"expected_paper": "abc"}, 'expected_paper is "abc", not a number'),
@@ -85,10 +85,10 @@ BOTH = {"found_in_set": 1.0, "best_single_option": 0.5}
         ("AmbDif", {**SIZES, "size_ambiguous": "x"}, {}, 'input.size_ambiguous is "x", not a whole number'),
         ("AmbDif-Binary", {**WORDS, "unambiguous": None}, {}, "input.unambiguous is null, not a text"),
         ("AmbDif-Binary", {**WORDS, "ambiguous": 1}, {}, "input.ambiguous is 1, not a text"),
-        ("mean per type", {"rows": [["safety"]]}, {}, "input.rows[0] is not a type with the size of a set"),
+        ("mean per type", {"rows": [["safety"]]}, {}, "input.rows[0][1] is missing"),
         ("mean per type", {"rows": "x"}, {}, 'input.rows is "x", not a list'),
-        ("mean per type", {"rows": [["safety", "2"]]}, {}, 'input.rows[0].size is "2", not a whole number'),
-        ("mean per type", {"rows": [[5, 2]]}, {}, "input.rows[0].type is 5, not one of"),
+        ("mean per type", {"rows": [["safety", "2"]]}, {}, 'input.rows[0][1] is "2", not a whole number'),
+        ("mean per type", {"rows": [[5, 2]]}, {}, "input.rows[0][0] is 5, not one of"),
         ("mean per type", {"rows": []}, {"expected_paper": 1}, "expected_paper is 1, not an object"),
         (
             "mean per type",

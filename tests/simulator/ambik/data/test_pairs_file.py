@@ -36,7 +36,7 @@ def faults(path: Path) -> list[tuple[int, str, str]]:
 
 
 def test_a_row_is_read_cell_by_cell(row: NewRow, write: WriteCsv) -> None:
-    (pair,) = read_pairs_file(write("a.csv", row(take_amb="1.0", end_of_ambiguity="1.0", id="7.0"))).pairs
+    (pair,) = read_pairs_file(write("a.csv", row(take_amb="1.0", end_of_ambiguity="1.0", id="7.0"))).rows
     assert pair == Pair(
         id="7",
         objects=("red mug", "blue mug", "cocoa", "oat milk"),
@@ -59,7 +59,7 @@ def test_a_row_is_read_cell_by_cell(row: NewRow, write: WriteCsv) -> None:
 
 def test_empty_cells_are_missing(row: NewRow, write: WriteCsv) -> None:
     empty = ("question", "answer", "amb_shortlist", "end_of_ambiguity", "user_intent", "variants", "take_amb")
-    (pair,) = read_pairs_file(write("a.csv", row(**dict.fromkeys(empty, " ")))).pairs
+    (pair,) = read_pairs_file(write("a.csv", row(**dict.fromkeys(empty, " ")))).rows
     assert (pair.question, pair.shortlist, pair.step, pair.intent) == ("", (), None, None)
     assert (pair.variants, pair.take_ambiguous) == ((), None)
 
@@ -68,11 +68,11 @@ def test_empty_cells_are_missing(row: NewRow, write: WriteCsv) -> None:
 def test_a_shortlist_is_kept_as_it_is_written(
     row: NewRow, write: WriteCsv, tmp_path: Path, cell: str
 ) -> None:
-    (pair,) = read_pairs_file(write("a.csv", row(amb_shortlist=cell))).pairs
+    (pair,) = read_pairs_file(write("a.csv", row(amb_shortlist=cell))).rows
     assert (pair.shortlist_cell, pair.shortlist_text) == (cell, cell)
-    (again,) = read_pairs_file(write_pairs_file(tmp_path / "b.csv", [pair])).pairs
+    (again,) = read_pairs_file(write_pairs_file(tmp_path / "b.csv", [pair])).rows
     assert again == pair and again.shortlist_cell == cell
-    (plain,) = read_pairs_file(write("c.csv", row())).pairs
+    (plain,) = read_pairs_file(write("c.csv", row())).rows
     assert plain.shortlist_cell is None and plain.shortlist_text == "red mug, blue mug"
 
 
@@ -81,10 +81,10 @@ def test_a_word_for_an_empty_cell_is_an_empty_cell(row: NewRow, write: WriteCsv,
     empty = ("question", "amb_shortlist", "end_of_ambiguity", "user_intent", "variants", "take_amb")
     worded = write("a.csv", row(**dict.fromkeys(empty, word)))
     blank = write("b.csv", row(**dict.fromkeys(empty, "")))
-    assert read_pairs_file(worded).pairs == read_pairs_file(blank).pairs
+    assert read_pairs_file(worded).rows == read_pairs_file(blank).rows
     assert faults(write("c.csv", row(ambiguous_task=word))) == [(2, "7", "ambiguous_task is empty")]
     # It is a word of a longer cell too, where it is one like any other.
-    (pair,) = read_pairs_file(write("d.csv", row(amb_shortlist="nan, naan"))).pairs
+    (pair,) = read_pairs_file(write("d.csv", row(amb_shortlist="nan, naan"))).rows
     assert pair.shortlist == ("nan", "naan")
 
 
@@ -92,7 +92,7 @@ def test_a_word_for_an_empty_cell_is_an_empty_cell(row: NewRow, write: WriteCsv,
     "written", ["Common_Sense_Knowledge", "common sense knowledge", "COMMON-SENSE KNOWLEDGE"]
 )
 def test_a_type_may_be_spelled_otherwise(row: NewRow, write: WriteCsv, written: str) -> None:
-    (pair,) = read_pairs_file(write("a.csv", row(ambiguity_type=written))).pairs
+    (pair,) = read_pairs_file(write("a.csv", row(ambiguity_type=written))).rows
     assert pair.type == "common_sense_knowledge"
     assert faults(write("b.csv", row(ambiguity_type="Taste"))) == [
         (2, "7", 'ambiguity_type is "Taste", not one of preferences, common_sense_knowledge, safety')
@@ -111,7 +111,7 @@ def test_line_ends_byte_order_marks_and_blanks_do_not_matter(
         environment_short=" red mug ,blue mug, cocoa,oat milk,cocoa",
         answer="180° sauté \u202f",
     )
-    (pair,) = read_pairs_file(write("a.csv", messy, end=end, head=head)).pairs
+    (pair,) = read_pairs_file(write("a.csv", messy, end=end, head=head)).rows
     assert pair.question == "Which mug?"
     assert pair.clear_plan == ("Warm the oat milk.", "Pour it into the red mug.")
     assert pair.shortlist == ("red mug", "blue mug")
@@ -122,7 +122,7 @@ def test_line_ends_byte_order_marks_and_blanks_do_not_matter(
 def test_a_file_of_lone_carriage_returns_is_read(row: NewRow, write: WriteCsv) -> None:
     path = write("a.csv", row(plan_for_clear_task="Warm.", plan_for_amb_task="Warm.", variants="mug"))
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r"))
-    assert len(read_pairs_file(path).pairs) == 1
+    assert len(read_pairs_file(path).rows) == 1
 
 
 def test_columns_go_by_name_also_by_their_old_ones(row: NewRow, write: WriteCsv) -> None:
@@ -130,7 +130,7 @@ def test_columns_go_by_name_also_by_their_old_ones(row: NewRow, write: WriteCsv)
     for index in ("start_of_ambiguity", "end_of_unambiguity"):
         names["end_of_ambiguity"] = index
         file = read_pairs_file(write("a.csv", row(), columns=COLUMNS[::-1], names=names))
-        assert file.pairs == read_pairs_file(write("b.csv", row())).pairs
+        assert file.rows == read_pairs_file(write("b.csv", row())).rows
         assert file.table.renamed == {new: old for new, old in names.items()}
     assert set(names.values()) | {"start_of_ambiguity"} == set(OLD_NAMES)
 
@@ -140,7 +140,7 @@ def test_columns_may_be_spelled_otherwise(row: NewRow, write: WriteCsv, spell: C
     path = write("a.csv", row(), names={name: spell(name) for name in COLUMNS})
     assert is_pairs(header_of(path))
     file = read_pairs_file(path)
-    assert file.pairs == read_pairs_file(write("b.csv", row())).pairs
+    assert file.rows == read_pairs_file(write("b.csv", row())).rows
     told = [one.message for one in load_report(file).warnings if one.code == "column_form"]
     assert len(told) == len(COLUMNS)
     assert told[1] == f"{spell('environment_short')}: this column is read as environment_short"
@@ -151,7 +151,7 @@ def test_columns_may_be_spelled_otherwise(row: NewRow, write: WriteCsv, spell: C
 def test_a_column_in_other_letters_yields_to_the_one_of_that_name(row: NewRow, write: WriteCsv) -> None:
     columns = (*COLUMNS, "number")
     file = read_pairs_file(write("a.csv", {**row(), "number": "3"}, columns=columns, names={"number": "ID"}))
-    assert [pair.id for pair in file.pairs] == ["7"] and "ID" in file.table.columns
+    assert [pair.id for pair in file.rows] == ["7"] and "ID" in file.table.columns
     with pytest.raises(InputError, match="the column 'Id' and 'ID', which are one"):
         read_pairs_file(
             write("b.csv", {**row(), "number": "3"}, columns=columns, names={"number": "ID", "id": "Id"})
@@ -162,7 +162,7 @@ def test_columns_without_a_name_are_passed_over(row: NewRow, write: WriteCsv) ->
     columns = ("number", "Unnamed: 0", *COLUMNS, "note")
     path = write("a.csv", {**row(), "number": "3", "note": "x"}, columns=columns, names={"number": ""})
     file = read_pairs_file(path)
-    assert len(file.pairs) == 1 and file.table.columns == (*COLUMNS, "note")
+    assert len(file.rows) == 1 and file.table.columns == (*COLUMNS, "note")
 
 
 def test_without_ids_a_pair_is_named_by_its_row(row: NewRow, write: WriteCsv) -> None:
@@ -170,7 +170,7 @@ def test_without_ids_a_pair_is_named_by_its_row(row: NewRow, write: WriteCsv) ->
     path = write("a.csv", row(), row(ambiguity_type="taste"), row(), columns=columns)
     file = read_pairs_file(path)
     assert not file.has_ids
-    assert [pair.id for pair in file.pairs] == ["row-1", "row-3"]
+    assert [pair.id for pair in file.rows] == ["row-1", "row-3"]
     assert [fault.task for fault in file.faults] == ["row-2"]
 
 
@@ -189,7 +189,7 @@ def test_bad_rows_are_faults_with_their_first_line_and_the_others_are_kept(
         row(),
         row(id="13", plan_for_clear_task="Warm.", plan_for_amb_task="Warm.", variants=""),
     )
-    assert [(pair.id) for pair in read_pairs_file(path).pairs] == ["7", "13"]
+    assert [(pair.id) for pair in read_pairs_file(path).rows] == ["7", "13"]
     types = ", ".join(AMBIGUITIES)
     assert faults(path) == [
         (6, "8", f'ambiguity_type is "taste", not one of {types}'),
@@ -208,18 +208,18 @@ def test_broken_csv_is_a_fault_and_what_comes_after_is_read(row: NewRow, write: 
     text = path.read_text(encoding="utf-8")
     quoted = text.replace('2,"red mug, blue mug, cocoa', '2,"red mug", blue mug" x, cocoa', 1)
     path.write_text(quoted, encoding="utf-8")
-    assert [pair.id for pair in read_pairs_file(path).pairs] == ["1", "3"]
+    assert [pair.id for pair in read_pairs_file(path).rows] == ["1", "3"]
     assert (6, "") in [(line, id) for line, id, _ in faults(path)]
     # A quote that is never closed takes everything behind it.
     path.write_text(text.replace('3,"red', '3,""red"", "', 1) + '"', encoding="utf-8")
-    assert [pair.id for pair in read_pairs_file(path).pairs] == ["1", "2"]
+    assert [pair.id for pair in read_pairs_file(path).rows] == ["1", "2"]
     assert faults(path)[0][0] == 10
 
 
 def test_bytes_that_are_no_utf8_are_a_fault_of_their_row(row: NewRow, write: WriteCsv) -> None:
     path = write("a.csv", row(id="1", answer="caf\u00e9"), row(id="2"))
     path.write_bytes(path.read_bytes().replace("\u00e9".encode(), b"\xe9"))
-    assert [pair.id for pair in read_pairs_file(path).pairs] == ["2"]
+    assert [pair.id for pair in read_pairs_file(path).rows] == ["2"]
     assert faults(path) == [(2, "", "answer is not UTF-8; save the file as CSV UTF-8")]
 
 
@@ -301,20 +301,20 @@ def test_pairs_that_are_written_are_read_again(
     path = tmp_path_factory.mktemp("pairs") / "a.csv"
     write_pairs_file(path, pairs)
     file = read_pairs_file(path)
-    assert file.faults == () and list(file.pairs) == pairs
+    assert file.faults == () and list(file.rows) == pairs
 
 
 def test_the_published_files_are_read_whole(published: Path) -> None:
     calibration = read_pairs_file(published / "ambik_calib_100.csv")
     test = read_pairs_file(published / "ambik_test_400.csv")
-    assert (len(calibration.pairs), len(test.pairs)) == (100, 400)
+    assert (len(calibration.rows), len(test.rows)) == (100, 400)
     assert calibration.faults == test.faults == ()
-    assert not {pair.id for pair in calibration.pairs} & {pair.id for pair in test.pairs}
-    assert all(pair.take_ambiguous is not None for pair in calibration.pairs)
+    assert not {pair.id for pair in calibration.rows} & {pair.id for pair in test.rows}
+    assert all(pair.take_ambiguous is not None for pair in calibration.rows)
     assert all(
         len(pair.clear_plan) > 1 or "\n" not in record.text("plan_for_clear_task")
-        for pair, record in zip(test.pairs, test.records, strict=True)
+        for pair, record in zip(test.rows, test.records, strict=True)
     )
     # By hand: the first row of the calibration file, and where the second one begins.
-    assert calibration.pairs[0].step == 1 and len(calibration.pairs[0].clear_plan) == 3
+    assert calibration.rows[0].step == 1 and len(calibration.rows[0].clear_plan) == 3
     assert [record.line for record in calibration.records[:2]] == [2, 7]

@@ -21,11 +21,11 @@ def run_of(number: int) -> list[Logprobs]:
     return [
         Logprobs(
             item=str(place),
-            part="calibration",
+            split="calibration",
             options={letter: f"take {letter}" for letter in letters},
-            not_listed="",
             true_options=(generator.choice(letters),),
-            tokens=tuple((generator.choice(letters), -generator.random() * 6) for _ in range(5)),
+            top_tokens=tuple(generator.choices(letters, k=5)),
+            top_logprobs=tuple(-generator.random() * 6 for _ in range(5)),
         )
         for place in range(number)
     ]
@@ -62,7 +62,10 @@ def test_the_chosen_rule_of_help_does_not_stand_under_the_other_ones_name() -> N
 
 def test_records_of_the_split_test_are_not_calibrated_on() -> None:
     records = run_of(24)
-    mixed = [replace(one, part="test") if place >= 18 else one for place, one in enumerate(records)]
+    mixed = [
+        record.model_copy(update={"split": "test"}) if place >= 18 else record
+        for place, record in enumerate(records)
+    ]
     found = logprobs_section(mixed, "run.json")
     assert found.data["n"] == 18
     assert found.data["rules"] == logprobs_section(records[:18], "run.json").data["rules"]
