@@ -22,26 +22,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from random import Random
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, PositiveInt, model_validator
 
-from logs import LogError, LogReader
 from logs.paths import default_path
 from simulator.ambient.data import BUILTIN, Split, load_qualification, read_examples
 from simulator.ambient.evaluation import ITEMS as EVALUATED
-from simulator.ambient.evaluation import distractors_of, evaluation_items
+from simulator.ambient.evaluation import distractors_of, evaluation_items, results_of
 from simulator.ambient.examples import Example
 from simulator.ambient.files.dataset import load_distractors
-from simulator.ambient.files.results import GENERATION
 from simulator.ambient.items import Item
 from simulator.ambient.playing import ANNOTATOR, Qualification
 from simulator.ambient.prepare import annotate_items, crowd_items, true_false_items
-from simulator.ambient.records import GenerationRecord
 from simulator.ambient.rows import BENCHMARK
-from simulator.ambient.trial_log import generation_records
 from simulator.errors import InputError
 from simulator.seeds import derive_seed
 from simulator.studies import Cell, Place
@@ -96,36 +91,6 @@ class Settings(StudySettings):
         return self
 
 
-def results_of(names: Sequence[str]) -> dict[str, tuple[GenerationRecord, ...]]:
-    """Model -> its disambiguations.
-
-    Args:
-        names: of results files, which are named after their models, or of runs in the log.
-
-    Raises:
-        InputError: if there is no such file or run, or no row of a file can be read.
-    """
-    records: dict[str, tuple[GenerationRecord, ...]] = {}
-    for name in names:
-        path = Path(name)
-        if path.exists():
-            rows, _, faults = GENERATION.read(path)
-            if faults and not rows:
-                raise InputError(str(faults[0]))
-            if faults:
-                _log.warning("%d rows of %s left out, the first: %s", len(faults), path, faults[0])
-            records[path.stem] = rows
-            continue
-        try:
-            with LogReader(default_path()) as reader:
-                records[str(reader.run(name).config["seats"][ANNOTATOR])] = generation_records(
-                    reader, [name], aborted=False
-                )
-        except LogError as error:
-            raise InputError(f"results {name!r} is neither a results file nor a run ({error})") from error
-    return records
-
-
 class ExampleStudy(ItemStudy[Settings]):
     """People as crowdworkers, judges of rewrites, linguists, or at statements that are true or false."""
 
@@ -159,7 +124,7 @@ class ExampleStudy(ItemStudy[Settings]):
                 return true_false_items(examples)
             case "evaluate":
                 return evaluation_items(
-                    results_of(settings.results),
+                    results_of(settings.results, self.reader.path if self.reader else default_path()),
                     {**distractors_of(examples), **given},
                     seed=seed,
                     items=settings.items or EVALUATED,

@@ -9,17 +9,22 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import Final
 
+from logs import LogError, LogReader
 from simulator.ambient.crowd import Tie, agrees
 from simulator.ambient.examples import Example
+from simulator.ambient.files.results import GENERATION
 from simulator.ambient.intervals import mean_interval
 from simulator.ambient.items import Candidate, CrowdItem
 from simulator.ambient.labels import LABELS, SIDES, Label, Side
 from simulator.ambient.parsing import Parser, parse
+from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.prepare import CANDIDATES, Distractors, one_line
 from simulator.ambient.records import CrowdRecord, GenerationRecord
+from simulator.ambient.trial_log import generation_records
 from simulator.errors import InputError
 from simulator.seeds import derive_seed
 from simulator.stats import Interval
@@ -105,6 +110,36 @@ def evaluation_items(
             raise InputError(said)
         _log.warning("%d examples left out: %s", len(missing), said)
     return tuple(made)
+
+
+def results_of(names: Iterable[str], log: Path) -> dict[str, tuple[GenerationRecord, ...]]:
+    """Return the disambiguations of each model.
+
+    Args:
+        names: of results files, which are named after their models, or of runs.
+        log: that holds the runs.
+
+    Raises:
+        InputError: if there is no such file or run, or no row of a file can be read.
+    """
+    results: dict[str, tuple[GenerationRecord, ...]] = {}
+    for name in names:
+        path = Path(name)
+        if path.exists():
+            rows, _, faults = GENERATION.read(path)
+            if faults and not rows:
+                raise InputError(str(faults[0]))
+            if faults:
+                _log.warning("%d rows of %s left out, the first: %s", len(faults), path, faults[0])
+            results[path.stem] = rows
+            continue
+        try:
+            with LogReader(log) as reader:
+                model = str(reader.run(name).config["seats"][ANNOTATOR])
+                results[model] = generation_records(reader, [name], aborted=False)
+        except LogError as error:
+            raise InputError(f"results {name!r} is neither a results file nor a run ({error})") from error
+    return results
 
 
 def distractors_of(examples: Iterable[Example]) -> dict[_Key, str]:

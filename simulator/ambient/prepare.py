@@ -115,12 +115,12 @@ def claim_items(claims: Iterable[Claim | ClaimRecord]) -> tuple[ClaimItem, ...]:
         ClaimItem(
             id=claim.id,
             claim=claim.claim,
-            cleaned=clean_claim(claim.claim),
+            cleaned=getattr(claim, "cleaned", "") or clean_claim(claim.claim),
             justification=claim.justification,
             rating=claim.rating,
             person=claim.person,
             venue=claim.venue,
-            url=claim.url if isinstance(claim, ClaimRecord) else "",
+            url=getattr(claim, "url", ""),
             marks="".join(sorted(claim.marks or ())),
         )
         for claim in claims

@@ -9,12 +9,11 @@ from typing import Final, Literal, NamedTuple
 
 from pydantic import Field
 
-from simulator.ambient.assignment import results_of
-from simulator.ambient.claims import clean_claim
+from logs.paths import default_path
 from simulator.ambient.continuations import STEMS, continue_items
 from simulator.ambient.data import BUILTIN, Split, load_claims, load_examples
 from simulator.ambient.distractors import DistractorRule
-from simulator.ambient.evaluation import distractors_of, evaluation_items
+from simulator.ambient.evaluation import distractors_of, evaluation_items, results_of
 from simulator.ambient.examples import Example
 from simulator.ambient.files.claims import CLAIMS
 from simulator.ambient.files.dataset import load_distractors
@@ -33,7 +32,7 @@ from simulator.ambient.labels import Side
 from simulator.ambient.players.inference import PREFIX
 from simulator.ambient.players.offline import TASKS_OF
 from simulator.ambient.playing import ANNOTATOR, Options
-from simulator.ambient.prepare import annotate_items, crowd_items, nli_items, true_false_items
+from simulator.ambient.prepare import annotate_items, claim_items, crowd_items, nli_items, true_false_items
 from simulator.ambient.prompts import SHOTS, generate_items
 from simulator.ambient.relations import Relations, read_relations
 from simulator.errors import InputError
@@ -46,6 +45,7 @@ from simulator.orders import (
     Selection,
     announced,
     is_model,
+    names_all,
     played_pairs,
     read_words,
     typed_word,
@@ -156,18 +156,24 @@ class ExampleSelection(Selection):
         """
         return None if self.relations is None else _read_relations(self.relations)
 
-    def items(self, task: Task, player: str, seed: int = 0) -> tuple[Item, ...]:
+    def items(self, task: Task, player: str, seed: int = 0, log: Path | None = None) -> tuple[Item, ...]:
         """Return the items of a task for a player.
+
+        Args:
+            task: the task.
+            player: who is to sit there.
+            seed: of what is drawn.
+            log: that holds the runs whose rewrites are judged; by default the usual one.
 
         Raises:
             InputError: if there are none, or the data are faulty.
         """
-        items = tuple(self._made(task, player, seed))
+        items = tuple(self._made(task, player, seed, log or default_path()))
         if not items:
             raise InputError(f"data {self.data!r} hold nothing for the task {task}.")
         return items if self.limit is None else stratified(items, self.limit, _strata, seed)
 
-    def _made(self, task: Task, player: str, seed: int) -> Sequence[Item]:
+    def _made(self, task: Task, player: str, seed: int, log: Path) -> Sequence[Item]:
         match task:
             case "crowd":
                 return crowd_items(self.examples(), seed=seed, distractors=self._distractors())
@@ -177,7 +183,7 @@ class ExampleSelection(Selection):
                         "--task evaluate: name the results file or the run that is judged, --results"
                     )
                 distractors = {**distractors_of(self.examples()), **self._distractors()}
-                return evaluation_items(results_of(self.results), distractors, seed=seed)
+                return evaluation_items(results_of(self.results, log), distractors, seed=seed)
             case "annotate":
                 return annotate_items(self.examples())
             case "generate":
@@ -203,24 +209,13 @@ class ExampleSelection(Selection):
     def _distractors(self) -> Mapping[tuple[str, Side], str]:
         return {} if self.distractors is None else load_distractors(self.distractors, self.examples())
 
-    def _claims(self) -> list[Item]:
-        records, faults = (load_claims(), ()) if self.data == BUILTIN else CLAIMS.read(Path(self.data))[::2]
+    def _claims(self) -> Sequence[Item]:
+        if self.data == BUILTIN:
+            return claim_items(load_claims())
+        rows, _, faults = CLAIMS.read(Path(self.data))
         if faults:
             raise InputError(str(faults[0]))
-        return [
-            ClaimItem(
-                id=record.id,
-                claim=record.claim,
-                cleaned=getattr(record, "cleaned", "") or clean_claim(record.claim),
-                justification=record.justification,
-                rating=record.rating,
-                person=record.person,
-                venue=record.venue,
-                url=getattr(record, "url", ""),
-                marks="".join(sorted(record.marks or ())),
-            )
-            for record in records
-        ]
+        return claim_items(rows)
 
 
 def suited_stem(player: str) -> str:
@@ -258,7 +253,7 @@ def _requests(order: RunOrder[ExampleSelection, Options]) -> list[RunRequest]:
         chosen.tasks,
         refused,
         option="--task",
-        named="all" not in chosen.task,
+        named=not names_all(chosen.task),
         console=order.console,
         written=typed_word,
     )
@@ -271,7 +266,7 @@ def _request(
 ) -> RunRequest:
     run, rules, name = _RUNS_OF[task], logged_values(order.rules), typed_word(task)
     return order.request(
-        order.selection.items(task, player, order.settings.seed),
+        order.selection.items(task, player, order.settings.seed, order.settings.log),
         seats={ANNOTATOR: player},
         name=order.several(player, name, ((who, typed_word(other)) for who, other in names)),
         options={option: rules[option] for option in run.options},

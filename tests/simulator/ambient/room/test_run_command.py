@@ -94,6 +94,11 @@ def test_all_leaves_out_what_a_player_cannot(askback, log_path):
     assert "evaluate left out: name the results file" in said
 
 
+def test_all_may_be_written_in_capitals(askback, log_path):
+    askback("run", "--task", "ALL", "--model", "offline/copy", "--limit", 2, "--run", "x")
+    assert list(runs(log_path)) == ["x"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "problem"),
     [
@@ -197,7 +202,7 @@ def test_an_item_that_was_played_twice_is_one_item(askback, log_path):
     assert set(counts.values()) == {3}, counts
 
 
-def test_a_run_is_written_in_the_published_format_and_evaluated(askback, log_path, tmp_path):
+def test_a_run_is_written_in_the_published_format_and_evaluated(askback, log_path, tmp_path, monkeypatch):
     askback("run", "--task", "generate", "--model", "offline/gold", "--limit", 6, "--run", "x")
     with LogReader(log_path) as reader:
         records = generation_records(reader, ["x"])
@@ -211,6 +216,10 @@ def test_a_run_is_written_in_the_published_format_and_evaluated(askback, log_pat
             "run", "--task", "evaluate", "--model", "offline/gold", "--results", results, "--no-cache"
         )
         assert "correct, " in said
+    # The run is in the log that is named, not in the usual one.
+    monkeypatch.setenv("ASKBACK_LOG", str(tmp_path / "other.sqlite"))
+    said = askback("run", "--task", "evaluate", "--results", "x", "--no-cache", "--run", "judged")
+    assert "correct, offline/gold" in said
     assert "neither a results file nor a run" in askback(
         "run", "--task", "evaluate", "--results", "nothing", error=InputError
     )
