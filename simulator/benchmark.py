@@ -208,8 +208,7 @@ class ReportSpec:
         files: True if it reads files and folders, too (`Frames.files`).
         named: False if a setting may name all that is reported, so that no run or file need be.
         summary: sections that `askback run` and `askback score` print of a run; default: `Benchmark.reports`.
-        counts_aborted: tells whether the figures of what is reported count aborted episodes; by default they
-            do.
+        counts_aborted: tells whether the figures of a run count aborted episodes; by default they do.
         write: writes what settings name files for; what was written is told.
         metrics: False if sections of its own tell the metrics, with intervals that the paper's rules ask for;
             the common table is then one of `--by` alone.
@@ -221,7 +220,7 @@ class ReportSpec:
     files: bool = False
     named: bool = True
     summary: tuple[SectionMaker, ...] = ()
-    counts_aborted: Callable[[Frames], bool] = lambda source: True
+    counts_aborted: Callable[[Frames, str], bool] = lambda source, run: True
     write: Callable[[Frames], Iterable[object]] | None = None
     metrics: bool = True
     draws_late: bool = False

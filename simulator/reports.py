@@ -58,7 +58,7 @@ def print_whole(console: Console, report: Report) -> None:
             endings.failures,
             aborted=endings.aborted,
             excluded=endings.excluded,
-            counted=endings.counted,
+            uncounted=endings.uncounted,
             left=endings.left,
         )
     print_report(console, report)
@@ -139,6 +139,7 @@ def build_report(
 
 def _endings(benchmark: Benchmark[Any, Any], source: Frames) -> RunEndings:
     statuses, failures = endings_of_runs(source.reader, source.runs)
+    counts = (benchmark.report or ReportSpec()).counts_aborted
     left = Counter[str]()
     for run in source.runs:
         left.update(failures_of(source.reader, run))
@@ -147,7 +148,7 @@ def _endings(benchmark: Benchmark[Any, Any], source: Frames) -> RunEndings:
         failures=failures,
         aborted=seat_failures(source.reader, source.runs),
         excluded=source.exclude_aborted,
-        counted=(benchmark.report or ReportSpec()).counts_aborted(source),
+        uncounted=seat_failures(source.reader, [run for run in source.runs if not counts(source, run)]),
         left=dict(left - Counter(failures)),
         usage=[usage for run in source.runs for usage in source.reader.usage(run)],
     )

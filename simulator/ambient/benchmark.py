@@ -31,9 +31,23 @@ BENCHMARK: Final = Benchmark[Any, Any](
     ),
     room=attribute("simulator.ambient.room:ROOM"),
     runs=attribute("simulator.ambient.runs:RUNS"),
+    reports=(later("simulator.ambient.reporting.sections:report_sections"),),
     report=ReportSpec(
+        settings=attribute("simulator.ambient.reporting.settings:ReportSettings"),
+        files=True,
         summary=(later("simulator.ambient.reporting.summary:summary_sections"),),
         counts_aborted=later("simulator.ambient.reporting.summary:counts_aborted"),
+        write=later("simulator.ambient.reporting.sections:write_files"),
+        metrics=False,
+        draws_late=True,
+        help=(
+            "Tables 1, 4, 5, 9, 10 and 11, crowdworkers' votes, and the paper's figures, people and models "
+            "together.\n\nWhat a file is, its content tells: examples, kinds of ambiguity, linguists' and "
+            "crowdworkers' annotations, generated disambiguations, statements judged true or false, "
+            "continuations, predicted label sets, claims, cases of EDIT-F1. The paper's figures stand beside "
+            "those of published files. Faulty rows are left out and told at the end; the exit code is 1 if a "
+            "file could not be read."
+        ),
     ),
     checker=later("simulator.ambient.files.kinds:TABLES.checker"),
     register=later("simulator.ambient.data_command:DATA.add"),
@@ -45,10 +59,6 @@ BENCHMARK: Final = Benchmark[Any, Any](
     studies=attribute("simulator.ambient.assignment:ExampleStudy"),
     folder=Path(__file__).parent,
     commands={
-        "score ambient": Command(
-            "simulator.ambient.score_command:score_ambient",
-            "Score files by AmbiEnt's rules, with the paper's figures beside those of published files.",
-        ),
         "score ambient-nli": Command(
             "simulator.ambient.score_nli_command:score_ambient_nli",
             (
@@ -59,13 +69,6 @@ BENCHMARK: Final = Benchmark[Any, Any](
         "score ambient-claims": Command(
             "simulator.ambient.claims_command:score_ambient_claims",
             "Flag claims by their most ambiguous paraphrase; precision and recall where claims are marked.",
-        ),
-        "report ambient": Command(
-            "simulator.ambient.report_command:report_ambient",
-            (
-                "Tables 1, 4, 5, 9, 10 and 11, crowdworkers' votes, and the paper's figures, people and "
-                "models together."
-            ),
         ),
         "import ambient-results": Command(
             "simulator.ambient.import_command:import_ambient",

@@ -6,26 +6,15 @@ item as it was played, so a log can be scored without its data set.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
-from importlib.metadata import version as installed
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 from logs import LogReader
 from logs.rows import Ending, Episode, Turn
-from simulator.ambient.continuations import Reduce, Sampled, kl_options
+from simulator.ambient.continuations import Sampled, kl_options
 from simulator.ambient.examples import Disambiguation
 from simulator.ambient.generation import gold_rewrites
-from simulator.ambient.items import (
-    AnnotateItem,
-    ClaimItem,
-    ContinueItem,
-    CrowdItem,
-    GenerateItem,
-    Item,
-    NliItem,
-    TrueFalseItem,
-)
+from simulator.ambient.items import ContinueItem, Task
 from simulator.ambient.playing import ANNOTATOR, Kind
 from simulator.ambient.prompts import prompt
 from simulator.ambient.records import (
@@ -45,24 +34,14 @@ from simulator.ambient.true_false import true_false_prompt
 from simulator.runner.logged import ENDED, played_to_end, required_run
 from simulator.seeds import derive_seed
 
-FORMS: Final[tuple[Kind, ...]] = (
-    "qualification",
-    "label",
-    "plausible",
-    "relabel",
-    "annotate",
-    "true_false",
-)
-"""Steps in which a form is filled in, by people or in their place."""
-_ANSWERS: Final = ("answer", "answers", "prediction", "labels", "correct", "rewrite", "template")
-ItemT = TypeVar("ItemT")
+RecordT = TypeVar("RecordT")
 
 
 class Played(NamedTuple):
     """An episode that was played to its end."""
 
     episode: Episode
-    item: Item
+    item: Any
     turns: Sequence[Turn]
     ending: Ending
 
@@ -72,8 +51,7 @@ class Played(NamedTuple):
 
     def payload(self, kind: Kind) -> Mapping[str, Any]:
         """Return the only payload of its kind; empty if there is none."""
-        found = self.payloads(kind)
-        return found[-1] if found else {}
+        return next(reversed(self.payloads(kind)), {})
 
     @property
     def annotator(self) -> str:
@@ -100,47 +78,31 @@ def played_of(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) 
         NotInLog: if there is no such run.
     """
     gone = reader.erased_participants()
-    found = [played for run in runs for played in _played(reader, run, gone, aborted)]
-    return tuple(sorted(found, key=lambda one: (one.ending.created_at, one.episode.id)))
+    every = [played for run in runs for played in _played(reader, run, gone, aborted)]
+    return tuple(sorted(every, key=lambda played: (played.ending.created_at, played.episode.id)))
 
 
 def _played(reader: LogReader, run_id: str, gone: frozenset[str], aborted: bool) -> Iterator[Played]:
     required_run(reader, run_id, BENCHMARK)
     items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
     for episode, turns, ending in played_to_end(reader, run_id, gone, aborted=aborted):
-        item, said = items[episode.item_hash], tuple(turns)
-        if ending.status not in ENDED:
-            if not has_silence(item):
-                continue
-            said = with_silence(item, episode, said)
-        yield Played(episode, item, said, ending)
+        item = items[episode.item_hash]
+        if ending.status in ENDED:
+            yield Played(episode, item, tuple(turns), ending)
+        elif has_silence(item):
+            yield Played(episode, item, with_silence(item, episode, tuple(turns)), ending)
 
 
-def _of(
-    reader: LogReader, runs: Iterable[str], kind: type[ItemT], *, aborted: bool = False
-) -> list[tuple[Played, ItemT]]:
-    played = played_of(reader, runs, aborted=aborted)
-    return [(one, one.item) for one in played if isinstance(one.item, kind)]
+# ---- records, one for each row of a results file
 
 
-def crowd_records(reader: LogReader, runs: Iterable[str]) -> tuple[CrowdRecord, ...]:
-    """One record per item that crowdworkers or models judged; its workers in the order of completion."""
-    groups: dict[str, list[tuple[Played, CrowdItem]]] = {}
-    for played, item in _of(reader, runs, CrowdItem):
-        groups.setdefault(played.episode.item_hash, []).append((played, item))
-    return tuple(
-        crowd_record(group[0][1], [played for played, _ in group])
-        for group in sorted(groups.values(), key=lambda some: (some[0][1].origin, some[0][1].id))
-    )
-
-
-def crowd_record(item: CrowdItem, workers: Sequence[Played]) -> CrowdRecord:
-    """Return the votes on one item."""
-    places = range(len(item.candidates))
+def _crowd(workers: Sequence[Played]) -> Iterator[CrowdRecord]:
+    """Yield the votes on one item; its workers in the order of completion."""
+    item = workers[0].item
     plausible = [worker.payload("plausible")["answers"] for worker in workers]
     relabelled = [worker.payload("relabel")["answers"] for worker in workers]
     asked = item.task == "crowd"
-    return CrowdRecord(
+    yield CrowdRecord(
         id=item.example_id,
         premise=item.premise,
         hypothesis=item.hypothesis,
@@ -148,98 +110,71 @@ def crowd_record(item: CrowdItem, workers: Sequence[Played]) -> CrowdRecord:
         interpretations=tuple(candidate.sentence for candidate in item.candidates),
         labels=tuple(candidate.label for candidate in item.candidates),
         original=tuple(worker.payload("label")["answer"] for worker in workers) if asked else (),
-        relabelled=tuple(tuple(answers[place] for answers in relabelled) for place in places),
-        plausible=tuple(tuple(answers[place] for answers in plausible) for place in places),
+        relabelled=tuple(zip(*relabelled, strict=True)),
+        plausible=tuple(zip(*plausible, strict=True)),
         origin=item.origin,
     )
 
 
-def linguist_records(reader: LogReader, runs: Iterable[str]) -> tuple[LinguistRecord, ...]:
-    """Return one record per example that was annotated; annotators in the order of completion.
-
-    Who discarded an example is not among its annotations.
-    """
-    groups: dict[str, list[tuple[Played, AnnotateItem]]] = {}
-    for played, item in _of(reader, runs, AnnotateItem):
-        groups.setdefault(played.episode.item_hash, []).append((played, item))
-    return tuple(
-        _linguists(group[0][1], [played for played, _ in group])
-        for group in sorted(groups.values(), key=lambda some: some[0][1].id)
-    )
-
-
-def _linguists(item: AnnotateItem, annotators: Sequence[Played]) -> LinguistRecord:
+def _linguists(annotators: Sequence[Played]) -> Iterator[LinguistRecord]:
+    """Yield what was said of one example; who discarded it is not among its annotations."""
+    example = annotators[0].item.example
     forms = [(annotator.annotator, annotator.payload("annotate")) for annotator in annotators]
     kept = [(who, form) for who, form in forms if form["discard"] is None]
-    rewrites = [rewrite for _, form in kept for rewrite in form["rewrites"]]
-    return LinguistRecord(
-        id=item.example.id,
-        premise=item.example.premise,
-        hypothesis=item.example.hypothesis,
+    yield LinguistRecord(
+        id=example.id,
+        premise=example.premise,
+        hypothesis=example.hypothesis,
         workers=tuple(who for who, _ in kept),
         annotations=tuple(frozenset(form["labels"]) for _, form in kept),
-        rewrites=tuple(Disambiguation(one["premise"], one["hypothesis"], one["label"]) for one in rewrites),
+        rewrites=tuple(
+            Disambiguation(rewrite["premise"], rewrite["hypothesis"], rewrite["label"])
+            for _, form in kept
+            for rewrite in form["rewrites"]
+        ),
         discarded={who: form["discard"] for who, form in forms if form["discard"] is not None},
     )
 
 
-def generation_records(
-    reader: LogReader, runs: Iterable[str], *, aborted: bool = True
-) -> tuple[GenerationRecord, ...]:
-    """Return one record per example that was disambiguated (spec 6)."""
-    return tuple(
-        GenerationRecord(
-            id=item.example.id,
-            premise=item.example.premise,
-            hypothesis=item.example.hypothesis,
-            side=item.side,
-            prompt=turn.payload.get("prompt") or prompt(item),
-            generation=turn.text,
-            gold=gold_rewrites(item.example, item.side),
-            # Imported files tell what they had made of it.
-            stored_rewrites=turn.payload.get("stored_rewrites"),
-            stored_edit_f1=turn.payload.get("stored_edit_f1"),
-        )
-        for played, item in _of(reader, runs, GenerateItem, aborted=aborted)
-        for turn in played.turns
-        if turn.payload.get("kind") == "generate"
-    )
+def _generation(played: Played) -> Iterator[GenerationRecord]:
+    item = played.item
+    for turn in played.turns:
+        if turn.payload.get("kind") == "generate":
+            yield GenerationRecord(
+                id=item.example.id,
+                premise=item.example.premise,
+                hypothesis=item.example.hypothesis,
+                side=item.side,
+                prompt=turn.payload.get("prompt") or prompt(item),
+                generation=turn.text,
+                gold=gold_rewrites(item.example, item.side),
+                # Imported files tell what they had made of it.
+                stored_rewrites=turn.payload.get("stored_rewrites"),
+                stored_edit_f1=turn.payload.get("stored_edit_f1"),
+            )
 
 
-def true_false_records(
-    reader: LogReader, runs: Iterable[str], *, aborted: bool = True
-) -> tuple[TrueFalseRecord, ...]:
-    """Return one record per statement that was judged (spec 7)."""
-    return tuple(
-        TrueFalseRecord(
+def _true_false(played: Played) -> Iterator[TrueFalseRecord]:
+    item = played.item
+    for payload in played.payloads("true_false"):
+        template, rewrite = payload["template"], payload["rewrite"]
+        yield TrueFalseRecord(
             id=item.example_id,
             side=item.side,
-            disambiguation=payload["rewrite"],
-            template=payload["template"],
+            disambiguation=rewrite,
+            template=template,
             prediction=payload["prediction"],
             answer=payload["answer"],
             mass=payload["mass"],
-            prompt=payload.get("prompt")
-            or true_false_prompt(payload["template"], item.sentence, payload["rewrite"]),
+            prompt=payload.get("prompt") or true_false_prompt(template, item.sentence, rewrite),
         )
-        for played, item in _of(reader, runs, TrueFalseItem, aborted=aborted)
-        for payload in played.payloads("true_false")
-    )
 
 
-def continuation_records(
-    reader: LogReader, runs: Iterable[str], *, reduce: Reduce = "sum", aborted: bool = True
-) -> tuple[ContinuationRecord, ...]:
-    """Return one record per flagged sentence that was continued (spec 8)."""
-    return tuple(
-        continuation_record(item, played.turns, reduce=reduce)
-        for played, item in _of(reader, runs, ContinueItem, aborted=aborted)
-    )
+def _continuation(played: Played) -> Iterator[ContinuationRecord]:
+    yield continuation_record(played.item, played.turns)
 
 
-def continuation_record(
-    item: ContinueItem, turns: Iterable[Turn], seed: int = 0, *, reduce: Reduce = "sum"
-) -> ContinuationRecord:
+def continuation_record(item: ContinueItem, turns: Iterable[Turn], seed: int = 0) -> ContinuationRecord:
     """Return the estimates of one instance.
 
     Which continuations all options are cut down to is drawn by the item's id, so that a score in the log and
@@ -249,32 +184,22 @@ def continuation_record(
         item: the instance.
         turns: of its episode.
         seed: another one than that of scores and tables cuts down to others, to see how much hangs on it.
-        reduce: over the tokens of a continuation.
     """
     turns = tuple(turns)
-    said = payloads(turns, "continue")
-    if said and all("kl" in payload for payload in said):
-        return _estimated(item, said)
-    return kl_options(
-        item.example_id,
-        item.stem + item.sentence,
-        sampled_options(item, turns),
-        seed=derive_seed(seed, "options", item.id),
-        reduce=reduce,
-    )
-
-
-def _estimated(item: ContinueItem, said: Sequence[Mapping[str, Any]]) -> ContinuationRecord:
-    """Return what an imported file tells, whose samples are not published."""
-    return ContinuationRecord(
-        id=item.example_id,
-        sentence=item.stem + item.sentence,
-        options=tuple(
-            ContinuationOption(payload["option"], item.stem + payload["sentence"], payload["kl"])
-            for payload in said
-        ),
-        num_conts=said[0]["num_conts"],
-    )
+    options, sentence = payloads(turns, "continue"), item.stem + item.sentence
+    if options and all("kl" in option for option in options):
+        # Imported files tell estimates; their samples are not published.
+        return ContinuationRecord(
+            id=item.example_id,
+            sentence=sentence,
+            options=tuple(
+                ContinuationOption(option["option"], item.stem + option["sentence"], option["kl"])
+                for option in options
+            ),
+            num_conts=options[0]["num_conts"],
+        )
+    seed = derive_seed(seed, "options", item.id)
+    return kl_options(item.example_id, sentence, sampled_options(item, turns), seed=seed)
 
 
 def sampled_options(item: ContinueItem, turns: Iterable[Turn]) -> tuple[Sampled, ...]:
@@ -283,108 +208,89 @@ def sampled_options(item: ContinueItem, turns: Iterable[Turn]) -> tuple[Sampled,
         Sampled(
             name=payload["option"],
             sentence=item.stem + payload["sentence"],
-            continuations=tuple(payload["continuations"]),
-            own=tuple(payload["own"]),
-            original=tuple(payload["original"]),
-            tokens=tuple(payload["tokens"]),
+            **{name: tuple(payload[name]) for name in ("continuations", "own", "original", "tokens")},
         )
         for payload in payloads(turns, "continue")
     )
 
 
-def nli_records(reader: LogReader, runs: Iterable[str], *, aborted: bool = True) -> tuple[NliRecord, ...]:
-    """Return one record per example whose pairs got label sets (spec 9)."""
-    records = []
-    for played, item in _of(reader, runs, NliItem, aborted=aborted):
-        found = {payload["pair"]: frozenset(payload["prediction"]) for payload in played.payloads("nli")}
-        # Imported files may tell of original pairs alone.
-        whole = all(payload.get("readings", True) for payload in played.payloads("nli"))
-        first, *readings = (found[pair] for pair in range(len(item.pairs) if whole else 1))
-        records.append(
-            NliRecord(
-                id=item.example.id,
-                premise=item.example.premise,
-                hypothesis=item.example.hypothesis,
-                gold=item.example.labels,
-                predicted=first,
-                readings=tuple(readings) if whole else None,
-                reading_labels=tuple(disambiguation.label for disambiguation in item.example.disambiguations)
-                if whole
-                else (),
-            )
-        )
-    return tuple(records)
-
-
-def claim_records(reader: LogReader, runs: Iterable[str], *, aborted: bool = True) -> tuple[ClaimRecord, ...]:
-    """Return one record per claim whose paraphrases were scored (spec 10)."""
-    return tuple(
-        ClaimRecord(
-            id=item.id,
-            claim=item.claim,
-            cleaned=item.cleaned,
-            paraphrases=tuple(
-                Paraphrase(one["text"], one["score"], one["probabilities"])
-                for one in played.payload("claim")["paraphrases"]
-            ),
-            marks=frozenset(item.marks) if item.marks else None,
-            justification=item.justification,
-            rating=item.rating,
-            person=item.person,
-            venue=item.venue,
-            url=item.url,
-            annotations=played.payload("claim").get("annotations"),
-        )
-        for played, item in _of(reader, runs, ClaimItem, aborted=aborted)
+def _nli(played: Played) -> Iterator[NliRecord]:
+    example, told = played.item.example, played.payloads("nli")
+    predicted = {payload["pair"]: frozenset(payload["prediction"]) for payload in told}
+    # Imported files may tell of original pairs alone.
+    whole = all(payload.get("readings", True) for payload in told)
+    first, *readings = (predicted[pair] for pair in range(len(played.item.pairs) if whole else 1))
+    labels = tuple(disambiguation.label for disambiguation in example.disambiguations)
+    yield NliRecord(
+        id=example.id,
+        premise=example.premise,
+        hypothesis=example.hypothesis,
+        gold=example.labels,
+        predicted=first,
+        readings=tuple(readings) if whole else None,
+        reading_labels=labels if whole else (),
     )
 
 
-def form_lines(reader: LogReader, run_id: str) -> Iterator[dict[str, Any]]:
-    """Yield one JSON object per form that anybody submitted, in the order of submission within each episode.
-
-    Forms of episodes that were broken off are there, too; consent and instructions are no forms, and what
-    erased people said is gone.
-
-    Raises:
-        InputError: if the run is another benchmark's.
-        NotInLog: if there is no such run.
-    """
-    run = required_run(reader, run_id, BENCHMARK)
-    gone = reader.erased_participants()
-    items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
-    version = str(run.config.get("software_version") or installed("askback"))
-    for episode, turns in reader.turns_of_run(run_id):
-        if episode.participant_id in gone:
-            continue
-        item, who = items[episode.item_hash], episode.participant_id or episode.seats[ANNOTATOR]
-        for turn in turns:
-            if turn.payload.get("kind") in FORMS:
-                yield _form_line(item, turn, who, episode.seed, version)
+def _claim(played: Played) -> Iterator[ClaimRecord]:
+    item, told = played.item, played.payload("claim")
+    texts = ("id", "claim", "cleaned", "justification", "rating", "person", "venue", "url")
+    yield ClaimRecord(
+        **{name: getattr(item, name) for name in texts},
+        paraphrases=tuple(
+            Paraphrase(paraphrase["text"], paraphrase["score"], paraphrase["probabilities"])
+            for paraphrase in told["paraphrases"]
+        ),
+        marks=frozenset(item.marks) if item.marks else None,
+        annotations=told.get("annotations"),
+    )
 
 
-def _form_line(item: Item, turn: Turn, annotator: str, seed: int, version: str) -> dict[str, Any]:
-    payload = turn.payload
-    answers = {name: payload[name] for name in _ANSWERS if name in payload}
-    return {
-        "task": item.task,
-        "item_id": item.id,
-        "step": payload["kind"],
-        "annotator": annotator,
-        "shown": payload.get("shown", {}),
-        "answers": answers,
-        "rewrites": payload.get("rewrites") if payload["kind"] == "annotate" else None,
-        "discard": payload.get("discard"),
-        "comment": payload.get("comment"),
-        "opened_at": payload.get("shown_at") or _opened(turn),
-        "submitted_at": turn.created_at,
-        "seed": seed,
-        "version": version,
-    }
+_OF_ITEM: Final[Mapping[Task, Callable[[Sequence[Played]], Iterator[Any]]]] = {
+    "crowd": _crowd,
+    "evaluate": _crowd,
+    "annotate": _linguists,
+}
+"""Tasks in which several people answer to one item; their answers are one record."""
+_OF_EPISODE: Final[Mapping[Task, Callable[[Played], Iterator[Any]]]] = {
+    "generate": _generation,
+    "true_false": _true_false,
+    "continue": _continuation,
+    "nli": _nli,
+    "claim": _claim,
+}
+JUDGED: Final = frozenset(_OF_ITEM)
+"""Tasks of judgments, which have no wrong answer that silence could be (`silence.has_silence`)."""
 
 
-def _opened(turn: Turn) -> str | None:
-    """Return when a form could first be filled in, where no page has measured that."""
-    if turn.seconds is None:
-        return None
-    submitted = datetime.fromisoformat(turn.created_at)
-    return (submitted - timedelta(seconds=turn.seconds)).isoformat(timespec="milliseconds")
+def records_of(played: Iterable[Played], task: Task) -> tuple[Any, ...]:
+    """Return the records of the episodes of a task: by item where people judge, else episode by episode."""
+    episodes = [episode for episode in played if episode.item.task == task]
+    if task in _OF_EPISODE:
+        return tuple(record for episode in episodes for record in _OF_EPISODE[task](episode))
+    items: dict[str, list[Played]] = {}
+    for episode in episodes:
+        items.setdefault(episode.episode.item_hash, []).append(episode)
+    ordered = sorted(
+        items.values(), key=lambda group: (getattr(group[0].item, "origin", ""), group[0].item.id)
+    )
+    return tuple(record for group in ordered for record in _OF_ITEM[task](group))
+
+
+def _reads(kind: type[RecordT], *tasks: Task) -> Callable[..., tuple[RecordT, ...]]:
+    """Return what reads the records of some tasks out of runs."""
+
+    def read(reader: LogReader, runs: Iterable[str], *, aborted: bool = True) -> tuple[RecordT, ...]:
+        played = played_of(reader, runs, aborted=aborted)
+        return tuple(record for task in tasks for record in records_of(played, task))
+
+    return read
+
+
+crowd_records = _reads(CrowdRecord, "crowd", "evaluate")
+linguist_records = _reads(LinguistRecord, "annotate")
+generation_records = _reads(GenerationRecord, "generate")
+true_false_records = _reads(TrueFalseRecord, "true_false")
+continuation_records = _reads(ContinuationRecord, "continue")
+nli_records = _reads(NliRecord, "nli")
+claim_records = _reads(ClaimRecord, "claim")

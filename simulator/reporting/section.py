@@ -113,7 +113,7 @@ class RunEndings:
         failures: why episodes failed -> how many did, the most frequent first.
         aborted: why seats failed -> how many episodes that aborted; they count as unsuccessful.
         excluded: whether these are left out instead.
-        counted: False if they are in none of the figures.
+        uncounted: those of them that are in none of the figures.
         left: why people left episodes -> how many they left.
         usage: what models took.
     """
@@ -122,7 +122,7 @@ class RunEndings:
     failures: Mapping[str, int]
     aborted: Mapping[str, int] = field(default_factory=dict)
     excluded: bool = False
-    counted: bool = True
+    uncounted: Mapping[str, int] = field(default_factory=dict)
     left: Mapping[str, int] = field(default_factory=dict)
     usage: Sequence[ModelUsage] = ()
 

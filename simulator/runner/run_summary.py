@@ -5,6 +5,7 @@ Of runs: endings, failures, what models took. Of files of results: what is wrong
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -45,7 +46,7 @@ def print_endings(
     aborted: Mapping[str, int] = MappingProxyType({}),
     *,
     excluded: bool = False,
-    counted: bool = True,
+    uncounted: Mapping[str, int] = MappingProxyType({}),
     left: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
     """Print the head of a report: its runs, how their episodes ended (or `nothing`), and why some went wrong.
@@ -58,7 +59,7 @@ def print_endings(
         nothing: what is printed where none has been played.
         aborted: why episodes were aborted by a seat's failure -> how many were.
         excluded: whether these are left out of the scores.
-        counted: whether the task has a wrong answer that silence could be.
+        uncounted: those of them whose task has no wrong answer that silence could be.
         left: why people left episodes -> how many they left.
     """
     told = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
@@ -69,7 +70,8 @@ def print_endings(
         console.print(AGAIN)
     for reason, count in left.items():
         console.print(Text.assemble((f"{count} not scored: ", "red"), reason))
-    print_aborted(console, aborted, excluded=excluded, counted=counted)
+    print_aborted(console, Counter(aborted) - Counter(uncounted), excluded=excluded)
+    print_aborted(console, uncounted, counted=False)
 
 
 def print_aborted(

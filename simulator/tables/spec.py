@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from simulator.benchmark import Checker
 from simulator.duplicates import CODE, Duplicates
@@ -16,6 +16,9 @@ from simulator.jsonlines import Read, Row, write_lines
 from simulator.tables.cells import header_of
 from simulator.tables.records import first_objects, read_records
 from trees.faults import Fault
+
+if TYPE_CHECKING:
+    from simulator.reporting import Problems
 
 RowT = TypeVar("RowT")
 SUFFIXES: Final = (".csv", ".tsv", ".json", ".jsonl")
@@ -157,6 +160,55 @@ class Tables:
         """Return the files of a folder and those below; a file itself if it is one, or looks like `main`."""
         return tuple(self.files_of(path)) or self.main_files(path)
 
+    def read_all(
+        self, paths: Iterable[Path], problems: Problems, duplicates: Duplicates = "refuse", *, owner: str
+    ) -> dict[str, dict[Path, Any]]:
+        """Return the contents of the files among paths and in folders, by kind and file.
+
+        Args:
+            paths: files, and folders that are looked through.
+            problems: what is wrong with them goes there.
+            duplicates: what becomes of rows that stand in a file twice.
+            owner: the benchmark's title, for messages.
+        """
+        held: dict[str, dict[Path, Any]] = {}
+        for file, kind in self._kinds(paths, problems, owner):
+            try:
+                contents = kind.read(file, duplicates)
+            except InputError as error:
+                problems.unreadable.append(str(error))
+                continue
+            problems.faults += contents.faults
+            if not contents.rows:
+                problems.unreadable.append(f"{file}: no row of it can be read")
+            held.setdefault(kind.name, {})[file] = contents
+        return held
+
+    def _kinds(
+        self, paths: Iterable[Path], problems: Problems, owner: str
+    ) -> Iterator[tuple[Path, TableSpec[Any]]]:
+        """Yield each file among paths and in folders once, with its kind; tell of the others."""
+        seen: set[Path] = set()
+        for path in dict.fromkeys(paths):
+            files, held = files_below(path), 0
+            if not path.exists():
+                problems.unreadable.append(f"{path}: there is no such file or folder")
+                continue
+            for file in files:
+                kind, named = self.kind_of(file), file == path
+                held += kind is not None
+                if kind is not None and file not in seen:
+                    yield file, kind
+                elif kind is None and (reason := _why_unreadable(file)) and (named or _may_be_data(file)):
+                    problems.unreadable.append(f"{file}: {reason}")
+                elif kind is None and named:
+                    problems.unreadable.append(f"{file}: is none of {owner}'s files")
+                elif kind is None and _may_be_data(file):
+                    problems.passed_over.append(file)
+                seen.add(file)
+            if path.is_dir() and not held:
+                problems.unreadable.append(f"{path}: holds no file of {owner}'s")
+
     def check(self, files: Sequence[Path], *, one_set: bool = False) -> tuple[Fault, ...]:
         """Return all faults of such files.
 
@@ -182,6 +234,18 @@ class Tables:
     def checker(self) -> Checker:
         """Return what `askback check` does with these files."""
         return Checker(self.title, self.find, self.check)
+
+
+def _may_be_data(path: Path) -> bool:
+    return path.suffix.lower() in SUFFIXES
+
+
+def _why_unreadable(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return "" if file.read(1) else "is empty"
+    except OSError as error:
+        return f"cannot be read ({error.strerror})"
 
 
 def is_csv(path: Path) -> bool:

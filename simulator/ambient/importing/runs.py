@@ -37,7 +37,7 @@ from simulator.ambient.importing.episodes import (
 from simulator.ambient.items import Task
 from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.records import CrowdRecord, LinguistRecord, TrueFalseRecord
-from simulator.ambient.reporting.beside import examples_beside
+from simulator.ambient.reporting.datasets import examples_beside
 from simulator.ambient.reporting.paper import model_of
 from simulator.ambient.rows import BENCHMARK, LANGUAGE, item_row
 from simulator.ambient.score import score_rows

@@ -1,72 +1,84 @@
-"""Runs of the log in the published formats, in the folders that the published results have (spec 11, 13)."""
+"""Runs of the log in the published formats, and form by form or item by item as lines (spec 11, 13)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from importlib.metadata import version as installed
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from logs import LogReader
+from logs.rows import Turn
 from simulator.ambient.files.claims import CLAIMS
 from simulator.ambient.files.nli import NLI_PREDICTIONS
 from simulator.ambient.files.people import CROWD, LINGUISTS
 from simulator.ambient.files.results import CONTINUATIONS, GENERATION, TRUE_FALSE
 from simulator.ambient.items import GenerateItem, Task
+from simulator.ambient.playing import ANNOTATOR, Kind
 from simulator.ambient.prompts import prompt
-from simulator.ambient.reporting.runs import Played
+from simulator.ambient.reporting.sources import PlayedTask
+from simulator.ambient.rows import BENCHMARK, item_from_row
 from simulator.ambient.score import score_rows
-from simulator.ambient.trial_log import form_lines, played_of
+from simulator.ambient.trial_log import played_of
 from simulator.jsonlines import write_lines
+from simulator.runner.logged import required_run
+from simulator.tables.spec import TableSpec
 
-_PLACES: Final[Mapping[Task, str]] = {
-    "crowd": "{name}-crowdworker_annotations.jsonl",
-    "evaluate": "{name}-evaluation_annotations.jsonl",
-    "annotate": "{name}-linguist_annotations.jsonl",
-    "generate": "results/generative_evaluation/{name}-n4.jsonl",
-    "true_false": "results/TF_evaluation/{name}.jsonl",
-    "continue": "results/continuation_evaluation/{name}/results.jsonl",
-    "nli": "results/multilabel/{name}/predictions.jsonl",
-    "claim": "results/claims/{name}/results.jsonl",
+
+class _Published(NamedTuple):
+    """The place of a task's answers in the folder of published results, and their format."""
+
+    place: str
+    format: TableSpec[Any]
+
+
+_PUBLISHED: Final[Mapping[Task, _Published]] = {
+    "crowd": _Published("{name}-crowdworker_annotations.jsonl", CROWD),
+    "evaluate": _Published("{name}-evaluation_annotations.jsonl", CROWD),
+    "annotate": _Published("{name}-linguist_annotations.jsonl", LINGUISTS),
+    "generate": _Published("results/generative_evaluation/{name}-n4.jsonl", GENERATION),
+    "true_false": _Published("results/TF_evaluation/{name}.jsonl", TRUE_FALSE),
+    "continue": _Published("results/continuation_evaluation/{name}/results.jsonl", CONTINUATIONS),
+    "nli": _Published("results/multilabel/{name}/predictions.jsonl", NLI_PREDICTIONS),
+    "claim": _Published("results/claims/{name}/results.jsonl", CLAIMS),
 }
 _WITHOUT_FORMS: Final[tuple[Task, ...]] = ("generate", "continue", "nli", "claim")
-_WRITERS: Final[Mapping[Task, Callable[[Path, Iterable[Any]], None]]] = {
-    "crowd": CROWD.write,
-    "evaluate": CROWD.write,
-    "annotate": LINGUISTS.write,
-    "generate": GENERATION.write,
-    "true_false": TRUE_FALSE.write,
-    "continue": CONTINUATIONS.write,
-    "nli": NLI_PREDICTIONS.write,
-    "claim": CLAIMS.write,
-}
+_FORMS: Final[tuple[Kind, ...]] = (
+    *("qualification", "label", "plausible", "relabel"),
+    *("annotate", "true_false"),
+)
+"""Steps in which a form is filled in, by people or in their place."""
+_ANSWERS: Final = ("answer", "answers", "prediction", "labels", "correct", "rewrite", "template")
 
 
-def export_runs(folder: Path, played: Sequence[Played]) -> list[Path]:
+def export_runs(folder: Path, tasks: Sequence[PlayedTask]) -> Iterator[Path]:
     """Write what was answered in runs; of several runs of one model and task each gets its own file.
 
     Args:
         folder: is made if it is missing.
-        played: the runs, with their records.
+        tasks: of the runs.
 
-    Returns:
+    Yields:
         The files.
 
     Raises:
         InputError: if one cannot be written.
     """
-    written: list[Path] = []
-    for one in played:
-        path = folder / _PLACES[one.task].format(name=_safe(one.name))
+    written: set[Path] = set()
+    for played in tasks:
+        published, name = _PUBLISHED[played.task], played.answers.name
+        path = folder / published.place.format(name=_safe(name))
         if path in written:
-            path = folder / _PLACES[one.task].format(name=_safe(f"{one.name}-{one.run.id}"))
-        _WRITERS[one.task](path, one.records)
-        written.append(path)
-    return written
+            path = folder / published.place.format(name=_safe(f"{name}-{played.run.id}"))
+        published.format.write(path, played.answers.rows)
+        written.add(path)
+        yield path
 
 
-def write_run_lines(path: Path, reader: LogReader, runs: Sequence[str]) -> int:
+def write_run_lines(path: Path, reader: LogReader, runs: Iterable[str]) -> int:
     """Write one JSON line per form that was submitted in some runs, then one per item of models' tests.
 
     Returns:
@@ -78,13 +90,58 @@ def write_run_lines(path: Path, reader: LogReader, runs: Sequence[str]) -> int:
     names = dict.fromkeys(runs)
     forms = chain.from_iterable(form_lines(reader, run) for run in names)
     items = chain.from_iterable(item_lines(reader, run) for run in names)
-    lines = [json.dumps(one, ensure_ascii=False) for one in (*forms, *items)]
+    lines = [json.dumps(line, ensure_ascii=False) for line in (*forms, *items)]
     write_lines(path, lines)
     return len(lines)
 
 
+def form_lines(reader: LogReader, run_id: str) -> Iterator[dict[str, Any]]:
+    """Yield one JSON object per form that anybody submitted, in the order of submission within each episode.
+
+    Forms of episodes that were broken off are there, too; consent and instructions are no forms, and what
+    erased people said is gone.
+
+    Raises:
+        InputError: if the run is another benchmark's.
+        NotInLog: if there is no such run.
+    """
+    run = required_run(reader, run_id, BENCHMARK)
+    gone = reader.erased_participants()
+    items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
+    for episode, turns in reader.turns_of_run(run_id):
+        if episode.participant_id in gone:
+            continue
+        item = items[episode.item_hash]
+        for turn in turns:
+            payload = turn.payload
+            if payload.get("kind") in _FORMS:
+                yield {
+                    "task": item.task,
+                    "item_id": item.id,
+                    "step": payload["kind"],
+                    "annotator": episode.participant_id or episode.seats[ANNOTATOR],
+                    "shown": payload.get("shown", {}),
+                    "answers": {name: payload[name] for name in _ANSWERS if name in payload},
+                    "rewrites": payload.get("rewrites") if payload["kind"] == "annotate" else None,
+                    "discard": payload.get("discard"),
+                    "comment": payload.get("comment"),
+                    "opened_at": payload.get("shown_at") or _opened(turn),
+                    "submitted_at": turn.created_at,
+                    "seed": episode.seed,
+                    "version": str(run.config.get("software_version") or installed("askback")),
+                }
+
+
+def _opened(turn: Turn) -> str | None:
+    """Return when a form could first be filled in, where no page has measured that."""
+    if turn.seconds is None:
+        return None
+    submitted = datetime.fromisoformat(turn.created_at)
+    return (submitted - timedelta(seconds=turn.seconds)).isoformat(timespec="milliseconds")
+
+
 def item_lines(reader: LogReader, run: str) -> Iterator[dict[str, Any]]:
-    """An item of a test that fills in no forms: what was asked and said, its scores and settings (spec 13).
+    """Yield each item of a test that fills in no forms: what was asked and said, its scores and settings.
 
     Raises:
         InputError: if the run is another benchmark's.
@@ -94,19 +151,20 @@ def item_lines(reader: LogReader, run: str) -> Iterator[dict[str, Any]]:
         item, episode = played.item, played.episode
         if item.task not in _WITHOUT_FORMS:
             continue
-        said = [{key: one for key, one in turn.payload.items() if key != "kind"} for turn in played.turns]
-        asked = (said[0].get("prompt") or prompt(item)) if isinstance(item, GenerateItem) else None
+        results = [
+            {name: value for name, value in turn.payload.items() if name != "kind"} for turn in played.turns
+        ]
+        generated = isinstance(item, GenerateItem)
+        scores = score_rows(episode.id, item, played.turns)
         yield {
             "task": item.task,
             "item_id": item.id,
             "model": played.annotator,
-            "prompt": asked,
-            "in_context": [shot.id for shot in item.shots] if isinstance(item, GenerateItem) else [],
+            "prompt": (results[0].get("prompt") or prompt(item)) if generated else None,
+            "in_context": [shot.id for shot in item.shots] if generated else [],
             "output": [turn.text for turn in played.turns],
-            "results": said,
-            "scores": {
-                score_row.metric: score_row.value for score_row in score_rows(episode.id, item, played.turns)
-            },
+            "results": results,
+            "scores": {score.metric: score.value for score in scores},
             "status": played.ending.status,
             "seed": episode.seed,
             "version": version,

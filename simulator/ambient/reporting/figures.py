@@ -1,24 +1,35 @@
-"""Figures: label sets (Fig. 3), T/F bars, log-odds of one instance, label probabilities (spec 8, 12)."""
+"""Figures: annotation flow (Fig. 2), label sets (Fig. 3), T/F bars, log-odds, label probabilities (8, 12)."""
 
 from __future__ import annotations
 
+import io
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 from logs import LogReader
+from simulator.ambient.annotation.consolidation import Flow
 from simulator.ambient.continuations import histogram
 from simulator.ambient.items import ContinueItem, NliItem
 from simulator.ambient.labels import LABELS, Label, parse_labels
 from simulator.ambient.nli.predict import sigmoid
-from simulator.ambient.reporting.measures import Section
+from simulator.ambient.reporting.kinds import template_phrases
+from simulator.ambient.reporting.measures import Results
 from simulator.ambient.trial_log import played_of, sampled_options
-from simulator.ambient.true_false import TEMPLATES
 from simulator.errors import InputError
-from simulator.figures import Bars, Figure, Level, Panel, Venn
+from simulator.figures import Bars, Figure, Level, Panel, Table, Venn
+from simulator.figures.files import PAGE
+from simulator.figures.look import LIGHT
 from simulator.stats import Interval
+from simulator.whole import write_whole
 
 _CHANCE: Final = 0.5
+_HEIGHT: Final = 3.0
+_WIDTH: Final = 8.0
+_BOX: Final = (1.7, 0.9)
 
 
 def label_sets_venn(counts: Mapping[str, int], name: str = "") -> Venn:
@@ -30,34 +41,29 @@ def label_sets_venn(counts: Mapping[str, int], name: str = "") -> Venn:
     """
     sets = {parse_labels(text): count for text, count in counts.items()}
     order: tuple[Label, Label, Label] = ("entailment", "neutral", "contradiction")
-    areas = {tuple(label in labels for label in order): sets.get(labels, 0) for labels in sets}
-    whole = {(a, b, c): areas.get((a, b, c), 0) for a, b, c in _areas()}
+    areas = {tuple(label in labels for label in order): count for labels, count in sets.items()}
+    every = (area for area in product((True, False), repeat=3) if any(area))
+    whole = {(a, b, c): areas.get((a, b, c), 0) for a, b, c in every}
     caption = f"{sum(whole.values())} examples{f' of {name}' if name else ''}; shares of all of them."
     return Venn("figure-3", "Label sets (Fig. 3)", order, whole, caption)
 
 
-def templates_figure(sections: Sequence[Section]) -> Figure | None:
+def templates_figure(results: Iterable[Results]) -> Figure | None:
     """Accuracy by template, a group of bars each; None if there are no such results."""
     marks: list[Bars] = []
-    for section in sections:
-        if section.kind != "true_false":
+    for result in results:
+        if result.kind != "true_false":
             continue
-        told = {
-            template: value
-            for place, template in enumerate(_short())
-            if isinstance(value := section.measure(f"template_{place + 1}").value, Interval)
+        values = {
+            f"{place}: {phrase}": value
+            for place, phrase in enumerate(template_phrases(), start=1)
+            if isinstance(value := result.measure(f"template_{place}").value, Interval)
         }
-        if told:
-            marks.append(
-                Bars(
-                    section.name,
-                    list(told),
-                    [each.value for each in told.values()],
-                    [each.reach[0] for each in told.values()],
-                    [each.reach[1] for each in told.values()],
-                    [each.n for each in told.values()],
-                )
-            )
+        if values:
+            means, reaches = list(values.values()), [value.reach for value in values.values()]
+            low, high = [reach[0] for reach in reaches], [reach[1] for reach in reaches]
+            bars = [value.value for value in means]
+            marks.append(Bars(result.name, list(values), bars, low, high, [value.n for value in means]))
     if not marks:
         return None
     panel = Panel("", "statement", "judged rightly", [*marks, Level(_CHANCE, "chance")])
@@ -131,19 +137,125 @@ def probabilities_figure(reader: LogReader, runs: Sequence[str], pair: str) -> F
     return Figure(f"labels-{_file_name(pair)}", "Probability of each label", [panel], caption)
 
 
-def _areas() -> list[tuple[bool, bool, bool]]:
-    every = [(a, b, c) for a in (True, False) for b in (True, False) for c in (True, False)]
-    return [area for area in every if any(area)]
-
-
-def _short() -> list[str]:
-    phrases = (one.format(a="", d="").strip().rstrip(":") for one in TEMPLATES)
-    return [f"{place}: {phrase}" for place, phrase in enumerate(phrases, start=1)]
-
-
 def _option(name: str, mean: float | None) -> str:
     return name if mean is None or not math.isfinite(mean) else f"{name} (mean {mean:.2f})"
 
 
 def _file_name(id: str) -> str:
     return "".join(sign if sign.isalnum() else "_" for sign in id)
+
+
+# ---- Fig. 2
+
+
+class Box(NamedTuple):
+    """A box of the diagram: what it says, how many, and where its middle is."""
+
+    name: str
+    number: int
+    x: float
+    y: float
+    last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FlowDiagram:
+    """How examples come through annotation and validation, with live counts (Fig. 2).
+
+    Attributes:
+        flow: the counts.
+        run: whose they are.
+        name: fit for a file name.
+    """
+
+    flow: Flow
+    run: str = ""
+    name: str = "figure-2"
+    title: str = "Annotation flow (Fig. 2)"
+
+    @property
+    def caption(self) -> str:
+        """The counts in a sentence."""
+        flow = self.flow
+        return (
+            f"{self.run}: {flow.generated} examples, {flow.annotated} annotated, {flow.dropped} discarded by "
+            f"a linguist, {flow.due} due to a validator, {flow.discuss} in discussion, {flow.discarded} "
+            f"discarded by a validator, {flow.validated} validated"
+        )
+
+    def boxes(self) -> tuple[Box, ...]:
+        """Above, the way of an example that is kept; below, where the others stay."""
+        flow = self.flow
+        return (
+            Box("generated", flow.generated, 1.0, 2.4),
+            Box("annotated", flow.annotated, 3.0, 2.4),
+            Box("due or in discussion", flow.due + flow.discuss, 5.0, 2.4),
+            Box("validated", flow.validated, 7.0, 2.4, True),
+            Box("not annotated yet", flow.generated - flow.annotated, 1.0, 0.6),
+            Box("discarded by a linguist", flow.dropped, 3.0, 0.6),
+            Box("discarded by a validator", flow.discarded, 5.0, 0.6),
+        )
+
+    def plain(self) -> Mapping[str, int]:
+        """Return the counts."""
+        return asdict(self.flow)
+
+    def svg(self) -> str:
+        """Return it as an SVG element for a page."""
+        text = self._drawn("svg").decode()
+        return text[text.index("<svg") :]
+
+    def save(self, path: Path) -> Path:
+        """Write it as ``.svg``, ``.png`` (300 dpi) or ``.csv``, by the path's suffix.
+
+        Raises:
+            InputError: if the suffix is none of these, or the file cannot be written.
+        """
+        if path.suffix == ".csv":
+            counts = Table(["stage", "examples"], [[stage, count] for stage, count in self.plain().items()])
+            return write_whole(path, counts.to_csv())
+        if path.suffix not in (".svg", ".png"):
+            raise InputError(f"{path}: the diagram is saved as .svg, .png or .csv; end the name in one")
+        return write_whole(path, self._drawn(path.suffix[1:]))
+
+    def _drawn(self, form: str) -> bytes:
+        # matplotlib takes most of a second to import; only print needs it.
+        import matplotlib
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure as Drawing
+        from matplotlib.patches import FancyBboxPatch
+
+        from simulator.figures.printed import DPI, INCH
+
+        inches = PAGE / INCH
+        drawing = Drawing(figsize=(inches, inches * _HEIGHT / _WIDTH), dpi=DPI)
+        FigureCanvasAgg(drawing)
+        axes: Any = drawing.add_axes((0, 0, 1, 1))
+        axes.set_xlim(0, _WIDTH)
+        axes.set_ylim(0, _HEIGHT)
+        axes.set_axis_off()
+        scale, boxes = inches * 72 / _WIDTH, self.boxes()
+        number = {"ha": "center", "fontsize": 0.26 * scale, "color": LIGHT.ink, "weight": "bold"}
+        name = {"ha": "center", "fontsize": 0.125 * scale, "color": LIGHT.muted}
+        shape: dict[str, Any] = {"boxstyle": "round,pad=0,rounding_size=0.08"}
+        for box in boxes:
+            tint = LIGHT.colour("teal" if box.last else "blue" if box.y > 1 else "clay")
+            corner = (box.x - _BOX[0] / 2, box.y - _BOX[1] / 2)
+            axes.add_patch(FancyBboxPatch(corner, *_BOX, **shape, facecolor=tint, alpha=0.15, linewidth=0))
+            axes.add_patch(FancyBboxPatch(corner, *_BOX, **shape, fill=False, edgecolor=tint))
+            axes.text(box.x, box.y + 0.02, str(box.number), **number)
+            axes.text(box.x, box.y - 0.28, box.name, **name)
+        arrow = {"arrowstyle": "-|>", "color": LIGHT.muted, "shrinkA": 0, "shrinkB": 0}
+        above, below = boxes[:4], boxes[4:]
+        for box, after in pairwise(above):
+            ends = ((after.x - _BOX[0] / 2, after.y), (box.x + _BOX[0] / 2, box.y))
+            axes.annotate("", *ends, arrowprops=arrow)
+        for box, under in zip(above, below, strict=False):
+            ends = ((under.x, under.y + _BOX[1] / 2), (box.x, box.y - _BOX[1] / 2))
+            axes.annotate("", *ends, arrowprops=arrow)
+        out = io.BytesIO()
+        # The same counts give the same bytes.
+        metadata: dict[str, Any] = {"Date": None} if form == "svg" else {}
+        with matplotlib.rc_context({"svg.hashsalt": "askback", "svg.fonttype": "none"}):
+            drawing.savefig(out, format=form, facecolor=LIGHT.ground, metadata=metadata)
+        return out.getvalue()

@@ -7,16 +7,31 @@ decimal place where it is per cent; JSON and CSV keep every digit.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Any, Final, Literal
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+import yaml
 
 from simulator.figures import Cell, Column, Table
+from simulator.reporting import Section, file_section
 from simulator.stats import Interval
 
 Unit = Literal["%", "", "count"]
 """Per cent; a number with decimals; a count."""
 _DIGITS: Final[Mapping[Unit, int]] = {"%": 1, "": 2, "count": 0}
+
+
+class Count(NamedTuple):
+    """A number of things, and of how many; None where it is undefined."""
+
+    value: Interval | float | None
+    n: int | None = None
+
+
+Value = Interval | Count | float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +70,30 @@ class Measure:
             return self.value
         return self.value.times(100) if isinstance(self.value, Interval) else 100 * self.value
 
+    @property
+    def rounded(self) -> str:
+        """The value as people read it, without interval and unit."""
+        told = self.told
+        number = told.value if isinstance(told, Interval) else told
+        return "–" if number is None else half_up(number, _DIGITS[self.unit])
+
+    @property
+    def with_unit(self) -> str:
+        """The value with its unit; counts and numbers end where those in per cent do."""
+        unit = " %" if self.unit == "%" and self.value is not None else "  " if self.unit else ""
+        return self.rounded + unit
+
+    @property
+    def interval(self) -> str:
+        """The interval as people read it; empty if there is none."""
+        told, digits = self.told, _DIGITS[self.unit]
+        return told.in_brackets(lambda number: half_up(number, digits)) if isinstance(told, Interval) else ""
+
+    @property
+    def printed(self) -> str:
+        """What the paper prints, rounded as the value is; empty if it prints nothing."""
+        return "" if self.paper is None else half_up(self.paper, _DIGITS[self.unit])
+
     def to_json(self) -> dict[str, Any]:
         """Value, ends of the interval and denominator, in the unit; what is not known is left out."""
         told = self.told
@@ -70,35 +109,35 @@ class Measure:
             "paper": self.paper,
             "note": self.note,
         }
-        return {key: one for key, one in plain.items() if key in ("value", "unit") or one not in (None, "")}
+        return {
+            key: part for key, part in plain.items() if key in ("value", "unit") or part not in (None, "")
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
-    """What is told of one file, or of several that belong together.
+class Results:
+    """The results of a model, or of some people, in one file or run.
 
     Attributes:
-        kind: of the file (`files.kinds`).
+        kind: of results, as `wording.yaml` names it.
         name: the model's, or the file's; different within a kind.
-        title: the heading.
-        files: what it was read from.
+        measures: the numbers.
+        files: what they were read from.
         rows: that were read.
         left_out: rows that could not be.
-        measures: the numbers.
         remarks: what else deserves a look, a sentence each.
         tables: further tables, by name.
-        exact: those of them, by name, that are another table with all digits in CSV.
+        exact: those of them that are another table with all digits.
         data: further values for JSON, by name.
         listed: whether people are told the measures as a list, not by the tables alone.
     """
 
     kind: str
     name: str
-    title: str
+    measures: tuple[Measure, ...]
     files: tuple[str, ...] = ()
     rows: int = 0
     left_out: int = 0
-    measures: tuple[Measure, ...] = ()
     remarks: tuple[str, ...] = ()
     tables: Mapping[str, Table] = field(default_factory=dict)
     exact: Mapping[str, Table] = field(default_factory=dict)
@@ -111,19 +150,64 @@ class Section:
         Raises:
             KeyError: if there is none.
         """
-        return {one.key: one for one in self.measures}[key]
+        return {measure.key: measure for measure in self.measures}[key]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the section as a JSON object."""
-        return {
-            "title": self.title,
-            "files": list(self.files),
-            "rows": self.rows,
-            "left_out": self.left_out,
-            "measures": {measure.key: measure.to_json() for measure in self.measures},
-            "remarks": list(self.remarks),
-            **self.data,
-        }
+    def section(self) -> Section:
+        """Return the section of a report: the measures side by side, further tables, remarks."""
+        tables = {"measures": measures_table(self.measures)} if self.listed and self.measures else {}
+        return file_section(
+            self.kind,
+            self.name,
+            title=_wording()[self.kind]["title"].format(name=self.name),
+            files=self.files,
+            rows=self.rows,
+            left_out=self.left_out,
+            tables=[replace(table, name=name) for name, table in {**tables, **self.tables}.items()],
+            exact=[replace(table, name=f"{name}-exact") for name, table in self.exact.items()],
+            remarks=(*notes_of(self.measures), *self.remarks),
+            data={
+                "kind": self.kind,
+                "name": self.name,
+                "measures": {measure.key: measure.to_json() for measure in self.measures},
+                **self.data,
+            },
+        )
+
+
+@lru_cache(maxsize=1)
+def _wording() -> Mapping[str, Any]:
+    words: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("wording.yaml").read_text("utf-8"))
+    return words
+
+
+def worded(
+    kind: str,
+    values: Mapping[str, Value],
+    *,
+    paper: Mapping[str, Any] | None = None,
+    notes: Mapping[str, str] | None = None,
+    key: str = "{key}",
+    **words: object,
+) -> tuple[Measure, ...]:
+    """Return measures in the words of their kind.
+
+    Args:
+        kind: of results.
+        values: by the key of the measure.
+        paper: what the paper prints of these data, likewise.
+        notes: on values or on what the paper prints, likewise.
+        key: the measures' keys, made of those of the wording.
+        words: that the wording leaves open.
+    """
+    wording = _wording()[kind]["measures"]
+    made = []
+    for name, value in values.items():
+        title, unit, counted = wording[name]
+        number, n = value if isinstance(value, Count) else (value, None)
+        printed, note = (paper or {}).get(name), (notes or {}).get(name) or ""
+        title, counted = title.format(**words), counted.format(**words)
+        made.append(Measure(key.replace("{key}", name), title, number, unit, counted, n, printed, note))
+    return tuple(made)
 
 
 def half_up(number: float, digits: int = 1) -> str:
@@ -136,69 +220,30 @@ def half_up(number: float, digits: int = 1) -> str:
     return f"{abs(told) if told == 0 else told:.{digits}f}"
 
 
-def shown_value(measure: Measure) -> str:
-    """Return the value of a measure as people read it, without interval."""
-    told = measure.told
-    if told is None:
-        return "–"
-    number = told.value if isinstance(told, Interval) else told
-    return half_up(number, _DIGITS[measure.unit])
-
-
-def shown_interval(measure: Measure) -> str:
-    """Return the interval of a measure as people read it; empty if it has none."""
-    told = measure.told
-    if not isinstance(told, Interval):
-        return ""
-    return told.in_brackets(lambda number: half_up(number, _DIGITS[measure.unit]))
-
-
-def measures_table(measures: Sequence[Measure], title: str = "") -> Table:
+def measures_table(measures: Sequence[Measure]) -> Table:
     """Measures as people read them: rounded, values aligned on their right."""
-    paper = [shown_paper(measure) for measure in measures]
-    columns: dict[str, list[str]] = {
+    columns = {
         "measure": [measure.title for measure in measures],
-        "value": [with_unit(measure) for measure in measures],
-        "95 % interval": [shown_interval(measure) for measure in measures],
-        "n": ["" if measure.counted is None else str(measure.counted) for measure in measures],
+        "value": _aligned([measure.with_unit for measure in measures]),
+        "95 % interval": [measure.interval for measure in measures],
+        "n": _aligned(["" if measure.counted is None else str(measure.counted) for measure in measures]),
         "of": [measure.of for measure in measures],
-        "paper": paper,
+        "paper": _aligned([measure.printed for measure in measures]),
     }
     # A column in which nothing stands would only take room.
-    kept = {name: cells for name, cells in columns.items() if any(cells)}
-    aligned = {
-        name: _aligned(cells) if name in ("value", "n", "paper") else cells for name, cells in kept.items()
-    }
-    return Table(list(aligned), [list(row) for row in zip(*aligned.values(), strict=True)], title)
+    kept = {name: cells for name, cells in columns.items() if any(map(str.strip, cells))}
+    return Table(list(kept), [list(row) for row in zip(*kept.values(), strict=True)])
 
 
-def exact_table(sections: Iterable[Section]) -> Table:
-    """Return every measure of some sections with all digits, a row each."""
-    columns: list[Column | str] = [
-        "kind",
-        "name",
-        "measure",
-        "unit",
-        Column("value", 4),
-        "of",
-        "denominator",
-        "paper",
-    ]
+def exact_table(results: Iterable[Results]) -> Table:
+    """Return every measure of some results with all digits, a row each."""
+    heads = ("kind", "name", "measure", "unit", Column("value", 4), "of", "denominator", "paper")
     rows: list[list[Cell]] = [
-        [
-            section.kind,
-            section.name,
-            measure.key,
-            measure.unit,
-            measure.told,
-            measure.of,
-            measure.counted,
-            measure.paper,
-        ]
-        for section in sections
-        for measure in section.measures
+        [result.kind, result.name, one.key, one.unit, one.told, one.of, one.counted, one.paper]
+        for result in results
+        for one in result.measures
     ]
-    return Table(columns, rows, "All measures")
+    return Table(heads, rows, "All measures")
 
 
 def notes_of(measures: Iterable[Measure]) -> list[str]:
@@ -206,27 +251,10 @@ def notes_of(measures: Iterable[Measure]) -> list[str]:
     titles: dict[str, list[str]] = {}
     for measure in measures:
         if measure.note:
-            titles.setdefault(measure.note, []).append(measure.title)
+            titles.setdefault(measure.note, []).append(measure.title.strip())
     return [f"{'; '.join(about)}: {note}" for note, about in titles.items()]
 
 
-def with_unit(measure: Measure) -> str:
-    """Return the value with its unit; counts and numbers end where those in per cent do."""
-    value = shown_value(measure)
-    return (
-        f"{value} %"
-        if measure.unit == "%" and measure.value is not None
-        else f"{value}  "
-        if measure.unit
-        else value
-    )
-
-
-def shown_paper(measure: Measure) -> str:
-    """Return what the paper prints, rounded as the value is."""
-    return "" if measure.paper is None else half_up(measure.paper, _DIGITS[measure.unit])
-
-
 def _aligned(cells: Sequence[str]) -> list[str]:
-    width = max(map(len, cells))
+    width = max(map(len, cells), default=0)
     return [cell.rjust(width) for cell in cells]

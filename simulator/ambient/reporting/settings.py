@@ -1,32 +1,56 @@
-"""How files of AmbiEnt are scored."""
+"""What `askback report ambient` and `askback score ambient` can be told."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import Field
 
 from simulator.ambient.crowd import Tie
 from simulator.ambient.parsing import Parser
-from simulator.duplicates import Duplicates
+from simulator.duplicates import DuplicatesOption
+from simulator.fields import Fields
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """How files are scored.
+class ReportSettings(Fields):
+    """How runs and files are scored, and what is written and drawn beside."""
 
-    Attributes:
-        data: the dataset: a name or a path; None for one beside the files, or registered as ``ambient``.
-        tie: what wins where crowdworkers' votes are split evenly.
-        votes: ids of examples whose votes are told one by one.
-        parser: of the headline of generated disambiguations.
-        variants: whether EDIT-F1 by other rules is told.
-        exclude_aborted: leave out what a failing seat aborted, instead of counting it as unsuccessful.
-        duplicates: what becomes of rows that a file holds twice.
-    """
-
-    data: str | None = None
-    tie: Tie = "first"
-    votes: tuple[str, ...] = ()
-    parser: Parser = "reference"
-    variants: bool = False
-    exclude_aborted: bool = False
-    duplicates: Duplicates = "refuse"
+    data: str | None = Field(
+        default=None,
+        description="the dataset that results are of, a name or a path; default: one beside the files, or "
+        "the one registered as ambient",
+    )
+    tie: Tie = Field(
+        default="first",
+        description="votes: which label wins where they are split evenly (the paper's: first)",
+    )
+    votes: Annotated[
+        tuple[str, ...],
+        typer.Option(help="Table 1: show the votes on this example (or all); may be repeated"),
+    ] = ()
+    parser: Parser = Field(
+        default="reference",
+        description="generation: how rewrites are read for the headline (the paper's: reference)",
+    )
+    variants: bool = Field(
+        default=False, description="generation: EDIT-F1 by rules that are not the paper's, too"
+    )
+    duplicates: DuplicatesOption = "refuse"
+    instance: str | None = Field(
+        default=None,
+        description="draw the log-odds of this instance of a run's continuations (ID, or ID.premise)",
+    )
+    pair: str | None = Field(
+        default=None,
+        description="draw the label probabilities of this pair of a run (ID; ID:1, its first rewrite)",
+    )
+    lines: Path | None = Field(
+        default=None, description="write every form of the runs, and every item of models' tests, JSON lines"
+    )
+    export: Path | None = Field(
+        default=None, description="write the runs' answers in the published formats into this folder"
+    )
+    csv: Path | None = Field(default=None, description="write every measure there, with every digit")
+    latex: Path | None = Field(default=None, description="write the tables there, in LaTeX")

@@ -25,7 +25,7 @@ from simulator.ambient.statistics import (
     statistics,
     two_rewrites,
 )
-from simulator.ambient.stats_command import of_data, stats_command
+from simulator.ambient.stats_command import stats_command, stats_report
 from simulator.stats import Interval
 
 Rows = dict[str, dict[str, Any]]
@@ -236,15 +236,16 @@ def test_beside_published_numbers_stand_those_of_the_paper(published: Path) -> N
 
 def test_the_command_prints_json(rows: Rows, write: Write) -> None:
     path = write("own.jsonl", {**rows["1"], "categories": ["lexical"]}, rows["2_c"])
-    told = json.loads(run("--data", str(path), "--json"))
-    assert told["published"] is False
+    dataset, kinds = (one["data"] for one in json.loads(run("--data", str(path), "--json"))["sections"])
+    told, categories = dataset["statistics"], kinds["statistics"]
+    assert dataset["published"] is False
     assert told["ambiguous"] == {"value": 0.5, "low": 0.0, "high": 1.0, "n": 2}
     assert told["label_sets"]["EN"] == 1
-    assert told["categories"]["shares"]["lexical"]["n"] == 1
-    assert told["categories"]["mentions"] == 1
+    assert categories["shares"]["lexical"]["n"] == 1
+    assert categories["mentions"] == 1
     assert set(Statistics.__dataclass_fields__) <= told.keys()
 
 
 def test_data_without_kinds_have_no_table_of_them(rows: Rows, write: Write) -> None:
-    found, kinds = of_data(write("own.jsonl", rows["2_c"]))
-    assert (found.examples, kinds) == (1, None)
+    (section,) = stats_report(write("own.jsonl", rows["2_c"])).sections
+    assert section.data["statistics"]["examples"] == 1

@@ -25,6 +25,17 @@ def spelled(value: Any) -> Any:
     return list(map(spelled, value)) if isinstance(value, list | tuple) else value
 
 
+def by_kind(text: str) -> dict[str, Any]:
+    """The data of a report's sections by kind and name, with what is wrong with its files."""
+    report = json.loads(text)
+    kinds: dict[str, Any] = {}
+    for section in report["sections"]:
+        if "kind" in section.get("data", {}):
+            data = section["data"]
+            kinds.setdefault(data["kind"], {})[data["name"]] = data
+    return kinds | {name: report[name] for name in ("faults", "unreadable")}
+
+
 def lines(path: Path, rows: Sequence[Row | str]) -> Path:
     """Write rows as JSON lines; texts as they are."""
     path.parent.mkdir(parents=True, exist_ok=True)

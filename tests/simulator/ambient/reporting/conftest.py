@@ -15,12 +15,16 @@ sys.path.insert(0, str(Path(__file__).parent))  # ambient_rows
 
 from ambient_rows import Call
 
+from simulator.ambient.benchmark import BENCHMARK
 from simulator.ambient.import_command import import_ambient
-from simulator.ambient.report_command import report_ambient
-from simulator.ambient.score_command import score_ambient
+from simulator.commands.report import files_command, report_command
 
 SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared"))
-COMMANDS = {"score": score_ambient, "report": report_ambient, "import": import_ambient}
+COMMANDS = {
+    "score": files_command(BENCHMARK),
+    "report": report_command(BENCHMARK),
+    "import": import_ambient,
+}
 
 
 @pytest.fixture(scope="session")

@@ -14,11 +14,11 @@ from simulator.ambient.data import load_examples
 from simulator.ambient.edit_f1 import TOKENIZERS
 from simulator.ambient.files.people import CROWD, LINGUISTS
 from simulator.ambient.records import ClaimRecord, CrowdRecord, Paraphrase
-from simulator.ambient.reporting.model_sections import claims_section
-from simulator.ambient.reporting.people_sections import kept_rewrites
-from simulator.ambient.reporting.scoring import score_files
-from simulator.ambient.reporting.settings import Settings
+from simulator.ambient.reporting.kinds import Answers, Context, claims_results, kept_rewrites
+from simulator.ambient.reporting.sections import read_contents
+from simulator.ambient.reporting.settings import ReportSettings
 from simulator.duplicates import left_out
+from simulator.frames import Frames
 
 
 @pytest.fixture
@@ -27,8 +27,8 @@ def folder(published: Path) -> Path:
 
 
 def section(paths: list[Path], kind: str, name: str, data: Path) -> Any:
-    found = score_files(paths, Settings(data=str(data)))
-    return next(one for one in found.sections if (one.kind, one.name) == (kind, name))
+    found = read_contents(Frames(files=tuple(paths), settings=ReportSettings(data=str(data))))
+    return next(one for one in found.results if (one.kind, one.name) == (kind, name))
 
 
 def shortened(source: Path, target: Path, change: Any) -> Path:
@@ -123,6 +123,6 @@ def test_edit_f1_has_variants_without_stop_words_and_with_signs_one_by_one() -> 
 
 def test_claims_that_nobody_has_marked_are_flagged_all_the_same() -> None:
     claim = ClaimRecord(id="1", claim="c", cleaned="c", paraphrases=(Paraphrase("p", 0.9),))
-    found = claims_section([claim], name="c")
+    found = claims_results(Answers(kind="claims", name="c", rows=[claim]), Context())
     assert found.measure("flagged_of_all").value == 1
     assert found.measure("flagged").value is None and "nobody has marked" in found.measure("flagged").note

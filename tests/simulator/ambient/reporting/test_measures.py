@@ -6,12 +6,10 @@ import pytest
 
 from simulator.ambient.reporting.measures import (
     Measure,
-    Section,
+    Results,
     exact_table,
     half_up,
     measures_table,
-    shown_interval,
-    with_unit,
 )
 from simulator.stats import Interval
 
@@ -36,8 +34,8 @@ def test_halves_are_rounded_up(number: float, digits: int, told: str) -> None:
 def test_shares_are_told_in_per_cent_and_kappas_as_they_are() -> None:
     share = Measure("a", "a share", Interval(0.5, 0.25, 0.75, 8), of="rows")
     kappa = Measure("k", "kappa", Interval(0.674, 0.6, 0.7, 8), "")
-    assert (with_unit(share).strip(), shown_interval(share)) == ("50.0 %", "[25.0, 75.0]")
-    assert (with_unit(kappa).strip(), shown_interval(kappa)) == ("0.67", "[0.60, 0.70]")
+    assert (share.with_unit.strip(), share.interval) == ("50.0 %", "[25.0, 75.0]")
+    assert (kappa.with_unit.strip(), kappa.interval) == ("0.67", "[0.60, 0.70]")
     assert share.to_json() == {
         "title": "a share",
         "unit": "%",
@@ -49,7 +47,7 @@ def test_shares_are_told_in_per_cent_and_kappas_as_they_are() -> None:
     }
     undefined = Measure("u", "undefined", None, note="nobody voted")
     assert undefined.to_json()["value"] is None
-    assert with_unit(undefined).strip() == "–"
+    assert undefined.with_unit.strip() == "–"
 
 
 def test_a_column_in_which_nothing_stands_is_left_out() -> None:
@@ -58,12 +56,11 @@ def test_a_column_in_which_nothing_stands_is_left_out() -> None:
 
 
 def test_files_get_every_digit() -> None:
-    section = Section(
+    results = Results(
         kind="crowd",
         name="x",
-        title="",
         measures=(Measure("a", "", Interval(1 / 3, 0.2, 0.5, 9), paper=33.0),),
     )
-    (row,) = exact_table([section]).rows
+    (row,) = exact_table([results]).rows
     assert row[4] == pytest.approx(Interval(100 / 3, 20.0, 50.0, 9))
     assert row[-1] == 33.0

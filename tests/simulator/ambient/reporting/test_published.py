@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ambient_rows import Call, spelled
+from ambient_rows import Call, by_kind, spelled
 
 from logs import LogReader
 from simulator.ambient import trial_log
@@ -175,14 +175,15 @@ def scored(published: Path) -> Json:
     import typer
     from typer.testing import CliRunner
 
-    from simulator.ambient.score_command import score_ambient
+    from simulator.ambient.benchmark import BENCHMARK
+    from simulator.commands.report import files_command
 
     app = typer.Typer()
-    app.command()(score_ambient)
+    app.command()(files_command(BENCHMARK))
     given = [str(published / "ambient"), str(published / "edit_f1_cases.json"), "--json"]
     result = CliRunner().invoke(app, given)
     assert result.exit_code == 0, result.output
-    found: Json = json.loads(result.stdout)
+    found: Json = by_kind(result.stdout)
     return found
 
 

@@ -15,6 +15,7 @@ from ambient_rows import (
     PREMISE,
     READINGS,
     Call,
+    by_kind,
     claim,
     crowd,
     estimates,
@@ -35,8 +36,7 @@ from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.items import ContinueItem, Item, NliItem
 from simulator.ambient.payloads import logged
 from simulator.ambient.playing import Options, task_steps
-from simulator.ambient.reporting.figures import label_sets_venn
-from simulator.ambient.reporting.flow_figure import boxes, save_flow
+from simulator.ambient.reporting.figures import FlowDiagram, label_sets_venn
 from simulator.ambient.rows import item_row
 from simulator.ambient.trial_log import crowd_records
 from simulator.errors import InputError
@@ -146,7 +146,7 @@ def test_people_s_judgments_of_a_model_stand_in_its_row(tmp_path: Path, log: Pat
     written = lines(tmp_path / "writer-n4.jsonl", [generation(1, dict(READINGS), 1.0)])
     found = call("report", run, written, "--log", log)
     assert ["writer", "100.0", "50.0"] in [line.split() for line in found.stdout.splitlines()]
-    plain_json = json.loads(call("report", run, written, "--log", log, "--json").stdout)
+    plain_json = by_kind(call("report", run, written, "--log", log, "--json").stdout)
     (section,) = plain_json["evaluation"].values()
     assert (section["measures"]["correct.writer"]["value"], section["measures"]["correct.writer"]["n"]) == (
         50.0,
@@ -159,7 +159,7 @@ def test_crowdworkers_of_two_runs_and_table_1(tmp_path: Path, log: Path, call: C
         call, log, lines(tmp_path / "first.jsonl", [crowd(1)]), lines(tmp_path / "second.jsonl", [crowd(2)])
     )
     refused = call("report", *runs, "--votes", 3, "--log", log)
-    assert "no run or file here has votes on such an example" in str(refused.exception)
+    assert "--votes 3: there are no votes on an example with this id" in str(refused.exception)
     told = call("report", *runs, "--votes", 2, "--log", log).stdout
     header = next(line for line in told.splitlines() if "in the paper" in line)
     assert header.split() == ["first", "second", "in", "the", "paper"]
@@ -170,7 +170,7 @@ def test_inference_of_runs_and_files_is_in_table_5(tmp_path: Path, log: Path, ca
     inferred(log)
     folder = tmp_path / "other-model"
     lines(folder / "predictions.jsonl", [predicted(1, "neutral", "neutral"), predicted(2, "neutral", "")])
-    found = json.loads(call("report", "infer", folder, "--log", log, "--json").stdout)
+    found = by_kind(call("report", "infer", folder, "--log", log, "--json").stdout)
     measures = found["nli"]["results"]["measures"]
     assert measures["nli:model.group_em"]["value"] == 100.0
     assert measures["other-model.em"]["value"] == 50.0
@@ -198,7 +198,7 @@ def test_figures_and_tables_are_written(tmp_path: Path, log: Path, call: Call) -
     names = {path.name for path in out.iterdir()}
     for figure in ("figure-2", "figure-3", "true-false", "log-odds-1_premise", "labels-1_1"):
         assert {f"{figure}.png", f"{figure}.svg", f"{figure}.csv"} <= names
-    for table in ("table_4", "table_10"):
+    for table in ("table_4-exact", "table_4-rounded", "table_10-exact"):
         assert {f"{table}.csv", f"{table}.tex"} <= names
     areas = list(csv.DictReader((out / "figure-3.csv").read_text().splitlines()))
     held = {(row["entailment"], row["neutral"], row["contradiction"]): row["count"] for row in areas}
@@ -336,11 +336,12 @@ def test_wishes_that_cannot_be_met(given: list[str], reason: str, tmp_path: Path
 
 def test_boxes_of_the_flow_and_where_it_is_drawn(tmp_path: Path) -> None:
     flow = Flow(generated=9, annotated=7, dropped=2, due=1, discuss=1, discarded=1, validated=2)
-    assert [box.number for box in boxes(flow)] == [9, 7, 2, 2, 2, 2, 1]
-    first = save_flow(flow, tmp_path / "a.svg").read_bytes()
-    assert first == save_flow(flow, tmp_path / "b.svg").read_bytes()
+    diagram = FlowDiagram(flow)
+    assert [box.number for box in diagram.boxes()] == [9, 7, 2, 2, 2, 2, 1]
+    first = diagram.save(tmp_path / "a.svg").read_bytes()
+    assert first == diagram.save(tmp_path / "b.svg").read_bytes()
     with pytest.raises(InputError, match="end the name in one"):
-        save_flow(flow, tmp_path / "a.gif")
+        diagram.save(tmp_path / "a.gif")
 
 
 def test_every_label_set_has_its_area() -> None:

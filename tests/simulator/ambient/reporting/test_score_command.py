@@ -13,6 +13,7 @@ from ambient_rows import (
     PREMISE,
     READINGS,
     Call,
+    by_kind,
     claim,
     crowd,
     estimates,
@@ -29,7 +30,7 @@ GOOD = {"entailment": READINGS["entailment"], "neutral": READINGS["neutral"]}
 
 
 def measures(output: str, kind: str, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(output)[kind][name]["measures"]
+    found: dict[str, Any] = by_kind(output)[kind][name]["measures"]
     return found
 
 
@@ -50,7 +51,7 @@ def test_generation_by_hand(tmp_path: Path, call: Call) -> None:
     assert (found["pattern_copied"]["value"], found["pattern_copied"]["n"]) == (25.0, 4)
     # Nothing is true of all of no rewrites, and everything is.
     assert found["pattern_restated"]["value"] > found["pattern_restated_found"]["value"]
-    assert json.loads(result.stdout)["generation"]["someone"]["n_pred"] == {"0": 1, "2": 2}
+    assert by_kind(result.stdout)["generation"]["someone"]["n_pred"] == {"0": 1, "2": 2}
 
 
 def test_rewrites_read_by_another_rule(tmp_path: Path, call: Call) -> None:
@@ -171,7 +172,7 @@ def test_predictions_and_seeds(tmp_path: Path, call: Call) -> None:
     for seed, em in ((42, 0.5), (43, 0.25)):
         text = {"logit_threshold": -1.0, "f1": 0.5, "em": em, "group_em": 0.1}
         (folder / f"seed{seed}.json").write_text(json.dumps(text))
-    plain_json = json.loads(call("score", tmp_path, "--json").stdout)
+    plain_json = by_kind(call("score", tmp_path, "--json").stdout)
     models = plain_json["nli"]["results"]["models"]
     assert models["a-model"]["em"]["mean"] == 37.5
     assert models["a-model"]["em"]["sd"] == pytest.approx(17.677669)
@@ -190,7 +191,7 @@ def test_claims_are_joined_with_their_marks(tmp_path: Path, call: Call) -> None:
         writer.writeheader()
         writer.writerows(marks)
     result = call("score", tmp_path, "--json")
-    found = next(iter(json.loads(result.stdout)["claims"].values()))
+    found = next(iter(by_kind(result.stdout)["claims"].values()))
     told = found["measures"]
     assert (told["recall"]["value"], told["recall"]["n"]) == (50.0, 2)
     assert (told["precision"]["value"], told["precision"]["n"]) == (50.0, 2)
@@ -214,7 +215,7 @@ def test_faulty_rows_are_told_and_the_others_scored(tmp_path: Path, call: Call) 
     path = lines(tmp_path / "m.jsonl", [*statements(1, [True] * 4, READINGS["neutral"]), *bad, "{"])
     result = call("score", path)
     assert result.exit_code == 0
-    assert "7 rows, 2 left out as faulty" in " ".join(result.stdout.split())
+    assert f"7 rows of {path}, 2 left out as faulty" in " ".join(result.stdout.split())
     told = " ".join(result.stderr.split())
     assert f'{path}:8: row 2: prediction is "perhaps"' in told
     assert f"{path}:9: is not JSON" in told
@@ -224,7 +225,7 @@ def test_file_and_log_leave_out_the_same_repeated_statement(tmp_path: Path, call
     rows = statements(1, [True] * 4, READINGS["neutral"])
     path = lines(tmp_path / "m.jsonl", [*rows, rows[2] | {"prediction": False}])
     result = call("score", path, "--json")
-    found = json.loads(result.stdout)["true_false"]["m"]
+    found = by_kind(result.stdout)["true_false"]["m"]
     assert (found["left_out"], found["measures"]["accuracy"]["n"]) == (1, 4)
     assert (found["measures"]["accuracy"]["value"], found["measures"]["all_four"]["value"]) == (50.0, 0.0)
     assert "row 1: told twice: line 3" in result.stderr
@@ -238,7 +239,7 @@ def test_a_file_is_what_most_of_its_rows_are(tmp_path: Path, call: Call) -> None
     for damaged in rows[:25]:
         del damaged["prediction"]
     path = lines(tmp_path / "m" / "predictions.jsonl", rows)
-    found = json.loads(call("score", path, "--json").stdout)
+    found = by_kind(call("score", path, "--json").stdout)
     assert list(found) == ["nli", "faults", "unreadable"]
     assert (found["nli"]["results"]["rows"], found["nli"]["results"]["left_out"]) == (35, 25)
     assert len(found["faults"]) == 25
@@ -283,14 +284,14 @@ def test_everything_is_written(tmp_path: Path, call: Call) -> None:
     assert (float(accuracy["value"]), accuracy["value_n"]) == (50.0, "4")
     assert r"\toprule" in (out / "all.tex").read_text()
     names = {path.name for path in (out / "folder").iterdir()}
-    assert {"scores.json", "measures.csv", "measures.tex", "generation-m-variants.csv"} <= names
+    assert {"report.json", "measures.csv", "true_false-m-measures.tex", "generation-m-variants.csv"} <= names
 
 
 def test_two_files_of_one_model_are_told_apart(tmp_path: Path, call: Call) -> None:
     rows = statements(1, [True] * 4, READINGS["neutral"])
     lines(tmp_path / "a" / "m.jsonl", rows)
     lines(tmp_path / "b" / "m.jsonl", rows[:2])
-    found = json.loads(call("score", tmp_path, "--json").stdout)["true_false"]
+    found = by_kind(call("score", tmp_path, "--json").stdout)["true_false"]
     assert {name: one["rows"] for name, one in found.items()} == {"m": 4, "m (2)": 2}
 
 
@@ -298,7 +299,7 @@ def test_a_dataset_and_its_splits_are_one_section(tmp_path: Path, call: Call) ->
     lines(tmp_path / "ambient_full.jsonl", [example(1), plain("2_c"), example(3)])
     lines(tmp_path / "dev.jsonl", [example(1)])
     lines(tmp_path / "test.jsonl", [plain("2_c"), {**example(3), "labels": "neutral, entailment"}])
-    found = json.loads(call("score", tmp_path, "--json").stdout)["dataset"][tmp_path.name]
+    found = by_kind(call("score", tmp_path, "--json").stdout)["dataset"][tmp_path.name]
     assert found["splits"] == {"in_both": 0, "in_neither": 0}
     assert found["ids"] == {"text": 1, "number": 2}
     assert found["measures"]["ambiguous"]["value"] == pytest.approx(200 / 3)

@@ -17,7 +17,7 @@ from simulator.ambient.files.dataset import DATASET
 from simulator.ambient.files.results import GENERATION
 from simulator.ambient.generation import generation_measures
 from simulator.ambient.playing import Options
-from simulator.ambient.reporting.model_sections import generation_section
+from simulator.ambient.reporting.kinds import Answers, Context, generation_results
 from simulator.ambient.reporting.summary import run_measures
 from simulator.ambient.runs import ExampleSelection, refusal, suited_stem
 from simulator.ambient.trial_log import (
@@ -197,8 +197,9 @@ def test_an_item_that_was_played_twice_is_one_item(askback, log_path):
         for run in ("x-annotate", "x-generate"):
             for told in run_measures(reader, run).values():
                 counts |= {name: value.n for name, value in told.measures.items() if value is not None}
-        section = generation_section(generation_records(reader, ["x-generate"]), name="gold")
-    counts |= {one.title: one.value.n for one in section.measures if one.key == "copy"}
+        answers = Answers(kind="generation", name="gold", rows=generation_records(reader, ["x-generate"]))
+    results = generation_results(answers, Context())
+    counts |= {one.title: one.value.n for one in results.measures if one.key == "copy"}
     assert set(counts.values()) == {3}, counts
 
 

@@ -1,31 +1,30 @@
-"""The section on multilabel inference: numbers and tables of `askback score ambient-nli` (spec 9.3)."""
+"""The results of multilabel inference: numbers and tables of `askback score ambient-nli` (spec 9.3)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from simulator.ambient.examples import Example
 from simulator.ambient.files.nli import PREDICTIONS, seed_of
 from simulator.ambient.labels import LABELS
 from simulator.ambient.nli.families import plain_threshold
 from simulator.ambient.nli.metrics import RANDOM_SET, Spread
-from simulator.ambient.nli.results import Results, read_results
+from simulator.ambient.nli.results import Results as Inferred
+from simulator.ambient.nli.results import read_results
 from simulator.ambient.nli.table import (
     Model,
-    paper_row,
     table_5_long,
     table_5_short,
     table_11,
     table_by_label,
     table_intervals,
 )
-from simulator.ambient.reporting.measures import Measure, Section
+from simulator.ambient.reporting.measures import Count, Measure, Results, Value, worded
 from simulator.errors import InputError
-from simulator.stats import Interval
 
-_MEASURES = (("em", "EM"), ("f1", "macro F1"), ("group_em", "group EM"))
+_KEYS: Final = ("em", "f1", "group_em")
 
 
 def model_places(files: Sequence[Path]) -> list[Path]:
@@ -38,9 +37,7 @@ def model_places(files: Sequence[Path]) -> list[Path]:
     return list(found)
 
 
-def nli_results(
-    places: Sequence[Path], examples: Sequence[Example], *, first: Sequence[Model] = ()
-) -> Results:
+def inferred(places: Sequence[Path], examples: Sequence[Example], *, first: Sequence[Model] = ()) -> Inferred:
     """Return what files and folders hold, with the baselines.
 
     Args:
@@ -62,8 +59,14 @@ def nli_results(
     return results
 
 
-def nli_section(results: Results, files: Sequence[str], left_out: int = 0) -> Section:
-    """What is told of label sets by model, with the baselines; `left_out` rows of the files were faulty."""
+def nli_results(results: Inferred, files: Sequence[str], left_out: int = 0) -> Results:
+    """Return what is told of label sets by model, with the baselines.
+
+    Args:
+        results: of all models.
+        files: and runs that they are from.
+        left_out: rows of the files that were faulty.
+    """
     models = results.models
     tables = {
         "table_5": table_5_short(models),
@@ -71,14 +74,13 @@ def nli_section(results: Results, files: Sequence[str], left_out: int = 0) -> Se
         "f1_by_label": table_by_label(models),
         "table_11": table_11(models),
     }
-    return Section(
+    return Results(
         kind="nli",
         name="results",
-        title="Multilabel inference",
+        measures=tuple(measure for model in models for measure in _measures(model)),
         files=tuple(files),
         rows=len(results.gold),
         left_out=left_out,
-        measures=tuple(measure for model in models for measure in _measures(model)),
         remarks=(*results.checks, *map(_single, filter(_is_single, models))),
         tables={name: table for name, table in tables.items() if table.rows},
         exact={"table_5": table_5_long(models)},
@@ -89,8 +91,7 @@ def nli_section(results: Results, files: Sequence[str], left_out: int = 0) -> Se
 
 def _is_single(model: Model) -> bool:
     """Return True if a model that the paper trained several times is told of once."""
-    paper = paper_row(model.folder or model.name)
-    return model.seeds is None and model.measures is not None and paper is not None and paper.em is not None
+    return model.seeds is None and model.measures is not None and bool(model.printed)
 
 
 def _single(model: Model) -> str:
@@ -99,46 +100,39 @@ def _single(model: Model) -> str:
 
 def model_json(model: Model) -> dict[str, Any]:
     """Return a model's scores in per cent."""
-    paper = paper_row(model.folder or model.name)
-    threshold = model.seeds.threshold if model.seeds else model.threshold
-    plain: dict[str, Any] = {"threshold": plain_threshold(threshold)}
+    paper = model.paper
+    plain: dict[str, Any] = {"threshold": plain_threshold(model.own_threshold)}
     if paper is not None:
         plain["paper_threshold"] = plain_threshold(paper.threshold)
     if model.seeds is not None:
         plain["seeds"] = list(model.seeds.seeds)
-        plain |= {key: _spread(getattr(model.seeds, key), 100) for key, _ in _MEASURES}
+        plain |= {key: _spread(getattr(model.seeds, key), 100) for key in _KEYS}
     if model.measures is not None:
         plain["examples"], plain["empty"] = model.measures.n, model.measures.empty
         plain["f1_by_label"] = {label: model.measures.f1_by_label[label].value for label in LABELS}
     if paper is not None and paper.em is not None:
-        plain["paper"] = {key: _spread(getattr(paper, key), 1) for key, _ in _MEASURES}
+        plain["paper"] = {key: _spread(getattr(paper, key), 1) for key in _KEYS}
     return plain
 
 
-def _measures(model: Model) -> list[Measure]:
-    paper = paper_row(model.folder or model.name)
-    made = []
-    for key, title in _MEASURES:
-        printed: Spread | None = getattr(paper, key) if paper else None
-        value: Interval | float | None
-        if model.seeds is not None:
-            spread: Spread = getattr(model.seeds, key)
-            value, of, n = spread.mean, "seeds", len(model.seeds.seeds)
-        elif model.measures is not None:
-            value, of, n = getattr(model.measures, key), "examples", model.measures.n
-        else:
-            value, of, n = RANDOM_SET if key == "em" else None, "", None
-        made.append(
-            Measure(
-                f"{model.name}.{key}",
-                f"{model.name}: {title}",
-                value,
-                of=of,
-                n=n,
-                paper=None if printed is None else printed.mean,
-            )
-        )
-    return made
+def _measures(model: Model) -> tuple[Measure, ...]:
+    counted = "examples"
+    values: dict[str, Value] = {"em": RANDOM_SET, "f1": None, "group_em": None}
+    if model.seeds is not None:
+        spreads = {key: getattr(model.seeds, key) for key in _KEYS}
+        values = {key: Count(spread.mean, len(model.seeds.seeds)) for key, spread in spreads.items()}
+        counted = "seeds"
+    elif model.measures is not None:
+        n = model.measures.n
+        values = {key: Count(getattr(model.measures, key), n) for key in _KEYS}
+    return worded(
+        "nli",
+        values,
+        paper={key: spread.mean for key, spread in zip(_KEYS, model.printed, strict=False) if spread},
+        key=f"{model.name}.{{key}}",
+        model=model.name,
+        counted=counted if model.seeds or model.measures else "",
+    )
 
 
 def _spread(spread: Spread, times: float) -> dict[str, float | None]:

@@ -1,0 +1,248 @@
+"""The results of files that hold no answers: examples, kinds of ambiguity, cases of EDIT-F1 (spec 1, 6.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from simulator import datasets
+from simulator.ambient import published
+from simulator.ambient.data import load_guidelines, read_examples
+from simulator.ambient.examples import Example
+from simulator.ambient.files.dataset import DATASET, CategoryRecord
+from simulator.ambient.files.kinds import TABLES
+from simulator.ambient.files.results import EditCase
+from simulator.ambient.labels import CATEGORIES, LABEL_SETS, format_labels, letters
+from simulator.ambient.merging import Merged
+from simulator.ambient.reporting.measures import Count, Results, Value, worded
+from simulator.ambient.reporting.paper import paper
+from simulator.ambient.rows import BENCHMARK, SPLITS
+from simulator.ambient.statistics import Statistics, category_statistics, statistics
+from simulator.figures import Cell, Column, Table
+from simulator.jsonlines import Read
+
+# The dataset is looked for in so many folders above a results file.
+_ABOVE: Final = 3
+_NAMED: Final = 10
+_NAMES: Final = ("ambient_full.jsonl", "test.jsonl", "dev.jsonl")
+_COUNTS: Final = ("dev", "test", "curated", "generated", "unlabelled")
+_SHARES: Final = ("ambiguous", "several_labels", "premise", "hypothesis", "both", "one_side")
+_REWRITES: Final = ("two_rewrites", "two_disambiguations", "extra_words", "extra_words_distinct")
+
+
+def examples_beside(
+    data: str | None, results: Sequence[Path], dataset: Sequence[Path] = ()
+) -> tuple[Example, ...]:
+    """Return the examples that results are of, without faulty rows; none if no dataset is found (spec 11).
+
+    Args:
+        data: a name or path; None to look for one.
+        results: files; a dataset in their folders, or in one of the three above, is taken.
+        dataset: files of a dataset; taken before those, with what stands beside them if they are several.
+
+    Raises:
+        InputError: if `data` does not exist.
+    """
+    place: str | Path | None = data if data is not None else _place(results, dataset)
+    return () if place is None else read_examples(place).examples
+
+
+def _place(results: Sequence[Path], dataset: Sequence[Path]) -> str | Path | None:
+    if dataset:
+        # Splits and kinds of ambiguity stand in files of their own.
+        first = dataset[0]
+        return first.parent if sum(file.parent == first.parent for file in dataset) > 1 else first
+    above = (folder for file in results for folder in file.resolve().parents[: _ABOVE + 1])
+    for folder in dict.fromkeys(above):
+        if any(_holds_examples(folder / name) for name in _NAMES):
+            return folder
+    known = datasets.find(BENCHMARK)
+    return BENCHMARK if known is not None and known.benchmark == BENCHMARK else None
+
+
+def _holds_examples(file: Path) -> bool:
+    return file.is_file() and TABLES.kind_of(file) is DATASET
+
+
+def dataset_results(
+    examples: Sequence[Example],
+    name: str,
+    *,
+    merged: Merged | None = None,
+    files: Sequence[str] = (),
+    left_out: int = 0,
+) -> Results:
+    """Return what is told of examples; the paper's figures stand beside if they are the published ones.
+
+    Args:
+        examples: of a dataset.
+        name: of it.
+        merged: what its files say together, where they are looked at.
+        files: that were read.
+        left_out: rows that could not be.
+    """
+    found = statistics(examples)
+    known = not published.differences(found)
+    values: dict[str, Value] = {"examples": Count(found.examples)}
+    # Whether an id ends in _c tells something where any does.
+    shown = (key for key in _COUNTS if found.curated or key not in ("curated", "generated"))
+    values |= {key: Count(getattr(found, key)) for key in shown if getattr(found, key)}
+    if found.ambiguous is not None:
+        values["number_ambiguous"] = Count(round(found.ambiguous.value * found.ambiguous.n))
+    values |= {f"ambiguous_{split}": Count(number) for split, number in sorted(found.ambiguous_in.items())}
+    values |= {key: getattr(found, key) for key in (*_SHARES, *_REWRITES)}
+    printed: dict[str, float] = {**published.EXAMPLES, **published.SHARES}
+    printed |= {f"ambiguous_{split}": number for split, number in published.AMBIGUOUS_IN.items()}
+    printed |= {"number_ambiguous": published.COUNTS["ambiguous"][0], "extra_words": published.EXTRA_WORDS}
+    notes = paper()["dataset_notes"]
+    return Results(
+        kind="dataset",
+        name=name,
+        measures=worded("dataset", values, paper=printed if known else {}, notes=notes if known else {}),
+        files=tuple(files),
+        rows=found.examples,
+        left_out=left_out,
+        remarks=_dataset_remarks(found),
+        tables={"label_sets": _sets_table(found, known)},
+        data={
+            "published": known,
+            "statistics": {**asdict(found), "label_sets": published.named_sets(found.label_sets)},
+            "label_sets": {format_labels(labels): count for labels, count in found.label_sets.items()},
+            "rewrites": {str(size): count for size, count in found.rewrites.items()},
+            "disambiguations": {str(size): count for size, count in found.disambiguations.items()},
+            "labels_differ": found.labels_differ,
+            "several_of_one_label": found.several,
+            "faulty": found.faulty,
+            "ids": {"text": found.examples - found.numbered, "number": found.numbered},
+            "unambiguous_with_disambiguations": sum(
+                not example.ambiguous and bool(example.disambiguations) for example in examples
+            ),
+            **({} if merged is None else _between_files(merged)),
+        },
+    )
+
+
+def _between_files(merged: Merged) -> dict[str, Any]:
+    """Return how the files of a dataset cover each other, and where they say different things."""
+    dev, test = (set(merged.splits[split]) for split in SPLITS)
+    return {
+        "splits": {
+            "in_both": len(dev & test) + sum(fault.code == "split" for fault in merged.faults),
+            "in_neither": len(merged.examples) - len(dev | test),
+        },
+        "rows_that_differ": [fault.task for fault in merged.faults if fault.code == "differs"],
+    }
+
+
+def _dataset_remarks(found: Statistics) -> tuple[str, ...]:
+    """Return what deserves a look."""
+    remarks = {
+        f"several disambiguations of one label: {_ids(found.several)}": found.several,
+        f"labels that are not those of the disambiguations: {_ids(found.labels_differ)}": found.labels_differ,
+        f"contradicting themselves (`askback check` says how): {_ids(found.faulty)}": found.faulty,
+    }
+    return tuple(remark for remark, ids in remarks.items() if ids)
+
+
+def _ids(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:_NAMED]) + (f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else "")
+
+
+def _sets_table(found: Statistics, known: bool) -> Table:
+    total = sum(found.label_sets.values())
+    rows: list[list[Cell]] = []
+    for labels in LABEL_SETS:
+        name, count = letters(labels), found.label_sets[labels]
+        own: list[Cell] = [name, count, 100 * count / total if total else None]
+        rows.append([*own, *([published.LABEL_SETS[name]] if known else [])])
+    columns = (Column("examples", 0), Column("%", 1), *([Column("paper", 0)] if known else []))
+    return Table(["label set", *columns], rows, "Label sets (Fig. 3)")
+
+
+def categories_results(
+    records: Sequence[CategoryRecord],
+    examples: Sequence[Example],
+    *,
+    name: str,
+    files: Sequence[str] = (),
+    left_out: int = 0,
+) -> Results:
+    """Return what is told of rows with kinds of ambiguity."""
+    found = category_statistics(records, examples)
+    known = found.rows == published.CATEGORY_ROWS and found.mentions == published.MENTIONS
+    printed: dict[str, float] = dict(published.CATEGORIES.items()) if known else {}
+    kinds: dict[str, Value] = {
+        kind: Count(None, 0) if share is None else share for kind, share in found.shares.items()
+    }
+    there = Count(found.in_dataset if examples else None, found.rows)
+    missing = "" if examples else "no dataset to look in (name one with --data)"
+    rows: list[list[Cell]] = [
+        [kind, found.counts[kind], None if share is None else share.times(100), printed.get(kind)]
+        for kind, share in found.shares.items()
+    ]
+    columns = (Column("mentions", 0), Column("%", 1), *([Column("paper", 1)] if known else []))
+    table = Table(
+        ["kind", *columns],
+        rows if known else [row[:-1] for row in rows],
+        f"Kinds of ambiguity, % of {found.mentions} mentions in {found.rows} examples",
+    )
+    word_for_word = f"{found.in_dataset} pairs are in the dataset word for word"
+    return Results(
+        kind="categories",
+        name=name,
+        measures=worded(
+            "categories",
+            {**kinds, "in_dataset": there},
+            paper=printed,
+            notes={"in_dataset": missing},
+            rows=found.rows,
+        ),
+        files=tuple(files),
+        rows=found.rows,
+        left_out=left_out,
+        remarks=(
+            *([word_for_word] if examples else []),
+            *([f"{found.not_whole} rows are not whole"] if found.not_whole else []),
+        ),
+        tables={"kinds": table},
+        data={
+            "counts": dict(found.counts),
+            "mentions": found.mentions,
+            "statistics": {**asdict(found), "mentions": found.mentions},
+        },
+        listed=False,
+    )
+
+
+def kinds_table(categories: Results | None) -> Table | None:
+    """Return Table 9: what the kinds of ambiguity are, with their shares; None if none are known."""
+    if categories is None:
+        return None
+    definitions = load_guidelines().categories
+    rows: list[list[Cell]] = [
+        [
+            definitions[kind].name,
+            definitions[kind].definition,
+            definitions[kind].example,
+            categories.measure(kind).rounded,
+        ]
+        for kind in CATEGORIES
+    ]
+    return Table(["kind", "what it is", "example", "%"], rows, "Table 9: kinds of ambiguity")
+
+
+def edit_cases_results(read: Read[EditCase], file: str) -> Results:
+    """Return how many cases of EDIT-F1 come out as they should; those that do not are faults of the file."""
+    total = len(read.rows) + len(read.faults)
+    return Results(
+        kind="edit_f1_cases",
+        name=Path(file).stem,
+        measures=worded("edit_f1_cases", {"equal": Count(len(read.rows), total)}),
+        files=(file,),
+        rows=len(read.rows),
+        left_out=len(read.faults),
+        remarks=(f"{len(read.rows)} of {total} equal",),
+        data={"computed": [case.edit_f1 for case in read.rows]},
+    )

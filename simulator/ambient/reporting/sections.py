@@ -1,0 +1,393 @@
+"""The report: runs of the log and published files side by side, people and models together (spec 12)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import pandas as pd
+
+from logs import LogReader
+from simulator.ambient.annotation.consolidation import flow
+from simulator.ambient.data import read_examples
+from simulator.ambient.files.kinds import TABLES
+from simulator.ambient.merging import merge
+from simulator.ambient.nli.metrics import nli_measures
+from simulator.ambient.nli.table import Model
+from simulator.ambient.reporting.datasets import (
+    categories_results,
+    dataset_results,
+    edit_cases_results,
+    examples_beside,
+    kinds_table,
+)
+from simulator.ambient.reporting.exporting import export_runs, write_run_lines
+from simulator.ambient.reporting.figures import (
+    FlowDiagram,
+    label_sets_venn,
+    log_odds_figure,
+    probabilities_figure,
+    templates_figure,
+)
+from simulator.ambient.reporting.inference import inferred, model_places, nli_results
+from simulator.ambient.reporting.kinds import RESULTS, Context
+from simulator.ambient.reporting.measures import Measure, Results, exact_table
+from simulator.ambient.reporting.paper import paper
+from simulator.ambient.reporting.settings import ReportSettings
+from simulator.ambient.reporting.sources import (
+    Files,
+    PlayedTask,
+    answers_of_files,
+    tasks_of_run,
+    with_notes,
+)
+from simulator.duplicates import left_out
+from simulator.errors import InputError
+from simulator.figures import Cell, Column, Figure, Table, Venn
+from simulator.frames import Frames
+from simulator.reporting import Drawing, Problems, Report, Section, numbered, report_latex
+from simulator.stats import Interval
+from simulator.whole import write_whole
+
+_TESTS: Final[Mapping[tuple[str, str], str]] = {
+    # Kind of results and key of the measure -> heading; of people's judgments the model stands in the key.
+    ("generation", "edit_f1"): "EDIT-F1",
+    ("evaluation", "correct"): "correct",
+    ("true_false", "accuracy"): "T/F acc.",
+    ("continuation", "accuracy"): "KL rank.",
+}
+_TEMPLATES: Final = {**{f"template_{place}": str(place) for place in range(1, 5)}, "accuracy": "average"}
+_CROWD: Final[Mapping[str, str]] = {
+    "kappa_original": "κ original",
+    "kappa_disambiguated": "κ rewritten",
+    "true_plausible": "readings, %",
+    "distractor_plausible": "distractors, %",
+    "accepts_all": "accept all, %",
+    "agreement": "agree, %",
+}
+_NLI: Final = ("nli_predictions", "nli_logits", "nli_seed")
+_CHANCE: Final = 0.5
+DrawingT = TypeVar("DrawingT", Venn, FlowDiagram)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """The contents of runs and files.
+
+    Attributes:
+        results: of runs, then of files in the order of the paper, then of inference.
+        tasks: of the runs, with what was answered.
+        flows: how far the examples of linguists' runs came.
+    """
+
+    results: tuple[Results, ...]
+    tasks: tuple[PlayedTask, ...]
+    flows: tuple[FlowDiagram, ...]
+
+
+def read_contents(source: Frames) -> Contents:
+    """Return what the runs and files of a report hold; faults of files go to `Frames.problems`.
+
+    Raises:
+        InputError: if a run is another benchmark's or empty, or data do not exist.
+        NotInLog: if there is no such run.
+    """
+    settings: ReportSettings = source.settings or ReportSettings()
+    if (settings.instance or settings.pair) and source.out is None:
+        raise InputError("--instance and --pair draw figures: name a folder with --out.")
+    if (settings.lines or settings.export or settings.instance or settings.pair) and not source.runs:
+        raise InputError("--lines, --export, --instance and --pair are of runs: name one (askback log list).")
+    files = TABLES.read_all(source.files, source.problems, settings.duplicates, owner="AmbiEnt")
+    read = [file for reads in files.values() for file in reads]
+    categories = [row for held in files.get("categories", {}).values() for row in held.rows]
+    context = Context(
+        settings=settings,
+        examples=examples_beside(settings.data, read, list(files.get("dataset", {}))),
+        categories=categories,
+    )
+    played = context
+    if source.runs and settings.data is None and (data := _played_on(source.reader, source.runs)):
+        played = replace(context, examples=examples_beside(data, ()))
+    aborted = not source.exclude_aborted
+    tasks = [task for run in source.runs for task in tasks_of_run(source.reader, run, aborted=aborted)]
+    results = [RESULTS[task.answers.kind](task.answers, played) for task in tasks if task.task != "nli"]
+    results += _file_results(files, context, source.problems)
+    results += _inference(tasks, files, played, source.problems)
+    _check_votes(settings.votes, [*(task.answers.rows for task in tasks if task.task == "crowd")], files)
+    linguists = dict.fromkeys(task.run.id for task in tasks if task.task == "annotate")
+    return Contents(
+        results=tuple(_told_apart(results)),
+        tasks=tuple(tasks),
+        flows=tuple(FlowDiagram(flow(source.reader, run), run) for run in linguists),
+    )
+
+
+def _played_on(reader: LogReader, runs: Iterable[str]) -> str | None:
+    """Return the data of the first run that says so and whose data are still there."""
+    for run in runs:
+        data = reader.run(run).config.get("data")
+        try:
+            if isinstance(data, str) and read_examples(data).examples:
+                return data
+        except InputError:
+            continue
+    return None
+
+
+def _file_results(files: Files, context: Context, problems: Problems) -> Iterator[Results]:
+    folders: dict[Path, dict[Path, Any]] = {}
+    for file, read in files.get("dataset", {}).items():
+        folders.setdefault(file.parent, {})[file] = read
+    made: list[Results] = []
+    for folder, reads in folders.items():
+        merged = merge(reads)
+        problems.faults += merged.faults
+        name = folder.resolve().name if len(reads) > 1 else next(iter(reads)).stem
+        faulty = sum(len(read.faults) for read in reads.values())
+        examples, names = tuple(merged.examples.values()), list(map(str, reads))
+        made.append(dataset_results(examples, name, merged=merged, files=names, left_out=faulty))
+    for file, read in files.get("categories", {}).items():
+        faulty = left_out(read.faults)
+        made.append(
+            categories_results(
+                read.rows, context.examples, name=file.stem, files=[str(file)], left_out=faulty
+            )
+        )
+    made += [RESULTS[answers.kind](answers, context) for answers in answers_of_files(files)]
+    made += [edit_cases_results(read, str(file)) for file, read in files.get("edit_f1_cases", {}).items()]
+    for results in made:
+        yield with_notes(results, files, context.by_id)
+
+
+def _inference(
+    tasks: Sequence[PlayedTask], files: Files, context: Context, problems: Problems
+) -> Iterator[Results]:
+    """Yield the results of runs and files of label sets in one, for their tables stand beside each other."""
+    played = [task for task in tasks if task.task == "nli"]
+    held = [file for kind in _NLI for file in files.get(kind, {})]
+    if not played and not held:
+        return
+    models = [
+        Model(
+            name=task.answers.name,
+            folder=task.answers.name,
+            measures=nli_measures(task.answers.rows, [record.id for record in task.answers.rows]),
+        )
+        for task in played
+    ]
+    results = inferred(model_places(held), context.examples, first=models)
+    # What is wrong with rows has been told on reading them.
+    told = set(map(str, problems.faults))
+    problems.faults += [problem for problem in results.problems if problem not in told]
+    if played and not results.gold:
+        results.gold = tuple(record.gold for record in played[0].answers.rows)
+    if results.models:
+        faulty = sum(left_out(read.faults) for kind in _NLI for read in files.get(kind, {}).values())
+        names = [*(f"run {task.run.id}" for task in played), *map(str, held)]
+        yield with_notes(nli_results(results, names, faulty), files, context.by_id)
+
+
+def _check_votes(votes: Iterable[str], answers: Sequence[Sequence[Any]], files: Files) -> None:
+    rows = [*answers, *(read.rows for read in files.get("crowd", {}).values())]
+    held = {record.id for records in rows for record in records}
+    if missing := [id for id in votes if id not in held and not (id == "all" and held)]:
+        raise InputError(f"--votes {missing[0]}: there are no votes on an example with this id")
+
+
+def _told_apart(results: Iterable[Results]) -> Iterator[Results]:
+    """Yield results; those of one kind and name get a number."""
+    seen: dict[tuple[str, str], int] = {}
+    for one in results:
+        place = (one.kind, one.name)
+        seen[place] = count = seen.get(place, 0) + 1
+        yield one if count == 1 else replace(one, name=f"{one.name} ({count})")
+
+
+# ---- the report
+
+
+def report_sections(source: Frames) -> Sequence[Section]:
+    """Return the sections of tables of several models, of single runs and files, of all measures."""
+    return source.once(_sections)
+
+
+def _sections(source: Frames) -> tuple[Section, ...]:
+    contents = source.once(read_contents)
+    results = contents.results
+    sections = [*side_by_side(results)]
+    if contents.flows:
+        counts = {diagram.run: asdict(diagram.flow) for diagram in contents.flows}
+        captions = [diagram.caption for diagram in contents.flows]
+        sections.append(Section(name="flow", title="Annotation flow (Fig. 2)", remarks=captions, data=counts))
+    sections += [result.section() for result in results]
+    if results:
+        sections.append(Section(name="measures", title="All measures", exact=[exact_table(results)]))
+    elif not source.problems.unreadable:
+        source.problems.unexpected.append("there is nothing to report")
+    if source.draws and (figures := [*_figures(source, contents)]):
+        sections.append(Section(name="figures", title="Figures", figures=figures))
+    return tuple(sections)
+
+
+def _figures(source: Frames, contents: Contents) -> Iterator[Figure | Drawing]:
+    settings: ReportSettings = source.settings or ReportSettings()
+    if (templates := templates_figure(contents.results)) is not None:
+        yield templates
+    if settings.instance is not None:
+        yield log_odds_figure(source.reader, source.runs, settings.instance)
+    if settings.pair is not None:
+        yield probabilities_figure(source.reader, source.runs, settings.pair)
+    datasets = [result for result in contents.results if result.kind == "dataset"]
+    venns = [label_sets_venn(result.data["label_sets"], result.name) for result in datasets]
+    yield from (_numbered(venn, number) for number, venn in enumerate(venns, start=1))
+    yield from (_numbered(diagram, number) for number, diagram in enumerate(contents.flows, start=1))
+
+
+def _numbered(drawing: DrawingT, number: int) -> DrawingT:
+    return drawing if number == 1 else replace(drawing, name=f"{drawing.name}-{number}")
+
+
+def write_files(source: Frames) -> Iterator[object]:
+    """Yield what was written where settings name files: lines and answers of runs, measures, tables.
+
+    Raises:
+        InputError: if a file cannot be written.
+    """
+    settings: ReportSettings = source.settings
+    contents = source.once(read_contents)
+    if settings.lines is not None:
+        yield f"{settings.lines}: {write_run_lines(settings.lines, source.reader, source.runs)} lines"
+    if settings.export is not None:
+        yield from export_runs(settings.export, contents.tasks)
+    if settings.csv is not None:
+        yield write_whole(settings.csv, exact_table(contents.results).to_csv())
+    if settings.latex is not None:
+        sections = [replace(section, exact=()) for section in report_sections(source)]
+        yield write_whole(settings.latex, report_latex(Report(title="", sections=numbered(sections))))
+
+
+# ---- tables of several models side by side
+
+
+def side_by_side(results: Sequence[Results]) -> Iterator[Section]:
+    """Yield tables 4, 9 and 10 of the paper, and crowdworkers' votes; as people read them, and exact."""
+    frame = pd.DataFrame(
+        [(one.kind, one.name, one.rows, m.key, m) for one in results for m in one.measures],
+        columns=["kind", "name", "rows", "key", "measure"],
+    )
+    for name, tables in (
+        ("table_4", table_4(frame)),
+        ("table_10", table_10(frame)),
+        ("crowd", crowd_table(frame)),
+    ):
+        if tables is not None:
+            rounded, exact = (replace(t, name=n) for t, n in zip(tables, ("rounded", "exact"), strict=True))
+            yield Section(name=name, title=rounded.title, tables=[rounded], exact=[exact])
+    categories = next((one for one in results if one.kind == "categories"), None)
+    if (table := kinds_table(categories)) is not None:
+        yield Section(name="table_9", title=table.title, tables=[table])
+
+
+def table_4(frame: pd.DataFrame) -> tuple[Table, Table] | None:
+    """Return the tests of language models, a row each, with the baselines; None if there are no results."""
+    kinds = frame.assign(test=frame["key"].str.partition(".")[0])
+    heads = [_TESTS.get(place, "") for place in zip(kinds["kind"], kinds["test"], strict=True)]
+    tests = kinds.assign(head=heads).query("head != ''")
+    if tests.empty:
+        return None
+    evaluated = tests["kind"] == "evaluation"
+    models = tests["name"].where(~evaluated, tests["key"].str.partition(".")[2])
+    wide = _pivot(tests.assign(name=models), "head", [*_TESTS.values()])
+    baselines: dict[str, dict[str, float | None]] = {
+        "repeats the sentence": {"EDIT-F1": _baseline(frame, "generation", "copy")},
+        "chance": {"T/F acc.": _CHANCE, "KL rank.": _baseline(frame, "continuation", "random_examples")},
+        "chance by instance": {"KL rank.": _baseline(frame, "continuation", "random")},
+    }
+    for name, values in baselines.items():
+        told = {head: Measure(name, "", value) for head, value in values.items() if value is not None}
+        if any(head in told for head in wide):
+            wide.loc[name] = pd.Series(told, dtype=object)
+    cells = [[_measure(cell) for cell in row] for row in wide.to_numpy()]
+    papers = [[cell.paper if cell else None for cell in row] for row in cells]
+    known = any(value is not None for row in papers for value in row)
+    shown: list[list[Cell]] = []
+    exact: list[list[Cell]] = []
+    for name, row, paper_row in zip(wide.index, cells, papers, strict=True):
+        rounded = [cell.rounded if cell else "" for cell in row]
+        printed = "/".join((cell and cell.printed) or "–" for cell in row)
+        has_any = any(value is not None for value in paper_row)
+        shown.append([name, *rounded, *([printed if has_any else ""] if known else [])])
+        exact.append([name, *(cell.told if cell else None for cell in row), *paper_row])
+    title, tested = "Table 4: tests of language models, in %", [*wide]
+    columns = [Column(head, 4) for head in (*tested, *(f"paper {head}" for head in tested))]
+    return (
+        Table(["model", *tested, *(["paper"] if known else [])], shown, title),
+        Table(["model", *columns], exact, title),
+    )
+
+
+def table_10(frame: pd.DataFrame) -> tuple[Table, Table] | None:
+    """Return accuracy by template, models and people side by side; None if there are no such results."""
+    judged = frame[frame["kind"] == "true_false"]
+    if judged.empty:
+        return None
+    wide = _pivot(judged[judged["key"].isin(_TEMPLATES)], "key", [*_TEMPLATES])
+    sizes = judged.groupby("name")["rows"].first()
+    shown: list[list[Cell]] = []
+    exact: list[list[Cell]] = []
+    for name, row in zip(wide.index, wide.to_numpy(), strict=True):
+        rows = int(sizes[name])
+        shown.append([name, *(cell.rounded for cell in row), rows])
+        exact.append([name, *(cell.told for cell in row), rows])
+        if any(cell.printed for cell in row):
+            shown.append(["  in the paper", *(cell.printed or "–" for cell in row), None])
+    chance = Measure("chance", "", _CHANCE).rounded
+    shown.append(["chance", *(chance for _ in _TEMPLATES), None])
+    title, heads = "Table 10: statements judged rightly, in %, by template", [*_TEMPLATES.values()]
+    columns = [Column(head, 4) for head in ("model", *heads, "n")]
+    return Table(["model", *heads, Column("n", 0)], shown, title), Table(columns, exact, title)
+
+
+def crowd_table(frame: pd.DataFrame) -> tuple[Table, Table] | None:
+    """Return crowdworkers' votes of several files and runs, with the paper's; None if there are none."""
+    voted = frame[(frame["kind"] == "crowd") & frame["key"].isin(_CROWD)]
+    if voted.empty:
+        return None
+    wide, sizes = _pivot(voted, "key", [*_CROWD]), voted.groupby("name")["rows"].first()
+    printed = paper()["crowd"]
+    # Turned, a measure a row, it fits beside any number of runs.
+    shown: list[list[Cell]] = [
+        [title, *(cell.rounded for cell in wide[key]), replace(wide[key].iloc[0], paper=printed[key]).printed]
+        for key, title in _CROWD.items()
+    ]
+    shown.append(["rows", *(str(sizes[name]) for name in wide.index), ""])
+    exact: list[list[Cell]] = [
+        [name, *(cell.told for cell in row), int(sizes[name])]
+        for name, row in zip(wide.index, wide.to_numpy(), strict=True)
+    ]
+    title = "Crowdworkers' votes"
+    return (
+        Table(["", *wide.index, "in the paper"], shown, title),
+        Table(["votes", *_CROWD, "rows"], exact, title),
+    )
+
+
+def _pivot(frame: pd.DataFrame, columns: str, order: Sequence[str]) -> pd.DataFrame:
+    """Return the measures of each name side by side, names in the order of their first results."""
+    wide = frame.drop_duplicates(["name", columns], keep="last").pivot(
+        index="name", columns=columns, values="measure"
+    )
+    return wide.reindex(frame["name"].drop_duplicates())[[key for key in order if key in wide]]
+
+
+def _baseline(frame: pd.DataFrame, kind: str, key: str) -> float | None:
+    """Return a baseline, which depends on the items alone; of several sets of items the largest counts."""
+    measures = frame[(frame["kind"] == kind) & (frame["key"] == key)]["measure"]
+    known = [measure.value for measure in measures if isinstance(measure.value, Interval)]
+    return max(known, key=lambda value: value.n).value if known else None
+
+
+def _measure(cell: Any) -> Measure | None:
+    return cell if isinstance(cell, Measure) else None

@@ -1,0 +1,205 @@
+"""The answers in runs of the log and in files, each kind of which is told by its content (spec 11, 13)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from logs import LogReader
+from logs.rows import Run
+from simulator.ambient.examples import Example
+from simulator.ambient.files.claims import join
+from simulator.ambient.items import Task
+from simulator.ambient.playing import ANNOTATOR
+from simulator.ambient.reporting.kinds import Answers
+from simulator.ambient.reporting.measures import Results
+from simulator.ambient.reporting.paper import model_of
+from simulator.ambient.rows import BENCHMARK, item_from_row
+from simulator.ambient.trial_log import JUDGED, played_of, records_of
+from simulator.duplicates import CODE, left_out, repeats_statement
+from simulator.errors import InputError
+from simulator.jsonlines import Read
+from simulator.runner.logged import PERSON, not_counting, required_run
+
+Files = Mapping[str, Mapping[Path, Read[Any]]]
+"""What was read, by kind and file."""
+KIND_OF: Final[Mapping[Task, str]] = {
+    "crowd": "crowd",
+    "evaluate": "evaluation",
+    "annotate": "linguists",
+    "generate": "generation",
+    "true_false": "true_false",
+    "continue": "continuation",
+    "nli": "nli",
+    "claim": "claims",
+}
+"""The kind of results of each task."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayedTask:
+    """A run, or what is of one task in it."""
+
+    run: Run
+    task: Task
+    answers: Answers
+
+
+def tasks_of_run(reader: LogReader, run_id: str, *, aborted: bool = True) -> list[PlayedTask]:
+    """Return what was done in a run, task by task; with `aborted` also what a failing seat left undone.
+
+    Raises:
+        InputError: if it is another benchmark's, or holds no answer yet.
+        NotInLog: if there is no such run.
+    """
+    run = required_run(reader, run_id, BENCHMARK)
+    played, missing = played_of(reader, [run_id], aborted=aborted), not_counting(reader, run_id)
+    remarks = []
+    if missing.open:
+        remarks.append(f"{missing.open} episodes of the run have not ended and are not in these numbers")
+    if missing.failed:
+        remarks.append(f"{missing.failed} episodes were aborted or failed and are not scored")
+    tasks = [
+        PlayedTask(
+            run=run,
+            task=task,
+            answers=Answers(
+                kind=KIND_OF[task],
+                name=_who(reader, run, task),
+                rows=records,
+                files=(f"run {run_id}",),
+                remarks=tuple(remarks),
+            ),
+        )
+        for task in dict.fromkeys(item_from_row(row).task for row in reader.items(run_id))
+        if (records := records_of(played, task))
+    ]
+    if not tasks:
+        raise InputError(
+            f"{run_id} holds no answers of an episode that has ended; there is nothing to report."
+        )
+    return tasks
+
+
+def _who(reader: LogReader, run: Run, task: Task) -> str:
+    """Return the model; of people's votes the run, for several studies may stand side by side."""
+    if task in JUDGED:
+        return str(run.config.get("model") or run.id)
+    episodes = reader.episodes(run.id, latest=True)
+    seats = dict.fromkeys(episode.seats.get(ANNOTATOR, "") for episode in episodes)
+    names = ["people" if name == PERSON else name for name in seats]
+    return names[0] if len(names) == 1 else run.id
+
+
+def answers_of_files(files: Files) -> Iterator[Answers]:
+    """Yield the answers that files hold, in the order of the paper."""
+    for file, read in files.get("linguists", {}).items():
+        yield _answers("linguists", file, read, file.stem)
+    for file, read in files.get("crowd", {}).items():
+        voted = [row for row in read.rows if not row.origin]
+        judged = [row for row in read.rows if row.origin]
+        if voted or not judged:
+            yield replace(_answers("crowd", file, read, file.stem), rows=voted)
+        if judged:
+            answers = _answers("evaluation", file, read, file.stem)
+            yield replace(answers, rows=judged, left_out=0 if voted else answers.left_out)
+    for kind in ("generation", "true_false", "continuation"):
+        for file, read in files.get(kind, {}).items():
+            yield _answers(kind, file, read, model_of(file))
+    yield from _claims(files)
+
+
+def _answers(kind: str, file: Path, read: Read[Any], name: str) -> Answers:
+    return Answers(kind=kind, name=name, rows=read.rows, files=(str(file),), left_out=left_out(read.faults))
+
+
+def _claims(files: Files) -> Iterator[Answers]:
+    """Yield claims with their marks, which stand in files of their own."""
+    marks = files.get("claim_annotations", {})
+    annotations = [row for read in marks.values() for row in read.rows]
+    faulty = sum(left_out(read.faults) for read in marks.values())
+    for file, read in files.get("claims", {}).items():
+        joined = join(read.rows, annotations)
+        remark = f"{joined.unannotated} claims have no row of marks, {joined.unknown} marks no claim"
+        if not annotations:
+            remark = "no file of marks (claim, annotation): nothing to compare with"
+        name = file.resolve().parent.name if file.stem == "results" else file.stem
+        answers = _answers("claims", file, read, name)
+        yield replace(
+            answers,
+            rows=joined.records,
+            files=(str(file), *map(str, marks)),
+            left_out=answers.left_out + faulty,
+            remarks=(remark,),
+        )
+
+
+# Kinds of files with a row per item, or several; the items of one file can be compared with another's.
+_ROW_PER_ID: Final = ("crowd", "generation", "nli_predictions", "linguists")
+_ITEMS: Final = (*_ROW_PER_ID, "true_false", "continuation")
+
+
+def with_notes(results: Results, files: Files, known: Mapping[str, Example]) -> Results:
+    """Return results of files, with what their rows are: repeated, of no example, of the same items.
+
+    Args:
+        results: of one or several files.
+        files: all that were read.
+        known: examples of the dataset, by id.
+    """
+    remarks: list[str] = []
+    data: dict[str, Any] = {}
+    faults = [
+        fault
+        for reads in files.values()
+        for file, read in reads.items()
+        if str(file) in results.files
+        for fault in read.faults
+        if fault.code == CODE
+    ]
+    if faults:
+        kept = sum(fault.severity == "warning" for fault in faults)
+        data["duplicates"] = {"rows": len(faults), "counted": kept}
+        remarks.append(repeats_statement(faults))
+    held = [(kind, file) for kind in _ITEMS for file in files.get(kind, {}) if str(file) in results.files]
+    if len(held) == 1:
+        kind, file = held[0]
+        own, found = _item_notes(files[kind], file, known, ids=kind in _ROW_PER_ID)
+        remarks, data = [*remarks, *own], data | found
+    return replace(results, remarks=(*results.remarks, *remarks), data={**results.data, **data})
+
+
+def _item_notes(
+    reads: Mapping[Path, Read[Any]], file: Path, known: Mapping[str, Example], *, ids: bool
+) -> tuple[list[str], dict[str, Any]]:
+    """Return what is to be said of the items of a file beside others of its kind, as sentences and values."""
+    rows = reads[file].rows
+    items = {path: set(map(_item_key, read.rows)) for path, read in reads.items()}
+    same = {str(other): items[other] == items[file] for other in items if other != file}
+    data: dict[str, Any] = {"same_items": same}
+    remarks = [f"not the items of {other}" for other, equal in same.items() if not equal]
+    if known:
+        data["foreign_ids"] = foreign = len({row.id for row in rows if _is_foreign(row, known.get(row.id))})
+        if foreign:
+            of_none = "ids are of no example of the dataset, or of one with another text"
+            remarks.insert(0, f"{foreign} {of_none}")
+    if ids:
+        data["duplicate_ids"] = several = sum(count > 1 for count in Counter(row.id for row in rows).values())
+        if several:
+            remarks.insert(0, f"{several} ids come in several rows")
+    return remarks, data
+
+
+def _item_key(row: Any) -> tuple[object, ...]:
+    """Return what a row of a results file is about, whoever answered."""
+    return tuple(getattr(row, name, None) for name in ("id", "side", "disambiguation", "template"))
+
+
+def _is_foreign(row: Any, example: Example | None) -> bool:
+    texts = ("premise", "hypothesis")
+    return example is None or any(
+        getattr(row, text, getattr(example, text)) != getattr(example, text) for text in texts
+    )
