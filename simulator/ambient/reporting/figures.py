@@ -16,8 +16,8 @@ from simulator.ambient.continuations import histogram
 from simulator.ambient.items import ContinueItem, NliItem
 from simulator.ambient.labels import LABELS, Label, parse_labels
 from simulator.ambient.nli.predict import sigmoid
-from simulator.ambient.reporting.kinds import template_phrases
 from simulator.ambient.reporting.measures import Results
+from simulator.ambient.reporting.models import template_phrases
 from simulator.ambient.trial_log import played_of, sampled_options
 from simulator.errors import InputError
 from simulator.figures import Bars, Figure, Level, Panel, Table, Venn

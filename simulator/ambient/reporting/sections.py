@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -16,6 +16,7 @@ from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.merging import merge
 from simulator.ambient.nli.metrics import nli_measures
 from simulator.ambient.nli.table import Model
+from simulator.ambient.reporting.answers import Answers, Context
 from simulator.ambient.reporting.datasets import (
     categories_results,
     dataset_results,
@@ -32,9 +33,15 @@ from simulator.ambient.reporting.figures import (
     templates_figure,
 )
 from simulator.ambient.reporting.inference import inferred, model_places, nli_results
-from simulator.ambient.reporting.kinds import RESULTS, Context
 from simulator.ambient.reporting.measures import Measure, Results, exact_table
+from simulator.ambient.reporting.models import (
+    claims_results,
+    continuation_results,
+    generation_results,
+    true_false_results,
+)
 from simulator.ambient.reporting.paper import paper
+from simulator.ambient.reporting.people import crowd_results, evaluation_results, linguists_results
 from simulator.ambient.reporting.settings import ReportSettings
 from simulator.ambient.reporting.sources import (
     Files,
@@ -67,6 +74,16 @@ _CROWD: Final[Mapping[str, str]] = {
     "accepts_all": "accept all, %",
     "agreement": "agree, %",
 }
+_RESULTS: Final[Mapping[str, Callable[[Answers, Context], Results]]] = {
+    "linguists": linguists_results,
+    "crowd": crowd_results,
+    "evaluation": evaluation_results,
+    "generation": generation_results,
+    "true_false": true_false_results,
+    "continuation": continuation_results,
+    "claims": claims_results,
+}
+"""Label sets are told in tables of all models (`nli_results`)."""
 _NLI: Final = ("nli_predictions", "nli_logits", "nli_seed")
 _CHANCE: Final = 0.5
 DrawingT = TypeVar("DrawingT", Venn, FlowDiagram)
@@ -112,7 +129,7 @@ def read_contents(source: Frames) -> Contents:
         played = replace(context, examples=examples_beside(data, ()))
     aborted = not source.exclude_aborted
     tasks = [task for run in source.runs for task in tasks_of_run(source.reader, run, aborted=aborted)]
-    results = [RESULTS[task.answers.kind](task.answers, played) for task in tasks if task.task != "nli"]
+    results = [_RESULTS[task.answers.kind](task.answers, played) for task in tasks if task.task != "nli"]
     results += _file_results(files, context, source.problems)
     results += _inference(tasks, files, played, source.problems)
     _check_votes(settings.votes, [*(task.answers.rows for task in tasks if task.task == "crowd")], files)
@@ -155,7 +172,7 @@ def _file_results(files: Files, context: Context, problems: Problems) -> Iterato
                 read.rows, context.examples, name=file.stem, files=[str(file)], left_out=faulty
             )
         )
-    made += [RESULTS[answers.kind](answers, context) for answers in answers_of_files(files)]
+    made += [_RESULTS[answers.kind](answers, context) for answers in answers_of_files(files)]
     made += [edit_cases_results(read, str(file)) for file, read in files.get("edit_f1_cases", {}).items()]
     for results in made:
         yield with_notes(results, files, context.by_id)

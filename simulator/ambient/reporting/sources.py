@@ -14,7 +14,7 @@ from simulator.ambient.examples import Example
 from simulator.ambient.files.claims import join
 from simulator.ambient.items import Task
 from simulator.ambient.playing import ANNOTATOR
-from simulator.ambient.reporting.kinds import Answers
+from simulator.ambient.reporting.answers import Answers
 from simulator.ambient.reporting.measures import Results
 from simulator.ambient.reporting.paper import model_of
 from simulator.ambient.rows import BENCHMARK, item_from_row

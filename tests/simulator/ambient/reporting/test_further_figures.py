@@ -14,7 +14,9 @@ from simulator.ambient.data import load_examples
 from simulator.ambient.edit_f1 import TOKENIZERS
 from simulator.ambient.files.people import CROWD, LINGUISTS
 from simulator.ambient.records import ClaimRecord, CrowdRecord, Paraphrase
-from simulator.ambient.reporting.kinds import Answers, Context, claims_results, kept_rewrites
+from simulator.ambient.reporting.answers import Answers, Context
+from simulator.ambient.reporting.models import claims_results
+from simulator.ambient.reporting.people import kept_rewrites
 from simulator.ambient.reporting.sections import read_contents
 from simulator.ambient.reporting.settings import ReportSettings
 from simulator.duplicates import left_out

@@ -17,7 +17,8 @@ from simulator.ambient.files.dataset import DATASET
 from simulator.ambient.files.results import GENERATION
 from simulator.ambient.generation import generation_measures
 from simulator.ambient.playing import Options
-from simulator.ambient.reporting.kinds import Answers, Context, generation_results
+from simulator.ambient.reporting.answers import Answers, Context
+from simulator.ambient.reporting.models import generation_results
 from simulator.ambient.reporting.summary import run_measures
 from simulator.ambient.runs import ExampleSelection, refusal, suited_stem
 from simulator.ambient.trial_log import (

@@ -1,0 +1,222 @@
+"""The results of people: crowdworkers, judges of models' rewrites, linguists (spec 3 to 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from simulator.ambient.annotation.linguists import linguist_measures, single_annotations, worker_statistics
+from simulator.ambient.crowd import CrowdMeasures, crowd_measures, vote_table
+from simulator.ambient.evaluation import EvaluationMeasures, evaluation_measures
+from simulator.ambient.examples import Example
+from simulator.ambient.intervals import clustered_interval
+from simulator.ambient.labels import LABELS, Category, letters
+from simulator.ambient.records import (
+    CrowdRecord,
+    LinguistRecord,
+)
+from simulator.ambient.reporting.answers import Answers, Context, by_text
+from simulator.ambient.reporting.measures import Count, Results, worded
+from simulator.ambient.reporting.paper import is_published, paper
+from simulator.ambient.statistics import category_statistics
+from simulator.figures import Cell, Column, Table
+from simulator.stats import Interval
+
+_CROWD: Final = (
+    *("kappa_original", "kappa_disambiguated", "kappa_with_distractor"),
+    *("alpha_original", "alpha_disambiguated", "true_plausible"),
+    *("distractor_plausible", "distractor_plausible_told_apart", "accepts_all", "agreement"),
+)
+_VOTES: Final = "crowdworker_annotations"
+_NO_DATASET: Final = "no dataset to compare with (name one with --data)"
+
+
+def crowd_results(answers: Answers, context: Context) -> Results:
+    """Return the results of crowdworkers' votes on the dataset's examples."""
+    records: Sequence[CrowdRecord] = answers.rows
+    tie = context.settings.tie
+    votes = crowd_measures(records, tie)
+    part = answers.name.startswith(_VOTES)
+    whole = part and tie == "first" and is_published("crowd", len(records))
+    printed = paper()["crowd"] if whole else {}
+    held = {record.id for record in records}
+    shown = [id for id in context.settings.votes if id == "all" or id in held]
+    return answers.results(
+        {key: getattr(votes, key) for key in _CROWD},
+        paper=printed,
+        notes={**printed.get("notes", {}), **votes.undefined},
+        tie=tie,
+        remarks=_crowd_remarks(votes, whole=whole or not part),
+        tables={"table_1": table_1(records, shown, context)} if shown else {},
+        data={
+            "tie": votes.tie,
+            "workers": by_text(votes.workers),
+            "readings": votes.readings,
+            "three_readings": votes.three_readings,
+            "repeated_distractors": votes.repeated_distractors,
+            "ties": {"two": votes.two_way_ties, "three": votes.three_way_ties},
+            "without_votes": votes.left_out,
+            "raters": {"original": votes.raters_original, "disambiguated": votes.raters_disambiguated},
+            "other_raters": {"original": votes.other_original, "disambiguated": votes.other_disambiguated},
+        },
+    )
+
+
+def _crowd_remarks(votes: CrowdMeasures, *, whole: bool) -> list[str]:
+    workers = ", ".join(f"{size} on {count} rows" for size, count in votes.workers.items())
+    remarks = [
+        f"votes are tied between two labels on {votes.two_way_ties} readings, between all three on "
+        f"{votes.three_way_ties}",
+        f"workers: {workers or 'none'}; {votes.three_readings} rows have three readings, no distractor",
+    ]
+    if votes.repeated_distractors:
+        remarks.append(
+            f"{votes.repeated_distractors} distractors are the ambiguous sentence itself or a reading "
+            "that is shown: the share is told with them, as the paper does, and without"
+        )
+    if votes.left_out:
+        remarks.append(f"{votes.left_out} rows have no votes or no reading and are counted nowhere")
+    if votes.raters_original and (votes.other_original or votes.other_disambiguated):
+        remarks.append(
+            f"kappas are of rows with {votes.raters_original} votes, as most have; {votes.other_original} "
+            f"rows and {votes.other_disambiguated} readings have another number (alpha counts them)"
+        )
+    return remarks if whole else [*remarks, "the paper's figures are of the whole file, so none stand here"]
+
+
+def table_1(records: Sequence[CrowdRecord], ids: Sequence[str], context: Context) -> Table:
+    """Return the votes on some examples: a row for the original pair, then one for each candidate.
+
+    Args:
+        records: rows of votes; an id may occur again, then all its rows are told.
+        ids: of examples; ``all`` for every row.
+        context: has label sets and kinds of ambiguity.
+    """
+    kinds = category_statistics(context.categories).shares if context.categories else {}
+    chosen = (
+        records if "all" in ids else [row for id in dict.fromkeys(ids) for row in records if row.id == id]
+    )
+    rows = [row for record in chosen for row in _vote_rows(record, context.by_id.get(record.id), kinds)]
+    counts = [Column(label[0].upper(), 0) for label in LABELS]
+    columns: list[Column | str] = ["id", "sentence", "gold", *counts, "possible", "kinds"]
+    return Table(columns, rows, "Table 1: votes on the original pair, and on it with each candidate in place")
+
+
+def _vote_rows(
+    record: CrowdRecord, example: Example | None, kinds: Mapping[Category, Interval | None]
+) -> list[list[Cell]]:
+    votes = vote_table(record)
+    if example and (example.premise, example.hypothesis) != (votes.premise, votes.hypothesis):
+        example = None
+    gold = letters(example.labels if example else [slot.label for slot in votes.readings if slot.label])
+    # Nothing stands where nobody was asked.
+    asked = any(votes.original.values())
+    counts: list[Cell] = [votes.original[label] if asked else None for label in LABELS]
+    names = ((kind, kinds.get(kind)) for kind in (example.categories if example else ()))
+    told = [kind if share is None else f"{kind} ({100 * share.value:.1f} %)" for kind, share in names]
+    text = f"P: {votes.premise}\nH: {votes.hypothesis}"
+    rows: list[list[Cell]] = [[record.id, text, gold, *counts, None, ", ".join(told) or None]]
+    for slot in votes.slots:
+        sentence = f"{record.side[0].upper()}: {slot.sentence}"
+        label = letters([slot.label]) if slot.label else "distractor"
+        counts = [slot.votes[label] if any(slot.votes.values()) else None for label in LABELS]
+        rows.append([record.id, sentence, label, *counts, f"{slot.plausible}/{slot.workers}", None])
+    return rows
+
+
+def evaluation_results(answers: Answers, context: Context) -> Results:
+    """Return the results of people's votes on models' rewrites; `CrowdRecord.origin` names the model."""
+    tie = context.settings.tie
+    models = evaluation_measures(answers.rows, tie)
+    printed = {row["file"]: row.get("correct") for row in paper()["models"]}
+    measures = [
+        worded(
+            "evaluation",
+            {"correct": votes.correct},
+            paper={"correct": printed.get(model) if is_published("evaluation", votes.rows) else None},
+            notes={"correct": _few(votes)},
+            key=f"correct.{model}",
+            model=model or "no model named",
+            tie=tie,
+        )
+        for model, votes in models.items()
+    ]
+    return answers.results(
+        {},
+        measures=tuple(measure for of_model in measures for measure in of_model),
+        remarks=["the votes behind the paper's figures are not published, so they cannot be had again"],
+        data={
+            "tie": tie,
+            "models": {
+                model: {
+                    "rows": votes.rows,
+                    "few_rewrites": votes.few,
+                    "without_votes": votes.without_votes,
+                    "workers": by_text(votes.workers),
+                }
+                for model, votes in models.items()
+            },
+        },
+    )
+
+
+def _few(votes: EvaluationMeasures) -> str:
+    notes = [f"{votes.few} rows have too few rewrites, so are wrong"] if votes.few else []
+    notes += [f"{votes.without_votes} rows have no votes yet"] if votes.without_votes else []
+    return "; ".join(notes)
+
+
+def linguists_results(answers: Answers, context: Context) -> Results:
+    """Return the results of linguists' annotations, against each other and the dataset."""
+    records: Sequence[LinguistRecord] = answers.rows
+    known = {example.id: example.labels for example in context.examples if example.labels}
+    found = linguist_measures(records, known)
+    two, final = found.two, found.final
+    against = {
+        **{f"final_{key}": getattr(final, key, None) for key in ("union", "either", "contained", "exact")},
+        "final_rewrites": kept_rewrites(records, context.by_id),
+    }
+    sizes = ", ".join(f"{size}: {count}" for size, count in found.annotations.items())
+    twice = f"{len(found.twice)} rows name one annotator twice: {', '.join(found.twice)}"
+    return answers.results(
+        {
+            **{f"kappa_{label}": two.label[label] for label in LABELS},
+            "kappa_sets": two.whole,
+            "kappa_several": two.several,
+            "alpha": found.alpha,
+            "identical": two.identical,
+            "several": found.ambiguous,
+            **against,
+            "workers": Count(found.workers),
+            "discarded": Count(found.discarded, found.rows),
+        },
+        notes=dict.fromkeys(against, _NO_DATASET) if final is None else {},
+        remarks=[f"annotations per row: {sizes}", *([twice] if found.twice else [])],
+        tables={"annotators": annotators_table(records)},
+        data={
+            "annotations": by_text(found.annotations),
+            "twice": list(found.twice),
+            "rows_with_final": 0 if final is None else final.rows,
+        },
+    )
+
+
+def kept_rewrites(records: Iterable[LinguistRecord], examples: Mapping[str, Example]) -> Interval | None:
+    """Return how much of the gold is made of what linguists wrote, word for word; rows are resampled."""
+    pairs = [
+        (record.id, disambiguation in record.rewrites)
+        for record in records
+        if (example := examples.get(record.id)) is not None
+        for disambiguation in example.disambiguations
+    ]
+    return clustered_interval([kept for _, kept in pairs], [id for id, _ in pairs])
+
+
+def annotators_table(records: Sequence[LinguistRecord]) -> Table:
+    """Return what an organiser is told of each annotator; files do not tell how long anybody took."""
+    rows: list[list[Cell]] = [
+        [worker.worker, worker.examples, 100 * worker.ambiguous, 100 * worker.discarded]
+        for worker in worker_statistics(single_annotations(records))
+    ]
+    shares = (Column("several labels, %", 1), Column("discarded, %", 1))
+    return Table(["annotator", Column("examples", 0), *shares], rows, "Annotators")
