@@ -20,7 +20,7 @@ from logs.rows import Judgment, ModelCall, Run
 from simulator import catalog
 from simulator.reporting import Problems
 from simulator.runner.logged import ENDED, erased_episodes, seat_failed
-from simulator.studies.questions import ASKED_AFTER, ASKED_BEFORE
+from simulator.studies.questions import ASKED_AFTER, ASKED_BEFORE, TRIED
 
 EPISODE_COLUMNS: Final = (
     "run",
@@ -41,7 +41,7 @@ SEAT: Final = "seat."
 """Begins the names of columns that say who sat in a seat: ``seat.seeker``."""
 ANSWER: Final = "answer."
 """Begins the names of columns with answers to a study's own questions: ``answer.age``."""
-_ASKED: Final = (ASKED_BEFORE, ASKED_AFTER)
+_ASKED: Final = (TRIED, ASKED_BEFORE, ASKED_AFTER)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,7 +250,7 @@ def _episodes_of(
             **{
                 ANSWER + name: answer
                 for turn in played.turns
-                if turn.payload.get("kind") in _ASKED
+                if str(turn.payload.get("kind")).startswith(_ASKED)
                 for name, answer in turn.payload.get("answers", {}).items()
             },
             **(dict(values) if counts else {}),

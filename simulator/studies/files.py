@@ -53,7 +53,7 @@ from pydantic import (
 
 from logs.rows import Json, Setup, content_hash
 from simulator.errors import InputError
-from simulator.studies.questions import Question, Text, Words
+from simulator.studies.questions import MOST_TRIES, Question, Text, Words
 from trees import Language, bounded
 from trees.faults import Fault, first_and_more
 
@@ -132,8 +132,11 @@ class Study(_Part):
             links` prints it: then knowing somebody's id opens nothing.
         erase_after_days: so long after somebody withdrew a researcher can take that back; then they are
             erased. 0: at once.
-        texts: the study's own texts (consent, instructions, …) in place of the room's.
-        questions: that people are asked before and after the task.
+        texts: the study's own texts (consent, instructions, …) in place of the room's; one called
+            ``debriefing`` is shown at the end of every set.
+        questions: that people are asked about the instructions, before and after the task.
+        comprehension_tries: how often questions about the instructions may be answered; whoever has then not
+            answered all of them rightly is screened out.
         seed: every random choice of the study descends from it.
     """
 
@@ -160,6 +163,7 @@ class Study(_Part):
     erase_after_days: NonNegativeFloat = 7.0
     texts: dict[str, Words] = Field(default_factory=dict)
     questions: tuple[Question, ...] = ()
+    comprehension_tries: Annotated[int, Field(ge=1, le=MOST_TRIES)] = 2
     seed: int = 0
 
     @field_validator("participants", mode="before")

@@ -36,7 +36,16 @@ from simulator.errors import InputError, SeatError
 from simulator.forms import NO, YES, checked_length, measured, read_consent
 from simulator.runner.rooms import ActiveEpisode, Room
 from simulator.seats import Reply
-from simulator.studies.questions import ASKED_AFTER, ASKED_BEFORE, Question, read_answers
+from simulator.studies.files import Study
+from simulator.studies.questions import (
+    ASKED_AFTER,
+    ASKED_BEFORE,
+    MOST_TRIES,
+    TRIED,
+    Question,
+    When,
+    read_answers,
+)
 
 Before = Literal["welcome", "consent", "instructions", "comprehension", "qualification", "questions_before"]
 After = Literal["questions_after", "debriefing", "completion"]
@@ -59,6 +68,8 @@ WAYS_OUT: Final[Mapping[WayOut, str]] = {
     "screened_out": "The participant did not qualify.",
     "withdrawn": "The participant withdrew.",
 }
+PASSED: Final = "passed"
+"""The text of a turn with all questions about the instructions answered rightly; else ``failed``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +102,16 @@ READY: Final = Step(node="instructions", kind="ready", page="instructions", when
 COMMENT: Final = Step(node="questions_after", kind="comment", when=("first", "further"))
 QUESTIONS_BEFORE: Final = Step(node="questions_before", kind=ASKED_BEFORE)
 QUESTIONS_AFTER: Final = Step(node="questions_after", kind=ASKED_AFTER, when=("first", "further"))
+DEBRIEFING: Final = Step(node="debriefing", kind="debriefing", when=("first", "further"))
+_TRY: Final = Step(node="comprehension", kind=TRIED, page="comprehension")
+_AGAIN: Final = Step(node="comprehension", kind="ready_", page="instructions_again")
+OWN_KINDS: Final = frozenset(
+    (
+        *(step.kind for step in (QUESTIONS_BEFORE, QUESTIONS_AFTER, DEBRIEFING)),
+        *(f"{step.kind}{number}" for step in (_TRY, _AGAIN) for number in range(1, MOST_TRIES + 1)),
+    )
+)
+"""Kinds of the turns that answer a study's own steps."""
 
 
 class Due(NamedTuple):
@@ -126,10 +147,10 @@ class Table:
             if now in step.when and step.seat in ("", seat)
         )
 
-    @cached_property
-    def task(self) -> ActiveEpisode:
-        """The episode as the benchmark plays it, which begins after the steps before."""
-        return replace(self.episode, first=sum(due.step.node in BEFORE for due in self.way))
+    def task(self, state: State) -> ActiveEpisode:
+        """Return the episode as the benchmark plays it, which begins after the steps before."""
+        before = {_key(due) for due in self.way if due.step.node in BEFORE}
+        return replace(self.episode, first=sum((seat, kind) in before for seat, kind, _ in state["said"]))
 
 
 class State(TypedDict):
@@ -165,15 +186,28 @@ def line(turn: Turn) -> list[str]:
     return [turn.seat, turn.payload.get("kind", ""), turn.text]
 
 
-def with_questions(around: Sequence[Step], questions: Sequence[Question]) -> tuple[Step, ...]:
-    """Return what people are asked, with a study's own questions: last before the task, first after it."""
-    own = [
-        replace(step, questions=asked)
-        for step, when in ((QUESTIONS_BEFORE, "before"), (QUESTIONS_AFTER, "after"))
-        if (asked := tuple(question for question in questions if question.when == when))
-    ]
-    before = [step for step in around if step.node in BEFORE]
-    return (*before, *own, *(step for step in around if step.node not in BEFORE))
+def own_steps(study: Study) -> tuple[Step, ...]:
+    """Return what a study itself asks and says."""
+    tries = study.comprehension_tries
+    asked = {when: tuple(each for each in study.questions if each.when == when) for when in get_args(When)}
+    steps: list[Step] = []
+    if asked["comprehension"]:
+        for number in range(1, tries + 1):
+            if number > 1:
+                steps.append(replace(_AGAIN, kind=f"{_AGAIN.kind}{number}"))
+            last = PASSED if number == tries else ""
+            tried = replace(_TRY, kind=f"{_TRY.kind}{number}", wants=last, questions=asked["comprehension"])
+            steps.append(tried)
+    if asked["before"]:
+        steps.append(replace(QUESTIONS_BEFORE, questions=asked["before"]))
+    if asked["after"]:
+        steps.append(replace(QUESTIONS_AFTER, questions=asked["after"]))
+    return (*steps, DEBRIEFING) if DEBRIEFING.kind in study.texts else tuple(steps)
+
+
+def together(own: Sequence[Step], around: Sequence[Step]) -> tuple[Step, ...]:
+    """Return a study's own steps and a benchmark's, node by node; at each node the study's come first."""
+    return tuple(sorted((*own, *around), key=lambda step: PLACES.index(step.node)))
 
 
 def declined(turns: Iterable[Turn]) -> bool:
@@ -189,9 +223,16 @@ def refused(table: Table, state: State) -> Due | None:
 
 
 def unanswered(table: Table, state: State, nodes: tuple[Node, ...]) -> tuple[Due, ...]:
-    """Return what people have still to answer at `nodes`."""
+    """Return what people have still to answer at `nodes`; who has passed needs no further try."""
     said = {(seat, kind) for seat, kind, _ in state["said"]}
-    return tuple(due for due in table.way if due.step.node in nodes and _key(due) not in said)
+    passed = {seat for seat, kind, text in state["said"] if kind.startswith(TRIED) and text == PASSED}
+    return tuple(
+        due
+        for due in table.way
+        if due.step.node in nodes
+        and _key(due) not in said
+        and not (due.step.node == "comprehension" and due.seat in passed)
+    )
 
 
 def next_step(table: Table, state: State, seat: str = "") -> Due | None:
@@ -222,7 +263,7 @@ def stage_of(table: Table, state: State, seat: str, *, ended: bool) -> str:
 
 def is_over(table: Table, state: State) -> bool:
     """Return True if the task has come to its end."""
-    return table.room.ending(table.task, state["task"]) is not None
+    return table.room.ending(table.task(state), state["task"]) is not None
 
 
 def read_answer(due: Due, reply: Reply) -> tuple[str, dict[str, Any]]:
@@ -240,11 +281,12 @@ def read_answer(due: Due, reply: Reply) -> tuple[str, dict[str, Any]]:
         text = checked_length(reply.text.strip(), seat)
     seen = {"person": True, "private": [], **measured(reply.move or {}, seat)} if step.measured else {}
     if step.questions:
+        answers = read_answers(step.questions, (reply.move or {}).get("answers"), seat)
         # Who somebody is goes when they are erased; no score is made of it.
-        seen |= {
-            PERSONAL: ["answers"],
-            "answers": read_answers(step.questions, (reply.move or {}).get("answers"), seat),
-        }
+        seen |= {PERSONAL: ["answers"], "answers": answers}
+        if step.node == "comprehension":
+            right = all(question.is_right(answers[question.id]) for question in step.questions)
+            text = PASSED if right else "failed"
     return text, {"kind": step.kind, **seen}
 
 
@@ -281,7 +323,7 @@ async def _task(state: State, runtime: Runtime[Table]) -> Command[Any]:
         said.append(line(numbered))
 
     try:
-        task = await table.room.advance(replace(table.task, record=record), state["task"])
+        task = await table.room.advance(replace(table.task(state), record=record), state["task"])
     except SeatError as error:
         if error.code != "screened_out":
             raise

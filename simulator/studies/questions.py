@@ -1,4 +1,4 @@
-"""Questions of a study's own: before the task, of a person's first set, or after it, of every set.
+"""Questions of a study's own: before the task, in a person's first set, or after it, in every set.
 
 A study file lists them under ``questions``; four lines make one::
 
@@ -6,8 +6,11 @@ A study file lists them under ``questions``; four lines make one::
       text: {en: "How old are you?", zh: 您的年龄是？}
       kind: number
 
-The answers are one turn of the log, ``questions_before`` or ``questions_after``, and columns of the frame of
-episodes (``answer.age``).
+Those ``when: comprehension`` have a right answer. Who answers one wrongly reads the instructions again,
+and has another try, as often as the study says (`comprehension_tries`), and does not take part after that.
+
+The answers are one turn of the log, ``questions_before``, ``questions_after`` or one for each try, and
+columns of the frame of episodes (``answer.age``).
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from simulator.errors import SeatError
 from simulator.forms import checked_length
 from trees import Language
 
-When = Literal["before", "after"]
+When = Literal["comprehension", "before", "after"]
 Kind = Literal["line", "text", "number", "choice", "choices", "scale"]
 Answer = str | float | int | list[str] | None
 
@@ -41,7 +44,9 @@ SCALE_POINTS: Final = range(2, 12)
 _THOUSANDS: Final = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
 ASKED_BEFORE: Final = "questions_before"
 ASKED_AFTER: Final = "questions_after"
-"""Kinds of the turns that hold the answers."""
+TRIED: Final = "comprehension_"
+"""Kinds of the turns that hold the answers; of the last one the number of the try follows."""
+MOST_TRIES: Final = 5
 
 
 def by_language(words: Any) -> Any:
@@ -57,6 +62,13 @@ def by_language(words: Any) -> Any:
     return words
 
 
+def as_typed(answer: Any) -> Any:
+    """Return an answer as a page sends it: YAML reads some as numbers or as true and false."""
+    if isinstance(answer, list):
+        return [as_typed(part) for part in answer]
+    return answer if answer is None else str(answer)
+
+
 Words = Annotated[Text | dict[Language, Text], BeforeValidator(by_language)]
 """One text, or one for each language of the pages."""
 
@@ -69,7 +81,9 @@ class Question(BaseModel):
         text: what is asked.
         kind: a ``line`` or a ``text`` that is typed, a ``number``, one ``choice`` or several ``choices`` of a
             list, or a point of a ``scale``.
-        when: ``before`` the task, in a person's first set, or ``after`` it, in every set.
+        when: ``before`` the task, in a person's first set, or ``after`` it, in every set; ``comprehension``:
+            after the instructions of the first set.
+        right: the right answer of a question about the instructions; several of ``choices`` as a list.
         choices: of ``choice`` and ``choices``: what is logged, and its words (by language); a list where both
             are the same.
         points: of a scale, which begins at 1.
@@ -85,6 +99,7 @@ class Question(BaseModel):
     text: Words
     kind: Kind = "line"
     when: When = "after"
+    right: Annotated[str | list[str] | None, BeforeValidator(as_typed)] = None
     choices: dict[Text, Words] = Field(default_factory=dict)
     points: int = Field(7, ge=SCALE_POINTS.start, lt=SCALE_POINTS.stop)
     ends: tuple[Words, Words] | None = None
@@ -117,7 +132,23 @@ class Question(BaseModel):
                 raise ValueError(f"{self.id}: {stray[0]} is for kind {kind}; this is of kind {self.kind}")
         if self.least is not None and self.most is not None and self.least > self.most:
             raise ValueError(f"{self.id}: least ({self.least:g}) is larger than most ({self.most:g})")
+        if (self.when == "comprehension") != (self.right is not None):
+            raise ValueError(
+                f"{self.id}: what is asked when: comprehension has a right answer, all else has none"
+            )
+        if self.right is not None:
+            try:
+                self.read(self.right, "study")
+            except SeatError as error:
+                raise ValueError(f"{self.id}: right: {error}") from None
         return self
+
+    def is_right(self, answer: Answer) -> bool:
+        """Return True if an answer, as it is logged, is the right one."""
+        right = self.read(self.right, "study")
+        if isinstance(answer, list) and isinstance(right, list):
+            return set(answer) == set(right)
+        return answer == right
 
     def all_words(self) -> dict[str, Words]:
         """Return everything of it that a page shows, by what it is."""

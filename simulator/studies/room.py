@@ -16,7 +16,6 @@ from simulator.runner.turns import due_since, make_turn
 from simulator.seats import Reply
 from simulator.studies import graph
 from simulator.studies.graph import State, Step, Table
-from simulator.studies.questions import Question
 
 
 class StudyRoom:
@@ -25,19 +24,19 @@ class StudyRoom:
     Args:
         room: the benchmark's.
         around: what a person is asked beside the task.
-        questions: of a study's own, by its run.
+        own: steps of a study's own, by its run.
     """
 
     def __init__(
         self,
         room: Room,
         around: Sequence[Step] = (),
-        questions: Callable[[str], Sequence[Question]] = lambda run: (),
+        own: Callable[[str], Sequence[Step]] = lambda run: (),
     ) -> None:
         self._room = room
         self._around = tuple(around)
-        self._questions = questions
-        self._kinds = {step.kind for step in (*around, graph.QUESTIONS_BEFORE, graph.QUESTIONS_AFTER)}
+        self._own = own
+        self._kinds = {*(step.kind for step in around), *graph.OWN_KINDS}
 
     def __getattr__(self, name: str) -> Any:
         """Return what a study changes nothing about."""
@@ -75,7 +74,7 @@ class StudyRoom:
         if graph.refused(table, state) is not None:
             return None
         step = graph.next_step(table, state)
-        return step.seat if step else self._room.due(table.task, state["task"])
+        return step.seat if step else self._room.due(table.task(state), state["task"])
 
     def may_begin(self, live: ActiveEpisode, state: State, seat: str) -> bool:
         """Return True if the person in `seat` has said nothing yet and is asked something."""
@@ -93,7 +92,7 @@ class StudyRoom:
         if graph.refused(table, state) is not None or (step is not None and step.seat != seat):
             raise SeatError(f"It is not the {seat}'s turn.", seat, code="not_due")
         if step is None:
-            return replace(self._room.accept(table.task, state["task"], seat, reply), number=number)
+            return replace(self._room.accept(table.task(state), state["task"], seat, reply), number=number)
         text, payload = graph.read_answer(step, reply)
         since = state["task"]["since"]
         return make_turn(live.episode.id, number, seat, reply, text=text, payload=payload, since=since)
@@ -102,7 +101,7 @@ class StudyRoom:
         """Return how the participation ended, as a row of the log."""
         table = self._table(live)
         going_on = graph.refused(table, state) or graph.next_step(table, state)
-        return None if going_on else self._room.ending(table.task, state["task"])
+        return None if going_on else self._room.ending(table.task(state), state["task"])
 
     def view(
         self, live: ActiveEpisode, state: State, seat: str, ending: Ending | None, warning: str | None
@@ -110,12 +109,12 @@ class StudyRoom:
         """Return what a person in `seat` may see now: of the task nothing while the study asks for a step."""
         table = self._table(live)
         stage = graph.stage_of(table, state, seat, ended=ending is not None)
-        shown = self._room.view(replace(table.task, stage=stage), state["task"], seat, ending, warning)
+        shown = self._room.view(replace(table.task(state), stage=stage), state["task"], seat, ending, warning)
         study = graph.occasion(live.episode.options) != "play"
         return replace(shown, number=len(state["said"]), study=study)
 
     def _table(self, live: ActiveEpisode) -> Table:
-        around = graph.with_questions(self._around, self._questions(live.episode.run_id))
+        around = graph.together(self._own(live.episode.run_id), self._around)
         return Table(room=self._room, episode=live, around=around)
 
 

@@ -23,7 +23,7 @@ from simulator.studies.admission import Admission, Completion
 from simulator.studies.cards import REFUSALS, Entry, StudyCard, card_of, left_with
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
-from simulator.studies.graph import WAYS_OUT, Step, declined
+from simulator.studies.graph import WAYS_OUT, Step, declined, own_steps
 from simulator.studies.material import StudyMaterial, builtin_studies
 from simulator.studies.quota import Place
 from simulator.studies.room import StudyRoom
@@ -65,8 +65,8 @@ class StudySessions(Sessions):
     ) -> None:
         self._builtin = studies is None
         studies = builtin_studies(self.material.benchmark) if studies is None else tuple(studies)
-        asked = {study.run_id: study.questions for study in studies}
-        super().__init__(StudyRoom(room, self.around, lambda run: asked.get(run, ())), log, reader, models)
+        own = {study.run_id: own_steps(study) for study in studies}
+        super().__init__(StudyRoom(room, self.around, lambda run: own.get(run, ())), log, reader, models)
         self._materials = {study.id: self.material(study, reader) for study in studies}
         for material in self._materials.values():
             material.check()

@@ -28,7 +28,15 @@ completion_codes: {complete: THREE-DONE, returned: THREE-BACK}
 """
 
 ASKED = f"""{STUDY.replace("ambibench-three", "ambibench-asked")}
+texts:
+  debriefing: {{en: "Instructions say less than they mean.", zh: 说明的意思多于字面。}}
 questions:
+  - id: goal
+    text: What is to be done?
+    kind: choice
+    choices: [count, label]
+    when: comprehension
+    right: label
   - id: age
     text: {{en: "How old are you?", zh: 您的年龄是？}}
     kind: number
@@ -175,6 +183,18 @@ def test_questions_of_its_own_by_keyboard(sets: Any, open_page: Any) -> None:
         press(page, "[data-say=yes]")
         page.wait_for_selector("[data-say=ready]")
         press(page, "[data-say=ready]")
+        page.wait_for_selector("[name=goal]")
+        look()
+        for tried, goal in enumerate(("count", "label")):
+            tab_to(page, "[name=goal]")
+            page.keyboard.press("Space" if goal == "count" else "ArrowDown")
+            press(page, "[data-questions] [type=submit]")
+            if not tried:
+                page.wait_for_selector(".st-instructions")
+                assert "Not all of your answers were right" in page.inner_text(".st-notices")
+                look()
+                press(page, "[data-say=ready]")
+                page.wait_for_selector("[name=goal]")
         page.wait_for_selector("[name=age]")
         look()
         press(page, "[data-questions] [type=submit]")
@@ -194,6 +214,12 @@ def test_questions_of_its_own_by_keyboard(sets: Any, open_page: Any) -> None:
         page.keyboard.press("ArrowRight")
         press(page, "[data-questions] [type=submit]")
         page.wait_for_selector(".st-comment")
+        press(page, "[data-form=st-answer] [type=submit]")
+        page.wait_for_selector(".st-debriefing")
+        assert "less than they mean" in page.inner_text(".st-sheet")
+        look()
+        press(page, "[data-say=read]")
+        page.wait_for_selector("[data-stage=done]")
     answers = rows(
         sets,
         "SELECT json_extract(payload, '$.answers') FROM turns"

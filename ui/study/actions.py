@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
 from urllib.parse import parse_qsl
@@ -22,7 +23,7 @@ from ui.problems import problem_text
 from ui.render.frame import Frame, RoomLink
 from ui.render.play import Notice
 from ui.rooms import Call as RoomCall
-from ui.study.pages import ASKED, Here, Sets, message_page, questions_page, spoken
+from ui.study.pages import ASKED, Here, Sets, message_page, questions_page, session_page, spoken
 from ui.study.ports import StudySessions, View
 from ui.tokens import Pass
 
@@ -227,13 +228,17 @@ class StudyActions(ABC):
 
     # Pages
 
-    async def _shown(self, frame: Frame, seat: Pass, view: View, notice: Notice | None = None) -> str:
+    async def _shown(self, frame: Frame, seat: Pass, view: Any, notice: Notice | None = None) -> str:
         card = self._seen(seat.study)
         frame = spoken(frame, card)
+        if view.stage == "instructions_again":
+            view, notice = replace(view, stage="instructions"), Notice(frame.texts("study.questions.again"))
         sets = self._sets(seat) if view.study else Sets()
         here = Here(view=view, card=card, sets=sets, notice=notice, seat=seat)
         if view.stage in ASKED:
             return questions_page(frame, self.link, here, self.steps(view))
+        if view.stage == "debriefing":
+            return session_page("study/debriefing", frame, self.link, here, self.steps(view))
         if view.stage != "done":
             return self.session_page(frame, here)
         if broken_off(view) or (sets.completion is not None and sets.completion.outcome != "complete"):

@@ -16,9 +16,13 @@ from ui.render.frame import Frame, RoomLink
 from ui.render.play import Notice
 from ui.tokens import Pass
 
-ONCE: Final = ("consent", "instructions", "qualification", "questions_before")
+ONCE: Final = ("consent", "instructions", "comprehension", "qualification", "questions_before")
 """Steps of a person's first set only."""
-ASKED: Final[Mapping[str, When]] = {"questions_before": "before", "questions_after": "after"}
+ASKED: Final[Mapping[str, When]] = {
+    "comprehension": "comprehension",
+    "questions_before": "before",
+    "questions_after": "after",
+}
 """Stages at which a study's own questions are asked."""
 
 
@@ -122,7 +126,9 @@ def questions_page(frame: Frame, link: RoomLink, here: Here, steps: Mapping[Any,
         return texts if isinstance(texts, str) else texts.get(language) or next(iter(texts.values()))
 
     questions = [question for question in card.questions if question.when == when]
-    return session_page("study/questions", frame, link, here, steps, questions=questions, words=words)
+    return session_page(
+        "study/questions", frame, link, here, steps, questions=questions, words=words, when=when
+    )
 
 
 def steps_shown(steps: Mapping[Any, str], here: Here) -> tuple[str, ...]:
@@ -130,11 +136,14 @@ def steps_shown(steps: Mapping[Any, str], here: Here) -> tuple[str, ...]:
     once = ONCE if here.sets.done else ()
     names = [*dict.fromkeys(steps.values())]
     asked = {question.when for question in here.card.questions} if here.card is not None else set()
-    if "before" in asked:
-        names.insert(next((at for at, name in enumerate(names) if name not in ONCE), 0), "questions_before")
-    if "after" in asked:
+    own = {stage for stage, when in ASKED.items() if when in asked}
+    before = [name for name in ONCE if name in own or name in names]
+    names = [name for name in names if name not in before]
+    if "questions_after" in own:
         names.insert(names.index("task") + 1 if "task" in names else len(names), "questions_after")
-    return tuple(step for step in names if step not in once)
+    if here.card is not None and "debriefing" in here.card.texts[here.card.languages[0]]:
+        names.append("debriefing")
+    return tuple(step for step in (*before, *names) if step not in once)
 
 
 def welcome_page(template: str, frame: Frame, link: RoomLink, card: StudyCard) -> str:

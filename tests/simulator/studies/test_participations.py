@@ -77,6 +77,8 @@ def answer(view: Any, right: list[str]) -> Reply:
             else {"marked": [], "act": view.options[0]}
         },
         "answer": lambda: {"text": "The one on the left."},
+        "instructions_again": lambda: {"text": "ready"},
+        "debriefing": lambda: {"text": "read"},
         "questions_before": lambda: {"move": {"answers": {"age": "31"}}},
         "questions_after": lambda: {"move": {"answers": {"hard": ["2"]}}},
     }
@@ -107,7 +109,8 @@ class Participation:
             raise AssertionError(name)
 
         builtin = builtin_studies(STUDIES[self.study])
-        studies = [study.model_copy(update={"questions": self.questions}) for study in builtin]
+        own = {"questions": self.questions, "texts": {"debriefing": "It was about asking."}}
+        studies = [study.model_copy(update=own) for study in builtin]
         self.sessions: StudySessions = BENCHMARKS[STUDIES[self.study]](
             self.log, self.reader, nobody, studies=studies if self.questions else None
         )
@@ -135,7 +138,12 @@ class Participation:
             if way == "withdrawn" and number == 3:
                 await self.sessions.withdraw(episode)
                 continue
-            reply = answer(view, wrong if way == "screened out" else right)
+            if view.stage == "comprehension":
+                tried = any("instructions_again" in step for step in self.steps)
+                goal = {"answers": {"goal": ["b" if tried and way == "through" else "a"]}}
+                reply = Reply(move={**goal, **MEASURED}, key=str(number))
+            else:
+                reply = answer(view, wrong if way == "screened out" else right)
             if way == "declined" and view.stage == "consent":
                 reply = Reply(text="no", key="no")
             await self.sessions.submit(episode, self.seat, reply, number=view.number)
@@ -193,6 +201,9 @@ async def test_participations_are_as_recorded(study: str, way: str, tmp_path: Pa
 
 
 QUESTIONS = [
+    Question(
+        id="goal", text="What?", kind="choice", choices={"a": "A", "b": "B"}, when="comprehension", right="b"
+    ),
     Question(id="age", text="How old are you?", kind="number", when="before"),
     Question(id="hard", text="How hard was it?", kind="scale"),
 ]
@@ -217,14 +228,28 @@ async def test_a_studys_own_questions_change_nothing_else(study: str, tmp_path: 
             sorted(column for column in frame if not column.startswith("answer.")),
         )
         if name == "with":
-            assert frame[["answer.age", "answer.hard"]].to_numpy().tolist() == [[31, 2]]
+            assert frame[["answer.goal", "answer.age", "answer.hard"]].to_numpy().tolist() == [["b", 31, 2]]
             kinds = [turn.payload["kind"] for turn in person.reader.turns(episode)]
-            assert kinds.count("questions_before") == kinds.count("questions_after") == 1
+            own = ["comprehension_1", "ready_2", "comprehension_2", "questions_before", "questions_after"]
+            assert [kind for kind in kinds if kind in own] == own
+            assert kinds[-1] == "debriefing"
             participant = person.reader.episode(episode).participant_id
             assert participant is not None
             erase_participant(tmp_path / "with.sqlite", participant)
             assert not [turn for turn in person.reader.turns(episode) if turn.payload.get("answers")]
     assert ends["with"] == ends["without"]
+
+
+async def test_who_does_not_understand_the_instructions_is_screened_out(tmp_path: Path) -> None:
+    person = Participation("ambibench-multiple", tmp_path / "log.sqlite", QUESTIONS)
+    episode = await person.enter()
+    await person.play(episode, "screened out")
+    ending = person.reader.ending(episode)
+    assert ending is not None
+    assert (ending.status, ending.cause) == ("aborted", "participant")
+    assert person.rows()["places"][-1] == "screened_out"
+    kinds = [turn.payload["kind"] for turn in person.reader.turns(episode)]
+    assert kinds[-3:] == ["comprehension_1", "ready_2", "comprehension_2"]
 
 
 def main() -> None:

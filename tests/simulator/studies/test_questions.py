@@ -9,7 +9,7 @@ import pytest
 
 from simulator.errors import InputError, SeatError
 from simulator.studies import read_study
-from simulator.studies.graph import COMMENT, CONSENT, READY, with_questions
+from simulator.studies.graph import COMMENT, CONSENT, READY, own_steps, together
 from simulator.studies.questions import Question, read_answers
 
 STUDY = """\
@@ -44,11 +44,33 @@ def test_four_lines_are_a_question(tmp_path: Path) -> None:
 
 def test_they_stand_last_before_the_task_and_first_after_it(tmp_path: Path) -> None:
     study = read(tmp_path, AGE + "  - {id: hard, text: How hard, kind: scale}\n")
-    around = with_questions((CONSENT, READY, COMMENT), study.questions)
+    around = together(own_steps(study), (CONSENT, READY, COMMENT))
     kinds = [(step.kind, [question.id for question in step.questions]) for step in around]
     own = [("questions_before", ["age"]), ("questions_after", ["hard"])]
     assert kinds == [("consent", []), ("ready", []), *own, ("comment", [])]
-    assert with_questions((CONSENT, COMMENT), ()) == (CONSENT, COMMENT)
+    assert together(own_steps(read(tmp_path, "")), (CONSENT, COMMENT)) == (CONSENT, COMMENT)
+
+
+CHECK = """\
+questions:
+  - {id: goal, text: What do you do, kind: choice, choices: [sort, guess], when: comprehension, right: guess}
+"""
+
+
+def test_a_check_stands_after_the_instructions_and_may_be_tried_again(tmp_path: Path) -> None:
+    study = read(tmp_path, CHECK + "comprehension_tries: 3\ntexts: {debriefing: It was about guessing.}\n")
+    around = together(own_steps(study), (CONSENT, READY, COMMENT))
+    assert [(step.kind, step.page or step.kind, step.wants) for step in around] == [
+        ("consent", "consent", "yes"),
+        ("ready", "instructions", ""),
+        ("comprehension_1", "comprehension", ""),
+        ("ready_2", "instructions_again", ""),
+        ("comprehension_2", "comprehension", ""),
+        ("ready_3", "instructions_again", ""),
+        ("comprehension_3", "comprehension", "passed"),
+        ("comment", "comment", ""),
+        ("debriefing", "debriefing", ""),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -75,6 +97,17 @@ def test_they_stand_last_before_the_task_and_first_after_it(tmp_path: Path) -> N
             "plain texts",
         ),
         ("  - {id: sex, text: Sex, kind: choice, choices: [a, a, b]}", 7, "'a' is listed twice"),
+        ("  - {id: a, text: A, right: x}", 7, "what is asked when: comprehension has a right answer"),
+        (
+            "  - {id: a, text: A, when: comprehension}",
+            7,
+            "what is asked when: comprehension has a right answer",
+        ),
+        (
+            "  - {id: a, text: A, kind: scale, when: comprehension, right: 8}",
+            7,
+            "right: 8 is not among the answers",
+        ),
         ("  - {id: age, text: Age, least: 18}", 7, "least is for kind number"),
         ("  - {id: hard, text: Hard, kind: number, points: 5}", 7, "points is for kind scale"),
         (
@@ -113,6 +146,25 @@ def question(kind: str, **more: Any) -> Question:
 )
 def test_answers_are_read_by_kind(asked: Question, filled: Any, kept: Any) -> None:
     assert read_answers([asked], {"q": filled}, "participant") == {"q": kept}
+
+
+@pytest.mark.parametrize(
+    ("asked", "filled", "right"),
+    [
+        (question("choice", choices=["a", "b"], right="a", when="comprehension"), ["a"], True),
+        (question("choice", choices=["a", "b"], right="a", when="comprehension"), ["b"], False),
+        (
+            question("choices", choices=["a", "b", "c"], right=["c", "a"], when="comprehension"),
+            ["a", "c"],
+            True,
+        ),
+        (question("choices", choices=["a", "b", "c"], right=["c", "a"], when="comprehension"), ["a"], False),
+        (question("number", right=10, when="comprehension"), "10.0", True),
+        (question("scale", right="3", when="comprehension"), ["3"], True),
+    ],
+)
+def test_a_right_answer_is_known(asked: Question, filled: Any, right: bool) -> None:
+    assert asked.is_right(read_answers([asked], {"q": filled}, "participant")["q"]) is right
 
 
 @pytest.mark.parametrize(
