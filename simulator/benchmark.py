@@ -212,6 +212,7 @@ class ReportSpec:
         write: writes what settings name files for; what was written is told.
         metrics: False if sections of its own tell the metrics, with intervals that the paper's rules ask for;
             the common table is then one of `--by` alone.
+        summary_metrics: the same of what `askback run` and `askback score` print.
         draws_late: True if figures take so long that they are drawn for a folder alone.
         help: of the command.
     """
@@ -223,6 +224,7 @@ class ReportSpec:
     counts_aborted: Callable[[Frames, str], bool] = lambda source, run: True
     write: Callable[[Frames], Iterable[object]] | None = None
     metrics: bool = True
+    summary_metrics: bool = True
     draws_late: bool = False
     help: str = ""
 

@@ -82,7 +82,9 @@ def run_summary(
     """
     source = Frames(log=reader, runs=tuple(runs), exclude_aborted=exclude_aborted, draws=False)
     spec = benchmark.report or ReportSpec()
-    return build_report(benchmark, source, by, makers=spec.summary or benchmark.reports)
+    return build_report(
+        benchmark, source, by, makers=spec.summary or benchmark.reports, metrics=spec.summary_metrics
+    )
 
 
 def runs_report(
@@ -108,6 +110,7 @@ def build_report(
     by: Sequence[str] = (),
     *,
     makers: Iterable[SectionMaker] | None = None,
+    metrics: bool = True,
 ) -> Report:
     """Return the report of runs and files.
 
@@ -116,6 +119,7 @@ def build_report(
         source: runs, files and settings.
         by: columns of the frame of episodes; metrics are told for each of their values, too.
         makers: of further sections; by default the benchmark's reports.
+        metrics: whether the common table of metrics is told, where the benchmark has it.
 
     Raises:
         InputError: if a run is another benchmark's, or a column of `by` does not exist.
@@ -123,7 +127,7 @@ def build_report(
     """
     for run in source.runs:
         required_run(source.reader, run, benchmark.name)
-    sections = [*_metric_sections(benchmark, source, by)] if source.runs else []
+    sections = [*_metric_sections(benchmark, source, by, metrics)] if source.runs else []
     for make in benchmark.reports if makers is None else makers:
         made = make(source)
         sections += [made] if isinstance(made, Section) else made or ()
@@ -154,10 +158,12 @@ def _endings(benchmark: Benchmark[Any, Any], source: Frames) -> RunEndings:
     )
 
 
-def _metric_sections(benchmark: Benchmark[Any, Any], source: Frames, by: Sequence[str]) -> Iterator[Section]:
+def _metric_sections(
+    benchmark: Benchmark[Any, Any], source: Frames, by: Sequence[str], common: bool
+) -> Iterator[Section]:
     frame = source.episodes
     metrics = present_metrics(benchmark, frame)
-    if benchmark.report is None or benchmark.report.metrics:
+    if common and (benchmark.report is None or benchmark.report.metrics):
         figure = metric_figure(benchmark, frame, metrics) if source.draws else None
         yield Section(
             name="metrics",

@@ -1,6 +1,4 @@
-"""Everything that can be wrong with tasks, one small rule each; `RULES` and `SET_RULES` list them.
-
-``error``: the task cannot be played, or not fairly. ``warning``: worth a look.
+"""Everything that can be wrong with tasks: one of them (`trees.rules`), or several together.
 
 The published data have no errors and 46 warnings: the three index gaps, in both languages; 17 tasks whose
 lists have other lengths in Chinese than in English (21 lists); 15 responses that follow from a note in the
@@ -11,88 +9,43 @@ name a piece of music by the number in its note: type 15); and four that say not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from trees import rules, set_rules
-from trees.builtin import scan_builtin
-from trees.draft import Draft, draft_of
-from trees.faults import Fault, Severity
-from trees.model import Task
-from trees.rules import Finding
-from trees.set_rules import SetFinding
-from trees.sources import scan
+from trees.draft import Draft
+from trees.faults import Fault, Severity, TaskError
+from trees.model import Language, Task, index_key
+from trees.rules import RULES, Finding, Rule, list_fields, listed
+from trees.sources import scan, scan_builtin
+from trees.types import TASK_TYPES
 
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A rule about one task.
-
-    Attributes:
-        code: how faults and people name it.
-        severity: of its faults.
-        find: the rule.
-    """
-
-    code: str
-    severity: Severity
-    find: Callable[[Draft], Iterator[Finding]]
-
-
-@dataclass(frozen=True, slots=True)
-class SetRule:
-    """A rule about tasks that belong together."""
-
-    code: str
-    severity: Severity
-    find: Callable[[Sequence[Draft]], Iterator[SetFinding]]
-
-
-RULES: tuple[Rule, ...] = (
-    Rule("unknown-type", "error", rules.unknown_type),
-    Rule("duplicate-index", "error", rules.duplicate_index),
-    Rule("orphan-index", "error", rules.orphan_index),
-    Rule("index-gap", "warning", rules.index_gap),
-    Rule("empty-text", "error", rules.empty_text),
-    Rule("missing-explanation", "error", rules.missing_explanation),
-    Rule("speaker-prefix", "error", rules.speaker_prefix),
-    Rule("repeated-text", "error", rules.repeated_text),
-    Rule("text-in-background", "error", rules.text_in_background),
-    Rule("answer-in-opening", "warning", rules.answer_in_opening),
-    Rule("answer-in-background", "warning", rules.answer_in_background),
-    Rule("repeated-entry", "warning", rules.repeated_entry),
-    Rule("wrong-language", "error", rules.wrong_language),
-    Rule("tree-size", "warning", rules.tree_size),
-)
-SET_RULES: tuple[SetRule, ...] = (
-    SetRule("duplicate-id", "error", set_rules.duplicate_id),
-    SetRule("missing-translation", "warning", set_rules.missing_translation),
-    SetRule("structure-differs", "error", set_rules.structure_differs),
-    SetRule("lists-differ", "warning", set_rules.lists_differ),
-    SetRule("statistics", "warning", set_rules.odd_statistics),
-)
+SET_RULES: Final[list[Rule[Sequence[Draft]]]] = []
+_error, _warning = listed(SET_RULES, "error"), listed(SET_RULES, "warning")
+_OTHER: dict[Language, Language] = {"en": "zh", "zh": "en"}
 
 
 def check_drafts(drafts: Sequence[Draft]) -> tuple[Fault, ...]:
     """All faults of tasks that belong together, by file and line."""
-    faults = [
-        _fault(draft, rule, finding.place, finding.message)
+    findings: list[tuple[Draft, str, Severity, Finding]] = [
+        (draft, rule.code, rule.severity, finding)
         for draft in drafts
         for rule in RULES
         for finding in rule.find(draft)
     ]
-    faults += [
-        _fault(finding.draft, rule, finding.place, finding.message)
+    findings += [
+        (finding.draft or drafts[0], rule.code, rule.severity, finding)
         for rule in SET_RULES
         for finding in rule.find(drafts)
     ]
-    return tuple(sorted(faults))
-
-
-def check_tasks(tasks: Iterable[Task]) -> tuple[Fault, ...]:
-    """All faults of tasks in memory; lines are unknown."""
-    return check_drafts([draft_of(task) for task in tasks])
+    return tuple(
+        sorted(
+            Fault(draft.source, draft.id, draft.where(place), code, message, severity)
+            for draft, code, severity, (place, message, _) in findings
+        )
+    )
 
 
 def check_paths(paths: Iterable[str | Path]) -> tuple[Fault, ...]:
@@ -110,5 +63,125 @@ def check_builtin() -> tuple[Fault, ...]:
     return check_drafts((*scan_builtin("en"), *scan_builtin("zh")))
 
 
-def _fault(draft: Draft, rule: Rule | SetRule, place: str, message: str) -> Fault:
-    return Fault(draft.source, draft.id, draft.where(place), rule.code, message, rule.severity)
+@_error
+def duplicate_id(drafts: Sequence[Draft]) -> Iterator[Finding]:
+    """Two tasks of one language have one id."""
+    seen: dict[tuple[str, str], Draft] = {}
+    for draft in drafts:
+        first = seen.setdefault((draft.language, draft.id), draft)
+        if first is not draft:
+            where = f"{first.source}:{first.line}" if first.source else "another task"
+            yield Finding("id", f"id {draft.id!r} is taken by {where}", draft)
+
+
+@_warning
+def missing_translation(drafts: Sequence[Draft]) -> Iterator[Finding]:
+    """A task exists in one language only, though there are tasks in both."""
+    ids = {language: {draft.id for draft in drafts if draft.language == language} for language in _OTHER}
+    for draft in drafts:
+        other = _OTHER[draft.language]
+        if ids[other] and draft.id not in ids[other]:
+            yield Finding("id", f"there is no {draft.id!r} in {other!r}", draft)
+
+
+@_error
+def structure_differs(drafts: Sequence[Draft]) -> Iterator[Finding]:
+    """Type, indices or explained responses differ between the languages."""
+    yield from _compare(drafts, lambda draft: {"type": draft.type, "indices": _indices(draft)})
+
+
+@_warning
+def lists_differ(drafts: Sequence[Draft]) -> Iterator[Finding]:
+    """There are more items, skills or scenes in one language than in the other."""
+    yield from _compare(drafts, lambda draft: {key: len(value) for key, value in list_fields(draft)})
+
+
+@_warning
+def statistics(drafts: Sequence[Draft]) -> Iterator[Finding]:
+    """All 31 published files of a language are there, but their statistics are not the published ones."""
+    for language in _OTHER:
+        published = [draft for draft in drafts if draft.kind == "published" and draft.language == language]
+        tasks = _tasks(published)
+        if len({task.type for task in tasks}) < len(TASK_TYPES):
+            continue
+        for phrase in differences(statistics_of(tasks)):
+            yield Finding("", f"statistics of all {language!r} tasks: {phrase}", published[0])
+
+
+def _compare(drafts: Sequence[Draft], view: Callable[[Draft], dict[str, object]]) -> Iterator[Finding]:
+    english = {draft.id: draft for draft in drafts if draft.language == "en"}
+    for draft in drafts:
+        other = english.get(draft.id) if draft.language == "zh" else None
+        if other is None:
+            continue
+        here, there = view(draft), view(other)
+        for key in here:
+            if here[key] != there[key]:
+                yield Finding(key, f"{key}: {here[key]} here, {there[key]} in English", draft)
+
+
+def _indices(draft: Draft) -> str:
+    return " ".join(sorted((node.index for node in draft.nodes), key=index_key))
+
+
+def _tasks(drafts: Sequence[Draft]) -> list[Task]:
+    """The tasks, or none if one of them is broken."""
+    try:
+        return [draft.task() for draft in drafts]
+    except TaskError:
+        return []
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Numbers of tasks.
+
+    Attributes:
+        tasks: in all.
+        uncertainties: by number of nodes, the opening not counted.
+        depth: by depth of the deepest node.
+    """
+
+    tasks: int
+    uncertainties: Mapping[int, int]
+    depth: Mapping[int, int]
+
+    def __str__(self) -> str:
+        return f"{self.tasks} tasks; uncertainties {_spell(self.uncertainties)}; depth {_spell(self.depth)}"
+
+
+PUBLISHED = Statistics(
+    tasks=310,
+    uncertainties={2: 1, 3: 56, 4: 123, 5: 95, 6: 35},
+    depth={1: 166, 2: 124, 3: 18, 4: 2},
+)
+"""The published data, in either language."""
+
+
+def statistics_of(tasks: Iterable[Task]) -> Statistics:
+    """Return the statistics of `tasks`."""
+    trees = [task.tree for task in tasks]
+    uncertainties = Counter(tree.uncertainties for tree in trees)
+    depth = Counter(tree.depth for tree in trees)
+    return Statistics(len(trees), dict(sorted(uncertainties.items())), dict(sorted(depth.items())))
+
+
+def differences(found: Statistics, expected: Statistics = PUBLISHED) -> tuple[str, ...]:
+    """Return what differs from what is expected, a phrase each; empty if nothing does."""
+    return tuple(_differences(found, expected))
+
+
+def _differences(found: Statistics, expected: Statistics) -> Iterator[str]:
+    if found.tasks != expected.tasks:
+        yield f"{found.tasks} tasks instead of {expected.tasks}"
+    for what, here, there in (
+        ("uncertainties", found.uncertainties, expected.uncertainties),
+        ("depth", found.depth, expected.depth),
+    ):
+        for value in sorted(here.keys() | there.keys()):
+            if here.get(value, 0) != there.get(value, 0):
+                yield f"{what} {value}: {here.get(value, 0)} tasks instead of {there.get(value, 0)}"
+
+
+def _spell(counts: Mapping[int, int]) -> str:
+    return ", ".join(f"{value}:{count}" for value, count in counts.items())

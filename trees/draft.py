@@ -85,17 +85,3 @@ class Scan:
         if self.faults:
             raise task_error(self.faults)
         return tuple(draft.task() for draft in self.drafts)
-
-
-def draft_of(task: Task) -> Draft:
-    """Return a finished task as a draft, for the checks."""
-    return Draft(
-        id=task.id,
-        type=task.type,
-        language=task.language,
-        background=task.background,
-        opening=task.tree.opening,
-        nodes=task.tree.nodes,
-        prompt=task.prompt,
-        source=task.source,
-    )

@@ -1,8 +1,8 @@
-"""Reader and writer of published task files (spec section 2).
+"""Reader of published task files (spec section 2).
 
 A file ``<n>._<Type_Name>.json`` holds the tasks of type ``n`` in one language: a list whose first half
 are the tasks and whose second half are objects that pair with them (placeholders; in older files a second
-annotation, which is not read but kept by the writer). The id of task ``j`` is ``"<n>.<j>"``.
+annotation, which is not read). The id of task ``j`` is ``"<n>.<j>"``.
 
 What is odd in the 62 published files, and how it is read:
 
@@ -16,8 +16,6 @@ What is odd in the 62 published files, and how it is read:
 - Responses are not in index order in three tasks (8.2, 8.6, 11.2); explanations follow the order of the
   responses in the file. `Tree` sorts.
 - Types 27 to 31 have no key ``all_response_exaplain`` (sic).
-
-The writer puts back all of this: what has not been changed is written as it stood, byte for byte.
 """
 
 from __future__ import annotations
@@ -25,41 +23,26 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from trees.draft import Draft, Scan
-from trees.faults import Fault, TaskError
-from trees.model import OPENING, Background, Language, Node, Task, Tree, index_key
+from trees.faults import Fault
+from trees.model import OPENING, Background, Language, Node
 from trees.text import guess_language
 from trees.types import TASK_TYPES, task_type
 
-EXPLANATIONS = "all_response_exaplain"
 FILE_NAME = re.compile(r"(\d+)\._(.+)\.json")
 FOLDERS: Mapping[Language, str] = {"en": "English", "zh": "Chinese"}
-TASKS_PER_FILE = 10
 
 _INDEX = re.compile(r"\d+(\.\d+)*")
 _PREFIX = re.compile(r"\s*Jax\s*[:：]\s*")
-_BLANK: Mapping[str, Any] = {
-    "all_response": "",
-    "background_splitted": [],
-    "background": "",
-    **{
-        f"{setup}{suffix}": value
-        for setup in ("h2h", "h2l", "l2l")
-        for suffix, value in (("", []), ("_check", 1))
-    },
-}
-
-Record = dict[str, Any]
 
 
 class _Record(BaseModel):
-    """The keys that matter; others are kept but not read."""
+    """The keys that matter."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
@@ -67,45 +50,6 @@ class _Record(BaseModel):
     background: str
     background_splitted: Annotated[list[str], Field(min_length=5, max_length=5)]
     all_response_exaplain: list[str] | None = None
-
-
-@dataclass(frozen=True)
-class PublishedFile:
-    """A published file in memory.
-
-    Attributes:
-        tasks: the tasks.
-        records: the file's objects as they were read, twice as many as there are tasks.
-    """
-
-    type: int
-    language: Language
-    tasks: tuple[Task, ...]
-    records: tuple[Record, ...]
-
-
-def file_name(type: int) -> str:
-    """Return the published name of the file of a task type."""
-    return f"{type}._{task_type(type).en.replace(' ', '_')}.json"
-
-
-def read_published(path: str | Path, language: Language | None = None) -> PublishedFile:
-    """Read a file.
-
-    Args:
-        path: ``<n>._<Type_Name>.json``.
-        language: of the tasks; by default the folder's (``English``, ``Chinese``), else the text's.
-
-    Raises:
-        TaskError: names file, line, task and what is wrong.
-    """
-    path = Path(path)
-    scan = scan_published(path, language)
-    tasks = scan.tasks()
-    records = tuple(json.loads(path.read_text(encoding="utf-8")))
-    if not tasks:
-        raise TaskError(str(path), "", 1, "holds no tasks")
-    return PublishedFile(tasks[0].type, tasks[0].language, tasks, records)
 
 
 def scan_published(path: str | Path, language: Language | None = None) -> Scan:
@@ -132,55 +76,6 @@ def scan_published(path: str | Path, language: Language | None = None) -> Scan:
         except ValueError as error:
             faults.append(_fault(path, name, line, str(error)))
     return Scan(tuple(drafts), tuple(faults))
-
-
-def write_published(
-    path: str | Path, tasks: Sequence[Task], records: Sequence[Mapping[str, Any]] = ()
-) -> None:
-    """Write the tasks of one type and language as a published file.
-
-    Args:
-        path: where to; the file's name should be `file_name(type)`.
-        tasks: in order; each must have a `prompt`, since the format holds the seeker's whole prompt.
-        records: the objects these tasks were read from (`PublishedFile.records`).
-
-    Raises:
-        ValueError: if a task cannot be expressed in the format.
-    """
-    Path(path).write_text(dumps_published(tasks, records), encoding="utf-8", newline="")
-
-
-def dumps_published(tasks: Sequence[Task], records: Sequence[Mapping[str, Any]] = ()) -> str:
-    """Return the text that `write_published` writes."""
-    if records and len(records) != 2 * len(tasks):
-        raise ValueError(f"{len(tasks)} tasks need {2 * len(tasks)} records, not {len(records)}")
-    olds = records[: len(tasks)] if records else [None] * len(tasks)
-    first = [to_record(task, old) for task, old in zip(tasks, olds, strict=True)]
-    second = list(records[len(tasks) :]) if records else [_BLANK] * len(tasks)
-    return json.dumps([*first, *second], ensure_ascii=False)
-
-
-def to_record(task: Task, record: Mapping[str, Any] | None = None) -> Record:
-    """A task as a published object; what has not changed since `record` was read is written as it stood.
-
-    Raises:
-        ValueError: if the task has no prompt, some but not all explanations, or a text of several lines.
-    """
-    if task.prompt is None:
-        raise ValueError(f"task {task.id} has no prompt, which the published format needs")
-    old = dict(record or _BLANK)
-    before = str(old["all_response"])
-    new: Record = {
-        "all_response": _responses(task.tree, before),
-        "background_splitted": _splitted(task.background, old["background_splitted"]),
-        "background": task.prompt,
-    }
-    explanations = _explanations(task.tree, _order(task.tree, before))
-    if explanations is None:
-        old.pop(EXPLANATIONS, None)
-    else:
-        new[EXPLANATIONS] = explanations
-    return {**old, **new}
 
 
 def _type_of(path: Path) -> int:
@@ -223,12 +118,11 @@ def _draft(path: Path, name: str, type: int, language: Language, line: int, entr
     if explanations is not None and len(explanations) != len(nodes):
         raise ValueError(f"{len(explanations)} explanations for {len(nodes)} responses after the opening")
     known: Sequence[str | None] = [None] * len(nodes) if explanations is None else explanations
-    role, task, *lists = record.background_splitted
     return Draft(
         id=name,
         type=type,
         language=language,
-        background=Background(role.strip(), task.strip(), *(_lines(part) for part in lists)),
+        background=background_of(record.background_splitted),
         opening=_clean(texts[0]),
         nodes=tuple(
             Node(index, _clean(text), (explanation or "").strip() or None)
@@ -239,6 +133,12 @@ def _draft(path: Path, name: str, type: int, language: Language, line: int, entr
         kind="published",
         line=line,
     )
+
+
+def background_of(parts: Sequence[str]) -> Background:
+    """Return the background that five strings hold: role, task, and items, skills and scenes by line."""
+    role, task, *lists = parts
+    return Background(role.strip(), task.strip(), *(_lines(part) for part in lists))
 
 
 def _halves(all_response: str) -> tuple[list[str], list[str]]:
@@ -264,56 +164,6 @@ def _clean(line: str) -> str:
 
 def _lines(part: str) -> tuple[str, ...]:
     return tuple(line.strip() for line in part.split("\n") if line.strip())
-
-
-def _order(tree: Tree, old: str) -> tuple[str, ...]:
-    """Indices in the order of the old file if they are the same, else sorted; the opening first."""
-    new = (OPENING, *(node.index for node in tree.nodes))
-    if not old:
-        return new
-    indices, _ = _halves(old)
-    return tuple(indices) if sorted(indices, key=index_key) == list(new) else new
-
-
-def _responses(tree: Tree, old: str) -> str:
-    before: dict[str, str] = {}
-    prefix = "Jax: "
-    if old:
-        indices, texts = _halves(old)
-        before = dict(zip(indices, texts, strict=True))
-        match = _PREFIX.match(texts[0])
-        prefix = match[0] if match else ""
-    order = _order(tree, old)
-    lines = [_unchanged(before.get(index, ""), _text(tree, index), prefix) for index in order]
-    return "\n".join([*lines, *order])
-
-
-def _unchanged(old: str, text: str, prefix: str) -> str:
-    return old if old and _clean(old) == text else _single_line(prefix + text)
-
-
-def _text(tree: Tree, index: str) -> str:
-    return tree.opening if index == OPENING else tree.by_index[index].text
-
-
-def _explanations(tree: Tree, order: Sequence[str]) -> list[str] | None:
-    given = [tree.by_index[index].explanation for index in order if index != OPENING]
-    if all(explanation is None for explanation in given):
-        return None
-    return [explanation or "" for explanation in given]
-
-
-def _splitted(background: Background, old: Sequence[str]) -> list[str]:
-    parts = ((background.role,), (background.task,), background.items, background.skills, background.scenes)
-    new = [tuple(_single_line(line) for line in part) for part in parts]
-    olds = old or [""] * len(new)
-    return [was if _lines(was) == now else "\n".join(now) for was, now in zip(olds, new, strict=True)]
-
-
-def _single_line(text: str) -> str:
-    if "\n" in text:
-        raise ValueError(f"the published format has no line ends within a text: {text!r}")
-    return text
 
 
 def _fault(path: Path, task: str, line: int, message: str) -> Fault:

@@ -1,17 +1,22 @@
-"""The rules about a single task; `trees.checks.RULES` gives them codes and severities."""
+"""The rules about a single task: everything that can be wrong with it, one small rule each.
+
+``error``: the task cannot be played, or not fairly. ``warning``: worth a look.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from trees.draft import Draft
+from trees.faults import Severity
 from trees.model import OPENING, Language, Node, index_key
-from trees.overlap import content_words, says_nothing_new, split_note, squeezed
-from trees.text import chinese_share
+from trees.text import chinese_share, content_words, says_nothing_new, split_note, squeezed
 from trees.types import TASK_TYPES
 
+SubjectT = TypeVar("SubjectT")
 UNCERTAINTIES = range(2, 7)
 DEPTH = range(1, 5)
 _SPEAKER = re.compile(r"\s*(Jax|You|Seeker|Provider|你|提供者|寻求者)\s*[:：]", re.IGNORECASE)
@@ -21,18 +26,54 @@ _KNOWN_FROM_NOTE = 0.5
 
 
 class Finding(NamedTuple):
-    """What a rule found: the field (see `Draft.lines`) and a sentence."""
+    """What a rule found: the field (see `Draft.lines`), a sentence; of several drafts, which one."""
 
     place: str
     message: str
+    draft: Draft | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Rule(Generic[SubjectT]):
+    """A rule about one task, or about tasks that belong together.
+
+    Attributes:
+        code: how faults and people name it.
+        severity: of its faults.
+        find: the rule.
+    """
+
+    code: str
+    severity: Severity
+    find: Callable[[SubjectT], Iterator[Finding]]
+
+
+RULES: Final[list[Rule[Draft]]] = []
+
+
+def listed(
+    rules: list[Rule[SubjectT]], severity: Severity
+) -> Callable[[Callable[[SubjectT], Iterator[Finding]]], Callable[[SubjectT], Iterator[Finding]]]:
+    """Return what adds a function to the rules; its name is the rule's code."""
+
+    def add(find: Callable[[SubjectT], Iterator[Finding]]) -> Callable[[SubjectT], Iterator[Finding]]:
+        rules.append(Rule(find.__name__.replace("_", "-"), severity, find))
+        return find
+
+    return add
+
+
+_error, _warning = listed(RULES, "error"), listed(RULES, "warning")
+
+
+@_error
 def unknown_type(draft: Draft) -> Iterator[Finding]:
     """The type is not one of the 31."""
     if not 1 <= draft.type <= len(TASK_TYPES):
         yield Finding("type", f"type {draft.type} does not exist; there are 1 to {len(TASK_TYPES)}")
 
 
+@_error
 def duplicate_index(draft: Draft) -> Iterator[Finding]:
     """Two responses have one index, or one has the opening's."""
     seen: dict[tuple[int, ...], str] = {(0,): "the opening"}
@@ -43,6 +84,7 @@ def duplicate_index(draft: Draft) -> Iterator[Finding]:
         seen.setdefault(key, "another response")
 
 
+@_error
 def orphan_index(draft: Draft) -> Iterator[Finding]:
     """A response's parent does not exist, so it can never be given."""
     known = {node.index for node in draft.nodes}
@@ -51,6 +93,7 @@ def orphan_index(draft: Draft) -> Iterator[Finding]:
             yield Finding(f"nodes.{number}.index", f"response {node.index} has no parent {node.parent}")
 
 
+@_warning
 def index_gap(draft: Draft) -> Iterator[Finding]:
     """Indices of one level are not consecutive from 1: perhaps a response was lost."""
     known = {index_key(node.index) for node in draft.nodes}
@@ -63,6 +106,7 @@ def index_gap(draft: Draft) -> Iterator[Finding]:
             yield Finding(f"nodes.{number}.index", f"index {node.index} without {before} before it")
 
 
+@_error
 def empty_text(draft: Draft) -> Iterator[Finding]:
     """A text that must say something is empty."""
     for place, text in _texts(draft):
@@ -72,6 +116,7 @@ def empty_text(draft: Draft) -> Iterator[Finding]:
         yield Finding("nodes", "there is no response after the opening, so nothing to find out")
 
 
+@_error
 def missing_explanation(draft: Draft) -> Iterator[Finding]:
     """A response has no explanation (the published development set has none at all)."""
     if draft.kind == "published" and not any(node.explanation for node in draft.nodes):
@@ -81,6 +126,7 @@ def missing_explanation(draft: Draft) -> Iterator[Finding]:
             yield Finding(f"nodes.{number}", f"response {node.index} has no explanation")
 
 
+@_error
 def speaker_prefix(draft: Draft) -> Iterator[Finding]:
     """A text begins with who says it."""
     for place, text in _spoken(draft):
@@ -88,6 +134,7 @@ def speaker_prefix(draft: Draft) -> Iterator[Finding]:
             yield Finding(place, f"begins with the speaker ({match[0].strip()})")
 
 
+@_error
 def repeated_text(draft: Draft) -> Iterator[Finding]:
     """A response contains another one or the opening, or is contained: giving one would give both."""
     spoken = [(place, squeezed(text)) for place, text in _spoken(draft)]
@@ -99,6 +146,7 @@ def repeated_text(draft: Draft) -> Iterator[Finding]:
                 yield Finding(place, f"{names[later]} {how} {names[earlier]}")
 
 
+@_error
 def text_in_background(draft: Draft) -> Iterator[Finding]:
     """The background says a response word for word."""
     for number, node in enumerate(draft.nodes):
@@ -108,6 +156,7 @@ def text_in_background(draft: Draft) -> Iterator[Finding]:
                 yield Finding(f"nodes.{number}.text", f"{place} says response {node.index}: {entry!r}")
 
 
+@_warning
 def answer_in_opening(draft: Draft) -> Iterator[Finding]:
     """A response says nothing that the opening and the responses before it have not said."""
     by_index = {node.index: node for node in draft.nodes}
@@ -116,6 +165,7 @@ def answer_in_opening(draft: Draft) -> Iterator[Finding]:
             yield Finding(f"nodes.{number}.text", f"response {node.index} says nothing new after the opening")
 
 
+@_warning
 def answer_in_background(draft: Draft) -> Iterator[Finding]:
     """The note behind one item, skill or scene says what a response is to reveal."""
     by_index = {node.index: node for node in draft.nodes}
@@ -127,6 +177,7 @@ def answer_in_background(draft: Draft) -> Iterator[Finding]:
             yield Finding(f"nodes.{number}.text", f"response {node.index} follows from {entries[0]!r}")
 
 
+@_warning
 def repeated_entry(draft: Draft) -> Iterator[Finding]:
     """An item, skill or scene is listed twice."""
     seen: set[str] = set()
@@ -137,6 +188,7 @@ def repeated_entry(draft: Draft) -> Iterator[Finding]:
         seen.add(key)
 
 
+@_error
 def wrong_language(draft: Draft) -> Iterator[Finding]:
     """A Chinese text in an English task, or a Chinese task's text without a Chinese character."""
     for place, text in (*_texts(draft), *_lists(draft), *_explanations(draft)):
@@ -148,6 +200,7 @@ def wrong_language(draft: Draft) -> Iterator[Finding]:
             yield Finding(place, f"{place} holds no Chinese character in a Chinese task")
 
 
+@_warning
 def tree_size(draft: Draft) -> Iterator[Finding]:
     """More or fewer uncertainties or levels than any published task has."""
     depth = max((node.depth for node in draft.nodes), default=1)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from functools import cache
+from importlib import resources
 from pathlib import Path
 
-from trees.draft import Scan
+from trees.draft import Draft, Scan
 from trees.faults import Fault
 from trees.model import Language, Task, index_key
 from trees.published import FILE_NAME, scan_published
-from trees.yaml_tasks import SUFFIXES, scan_yaml
+from trees.yaml_tasks import SUFFIXES, scan_yaml, scan_yaml_text
 
 
 def is_task_file(path: Path) -> bool:
@@ -81,3 +83,29 @@ def _near(path: Path) -> str:
         return ""
     near = difflib.get_close_matches(path.name, [entry.name for entry in path.parent.iterdir()], n=1)
     return f"; did you mean {near[0]}?" if near else ""
+
+
+@cache
+def load_builtin(language: Language) -> tuple[Task, ...]:
+    """Return the built-in tasks in `language`, sorted by type, then id.
+
+    Raises:
+        TaskError: if one of them cannot be read.
+    """
+    return tuple(sorted((draft.task() for draft in scan_builtin(language)), key=task_key))
+
+
+def scan_builtin(language: Language) -> tuple[Draft, ...]:
+    """Return the built-in tasks with the lines of their fields, in the order of the files.
+
+    Raises:
+        TaskError: if a file cannot be read.
+    """
+    folder = resources.files("trees") / "tasks" / language
+    files = [entry for entry in folder.iterdir() if entry.name.endswith(SUFFIXES)]
+    drafts: list[Draft] = []
+    for file in sorted(files, key=lambda file: file.name):
+        scan = scan_yaml_text(file.read_text(encoding="utf-8"), f"trees/tasks/{language}/{file.name}")
+        scan.tasks()
+        drafts.extend(scan.drafts)
+    return tuple(drafts)

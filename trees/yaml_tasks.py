@@ -1,4 +1,4 @@
-"""Reader and writer of Askback's own task files: YAML, one task per document.
+"""Reader of Askback's own task files: YAML, one task per document.
 
 ::
 
@@ -32,12 +32,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, 
 from trees import bounded
 from trees.draft import Draft, Scan
 from trees.faults import Fault
-from trees.model import Background, Node, Task
+from trees.model import Background, Node
 from trees.text import tidy
 
 SUFFIXES = (".yaml", ".yml")
 _NULL = "tag:yaml.org,2002:null"
-_LINE_WIDTH = 110
 # ``nodes.0.text``; nothing below is valid, and an alias may point at what contains it.
 _DEEPEST = 2
 # libyaml is ten times as fast; PyYAML is built without it on some platforms and reads the same.
@@ -69,15 +68,6 @@ class _TaskModel(BaseModel):
     opening: str
     prompt: str | None = None
     nodes: tuple[_NodeModel, ...]
-
-
-def read_yaml(path: str | Path) -> tuple[Task, ...]:
-    """Read the tasks of a file.
-
-    Raises:
-        TaskError: names file, line, task and what is wrong.
-    """
-    return scan_yaml(path).tasks()
 
 
 def scan_yaml(path: str | Path) -> Scan:
@@ -112,37 +102,6 @@ def scan_yaml_text(text: str, source: str = "") -> Scan:
     if not documents:
         faults.append(Fault(source, "", 1, "format", "holds no task"))
     return Scan(tuple(drafts), tuple(faults))
-
-
-def dumps_yaml(task: Task) -> str:
-    """Return a task as a YAML document."""
-    background = task.background
-    document: dict[str, Any] = {
-        "id": task.id,
-        "type": task.type,
-        "language": task.language,
-        "role": background.role,
-        "task": background.task,
-        "items": list(background.items),
-        "skills": list(background.skills),
-        "scenes": list(background.scenes),
-        "opening": task.tree.opening,
-        "prompt": task.prompt,
-        "nodes": [_node_dict(node) for node in task.tree.nodes],
-    }
-    kept = {key: value for key, value in document.items() if value is not None}
-    return yaml.safe_dump(kept, allow_unicode=True, sort_keys=False, width=_LINE_WIDTH)
-
-
-def write_yaml(path: str | Path, tasks: Sequence[Task]) -> None:
-    """Write tasks into one file, a document each."""
-    text = "---\n".join(dumps_yaml(task) for task in tasks)
-    Path(path).write_text(text, encoding="utf-8", newline="\n")
-
-
-def _node_dict(node: Node) -> dict[str, str]:
-    explained = {} if node.explanation is None else {"explanation": node.explanation}
-    return {"index": node.index, "text": node.text, **explained}
 
 
 def _document(document: yaml.Node, source: str) -> Draft | list[Fault]:

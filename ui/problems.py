@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pydantic import ValidationError
 
-from simulator.clarq.reasons import recognise
+from simulator.clarq.players.experts_offline import recognise
 from simulator.errors import SeatError
 from ui.i18n import Strings
 

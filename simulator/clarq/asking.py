@@ -15,11 +15,11 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from logs.rows import Item, Judgment, Turn
+from logs.rows import Judgment, Turn
 from simulator.asking import Asked, Decision, Need
 from simulator.benchmark import AskingNotes
+from simulator.clarq import data
 from simulator.clarq.compose import contains
-from simulator.clarq.data import task_from_json
 from simulator.clarq.graph import PROVIDER, SEEKER, farewell
 from simulator.clarq.score import lines_after_opening, score_episode
 from simulator.seats import Line
@@ -28,6 +28,7 @@ from trees.types import task_type
 
 ROBOT: Final = SEEKER
 USER: Final = PROVIDER
+read_item: Final = data.read_item
 NOTES: Final = AskingNotes(
     need="person until every node has been given, then nothing", useful="a node", right="success"
 )
@@ -49,11 +50,6 @@ class _Said(NamedTuple):
 
     text: str
     brought: tuple[str, ...]
-
-
-def read_item(row: Item) -> Task:
-    """Return the task out of its row."""
-    return task_from_json(row.data)
 
 
 def asked(

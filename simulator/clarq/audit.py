@@ -3,214 +3,262 @@
 A **decision** is what the provider gives in answer to one line of the seeker: which node or nodes, or none (a
 Response II). Decisions are asked for at every logged provider turn after the opening at which something
 could still be given, on the logged dialogue so far; so an early difference does not carry over to later
-turns. `replay_success` does the opposite: it lets the provider answer the logged seeker lines from the
-beginning and asks only whether the seeker gets everything.
+turns. `replay` does the opposite: it lets the provider answer the logged seeker lines from the beginning and
+asks only whether the seeker gets everything.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from functools import partial
-from typing import TypeVar
+import json
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final, TypeVar
+
+import pandas as pd
 
 from simulator.clarq import provider as rules
-from simulator.clarq.audited import AuditDialogue, AuditTurn
-from simulator.clarq.experts import Experts, Situation
+from simulator.clarq.experts import Experts
 from simulator.clarq.graph import PROVIDER
-from simulator.clarq.reporting.audit_report import (
-    AuditReport,
-    AuditRow,
-    Compared,
-    ReplayRow,
-)
+from simulator.clarq.results import Dialogue, ProviderStep
 from simulator.errors import InputError
+from simulator.figures import Cell, Column, Table
+from simulator.reporting import Section
+from simulator.runner.logged import ERASED
 from simulator.seats import Line
-from simulator.seeds import derive_seed
 from simulator.stats import Interval, cluster_bootstrap
 from trees import Frontier
 
-CONCURRENCY = 8
-Replayed = tuple[AuditDialogue, bool]
+CONCURRENCY: Final = 8
+_REPLAYED: Final = ("replayed", "logged", "difference")
+# Shares have 1 as their bound; the others are counted per 100 turns.
+_MEASURES: Final = {"agreement": 3, "II kept": 2, "unasked": 1, "wrong II": 1, "wrong": 1, "missed": 1}
+_SHARES: Final = ("agreement", "II kept")
 _T = TypeVar("_T")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """One decision beside the logged one.
+
+    Attributes:
+        type: the task's type, by which intervals are clustered.
+        utterance: what the seeker had said.
+        available: indices of the nodes that could be given.
+        logged: indices that were given.
+        decided: indices that the audited provider gives.
+        reason: its own.
+    """
+
+    dialogue: str
+    position: int
+    language: str
+    type: int
+    utterance: str
+    available: tuple[str, ...]
+    logged: tuple[str, ...]
+    decided: tuple[str, ...]
+    reason: str
+
+    @property
+    def agrees(self) -> bool:
+        """Whether exactly the logged nodes are given."""
+        return set(self.decided) == set(self.logged)
+
+    @property
+    def measures(self) -> dict[str, float | None]:
+        """What the tables tell of a decision.
+
+        ``agreement``; ``II kept``: whether a logged Response II is one here, too (None where the log gave a
+        node); and, times 100, nodes given in place of nothing (``unasked``), nothing given in place of a node
+        (``wrong II``), nodes given in place of logged ones (``wrong``) and logged nodes that were not given,
+        with none in their place (``missed``).
+        """
+        surplus, lacking = set(self.decided) - set(self.logged), set(self.logged) - set(self.decided)
+        wrong = min(len(surplus), len(lacking))
+        return {
+            "agreement": float(self.agrees),
+            "II kept": None if self.logged else float(not self.decided),
+            "unasked": 100.0 * (len(surplus) - wrong),
+            "wrong II": 100.0 * (bool(self.logged) and not self.decided),
+            "wrong": 100.0 * wrong,
+            "missed": 100.0 * (len(lacking) - wrong),
+        }
+
+
 async def audit(
-    experts: Experts, dialogues: Iterable[AuditDialogue], *, multi: bool, concurrency: int = CONCURRENCY
-) -> AuditReport:
-    """Compare the decisions of `experts` with the logged ones.
-
-    Raises:
-        InputError: if no dialogue has a turn at which something could be given.
-    """
-    return report_of(
-        await compare(experts, dialogues, multi=multi, concurrency=concurrency), experts.name, multi
-    )
-
-
-async def compare(
-    experts: Experts, dialogues: Iterable[AuditDialogue], *, multi: bool, concurrency: int = CONCURRENCY
-) -> tuple[Compared, ...]:
+    experts: Experts, dialogues: Iterable[Dialogue], *, multi: bool, concurrency: int = CONCURRENCY
+) -> list[Compared]:
     """Return the decisions of `experts`, each beside the logged one."""
-    wanted = [
-        (dialogue, turn)
+    wanted = (
+        _compare(experts, dialogue, step, multi=multi)
         for dialogue in dialogues
-        for turn in dialogue.turns
-        if turn.frontier.available and dialogue.lines[turn.position - 1].seat != PROVIDER
-    ]
-    jobs = [partial(_compare, experts, dialogue, turn, multi=multi) for dialogue, turn in wanted]
-    return tuple(await _all(jobs, concurrency))
-
-
-def report_of(turns: Sequence[Compared], provider: str, multi: bool) -> AuditReport:
-    """Sum up what a comparison found.
-
-    Raises:
-        InputError: if there is nothing to sum up.
-    """
-    if not turns:
-        raise InputError("These dialogues hold no provider turn at which something could be given.")
-    return AuditReport(
-        provider=provider,
-        multi=multi,
-        by_language=_rows(turns, lambda turn: turn.language),
-        by_type=_rows(turns, lambda turn: f"{turn.language} {turn.type}"),
-        turns=tuple(turns),
+        for step in dialogue.steps
+        if step.before.available and dialogue.lines[step.position - 1].seat != PROVIDER
     )
-
-
-async def replay_success(
-    experts: Experts, dialogues: Iterable[AuditDialogue], *, multi: bool, concurrency: int = CONCURRENCY
-) -> tuple[ReplayRow, ...]:
-    """Let `experts` answer the logged seeker lines from the beginning; one row per language.
-
-    Raises:
-        InputError: if there are no dialogues.
-    """
-    return replay_rows(await replay(experts, dialogues, multi=multi, concurrency=concurrency))
+    return await _gathered(wanted, concurrency)
 
 
 async def replay(
-    experts: Experts, dialogues: Iterable[AuditDialogue], *, multi: bool, concurrency: int = CONCURRENCY
-) -> tuple[Replayed, ...]:
-    """Return whether every node is given when `experts` answer the logged seeker lines."""
-    wanted = list(dialogues)
-    jobs = [partial(_replay, experts, dialogue, multi=multi) for dialogue in wanted]
-    return tuple(zip(wanted, await _all(jobs, concurrency), strict=True))
+    experts: Experts, dialogues: Iterable[Dialogue], *, multi: bool, concurrency: int = CONCURRENCY
+) -> pd.DataFrame:
+    """Let `experts` answer the logged seeker lines from the beginning.
 
-
-def replay_rows(outcomes: Sequence[Replayed]) -> tuple[ReplayRow, ...]:
-    """Sum up replays by language.
-
-    Raises:
-        InputError: if there are none.
+    Returns:
+        A row per dialogue: language, type, whether the seeker gets every node when the lines are
+        ``replayed``, whether it got them in the log (``logged``), and the ``difference``.
     """
-    if not outcomes:
-        raise InputError("There are no dialogues to replay.")
-    rows = []
-    for language in sorted({dialogue.task.language for dialogue, _ in outcomes}):
-        pairs = [
-            (dialogue.task.type, float(outcome), float(dialogue.complete))
-            for dialogue, outcome in outcomes
-            if dialogue.task.language == language
-        ]
-        types, replayed, logged = zip(*pairs, strict=True)
-        change = [after - before for after, before in zip(replayed, logged, strict=True)]
-        rows.append(
-            ReplayRow(
-                label=language,
-                replayed=cluster_bootstrap(replayed, types),
-                logged=cluster_bootstrap(logged, types),
-                difference=cluster_bootstrap(change, types, bounds=(-1, 1)),
-            )
-        )
-    return tuple(rows)
+    dialogues = tuple(dialogues)
+    complete = await _gathered((_replay(experts, one, multi=multi) for one in dialogues), concurrency)
+    rows = [
+        (dialogue.task.language, dialogue.task.type, float(replayed), float(dialogue.complete))
+        for dialogue, replayed in zip(dialogues, complete, strict=True)
+    ]
+    frame = pd.DataFrame(rows, columns=["language", "type", *_REPLAYED[:2]])
+    return frame.assign(difference=frame["replayed"] - frame["logged"])
 
 
-async def _compare(experts: Experts, dialogue: AuditDialogue, turn: AuditTurn, *, multi: bool) -> Compared:
-    situation = Situation(
-        task=dialogue.task,
-        lines=dialogue.lines[: turn.position],
-        frontier=turn.frontier,
-        episode_id=dialogue.id,
-        number=turn.position,
-        seed=derive_seed(0, dialogue.id, turn.position),
-    )
-    decision = await _decide(experts, situation, multi=multi)
+async def _compare(experts: Experts, dialogue: Dialogue, step: ProviderStep, *, multi: bool) -> Compared:
+    situation = dialogue.situation(step)
+    decision = await rules.decide(experts, situation, multi=multi)
     return Compared(
         dialogue=dialogue.id,
-        position=turn.position,
+        position=step.position,
         language=dialogue.task.language,
         type=dialogue.task.type,
         utterance=situation.utterance,
-        available=tuple(node.index for node in turn.frontier.available),
-        logged=turn.given,
+        available=tuple(node.index for node in step.before.available),
+        logged=step.given,
         decided=decision.give,
         reason=decision.reason,
     )
 
 
-async def _replay(experts: Experts, dialogue: AuditDialogue, *, multi: bool) -> bool:
+async def _replay(experts: Experts, dialogue: Dialogue, *, multi: bool) -> bool:
     """Return True if the logged seeker lines get every node out of `experts`."""
     frontier = Frontier(dialogue.task.tree)
     lines: list[Line] = []
     heard = 0
-    for logged in dialogue.turns:
-        lines.extend(dialogue.lines[heard : logged.position])
-        heard = logged.position + 1
-        situation = Situation(
-            task=dialogue.task,
-            lines=tuple(lines),
-            frontier=frontier,
-            episode_id=dialogue.id,
-            number=logged.position,
-            seed=derive_seed(0, dialogue.id, logged.position),
-        )
-        decision = await _decide(experts, situation, multi=multi)
-        turn = await rules.write(experts, situation, decision)
+    for step in dialogue.steps:
+        lines.extend(dialogue.lines[heard : step.position])
+        heard = step.position + 1
+        situation = replace(dialogue.situation(step), lines=tuple(lines), frontier=frontier)
+        decision = await rules.decide(experts, situation, multi=multi)
+        turn = await rules.respond(experts, situation, decision)
         lines.append(Line(PROVIDER, turn.text))
         frontier = turn.frontier
     return frontier.complete
 
 
-async def _decide(experts: Experts, situation: Situation, *, multi: bool) -> rules.Decision:
-    decision = await rules.listen(experts, situation)
-    return await rules.walk(experts, situation, decision, multi=multi) if decision.walking else decision
-
-
-async def _all(jobs: Sequence[Callable[[], Awaitable[_T]]], concurrency: int) -> list[_T]:
+async def _gathered(jobs: Iterable[Awaitable[_T]], concurrency: int) -> list[_T]:
     gate = asyncio.Semaphore(concurrency)
 
-    async def run(job: Callable[[], Awaitable[_T]]) -> _T:
+    async def run(job: Awaitable[_T]) -> _T:
         async with gate:
-            return await job()
+            return await job
 
     return list(await asyncio.gather(*map(run, jobs)))
 
 
-def _rows(turns: Sequence[Compared], label: Callable[[Compared], str]) -> tuple[AuditRow, ...]:
-    groups: dict[str, list[Compared]] = {}
-    for turn in sorted(turns, key=lambda turn: (turn.language, turn.type)):
-        groups.setdefault(label(turn), []).append(turn)
+def audit_section(
+    compared: Sequence[Compared],
+    replayed: pd.DataFrame | None = None,
+    *,
+    provider: str,
+    multi: bool,
+    name: str = "audit",
+    source: str = "",
+    show: int = 0,
+    erased: int = 0,
+    asked: Mapping[str, Any] | None = None,
+) -> Section:
+    """Return what an audit found: tables by language and type, the replay, every decision for programs.
 
-    def interval(group: Sequence[Compared], value: Callable[[Compared], float], most: float) -> Interval:
-        return cluster_bootstrap(
-            [value(turn) for turn in group], [turn.type for turn in group], bounds=(0, most)
-        )
+    Args:
+        compared: the decisions.
+        replayed: what came of the logged seeker lines (`replay`); None if they were not replayed.
+        provider: whose decisions.
+        multi: whether it was asked as the multi-info provider.
+        name: of the section.
+        source: what they were held against, where there are several.
+        show: how many disagreements are shown.
+        erased: dialogues of people who have withdrawn, which are in none of this.
+        asked: how models were asked.
 
-    def kept(group: Sequence[Compared]) -> Interval | None:
-        twos = [turn for turn in group if turn.kept is not None]
-        return interval(twos, lambda turn: float(not turn.decided), 1) if twos else None
+    Raises:
+        InputError: if no dialogue has a turn at which something could be given.
+    """
+    if not compared:
+        raise InputError("These dialogues hold no provider turn at which something could be given.")
+    disagreements = [turn for turn in compared if not turn.agrees]
+    more = len(disagreements) - show
+    kind = "multi-info" if multi else "single-info"
+    left = f", {erased} {ERASED}" if erased else ""
+    return Section(
+        name=name,
+        title=f"{provider} as {kind} provider, {len(compared)} decisions{left}{source}",
+        tables=[*decision_tables(compared), *([] if replayed is None else [replay_table(replayed)])],
+        text="\n".join(map(_disagreement, disagreements[:show])),
+        remarks=[
+            *([f"asked with {json.dumps(asked, ensure_ascii=False)}"] if asked else []),
+            *([f"{more} more disagreements; --show N prints them."] if more > 0 else []),
+        ],
+        data={
+            "provider": provider,
+            "multi": multi,
+            ERASED: erased,
+            **({"asked": asked} if asked else {}),
+            "turns": [asdict(turn) | {"agrees": turn.agrees} for turn in compared],
+        },
+    )
 
-    return tuple(
-        AuditRow(
-            label=name,
-            agreement=interval(group, lambda turn: float(turn.agrees), 1),
-            wrong=interval(group, lambda turn: 100.0 * turn.wrong, 100),
-            missed=interval(group, lambda turn: 100.0 * turn.missed, 100),
-            kept=kept(group),
-            unasked=interval(group, lambda turn: 100.0 * turn.unasked, 100),
-            refused=interval(group, lambda turn: 100.0 * turn.refused, 100),
-        )
-        for name, group in groups.items()
+
+def decision_tables(compared: Sequence[Compared]) -> tuple[Table, Table]:
+    """Return the measures of decisions by language, and by language and type; intervals resample types."""
+    rows = [{"language": turn.language, "type": turn.type, **turn.measures} for turn in compared]
+    frame = pd.DataFrame(rows, columns=["language", "type", *_MEASURES])
+    title = "By language, 95 % intervals over types; errors per 100 turns"
+    return _table(frame, ["language"], title), _table(frame, ["language", "type"], "By task type")
+
+
+def _table(frame: pd.DataFrame, by: list[str], title: str) -> Table:
+    cells: list[list[Cell]] = []
+    for labels, group in frame.groupby(by):
+        measures = (_interval(group, name, (0.0, 1.0 if name in _SHARES else 100.0)) for name in _MEASURES)
+        cells.append([" ".join(map(str, labels)), len(group), *measures])
+    columns = (Column(name, digits) for name, digits in _MEASURES.items())
+    return Table([by[-1], Column("turns", 0), *columns], cells, title, f"by_{by[-1]}")
+
+
+def replay_table(replayed: pd.DataFrame) -> Table:
+    """Return the success of replayed dialogues by language, beside the logged success."""
+    cells: list[list[Cell]] = []
+    for language, group in replayed.groupby("language"):
+        bounds = ((0.0, 1.0), (0.0, 1.0), (-1.0, 1.0))
+        measures = (_interval(group, name, reach) for name, reach in zip(_REPLAYED, bounds, strict=True))
+        cells.append([str(language), len(group), *measures])
+    columns = (Column(name, 3) for name in _REPLAYED)
+    return Table(
+        ["language", Column("dialogues", 0), *columns],
+        cells,
+        "Logged seeker lines replayed: success",
+        "replay",
+    )
+
+
+def _interval(group: pd.DataFrame, name: str, bounds: tuple[float, float]) -> Interval | None:
+    """Return the mean of a column, clustered by type; None without values."""
+    known = group.dropna(subset=[name])
+    if known.empty:
+        return None
+    return cluster_bootstrap(known[name].astype(float).tolist(), known["type"].tolist(), bounds=bounds)
+
+
+def _disagreement(turn: Compared) -> str:
+    available, logged, decided = (
+        ", ".join(indices) or "none" for indices in (turn.available, turn.logged, turn.decided)
+    )
+    return (
+        f"{turn.dialogue} line {turn.position}: available {available}, logged {logged}, decided {decided}\n"
+        f"{turn.reason}\n{turn.utterance}\n"
     )

@@ -1,4 +1,9 @@
-"""`askback audit provider`: a provider's decisions beside logged ones (`audit`)."""
+"""`askback audit provider`: a provider's decisions beside logged ones (`audit`).
+
+What the committed coefficients of `offline/experts` were trained on says little about other tasks. So, with
+``--leave-types-out``, the types are dealt into folds; for each, the experts are trained on the other folds,
+published dialogues and labelled questions alike, and held against those of the fold.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +11,39 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final, NamedTuple
 
+import pandas as pd
 import typer
 from rich.console import Console
 
+from logs import LogReader, Played
 from logs.cli import LogOption
 from logs.paths import default_path
-from simulator.clarq.audit import CONCURRENCY, audit, replay_success
-from simulator.clarq.audited import AuditDialogue, load_dialogues
+from simulator.clarq.audit import CONCURRENCY, Compared, audit, audit_section, replay
+from simulator.clarq.data import read_item
 from simulator.clarq.graph import PROVIDER, ProviderAgent
-from simulator.clarq.labelled import training_questions
-from simulator.clarq.left_out import audit_left_out
+from simulator.clarq.lessons import FOLDS, Lesson, lessons_of, training_questions
 from simulator.clarq.players.experts_offline import OfflineExperts
-from simulator.clarq.reporting.audit_report import AuditReport, ReplayRow, audit_section
-from simulator.clarq.reporting.sections import tell_left_out
-from simulator.clarq.results import read_results
-from simulator.clarq.seating import models_of, seat_for
+from simulator.clarq.ranker import Ranker
+from simulator.clarq.results import Dialogue, ProviderStep, read_results, split_runs
+from simulator.clarq.room import models_of, seat_for
+from simulator.clarq.training import learn
 from simulator.duplicates import Duplicates, DuplicatesOption
 from simulator.errors import InputError
 from simulator.models import ModelOptions, Needs
 from simulator.reporting import Report, Section, json_text, print_report
 from simulator.runner.build import Models
 from simulator.runner.command import asked_how, refuse_idle_options
+from simulator.runner.logged import erased_episodes
 from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models
 from simulator.runner.options import JsonOption
+from simulator.seats import Line
+from trees import OPENING, Frontier, Task
+
+OFFLINE: Final = "offline/experts"
+LOGGED: Final = ", types left out of training, against the published dialogues"
+LABELLED: Final = ", types left out of training, against hand-labelled questions"
 
 
 @asks_models
@@ -38,9 +51,11 @@ def audit_provider(
     sources: Annotated[list[str], typer.Argument(help="published results files, or names of runs")],
     provider: Annotated[
         str, typer.Option(help="whose decisions: offline/experts, provider/model or experts:…")
-    ] = "offline/experts",
+    ] = OFFLINE,
     multi: Annotated[bool, typer.Option("--multi", help="ask it as the multi-info provider")] = False,
-    replay: Annotated[bool, typer.Option(help="also replay the logged seeker lines")] = True,
+    replayed: Annotated[
+        bool, typer.Option("--replay/--no-replay", help="also replay the logged seeker lines")
+    ] = True,
     show: Annotated[int, typer.Option(min=0, help="print so many disagreements")] = 0,
     leave_types_out: Annotated[
         bool,
@@ -63,17 +78,21 @@ def audit_provider(
     options = replace(flags.options(path), concurrency=concurrency)
     if leave_types_out:
         refuse_idle_options(options, asked=False)
-        _audit_left_out(sources, provider, duplicates, replay=replay, show=show, as_json=as_json)
-        return
-    dialogues, erased = load_dialogues(sources, path, tell_left_out, duplicates)
-    report, replayed = asyncio.run(
-        _audit_named(provider, dialogues, options, multi=multi, replay=replay, concurrency=concurrency)
-    )
-    section = audit_section(report, replayed, show=show, erased=erased, asked=asked_how(options))
-    _tell(provider, [section], as_json=as_json)
-
-
-def _tell(provider: str, sections: Sequence[Section], *, as_json: bool) -> None:
+        runs = _trainable(sources, provider, duplicates)
+        sections: Sequence[Section] = asyncio.run(
+            audit_left_out(runs, training_questions(), replays=replayed, show=show)
+        )
+    else:
+        dialogues, erased = load_dialogues(sources, path, duplicates)
+        compared, outcomes = asyncio.run(
+            _audit_named(provider, dialogues, options, multi=multi, replays=replayed)
+        )
+        asked = asked_how(options)
+        sections = [
+            audit_section(
+                compared, outcomes, provider=provider, multi=multi, show=show, erased=erased, asked=asked
+            )
+        ]
     report = Report(title=f"Audit of {provider}", sections=sections)
     if as_json:
         typer.echo(json_text(report))
@@ -81,52 +100,148 @@ def _tell(provider: str, sections: Sequence[Section], *, as_json: bool) -> None:
         print_report(Console(), report)
 
 
-def _audit_left_out(
-    sources: Sequence[str],
-    provider: str,
-    duplicates: Duplicates,
-    *,
-    replay: bool,
-    show: int,
-    as_json: bool,
-) -> None:
-    if provider != OfflineExperts().name:
-        raise InputError(
-            f"--leave-types-out trains {OfflineExperts().name}; {provider} cannot be trained here."
-        )
-    if missing := [source for source in sources if not Path(source).is_file()]:
-        raise InputError(f"--leave-types-out needs published results files; {missing[0]} is not a file.")
-    files = {Path(source): read_results(source, duplicates) for source in sources}
-    for path, file in files.items():
-        tell_left_out(path, file)
-    runs = [file.dialogues for file in files.values()]
-    parts = asyncio.run(audit_left_out(runs, training_questions(), replays=replay))
-    sections = [
-        audit_section(part.report, part.replay, name=part.name, source=part.source, show=show)
-        for part in parts
-    ]
-    _tell(provider, sections, as_json=as_json)
-
-
 async def _audit_named(
-    name: str,
-    dialogues: Sequence[AuditDialogue],
-    options: ModelOptions,
-    *,
-    multi: bool,
-    replay: bool,
-    concurrency: int,
-) -> tuple[AuditReport, tuple[ReplayRow, ...]]:
-    models = Models(options=options)
+    name: str, dialogues: Sequence[Dialogue], options: ModelOptions, *, multi: bool, replays: bool
+) -> tuple[list[Compared], pd.DataFrame | None]:
+    models, places = Models(options=options), options.concurrency
     try:
         seat = seat_for(PROVIDER, name, models, {})
         if not isinstance(seat, ProviderAgent):
             raise InputError(f"{name} does not decide through experts; nothing to audit.")
         refuse_idle_options(options, asked=bool(models.loaded))
         await models.preflight(dict.fromkeys(models_of(name), Needs(schema=True)))
-        report = await audit(seat.experts, dialogues, multi=multi, concurrency=concurrency)
-        if not replay:
-            return report, ()
-        return report, await replay_success(seat.experts, dialogues, multi=multi, concurrency=concurrency)
+        compared = await audit(seat.experts, dialogues, multi=multi, concurrency=places)
+        if not replays:
+            return compared, None
+        return compared, await replay(seat.experts, dialogues, multi=multi, concurrency=places)
     finally:
         await models.close()
+
+
+class Loaded(NamedTuple):
+    """What sources hold.
+
+    Attributes:
+        dialogues: to audit.
+        erased: how many were left out, for people of theirs have withdrawn: without their words a provider
+            would decide on something else.
+    """
+
+    dialogues: tuple[Dialogue, ...]
+    erased: int = 0
+
+
+def load_dialogues(sources: Sequence[str], log: Path, duplicates: Duplicates = "refuse") -> Loaded:
+    """Return dialogues of results files and of runs in the log, by path and by name.
+
+    Those of people who have withdrawn are left out, and counted. What is left out of a file is printed.
+
+    Raises:
+        InputError: if a file is not of the published form.
+        LogError: if there is no such run.
+    """
+    dialogues: list[Dialogue] = []
+    erased = 0
+    for source in sources:
+        if Path(source).is_file():
+            file = read_results(source, duplicates)
+            dialogues.extend(file.dialogues)
+            file.print_left_out()
+            continue
+        if not log.exists():
+            raise InputError(f"{source}: no such file, and there is no log at {log} that could hold a run.")
+        with LogReader(log) as reader:
+            reader.run(source)
+            tasks = {item.hash: read_item(item) for item in reader.items(source)}
+            gone = erased_episodes(reader, source)
+            dialogues.extend(
+                _logged(tasks[played.episode.item_hash], played)
+                for played in reader.turns_of_run(source)
+                if played.episode.id not in gone
+            )
+            erased += len(gone)
+    return Loaded(tuple(dialogues), erased)
+
+
+def _logged(task: Task, played: Played) -> Dialogue:
+    """Return a dialogue of the log; what was given stands in the turns' payload."""
+    steps, frontier = [], Frontier(task.tree)
+    for position, turn in enumerate(played.turns):
+        given = [str(index) for index in turn.payload.get("give", [])]
+        nodes = tuple(index for index in given if index != OPENING)
+        step = ProviderStep(position, frontier, nodes, OPENING in given)
+        if turn.seat == PROVIDER and position:
+            steps.append(step)
+        frontier = step.after
+    lines = tuple(Line(turn.seat, turn.text) for turn in played.turns)
+    return Dialogue(played.episode.id, task, lines, tuple(steps))
+
+
+def _trainable(sources: Sequence[str], provider: str, duplicates: Duplicates) -> list[Sequence[Dialogue]]:
+    if provider != OFFLINE:
+        raise InputError(f"--leave-types-out trains {OFFLINE}; {provider} cannot be trained here.")
+    if missing := [source for source in sources if not Path(source).is_file()]:
+        raise InputError(f"--leave-types-out needs published results files; {missing[0]} is not a file.")
+    files = [read_results(source, duplicates) for source in sources]
+    for file in files:
+        file.print_left_out()
+    return [file.dialogues for file in files]
+
+
+async def audit_left_out(
+    runs: Sequence[Sequence[Dialogue]],
+    questions: Sequence[Lesson],
+    *,
+    replays: bool = True,
+    show: int = 0,
+) -> list[Section]:
+    """Audit the dialogues of `runs` and `questions`, each by experts who have not seen its type.
+
+    Raises:
+        InputError: if the single-info dialogues are of too few types to leave any out.
+    """
+    single, several = split_runs(runs)
+    folds = sorted({dialogue.task.type % FOLDS for dialogue in single})
+    if len(folds) < 2:
+        raise InputError(
+            "To leave types out, published single-info dialogues over several task types are needed."
+        )
+    lessons = lessons_of(single, several, questions)
+    groups = {"single": single, "several": several, "questions": list(map(_asked, questions))}
+    compared: dict[str, list[Compared]] = {name: [] for name in groups}
+    replayed: dict[str, list[pd.DataFrame]] = {name: [] for name in groups}
+    for fold in folds:
+        others = {
+            name: tuple(lesson for lesson in part if lesson.fold != fold) for name, part in lessons.items()
+        }
+        styles = learn(others)
+        experts = OfflineExperts(Ranker(styles, styles, {}))
+        for name, group in groups.items():
+            held = [dialogue for dialogue in group if dialogue.task.type % FOLDS == fold]
+            compared[name] += await audit(experts, held, multi=name == "several")
+            if replays and name != "questions":
+                replayed[name].append(await replay(experts, held, multi=name == "several"))
+    return [
+        audit_section(
+            turns,
+            pd.concat(replayed[name]) if replayed[name] else None,
+            provider=OFFLINE,
+            multi=name == "several",
+            name=name,
+            source=LABELLED if name == "questions" else LOGGED,
+            show=show,
+        )
+        for name, turns in compared.items()
+        if turns
+    ]
+
+
+def _asked(question: Lesson) -> Dialogue:
+    """Return a labelled question as a dialogue with one step.
+
+    Where several nodes each answer a part, a single-info provider gives the first.
+    """
+    situation = question.situation
+    step = ProviderStep(len(situation.lines), situation.frontier, tuple(sorted(question.given)[:1]))
+    name = f"{situation.task.id}.{situation.task.language}"
+    return Dialogue(name, situation.task, situation.lines, (step,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from simulator.benchmark import Benchmark, Command, Metric, SeatSpec
+from simulator.benchmark import Benchmark, Command, Metric, ReportSpec, SeatSpec
 from simulator.deferred import attribute, later
 
 BENCHMARK: Final = Benchmark[Any, Any](
@@ -17,13 +17,13 @@ BENCHMARK: Final = Benchmark[Any, Any](
         SeatSpec(
             name="seeker",
             role="who seeks",
-            known=attribute("simulator.clarq.seating:SEEKERS"),
+            known=attribute("simulator.clarq.room:SEEKERS"),
             default="offline/seeker",
         ),
         SeatSpec(
             name="provider",
             role="who provides",
-            known=attribute("simulator.clarq.seating:PROVIDERS"),
+            known=attribute("simulator.clarq.room:PROVIDERS"),
             default="offline/experts",
         ),
     ),
@@ -37,13 +37,14 @@ BENCHMARK: Final = Benchmark[Any, Any](
     runs=attribute("simulator.clarq.runs:RUNS"),
     scorer=attribute("simulator.clarq.runs:score_command"),
     asking=attribute("simulator.clarq.asking"),
-    checker=later("simulator.clarq.data_command:checker"),
-    register=later("simulator.clarq.data_command:add_clarq"),
-    reports=(later("simulator.clarq.reporting.sections:run_sections"),),
+    checker=later("simulator.clarq.data:checker"),
+    register=later("simulator.clarq.data:add_clarq"),
+    reports=(later("simulator.clarq.reporting.report:run_sections"),),
+    report=ReportSpec(summary_metrics=False),
     folder=Path(__file__).parent,
     commands={
         "import clarq-results": Command(
-            "simulator.clarq.import_command:import_clarq",
+            "simulator.clarq.results:import_clarq",
             "Bring published results files into the log, and score them.",
         ),
         "audit provider": Command(
@@ -51,7 +52,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
             "Compare a provider's decisions with those in published results or in a run.",
         ),
         "train clarq-ranker": Command(
-            "simulator.clarq.train_command:train_clarq_ranker",
+            "simulator.clarq.training:train_clarq_ranker",
             "Train the coefficients of offline/experts on published ClarQ-LLM dialogues.",
         ),
     },

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, cast, get_args
 
+import typer
+from rich.console import Console
+from rich.table import Table
+
 from personas.templates import render
 from simulator import datasets
+from simulator.benchmark import Checker
 from simulator.codecs import ItemCodec
+from simulator.datasets import Added
 from simulator.errors import InputError
+from simulator.tables.registering import refuse_unpublished
 from trees import Language, Task
-from trees.builtin import load_builtin
+from trees.checks import Statistics, check_paths, differences, statistics_of
 from trees.faults import TaskError
-from trees.published import FOLDERS
-from trees.sources import load_tasks, task_key
+from trees.published import FILE_NAME, FOLDERS
+from trees.sources import find_task_files, is_task_file, load_builtin, load_tasks, task_key
 from trees.types import Split, task_type
 
 BENCHMARK = "clarq"
 BUILTIN = "builtin"
-_ITEMS: Final = ItemCodec[Task](Task, BENCHMARK)
-task_to_json, item_row = _ITEMS.write, _ITEMS.row
+ITEMS: Final = ItemCodec[Task](Task, BENCHMARK)
+item_row, read_item = ITEMS.row, ITEMS.read_item
 
 
 def load_items(
@@ -76,15 +84,6 @@ def background_text(task: Task) -> str:
     return render("clarq/seeker_background", task.language, variables).text
 
 
-def task_from_json(data: Mapping[str, Any]) -> Task:
-    """Return the task out of what `task_to_json` made.
-
-    Raises:
-        InputError: if `data` is not of that form.
-    """
-    return _ITEMS.read(data, "not a ClarQ item")
-
-
 def _load(data: str | Path, language: Language) -> tuple[Task, ...]:
     try:
         if data == BUILTIN:
@@ -125,5 +124,106 @@ def _type_numbers(types: Iterable[int | str]) -> frozenset[int]:
 
 def _one_of(what: str, value: object, allowed: Collection[object]) -> None:
     if value not in allowed:
-        known = ", ".join(str(one) for one in allowed if one is not None)
+        known = ", ".join(str(choice) for choice in allowed if choice is not None)
         raise InputError(f"{what} {value!r}: must be one of {known}")
+
+
+KIND: Final = "ClarQ tasks (.yaml, .yml or <number>._<Type_Name>.json)"
+# English/ and Chinese/ may lie in PATH, or one folder deeper (a zip of the folder), but not anywhere.
+_NESTING: Final = 2
+
+
+def checker() -> Checker:
+    """Return what `askback check` does with ClarQ's tasks."""
+    return Checker(KIND, _find_tasks, check_paths, greedy=True)
+
+
+def add_clarq(path: Path, name: str, partial: bool) -> None:
+    """Register published tasks and say what they hold.
+
+    Raises:
+        InputError: if there are none, one is faulty, or they are not as published.
+    """
+    added = register(path, name, partial=partial)
+    name, folder = added.dataset.name, added.dataset.folder
+    unchanged = f"{name!r} holds the same files already; nothing has changed."
+    typer.echo(f"Registered as {name!r} in {folder}." if added.changed else unchanged)
+    table = Table("language", "tasks", "uncertainties", "depth", "as published")
+    for language, held in statistics_by_language(folder).items():
+        counts = (_spell(held.uncertainties), _spell(held.depth))
+        table.add_row(language, str(held.tasks), *counts, "\n".join(differences(held)) or "yes")
+    Console().print(table)
+
+
+def register(path: str | Path, name: str = BENCHMARK, *, partial: bool = False) -> Added:
+    """Register a folder of the published format, or a zip of one.
+
+    Args:
+        path: holds ``English/`` and ``Chinese/`` or one of them, is one of them, or is one folder above.
+        name: what ``--data`` is to call it.
+        partial: accept data whose statistics differ from the published ones.
+
+    Raises:
+        InputError: if no published files are found, one cannot be read, or the statistics differ.
+    """
+
+    def check(copy: Path) -> Mapping[str, Any]:
+        statistics = statistics_by_language(copy)
+        wrong = [
+            f"{language}: {phrase}" for language, held in statistics.items() for phrase in differences(held)
+        ]
+        if not partial:
+            refuse_unpublished(path, wrong)
+        return {language: str(held) for language, held in statistics.items()}
+
+    return datasets.add(name, BENCHMARK, path, _published_files, check)
+
+
+def statistics_by_language(folder: Path) -> dict[str, Statistics]:
+    """Return the statistics of the published files in `folder`.
+
+    Raises:
+        InputError: if a file cannot be read.
+    """
+    try:
+        tasks = load_tasks(folder)
+    except TaskError as error:
+        raise InputError(str(error)) from error
+    return {language: statistics_of(group) for language, group in groupby(tasks, lambda task: task.language)}
+
+
+def _find_tasks(path: Path) -> tuple[Path, ...]:
+    """Return the task files in a folder and the folders below; a file itself if it is one."""
+    return tuple(file for file in find_task_files(path) if is_task_file(file) and file.is_file())
+
+
+def _spell(counts: Mapping[int, int]) -> str:
+    return ", ".join(f"{value}: {count}" for value, count in counts.items())
+
+
+def _published_files(folder: Path) -> Mapping[str, Path]:
+    """Return the published files below `folder`, by ``English/<name>`` or ``Chinese/<name>``."""
+    found: dict[str, Path] = {}
+    for home in _language_folders(folder):
+        for file in home.iterdir():
+            if not file.is_file() or not FILE_NAME.fullmatch(file.name):
+                continue
+            place = f"{home.name.capitalize()}/{file.name}"
+            if place in found:
+                raise InputError(f"{folder}: both {found[place]} and {file} are there; name the one you mean")
+            found[place] = file
+    if not found:
+        names = " or ".join(FOLDERS.values())
+        raise InputError(f"{folder}: no folder {names} with files like 1._Gather_Resources.json in it")
+    return found
+
+
+def _language_folders(folder: Path) -> list[Path]:
+    wanted = {name.lower() for name in FOLDERS.values()}
+    layer = [folder]
+    for _ in range(1 + _NESTING):
+        homes = [home for home in layer if home.name.lower() in wanted]
+        if homes:
+            return homes
+        layer = [child for parent in layer for child in sorted(parent.iterdir()) if child.is_dir()]
+    return []

@@ -77,7 +77,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class Classification:
     """The type of the seeker's utterance and why."""
 
     type: TurnType
@@ -120,7 +120,7 @@ class Experts(Protocol):
         """Before the opening: does the seeker ask about the task at all?"""
         ...
 
-    async def hear(self, situation: Situation) -> Heard:
+    async def classify(self, situation: Situation) -> Classification:
         """Expert 0: of which type is the seeker's utterance?"""
         ...
 
@@ -177,9 +177,9 @@ class MixedExperts:
         """Ask whose part ``opening`` is."""
         return await self._parts["opening"].relevant(situation)
 
-    async def hear(self, situation: Situation) -> Heard:
+    async def classify(self, situation: Situation) -> Classification:
         """Ask whose part ``type`` is."""
-        return await self._parts["type"].hear(situation)
+        return await self._parts["type"].classify(situation)
 
     async def walk(self, situation: Situation, *, multi: bool) -> Choice:
         """Ask whose part ``walk`` is."""

@@ -23,10 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simulator.clarq.attributes import HOW, asked_attribute
 from simulator.clarq.compose import contains
 from simulator.clarq.experts import Situation
-from simulator.clarq.focus import asked_kinds, foci
+from simulator.clarq.focus import HOW, asked_attribute, asked_kinds, foci
 from simulator.clarq.lexical import clauses, corrected, is_question, sentences, topics
 from simulator.clarq.task_index import Floats, indexed
 from trees import Frontier, Language, Tree
@@ -284,16 +283,16 @@ class Reading:
 
     def _attributes(self, shape: tuple[int, ...]) -> Floats:
         """Per asking and node: is the attribute settled, by it alone, or not; shape (3, askings, nodes)."""
-        floats = np.zeros((3, *shape))
+        settled = np.zeros((3, *shape))
         for row, attribute in enumerate(self.attributes):
             if attribute is None:
                 continue
             settles = self.index.settles(attribute)
-            floats[0, row] = settles
-            floats[1, row] = settles * (settles.sum() == 1)
+            settled[0, row] = settles
+            settled[1, row] = settles * (settles.sum() == 1)
             if attribute != HOW:
-                floats[2, row] = 1 - settles
-        return floats
+                settled[2, row] = 1 - settles
+        return settled
 
     def _asks_own_skill(self) -> Floats:
         """Return where it is asked how to do what the seeker can do; shape (askings, 1)."""

@@ -2,22 +2,20 @@ r"""The dialogue as a LangGraph state machine: one graph, whoever sits in its tw
 
 ::
 
-    START -> greet -> seek -> listen ----------> seek -> … -> END
-                          |       \-> walk ---/
-                          \-> provide --------/
+    START -> greet -> seek -> classify -> walk -> respond -> seek -> … -> END
+                                     \_____________/
 
-`listen` and `walk` are the steps of a provider that answers through experts (`ProviderAgent`). It hears
-what is wanted, walks through the tree only if a detail was asked that could be given, and then writes its
-reply. `provide` asks any other seat for its move. Where a person is due, the invocation ends; the runner
-invokes the graph again with the state rebuilt from the turn log (`rebuild`). So no checkpointer is
-needed: the log is the checkpoint.
+A provider that answers through experts (`ProviderAgent`) classifies what the seeker said, walks through the
+tree only if a detail was asked that could be given, and then responds. Any other provider responds at once:
+it is asked for its whole move. Where a person is due, the invocation ends; the runner invokes the graph again
+with the state rebuilt from the turn log (`rebuild`). So no checkpointer is needed: the log is the checkpoint.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from time import monotonic
 from typing import Annotated, Any, Final, Literal, TypedDict, get_args
@@ -87,23 +85,25 @@ class ProviderAgent:
 
     async def reply(self, view: View) -> Reply:
         """Return the three steps one after the other, for use outside the graph."""
-        knows: ProviderKnows = view.task
-        situation = Situation(
-            task=knows.task,
-            lines=view.lines,
-            frontier=knows.frontier,
-            episode_id=view.episode_id,
-            number=view.number,
-            seed=view.seed,
-            repeat=view.repeat,
-        )
-        multi = bool(view.options.get("multi"))
-        decision = await rules.listen(self.experts, situation)
-        if decision.walking:
-            decision = await rules.walk(self.experts, situation, decision, multi=multi)
-        turn = await rules.write(self.experts, situation, decision)
-        move = {"give": list(turn.give)}
-        return Reply(text=turn.text, move=move, trace=rules.trace(decision, knows.frontier, turn))
+        situation = situation_of(view)
+        decision = await rules.decide(self.experts, situation, multi=bool(view.options.get("multi")))
+        turn = await rules.respond(self.experts, situation, decision)
+        trace = rules.trace(decision, situation.frontier, turn)
+        return Reply(text=turn.text, move={"give": list(turn.give)}, trace=trace)
+
+
+def situation_of(view: View) -> Situation:
+    """Return what a provider's view holds, as its experts see it."""
+    knows: ProviderKnows = view.task
+    return Situation(
+        task=knows.task,
+        lines=view.lines,
+        frontier=knows.frontier,
+        episode_id=view.episode_id,
+        number=view.number,
+        seed=view.seed,
+        repeat=view.repeat,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +137,7 @@ class State(TypedDict):
         lines: ``[seat, text]`` per turn.
         opened: whether the opening has been given.
         given: indices of the nodes given.
-        decision: what the provider has heard, for its walk (a `Decision`'s fields).
+        decision: what the provider will do in this turn, as far as it knows (a `Decision`'s fields).
         since: when the seat that is due became so (seconds, monotonic).
     """
 
@@ -150,7 +150,7 @@ class State(TypedDict):
 
 Update = dict[str, Any]
 # Where the dialogue goes on after a turn.
-Place = Literal["seek", "provide", "listen", "__end__"]
+Place = Literal["seek", "classify", "respond", "__end__"]
 
 
 def rebuild(turns: Iterable[Turn]) -> State:
@@ -262,11 +262,9 @@ def build_graph() -> StateGraph[State, Table, State, State]:
     """
     graph = StateGraph(State, context_schema=Table)
     graph.add_conditional_edges(START, _start, ["greet", *get_args(Place)])
-    graph.add_node("greet", _greet)
-    graph.add_node("seek", _seek)
-    graph.add_node("provide", _provide)
-    graph.add_node("listen", _listen)
-    graph.add_node("walk", _walk)
+    for name, node in (("greet", _greet), ("seek", _seek), ("classify", _classify), ("walk", _walk)):
+        graph.add_node(name, node)
+    graph.add_node("respond", _respond)
     return graph
 
 
@@ -284,43 +282,38 @@ def _next(table: Table, state: State) -> Place:
         return "__end__"
     if seat == SEEKER:
         return "seek"
-    return "listen" if isinstance(player, ProviderAgent) else "provide"
+    return "classify" if isinstance(player, ProviderAgent) else "respond"
 
 
-async def _greet(state: State, runtime: Runtime[Table]) -> Command[Place]:
+async def _greet(state: State, runtime: Runtime[Table]) -> Command[Literal["seek", "__end__"]]:
     return await _record(runtime.context, state, *greeting(runtime.context, state))
 
 
-async def _seek(state: State, runtime: Runtime[Table]) -> Command[Place]:
+async def _seek(state: State, runtime: Runtime[Table]) -> Command[Literal["classify", "respond", "__end__"]]:
     table = runtime.context
     reply = await table.seeker.reply(view_for(table, state, SEEKER))
     return await _record(table, state, *seeker_turn(table, state, reply))
 
 
-async def _provide(state: State, runtime: Runtime[Table]) -> Command[Place]:
+async def _classify(state: State, runtime: Runtime[Table]) -> Command[Literal["walk", "respond"]]:
     table = runtime.context
-    reply = await table.provider.reply(view_for(table, state, PROVIDER))
-    return await _record(table, state, *provider_move(table, state, reply))
+    decision = await rules.classify(_experts(table), _situation(table, state))
+    return Command(update={"decision": asdict(decision)}, goto="walk" if decision.walking else "respond")
 
 
-async def _listen(state: State, runtime: Runtime[Table]) -> Command[Literal["walk", Place]]:
-    table, situation = runtime.context, _situation(runtime.context, state)
-    decision = await rules.listen(_experts(table), situation)
-    if decision.walking:
-        return Command(update={"decision": _plain(decision)}, goto="walk")
-    return await _write(table, state, situation, decision)
+async def _walk(state: State, runtime: Runtime[Table]) -> Command[Literal["respond"]]:
+    table, decision = runtime.context, Decision(**state["decision"])
+    decision = await rules.walk(_experts(table), _situation(table, state), decision, multi=table.multi)
+    return Command(update={"decision": asdict(decision)}, goto="respond")
 
 
-async def _walk(state: State, runtime: Runtime[Table]) -> Command[Place]:
-    table, situation = runtime.context, _situation(runtime.context, state)
-    heard = Decision(**state["decision"])
-    decision = await rules.walk(_experts(table), situation, heard, multi=table.multi)
-    return await _write(table, state, situation, decision)
-
-
-async def _write(table: Table, state: State, situation: Situation, decision: Decision) -> Command[Any]:
-    # No node of its own: a step of the graph costs more than all of our own rules together.
-    turn = await rules.write(_experts(table), situation, decision)
+async def _respond(state: State, runtime: Runtime[Table]) -> Command[Literal["seek", "__end__"]]:
+    table = runtime.context
+    if not isinstance(table.provider, ProviderAgent):
+        reply = await table.provider.reply(view_for(table, state, PROVIDER))
+        return await _record(table, state, *provider_move(table, state, reply))
+    situation, decision = _situation(table, state), Decision(**state["decision"])
+    turn = await rules.respond(table.provider.experts, situation, decision)
     payload = rules.trace(decision, situation.frontier, turn)
     return await _record(
         table, state, *_turn(table, state, PROVIDER, Reply(), turn.text.strip(), payload, _given(turn))
@@ -347,27 +340,7 @@ def _experts(table: Table) -> Experts:
 
 
 def _situation(table: Table, state: State) -> Situation:
-    number = len(state["lines"])
-    return Situation(
-        task=table.task,
-        lines=_lines(state),
-        frontier=frontier(table.task, state),
-        episode_id=table.episode_id,
-        number=number,
-        seed=derive_seed(table.seed, number),
-        repeat=table.repeat,
-    )
-
-
-def _plain(decision: Decision) -> dict[str, Any]:
-    return {
-        "give": decision.give,
-        "type": decision.type,
-        "walking": decision.walking,
-        "enough": decision.enough,
-        "reason": decision.reason,
-        "details": decision.details,
-    }
+    return situation_of(view_for(table, state, PROVIDER))
 
 
 def _given(turn: ProviderTurn) -> Update:

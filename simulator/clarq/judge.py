@@ -19,8 +19,14 @@ from logs import LogReader, LogWriter
 from logs.rows import Event, Judgment
 from personas.templates import render
 from simulator.clarq.players.experts_model import SEED
-from simulator.clarq.reporting.scored import score_run
-from simulator.clarq.score import JUDGE, judge_decides, judge_verdicts, score_dialogue, unmatched_lines
+from simulator.clarq.score import (
+    JUDGE,
+    judge_decides,
+    judge_verdicts,
+    score_dialogue,
+    score_run,
+    unmatched_lines,
+)
 from simulator.models import ChatModel, Malformed, Message, Request
 from simulator.models.schema import parse
 from simulator.seats import Line

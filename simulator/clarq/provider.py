@@ -9,7 +9,7 @@ by construction, whatever an expert says:
   is known (`guarding`);
 * the frontier changes only when a node is given.
 
-A provider's turn is made in three steps, which are nodes of the graph: `listen`, `walk`, `write`.
+A provider's turn is made in three steps, which are nodes of the graph: `classify`, `walk`, `respond`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from personas.templates import render
-from simulator.clarq.compose import contains, join_texts, reveals
+from simulator.clarq.compose import contains, join_texts, nearly_reveals, reveals, says_all_is_known
 from simulator.clarq.experts import Experts, Situation, TurnType, Wording
-from simulator.clarq.guarding import nearly_reveals, says_all_is_known
 from simulator.errors import SeatError
 from trees import OPENING, Frontier, Language, Node
 
@@ -35,7 +34,7 @@ class Decision:
 
     Attributes:
         give: indices of the nodes to give, ``("0",)`` for the opening; empty for a Response II.
-        type: the type heard; None while the opening has not been given and the utterance is relevant.
+        type: of the utterance; None while the opening has not been given and the utterance is relevant.
         walking: whether the frontier is still to be walked.
         enough: nothing is left to give and a detail was asked: say that enough has been collected.
         reason: why, for people.
@@ -67,40 +66,46 @@ class ProviderTurn:
     guards: tuple[str, ...] = ()
 
 
-async def listen(experts: Experts, situation: Situation) -> Decision:
-    """Steps 1 to 3: is the task asked about at all, and if it is open already, of which type is the turn?"""
+async def classify(experts: Experts, situation: Situation) -> Decision:
+    """Return what the seeker's utterance is: about the task at all, and of which type (steps 1 to 3)."""
     if not situation.frontier.opened:
         verdict = await experts.relevant(situation)
         if verdict.yes:
             return Decision(give=(OPENING,), reason=verdict.reason)
         return Decision(type=TurnType.UNRELATED, reason=verdict.reason)
-    heard = await experts.hear(situation)
+    heard = await experts.classify(situation)
     type = TurnType(heard.type)
     asks, left = type in DETAIL, bool(situation.frontier.available)
     return Decision(type=type, walking=asks and left, enough=asks and not left, reason=heard.reason)
 
 
-async def walk(experts: Experts, situation: Situation, heard: Decision, *, multi: bool) -> Decision:
-    """Step 4: which available nodes answer the seeker. What is not available is not given."""
+async def walk(experts: Experts, situation: Situation, decision: Decision, *, multi: bool) -> Decision:
+    """Return which available nodes answer the seeker (step 4). What is not available is not given."""
     choice = await experts.walk(situation, multi=multi)
     available = [node.index for node in situation.frontier.available]
     allowed = tuple(index for index in available if index in choice.indices)
     give = allowed if multi else allowed[:1]
-    details = {**heard.details, "walk": dict(choice.details)}
+    details = {**decision.details, "walk": dict(choice.details)}
     if refused := [index for index in choice.indices if index not in available]:
         details["not_available"] = list(map(str, refused))
     return replace(
-        heard,
+        decision,
         give=give,
         type=TurnType.ANSWERABLE if give else TurnType.UNANSWERABLE,
         walking=False,
-        reason=choice.reason or heard.reason,
+        reason=choice.reason or decision.reason,
         details=details,
     )
 
 
-async def write(experts: Experts, situation: Situation, decision: Decision) -> ProviderTurn:
-    """Steps 5 to 7: Response I around the nodes to give, or a Response II."""
+async def decide(experts: Experts, situation: Situation, *, multi: bool) -> Decision:
+    """Return what the provider will do: classify, and walk where that is called for."""
+    decision = await classify(experts, situation)
+    return await walk(experts, situation, decision, multi=multi) if decision.walking else decision
+
+
+async def respond(experts: Experts, situation: Situation, decision: Decision) -> ProviderTurn:
+    """Return the provider's words (steps 5 to 7): Response I around the nodes to give, or a Response II."""
     frontier, language = situation.frontier, situation.task.language
     if decision.give == (OPENING,):
         return ProviderTurn(text=frontier.tree.opening, give=decision.give, frontier=frontier.open())

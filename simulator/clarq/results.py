@@ -11,60 +11,57 @@ What is odd in the published files, and how it is read: the tasks of types 27 to
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any
 
+import typer
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from rich.console import Console
+
+from logs import LogReader, LogWriter
+from logs.cli import LogOption
+from logs.paths import default_path
+from logs.rows import Episode, Run, Status, Turn
+from simulator.clarq.benchmark import BENCHMARK
 from simulator.clarq.compose import contains, strip_speaker
-from simulator.duplicates import CODE, Duplicates
+from simulator.clarq.data import item_row
+from simulator.clarq.experts import Situation
+from simulator.clarq.graph import PROVIDER, SEEKER, farewell
+from simulator.clarq.score import score_dialogue, score_rows
+from simulator.duplicates import CODE, Duplicates, DuplicatesOption
 from simulator.errors import InputError
+from simulator.field_faults import first_fault
+from simulator.frames import Frames
+from simulator.reports import build_report, print_whole
+from simulator.runner.run_summary import print_problems, say
 from simulator.seats import Line
+from simulator.seeds import derive_seed
+from simulator.tables.importing import DIGEST, PUBLISHED, EpisodeRows, file_digest, write_run
 from simulator.tables.records import read_json
-from trees import OPENING, Background, Frontier, Node, Task, Tree
-from trees.faults import Fault, Severity
+from trees import OPENING, Frontier, Language, Node, Task, Tree
+from trees.faults import Fault
+from trees.published import background_of
+from trees.text import guess_language
 from trees.types import task_type
-
-_T = TypeVar("_T")
-_CHINESE = re.compile(r"[\u4e00-\u9fff]")
-
-
-@dataclass(frozen=True)
-class PublishedDialogue:
-    """One dialogue of a results file.
-
-    Attributes:
-        task: the task, built from the file's own record.
-        lines: seats ``provider`` and ``seeker`` in turn, the greeting first, without speaker prefixes.
-        source: the file.
-    """
-
-    task: Task
-    lines: tuple[Line, ...]
-    source: str
-
-    @property
-    def multi(self) -> bool:
-        """Whether some provider line gives several responses at once."""
-        return any(len(step.given) > 1 for step in provider_steps(self))
 
 
 @dataclass(frozen=True)
 class ProviderStep:
-    """One provider line after the greeting, with the frontier as it was before it.
+    """A provider's line after the greeting.
 
     Attributes:
         position: index into the dialogue's lines.
         before: the frontier before the line.
-        opens: whether the line gave the opening response.
         given: indices given by the line, in index order; empty for a Response II.
+        opens: whether the line gave the opening response.
     """
 
     position: int
     before: Frontier
-    opens: bool
     given: tuple[str, ...]
+    opens: bool = False
 
     @property
     def after(self) -> Frontier:
@@ -73,28 +70,80 @@ class ProviderStep:
         return frontier.give(self.given)
 
 
+@dataclass(frozen=True)
+class Dialogue:
+    """A dialogue that was held.
+
+    Attributes:
+        id: names it in reports.
+        task: the task; of a results file, built from the file's own record.
+        lines: seats ``provider`` and ``seeker`` in turn, the greeting first, without speaker prefixes.
+        steps: the provider's lines after the greeting.
+    """
+
+    id: str
+    task: Task
+    lines: tuple[Line, ...]
+    steps: tuple[ProviderStep, ...]
+
+    @property
+    def multi(self) -> bool:
+        """Whether some provider line gives several responses at once."""
+        return any(len(step.given) > 1 for step in self.steps)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the seeker got every node."""
+        given = {index for step in self.steps for index in step.given}
+        return given.issuperset(self.task.tree.by_index)
+
+    def situation(self, step: ProviderStep) -> Situation:
+        """Return what the provider's experts saw before a step."""
+        return Situation(
+            task=self.task,
+            lines=self.lines[: step.position],
+            frontier=step.before,
+            episode_id=self.id,
+            number=step.position,
+            seed=derive_seed(0, self.id, step.position),
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class ResultsFile:
     """What can be read of a results file.
 
     Attributes:
+        path: of the file.
         dialogues: the dialogues, in the file's order.
         unplayed: rows without a dialogue.
         faults: what is wrong with other rows, one each; such a row is left out, unless it is a warning's.
     """
 
-    dialogues: tuple[PublishedDialogue, ...]
+    path: Path
+    dialogues: tuple[Dialogue, ...]
     unplayed: int
     faults: tuple[Fault, ...]
 
+    def print_left_out(self) -> None:
+        """Say on the other stream how many rows hold no dialogue, and which cannot be read."""
+        if self.unplayed:
+            line = f"{self.path}: {self.unplayed} rows without a dialogue are passed over."
+            say(Console(stderr=True), line)
+        print_problems("clarq", self.faults, ())
 
-def load_results(path: str | Path) -> tuple[PublishedDialogue, ...]:
-    """Return the dialogues of a published results file that can be read; see `read_results`.
 
-    Raises:
-        InputError: if the file cannot be read or none of its rows can.
-    """
-    return read_results(path).dialogues
+class _Row(BaseModel):
+    """The keys of a row that are read."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    l2l: list[list[str]]
+    all_response: str
+    gold_structure: list[str]
+    background_splitted: Annotated[list[str], Field(min_length=5, max_length=5)]
+    all_response_exaplain: Any = None
+    background: Any = None
 
 
 def read_results(path: str | Path, duplicates: Duplicates = "refuse") -> ResultsFile:
@@ -108,41 +157,36 @@ def read_results(path: str | Path, duplicates: Duplicates = "refuse") -> Results
         InputError: if the file cannot be read or has rows and none can; names file, type, task and field.
     """
     path = Path(path)
-    dialogues: list[PublishedDialogue] = []
+    dialogues: list[Dialogue] = []
     faults: list[Fault] = []
     unplayed = 0
     first: dict[tuple[int, str], str] = {}
     for number, tasks in enumerate(_types(path), start=1):
         if not isinstance(tasks, list):
-            faults.append(_fault(path, f"{number}", "expected a list of tasks"))
+            faults.append(Fault(str(path), f"{number}", 0, "format", "expected a list of tasks"))
             continue
         for position, record in enumerate(tasks):
             row = f"{number}.{position}"
             try:
-                dialogue = _dialogue(record, number, position, path, faults)
+                dialogue = _dialogue(record, number, row, path, faults)
             except (InputError, ValueError) as error:
-                faults.append(_fault(path, row, f"type {number}, task {position}: {error}"))
+                problem = f"type {number}, task {position}: {error}"
+                faults.append(Fault(str(path), row, 0, "format", problem))
                 continue
             if dialogue is None:
                 unplayed += 1
                 continue
             earlier = first.setdefault((number, json.dumps(record, sort_keys=True)), row)
             if earlier != row:
-                faults.append(_repeat(path, row, earlier, duplicates))
+                problem = "told twice: type {}, task {}".format(*earlier.split("."))
+                counted = Fault(str(path), row, 0, CODE, f"{problem}; counted again", "warning")
+                faults.append(counted if duplicates == "keep" else Fault(str(path), row, 0, CODE, problem))
             if earlier == row or duplicates == "keep":
                 dialogues.append(dialogue)
     if not dialogues and (faults or unplayed):
-        said = f"; {faults[0].message}" if faults else ""
-        raise InputError(f"{path}: holds no dialogue that can be read ({unplayed} rows have none{said})")
-    return ResultsFile(tuple(dialogues), unplayed, tuple(faults))
-
-
-def _repeat(path: Path, row: str, earlier: str, duplicates: Duplicates) -> Fault:
-    number, position = earlier.split(".")
-    message = f"told twice: type {number}, task {position}"
-    if duplicates == "keep":
-        return Fault(str(path), row, 0, CODE, f"{message}; counted again", "warning")
-    return Fault(str(path), row, 0, CODE, message)
+        problem = f"; {faults[0].message}" if faults else ""
+        raise InputError(f"{path}: holds no dialogue that can be read ({unplayed} rows have none{problem})")
+    return ResultsFile(path, tuple(dialogues), unplayed, tuple(faults))
 
 
 def _types(path: Path) -> list[Any]:
@@ -152,115 +196,158 @@ def _types(path: Path) -> list[Any]:
     return types
 
 
-def split_runs(
-    runs: Iterable[Sequence[PublishedDialogue]],
-) -> tuple[list[PublishedDialogue], list[PublishedDialogue]]:
-    """Return the dialogues of single-info runs and those of multi-info ones.
-
-    A multi-info provider gives one node here and there, so a run is one if any of its dialogues is.
-    """
-    single: list[PublishedDialogue] = []
-    several: list[PublishedDialogue] = []
-    for run in runs:
-        (several if any(dialogue.multi for dialogue in run) else single).extend(run)
-    return single, several
-
-
-def provider_steps(dialogue: PublishedDialogue) -> Iterator[ProviderStep]:
-    """Yield the provider's lines after the greeting, what each gave read off by containment (spec section 7).
-
-    A node counts as given by the first line that contains its text while it is available; the
-    opening likewise. A line may give several.
-    """
-    tree, language = dialogue.task.tree, dialogue.task.language
-    frontier = Frontier(tree)
-    spoken = [position for position, line in enumerate(dialogue.lines) if line.seat == "provider"]
-    for position in spoken[1:]:
-        text = dialogue.lines[position].text
-        opens = not frontier.opened and contains(text, tree.opening, language)
-        given = tuple(node.index for node in frontier.available if contains(text, node.text, language))
-        step = ProviderStep(position, frontier, opens, given)
-        yield step
-        frontier = step.after
-
-
-def _dialogue(
-    record: Any, number: int, position: int, path: Path, warnings: list[Fault]
-) -> PublishedDialogue | None:
+def _dialogue(record: Any, number: int, name: str, path: Path, warnings: list[Fault]) -> Dialogue | None:
     """Read a row; None if its task was not played. What costs the row nothing is added to `warnings`."""
-    if not isinstance(record, dict):
-        raise InputError("expected an object")
-    spoken = _spoken(record)
-    if not spoken:
+    try:
+        row = _Row.model_validate(record)
+    except ValidationError as error:
+        raise InputError(str(first_fault(error, record))) from error
+    if not (row.l2l and row.l2l[0]):
         return None
-    responses = _field(record, "all_response", str).splitlines()
-    texts = [strip_speaker(line) for line in responses if line.strip()]
-    indices = [str(index) for index in _field(record, "gold_structure", list)]
-    if indices[:1] == [OPENING]:
-        del indices[0]
+    texts = [strip_speaker(line) for line in row.all_response.splitlines() if line.strip()]
+    indices = row.gold_structure[1:] if row.gold_structure[:1] == [OPENING] else row.gold_structure
     if len(texts) != len(indices) + 1:
         raise InputError(
             f"all_response has {len(texts)} lines, gold_structure {len(indices)} indices "
             "besides the opening's; expected one line more than indices"
         )
-    explanations = record.get("all_response_exaplain") or [None] * len(indices)
+    explanations = row.all_response_exaplain or [None] * len(indices)
     if not _are_explanations(explanations, len(indices)):
-        said = f"all_response_exaplain should hold {len(indices)} sentences; the row is read without them"
-        warnings.append(_fault(path, f"{number}.{position}", said, "warning"))
+        problem = f"all_response_exaplain should hold {len(indices)} sentences; the row is read without them"
+        warnings.append(Fault(str(path), name, 0, "format", problem, "warning"))
         explanations = [None] * len(indices)
     try:
         tree = Tree(texts[0], tuple(map(Node, indices, texts[1:], explanations)))
     except ValueError as error:
         raise InputError(f"gold_structure: {error}") from error
-    prompt = record.get("background")
+    language = guess_language(tree.opening)
     task = Task(
-        id=f"{number}.{position}",
+        id=name,
         type=task_type(number).number,
-        language="zh" if _CHINESE.search(texts[0]) else "en",
-        background=_background(_field(record, "background_splitted", list)),
+        language=language,
+        background=background_of(row.background_splitted),
         tree=tree,
-        prompt=prompt if isinstance(prompt, str) else None,
+        prompt=row.background if isinstance(row.background, str) else None,
         source=str(path),
     )
     lines = tuple(
-        Line("seeker", line.strip()) if turn % 2 else Line("provider", strip_speaker(line))
-        for turn, line in enumerate(spoken)
+        Line(SEEKER, line.strip()) if turn % 2 else Line(PROVIDER, strip_speaker(line))
+        for turn, line in enumerate(row.l2l[0])
     )
-    return PublishedDialogue(task, lines, str(path))
+    return Dialogue(f"{name}.{language}", task, lines, tuple(_steps(tree, language, lines)))
 
 
 def _are_explanations(value: Any, count: int) -> bool:
-    return (
-        isinstance(value, list) and len(value) == count and all(isinstance(one, str | None) for one in value)
+    sentences = value if isinstance(value, list) else []
+    return len(sentences) == count and all(isinstance(sentence, str | None) for sentence in sentences)
+
+
+def _steps(tree: Tree, language: Language, lines: Sequence[Line]) -> Iterator[ProviderStep]:
+    """Yield the provider's lines after the greeting, what each gave read off by containment (spec section 7).
+
+    A node counts as given by the first line that contains its text while it is available; the
+    opening likewise. A line may give several.
+    """
+    frontier = Frontier(tree)
+    spoken = [position for position, line in enumerate(lines) if line.seat == PROVIDER]
+    for position in spoken[1:]:
+        text = lines[position].text
+        opens = not frontier.opened and contains(text, tree.opening, language)
+        given = tuple(node.index for node in frontier.available if contains(text, node.text, language))
+        step = ProviderStep(position, frontier, given, opens)
+        yield step
+        frontier = step.after
+
+
+def split_runs(runs: Iterable[Sequence[Dialogue]]) -> tuple[list[Dialogue], list[Dialogue]]:
+    """Return the dialogues of single-info runs and those of multi-info ones.
+
+    A multi-info provider gives one node here and there, so a run is one if any of its dialogues is.
+    """
+    single: list[Dialogue] = []
+    several: list[Dialogue] = []
+    for run in runs:
+        (several if any(dialogue.multi for dialogue in run) else single).extend(run)
+    return single, several
+
+
+def import_results(file: ResultsFile, log: LogWriter, name: str | None = None) -> Run:
+    """Write the dialogues of a results file into the log as one run; importing again adds nothing.
+
+    The run's configuration says how many rows hold no dialogue (``unplayed``) and how many could not be read
+    (``unreadable``).
+
+    Raises:
+        InputError: if the log holds another run of that name.
+        LogError: if the log cannot be written.
+    """
+    digest = file_digest(file.path)
+    unreadable = sum(fault.severity == "error" for fault in file.faults)
+    left_out = {"unplayed": file.unplayed, "unreadable": unreadable}
+    run = Run(
+        id=name or f"{file.path.stem}-{digest[:DIGEST]}",
+        benchmark="clarq",
+        setup="L2L",
+        seed=0,
+        config={
+            "imported": file.path.name,
+            "sha256": digest,
+            "planned": len(file.dialogues),
+            **{kind: count for kind, count in left_out.items() if count},
+        },
     )
+    write_run(log, run, (_rows(dialogue, run) for dialogue in file.dialogues))
+    return run
 
 
-def _spoken(record: dict[str, Any]) -> list[str]:
-    """Return the lines of the dialogue, none if the task was not played."""
-    dialogues = _field(record, "l2l", list)
-    lines = dialogues[0] if dialogues else []
-    if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
-        raise InputError("l2l[0] should be the dialogue, a list of lines")
-    return lines
+def _rows(dialogue: Dialogue, run: Run) -> EpisodeRows:
+    item = item_row(dialogue.task)
+    episode = Episode(
+        id=f"{run.id}/{item.name}.{item.language}/0",
+        run_id=run.id,
+        item_hash=item.hash,
+        language=item.language,
+        seats={SEEKER: PUBLISHED, PROVIDER: PUBLISHED},
+        seed=0,
+    )
+    given = {step.position: [*[OPENING] * step.opens, *step.given] for step in dialogue.steps}
+    turns = [
+        Turn(
+            episode_id=episode.id,
+            number=number,
+            seat=line.seat,
+            text=line.text,
+            payload={"give": given[number]} if number in given else {},
+        )
+        for number, line in enumerate(dialogue.lines)
+    ]
+    last = [line.text for line in dialogue.lines if line.seat == SEEKER][-1:]
+    ended: Status = "completed" if any(map(farewell, last)) else "truncated"
+    scores = score_rows(episode.id, score_dialogue(dialogue.task, dialogue.lines))
+    return EpisodeRows(episode, item, turns, scores, ended)
 
 
-def _fault(path: Path, row: str, message: str, severity: Severity = "error") -> Fault:
-    return Fault(str(path), row, 0, "format", message, severity)
+def import_clarq(
+    files: Annotated[list[Path], typer.Argument(help="published results files of ClarQ-LLM")],
+    run: Annotated[str | None, typer.Option(help="the run's name; default: after the file")] = None,
+    duplicates: DuplicatesOption = "refuse",
+    log: LogOption = None,
+) -> None:
+    """Bring published results files into the log, and score them.
 
-
-def _field(record: dict[str, Any], name: str, kind: type[_T]) -> _T:
-    value = record.get(name)
-    if not isinstance(value, kind):
-        raise InputError(f"field {name!r} should be a {kind.__name__}, is {type(value).__name__}")
-    return value
-
-
-def _background(parts: list[Any]) -> Background:
-    if len(parts) != 5 or not all(isinstance(part, str) for part in parts):
-        raise InputError("background_splitted should hold five strings")
-    role, task, items, skills, scenes = parts
-    return Background(role.strip(), task.strip(), _lines(items), _lines(skills), _lines(scenes))
-
-
-def _lines(text: str) -> tuple[str, ...]:
-    return tuple(line.strip() for line in text.splitlines() if line.strip())
+    Rows without a dialogue are counted; rows that cannot be read are left out and told.
+    """
+    if run and len(files) > 1:
+        raise InputError("--run names one run; give one file, or leave it out.")
+    path = log or default_path()
+    console = Console()
+    for file in files:
+        results = read_results(file, duplicates)
+        with LogWriter(path, durable=False) as writer:
+            imported = import_results(results, writer, run)
+        with LogReader(path) as reader:
+            console.print(f"[dim]run[/dim] {imported.id} [dim]in[/dim] {path}")
+            print_whole(
+                console, build_report(BENCHMARK, Frames(log=reader, runs=(imported.id,), draws=False))
+            )
+        results.print_left_out()

@@ -1,21 +1,90 @@
-"""ClarQ-LLM as the runner sees it."""
+"""ClarQ-LLM as the runner sees it: its dialogues, and who sits in its seats under which name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal
 
-from logs.rows import Ending, Item, Judgment, Score, Turn
+from logs.rows import Ending, Judgment, Score, Turn
 from simulator.clarq import graph
-from simulator.clarq.data import background_text, item_row, task_from_json
+from simulator.clarq.data import background_text, item_row, read_item
+from simulator.clarq.experts import EXPERTS, Experts, MixedExperts, Part, read_experts
+from simulator.clarq.graph import PROVIDER, SEEKER, ProviderAgent
+from simulator.clarq.players.experts_model import ModelExperts
+from simulator.clarq.players.experts_offline import OfflineExperts
+from simulator.clarq.players.seeker_model import ModelSeeker
+from simulator.clarq.players.seeker_offline import STYLES, OfflineSeeker
 from simulator.clarq.score import score_episode, score_rows
-from simulator.clarq.seating import seat_for
 from simulator.clarq.views import SeatView, replay, seat_view
+from simulator.errors import InputError
+from simulator.models import ChatModel
 from simulator.runner.graph_room import GraphRoom, Take
 from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode
+from simulator.seats import Seat
 from trees import Task
 
-_STEPS_PER_TURN = 5
+SEEKERS: Final = "offline/seeker[:careful|hasty|verbose], provider/model or script:FILE"
+PROVIDERS: Final = "offline/experts, provider/model, experts:type=A,walk=B,respond=C or script:FILE"
+_STEPS_PER_TURN: Final = 5
+
+
+def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]) -> Seat:
+    """Return the seat called `name`.
+
+    ``offline/experts`` provides; ``offline/seeker``, ``offline/seeker:hasty`` and so on seek; every other
+    ``provider/model`` is a language model, which seeks in the mode ``options["mode"]`` (``completion`` or
+    ``chat``, spec section 4) in the prompts of ``options["personas"]`` and provides through prompted experts.
+    ``experts:type=A,walk=B,respond=C`` gives each expert a model of its own (`experts.MixedExperts`).
+
+    Raises:
+        InputError: if an offline name means nothing in that seat, or the mode is unknown.
+        ModelError: if the model cannot be loaded.
+    """
+    if name.startswith("offline/") and not name.startswith("offline/script"):
+        return _offline(seat, name)
+    if seat == SEEKER:
+        return ModelSeeker(
+            models(name),
+            mode=options.get("mode", "completion"),
+            personas=options.get("personas", "default"),
+        )
+    if name.startswith(EXPERTS):
+        return ProviderAgent(MixedExperts(name, _experts_by_part(name, models)), "model")
+    return ProviderAgent(ModelExperts(models(name)), "model")
+
+
+def models_of(name: str) -> tuple[str, ...]:
+    """Return the names of the models that a provider called `name` asks.
+
+    Raises:
+        InputError: if it names experts that there are not.
+    """
+    if not name.startswith(EXPERTS):
+        return (name,)
+    return tuple(dict.fromkeys(read_experts(name).values()))
+
+
+def _experts_by_part(name: str, models: Callable[[str], ChatModel]) -> dict[Part, Experts]:
+    made: dict[str, Experts] = {}
+    for model in models_of(name):
+        made[model] = OfflineExperts() if model == "offline/experts" else ModelExperts(models(model))
+    return {part: made[model] for part, model in read_experts(name).items()}
+
+
+def _offline(seat: str, name: str) -> Seat:
+    if seat == PROVIDER and name == "offline/experts":
+        return ProviderAgent(OfflineExperts(), "offline")
+    base, _, style = name.partition(":")
+    if seat == SEEKER and base == "offline/seeker" and (style or "careful") in STYLES:
+        return OfflineSeeker(style or "careful")
+    known = (
+        ["offline/experts"]
+        if seat == PROVIDER
+        else ["offline/seeker", *(f"offline/seeker:{style}" for style in STYLES)]
+    )
+    raise InputError(
+        f"Nobody called {name!r} can sit in the {seat}'s seat; offline there: {', '.join(known)}."
+    )
 
 
 class ClarqRoom(GraphRoom[graph.Table, graph.State]):
@@ -25,14 +94,11 @@ class ClarqRoom(GraphRoom[graph.Table, graph.State]):
     seats: tuple[str, ...] = (graph.SEEKER, graph.PROVIDER)
 
     item_row = staticmethod(item_row)
+    read_item = staticmethod(read_item)
     seat_for = staticmethod(seat_for)
     build_graph = staticmethod(graph.build_graph)
     rebuild = staticmethod(graph.rebuild)
     replay = staticmethod(replay)
-
-    def read_item(self, row: Item) -> Task:
-        """Return the task out of its row."""
-        return task_from_json(row.data)
 
     def steps(self, table: graph.Table) -> int:
         """Return the greeting, and at most four nodes per seeker turn."""
@@ -87,4 +153,4 @@ class ClarqRoom(GraphRoom[graph.Table, graph.State]):
         )
 
 
-ROOM = ClarqRoom()
+ROOM: Final = ClarqRoom()

@@ -20,9 +20,8 @@ from simulator.clarq.benchmark import BENCHMARK
 from simulator.clarq.data import load_items
 from simulator.clarq.graph import PROVIDER, Rules
 from simulator.clarq.judge import judge_run
-from simulator.clarq.reporting.scored import score_run
-from simulator.clarq.score import score_rows
-from simulator.clarq.seating import models_of
+from simulator.clarq.room import models_of
+from simulator.clarq.score import score_rows, score_run
 from simulator.models import ChatModel, Decoding, Malformed, ModelOptions, Needs, run_preflight
 from simulator.orders import Limit, RunOrder, RunSpec, Selection
 from simulator.reporting import json_text

@@ -16,8 +16,11 @@ from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 from typing import Any, Final, Literal
 
-from logs.rows import Judgment, Score, Turn
+from logs import LogReader
+from logs.rows import Episode, Judgment, Score, Turn
 from simulator.clarq.compose import contains
+from simulator.clarq.data import read_item
+from simulator.runner.logged import ENDED, PlayedToEnd, played_to_end
 from simulator.seats import Line
 from trees import Language, Task
 
@@ -212,15 +215,6 @@ def _in_order(judgments: Iterable[Judgment]) -> list[Judgment]:
     return sorted(judgments, key=lambda row: row.created_at)
 
 
-def verdicts(judgments: Iterable[Judgment]) -> dict[str, bool]:
-    """Node index -> whether it counts as obtained, whoever judged; the latest counts."""
-    found: dict[str, bool] = {}
-    for row in _in_order(judgments):
-        if row.kind == JUDGE:
-            found[str(row.value["node"])] = bool(row.value["obtained"])
-    return found
-
-
 def score_rows(episode_id: str, scores: DialogueScores) -> tuple[Score, ...]:
     """Return the scores as rows of the log: ``success``, ``aqd`` and ``aql``."""
     details: dict[str, Any] = {
@@ -231,3 +225,68 @@ def score_rows(episode_id: str, scores: DialogueScores) -> tuple[Score, ...]:
         Score(episode_id=episode_id, metric=metric, value=value, version=VERSION, details=details)
         for metric, value in values.items()
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """An episode that counts, with its scores.
+
+    Attributes:
+        status: ``completed`` or ``truncated``; ``aborted`` where a seat failed.
+        scores: of an aborted one: those of its turns, without success.
+        automatic: what rule and judges say, without the reviewers.
+    """
+
+    episode: Episode
+    task: Task
+    status: str
+    scores: DialogueScores
+    automatic: DialogueScores
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """Nodes whose text was never given."""
+        return (*self.automatic.judged, *self.automatic.missing)
+
+    @property
+    def ended(self) -> bool:
+        """Return True if it was played to its end."""
+        return self.status in ENDED
+
+
+def score_run(reader: LogReader, run_id: str, *, exclude_aborted: bool = False) -> tuple[Scored, ...]:
+    """Score every ended episode of a run, the latest attempt of each, from its logged turns.
+
+    An episode that was aborted because a seat failed is an unsuccessful one, unless it is excluded
+    (`simulator.runner.logged`).
+
+    They are ordered by language, type, task and repeat: intervals are resampled, and must not depend on
+    which dialogue happened to end first.
+    People who have withdrawn do not count: without their words their episodes would be failures.
+    """
+    judgments: dict[str, list[Judgment]] = {}
+    for judgment in reader.judgments(run_id=run_id):
+        judgments.setdefault(judgment.episode_id or "", []).append(judgment)
+    tasks = {item.hash: read_item(item) for item in reader.items(run_id)}
+    gone = reader.erased_participants()
+    played = played_to_end(reader, run_id, gone, aborted=not exclude_aborted)
+    scored = (_scored(one, tasks[one.episode.item_hash], judgments.get(one.episode.id, ())) for one in played)
+    return tuple(sorted(scored, key=_place))
+
+
+def _scored(played: PlayedToEnd, task: Task, judgments: Sequence[Judgment]) -> Scored:
+    automatic = score_episode(task, played.turns, [row for row in judgments if row.kind != REVIEW_SUCCESS])
+    scores = score_episode(task, played.turns, judgments) if judgments else automatic
+    if played.ending.status not in ENDED:
+        scores = automatic = replace(automatic, success=False, needs_judge=False, reached=None)
+    return Scored(
+        episode=played.episode,
+        task=task,
+        status=played.ending.status,
+        scores=scores,
+        automatic=automatic,
+    )
+
+
+def _place(scored: Scored) -> tuple[str, int, str, int]:
+    return scored.task.language, scored.task.type, scored.task.id, scored.episode.repeat

@@ -10,8 +10,8 @@ from typing import Any
 from logs import LogReader, LogWriter
 from simulator.clarq.data import load_items
 from simulator.clarq.graph import PROVIDER, SEEKER
+from simulator.clarq.players.seeker_offline import STYLES
 from simulator.clarq.room import ROOM
-from simulator.clarq.seeker.planning import MANNERS
 from simulator.errors import InputError
 from simulator.models import ChatModel
 from simulator.runner.lobby import Opponent, menu, require_offered
@@ -88,10 +88,10 @@ class ClarqSessions(Sessions):
         return await self.start_item(self._task(task_id, language), seats, options)
 
     def _offered(self, seat: str) -> tuple[Opponent, ...]:
-        """Return who may sit in `seat`; the built-in seeker has manners that the menu does not list."""
+        """Return who may sit in `seat`; the built-in seeker has styles that the menu does not list."""
         if seat == PROVIDER:
             return self.opponents(SEEKER)
-        return (*self.opponents(PROVIDER), *(Opponent(f"offline/seeker:{one}", True) for one in MANNERS))
+        return (*self.opponents(PROVIDER), *(Opponent(f"offline/seeker:{style}", True) for style in STYLES))
 
     def _task(self, task_id: str, language: Language) -> Task:
         for task in load_items(self._data, language):

@@ -11,10 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.clarq.attributes import settled_attributes
-from simulator.clarq.focus import asked_kinds, focus_of_text, several_of
-from simulator.clarq.lexical import similar_topics, topics
-from simulator.clarq.spelling import Speller
+from simulator.clarq.focus import asked_kinds, focus_of_text, settled_attributes, several_of
+from simulator.clarq.lexical import Speller, similar_topics, topics
 from trees import Task
 
 Floats = NDArray[np.float64]

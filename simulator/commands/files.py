@@ -20,8 +20,9 @@ from rich.text import Text
 from simulator import catalog, datasets
 from simulator.benchmark import Benchmark, Checker
 from simulator.errors import InputError
-from trees.checks import RULES, SET_RULES, check_builtin
+from trees.checks import SET_RULES, check_builtin
 from trees.faults import Fault
+from trees.rules import RULES
 
 data_app = typer.Typer(help="Published data you have registered.", no_args_is_help=True)
 

@@ -27,7 +27,7 @@ from simulator.runner.batch import run_batch
 from simulator.runner.build import Plan, build_plan
 from simulator.runner.executors import Workers
 from simulator.seats import Seat
-from trees.builtin import load_builtin
+from trees.sources import load_builtin
 
 SIZES = ((200, 20), (20, 100))  # dialogues x turns
 PARTS = 10

@@ -1,7 +1,7 @@
 """CPU per decision of the built-in experts, step by step: `python tests/benchmarks/bench_experts.py`.
 
-A decision is one turn of the provider after the opening: hear, walk if need be, write. The dialogues are
-made of the built-in tasks: the seeker asks for every node in its explanation's words, and between times for
+A decision is one turn of the provider after the opening: classify, walk if need be, respond. The dialogues
+are made of the built-in tasks: the seeker asks for every node as its explanation says it, and at times for
 something that no node answers. For comparison, the same decisions through the model-driven experts with a
 model that answers at once: their CPU is spent on prompts and answers, and the model's own time comes on top.
 """
@@ -24,7 +24,7 @@ from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.models import Request, ScriptModel
 from simulator.seats import Line
 from trees import Frontier, Language, Task
-from trees.builtin import load_builtin
+from trees.sources import load_builtin
 
 REPETITIONS = 3
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
@@ -33,7 +33,7 @@ BESIDE = {
     "en": ("Is there anything else I should know?", "What is the weather like at the coast today?"),
     "zh": ("还有什么我应该知道的吗？", "今天海边的天气怎么样？"),
 }
-STEPS = ("hear", "walk", "write")
+STEPS = ("classify", "walk", "respond")
 
 
 def answer(request: Request) -> str | dict[str, Any]:
@@ -61,12 +61,12 @@ async def decide(experts: Experts, task: Task, spent: Counter[str]) -> int:
         lines.append(Line("seeker", text))
         situation = Situation(task=task, lines=tuple(lines), frontier=frontier, number=len(lines), seed=7)
         clock = [time.process_time()]
-        decision = await provider.listen(experts, situation)
+        decision = await provider.classify(experts, situation)
         clock.append(time.process_time())
         if decision.walking:
             decision = await provider.walk(experts, situation, decision, multi=False)
         clock.append(time.process_time())
-        turn = await provider.write(experts, situation, decision)
+        turn = await provider.respond(experts, situation, decision)
         clock.append(time.process_time())
         spent.update({step: clock[n + 1] - clock[n] for n, step in enumerate(STEPS)})
         frontier = turn.frontier

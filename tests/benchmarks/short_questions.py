@@ -17,7 +17,7 @@ from simulator.clarq import provider
 from simulator.clarq.experts import Experts, Situation
 from simulator.seats import Line
 from trees import Frontier, Language, Task
-from trees.builtin import load_builtin
+from trees.sources import load_builtin
 
 NONE = "none"
 HALVES = ("dev", "held")
@@ -80,7 +80,7 @@ class Question:
 async def answer(experts: Experts, question: Question) -> str:
     """The node that `experts` give, as the single-info provider, or `NONE`."""
     situation = question.situation
-    decision = await provider.listen(experts, situation)
+    decision = await provider.classify(experts, situation)
     if decision.walking:
         decision = await provider.walk(experts, situation, decision, multi=False)
     return decision.give[0] if decision.give else NONE

@@ -18,7 +18,7 @@ from simulator.clarq.room import ROOM
 from simulator.runner.batch import run_batch
 from simulator.runner.build import build_plan
 from simulator.runner.executors import Workers
-from trees.builtin import load_builtin
+from trees.sources import load_builtin
 
 TASKS = [*load_builtin("en")[:9], *load_builtin("zh")[:3]]
 CONCURRENCY = 6

@@ -30,8 +30,7 @@ from simulator.runner.build import read_script
 from simulator.studies.files import read_study, scan_study
 from trees import bounded
 from trees.faults import TaskError
-from trees.published import read_published
-from trees.yaml_tasks import read_yaml, scan_yaml
+from trees.sources import scan_file
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -55,6 +54,10 @@ def check(path: Path) -> object:
     return check_files([path])
 
 
+def read_tasks(path: Path) -> object:
+    return scan_file(path).tasks()
+
+
 def script(path: Path) -> object:
     return read_script(path, "seeker")
 
@@ -68,7 +71,7 @@ def of_ambik(path: Path) -> object:
 
 
 EVERYBODY: tuple[Reader, ...] = (
-    *(check, script, read_prices, read_study, read_yaml, read_published, read_results, read_ambibench),
+    *(check, script, read_prices, read_study, read_tasks, read_results, read_ambibench),
     *(of_ambient, of_ambik, read_episode, read_split),
     *(kind.read for kind in (*ambient.TABLES.specs, *ambik.TABLES.specs)),
 )
@@ -77,7 +80,7 @@ EVERYBODY: tuple[Reader, ...] = (
 def own_samples(folder: Path) -> Iterator[Sample]:
     """Files in our own formats."""
     tasks = sorted((ROOT / "trees/tasks/en").glob("*.yaml"))[0].read_bytes()[:3000]
-    yield Sample("tasks.yaml", tasks, (check, scan_yaml, read_yaml))
+    yield Sample("tasks.yaml", tasks, (check, scan_file, read_tasks))
     study = (ROOT / "simulator/ambik/studies/robot.yaml").read_bytes()
     yield Sample("study.yaml", study, (scan_study, read_study, check))
     prices = (ROOT / "simulator/models/prices.yaml").read_bytes()[:1500]
@@ -108,7 +111,7 @@ def published_samples() -> Iterator[Sample]:
     for path in sorted((SHARED / "ambik").glob("*.json")):
         yield Sample(path.name, json.dumps(json.loads(path.read_bytes())[:2]).encode(), (of_ambik, check))
     for path in sorted((SHARED / "clarq/English").glob("*.json"))[:2]:
-        yield Sample(path.name, path.read_bytes()[:6000], (read_published, check))
+        yield Sample(path.name, path.read_bytes()[:6000], (read_tasks, check))
     for path in sorted((SHARED / "clarq/results").rglob("*.json"))[:1]:
         dialogues = [tasks[:1] for tasks in json.loads(path.read_bytes())[:1]]
         yield Sample(path.name, json.dumps(dialogues).encode(), (read_results, check))

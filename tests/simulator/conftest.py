@@ -14,7 +14,7 @@ from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Participant, Run, Status, Turn
 from simulator.clarq import graph
 from simulator.clarq.data import item_row
-from simulator.clarq.experts import Choice, Heard, Situation, TurnType, Verdict, Wording
+from simulator.clarq.experts import Choice, Classification, Situation, TurnType, Verdict, Wording
 from simulator.seats import Seat
 from trees import OPENING, Background, Frontier, Node, Task, Tree
 
@@ -138,9 +138,9 @@ class FixedExperts:
         self.asked.append("relevant")
         return Verdict(self.relevant_, "told so")
 
-    async def hear(self, situation: Situation) -> Heard:
-        self.asked.append("hear")
-        return Heard(TurnType(self.type_), "told so")
+    async def classify(self, situation: Situation) -> Classification:
+        self.asked.append("classify")
+        return Classification(TurnType(self.type_), "told so")
 
     async def walk(self, situation: Situation, *, multi: bool) -> Choice:
         self.asked.append("walk")

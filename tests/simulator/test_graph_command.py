@@ -12,7 +12,7 @@ from simulator.studies.graph import AFTER, BEFORE, WAYS_OUT
 
 NODES = {
     "study": {*BEFORE, "task", *AFTER, *WAYS_OUT},
-    "clarq": {"greet", "seek", "provide", "listen", "walk"},
+    "clarq": {"greet", "seek", "classify", "walk", "respond"},
     "handmethat": {"utter", "listen", "answer", "act"},
     "ambibench": {"label", "free_text", "all_at_once"},
     "ambient": {"qualify", "label", "judge", "relabel", "annotate", "generate", "true_false", "continue"}

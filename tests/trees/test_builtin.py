@@ -5,9 +5,8 @@ from collections import Counter
 import pytest
 
 from trees import Language
-from trees.builtin import load_builtin, scan_builtin
-from trees.sources import task_key
-from trees.statistics import statistics
+from trees.checks import statistics_of
+from trees.sources import load_builtin, scan_builtin, task_key
 from trees.types import TASK_TYPES, task_type
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
@@ -31,7 +30,7 @@ def test_tasks_are_sorted_cached_and_in_their_language(language: Language) -> No
 def test_both_languages_hold_the_same_tasks() -> None:
     english, chinese = load_builtin("en"), load_builtin("zh")
     assert [task.id for task in english] == [task.id for task in chinese]
-    assert statistics(english) == statistics(chinese)
+    assert statistics_of(english) == statistics_of(chinese)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -43,7 +42,7 @@ def test_files_are_named_after_type_and_id(language: Language) -> None:
 
 
 def test_sizes_are_about_the_published_ones() -> None:
-    found = statistics(load_builtin("en"))
+    found = statistics_of(load_builtin("en"))
     assert set(found.uncertainties) <= {2, 3, 4, 5, 6}
     assert set(found.depth) <= {1, 2, 3, 4}
     assert max(found.uncertainties, key=lambda size: found.uncertainties[size]) == 4

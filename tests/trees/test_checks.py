@@ -6,12 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from task_files import draft_of
 
-from trees.builtin import scan_builtin
-from trees.checks import RULES, SET_RULES, check_builtin, check_drafts, check_paths, check_tasks
+from trees.checks import SET_RULES, check_builtin, check_drafts, check_paths
 from trees.draft import Draft
 from trees.model import Node
-from trees.sources import scan
+from trees.rules import RULES
+from trees.sources import scan, scan_builtin
 from trees.yaml_tasks import scan_yaml_text
 
 ENGLISH = """\
@@ -216,8 +217,8 @@ def test_statistics_of_a_whole_published_language_are_compared(clarq_folder: Pat
 
 def test_tasks_in_memory() -> None:
     task = draft().task()
-    assert check_tasks([task]) == ()
+    assert check_drafts([draft_of(task)]) == ()
     spoken = replace(task, tree=replace(task.tree, nodes=(*task.tree.nodes, Node("3", "Jax: Wait.", "Why"))))
-    (fault,) = check_tasks([spoken])
+    (fault,) = check_drafts([draft_of(spoken)])
     assert (fault.code, fault.line) == ("speaker-prefix", 0)
     assert str(fault) == "t.yaml: task bread-1: begins with the speaker (Jax:) [speaker-prefix]"

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from task_files import draft_of, file_name, read_tasks, write_published, write_yaml, yaml_text
 
 from trees import Background, Frontier, Language, Node, Task, Tree, index_key
-from trees.checks import check_tasks
-from trees.published import dumps_published, file_name, read_published, scan_published
+from trees.checks import check_drafts
+from trees.published import scan_published
 from trees.text import tidy
-from trees.yaml_tasks import dumps_yaml, read_yaml, scan_yaml_text, write_yaml
+from trees.yaml_tasks import scan_yaml_text
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 QUIET = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
@@ -112,7 +113,7 @@ def test_a_tree_without_a_parent_is_refused(found: tuple[str, ...]) -> None:
 @QUIET
 @given(tasks())
 def test_yaml_keeps_everything(task: Task) -> None:
-    assert scan_yaml_text(dumps_yaml(task)).tasks() == (task,)
+    assert scan_yaml_text(yaml_text(task)).tasks() == (task,)
 
 
 @QUIET
@@ -120,23 +121,22 @@ def test_yaml_keeps_everything(task: Task) -> None:
 def test_yaml_file_of_several_tasks(tmp_path_factory: pytest.TempPathFactory, several: list[Task]) -> None:
     path = tmp_path_factory.mktemp("yaml") / "several.yaml"
     write_yaml(path, several)
-    assert read_yaml(path) == tuple(several)
+    assert read_tasks(path) == tuple(several)
 
 
 @QUIET
 @given(tasks(prompts=True))
 def test_published_form_keeps_everything(tmp_path_factory: pytest.TempPathFactory, task: Task) -> None:
     path = tmp_path_factory.mktemp("published") / file_name(task.type)
-    path.write_text(dumps_published([task]), encoding="utf-8", newline="")
-    read = read_published(path, task.language)
-    assert read.tasks == (Task(**{**vars(task), "id": f"{task.type}.0"}),)
-    assert dumps_published(read.tasks, read.records) == path.read_text(encoding="utf-8")
+    write_published(path, [task])
+    (read,) = read_tasks(path, task.language)
+    assert read == Task(**{**vars(task), "id": f"{task.type}.0"})
 
 
 @QUIET
 @given(st.lists(tasks(), max_size=3))
 def test_checks_take_any_task(several: list[Task]) -> None:
-    for fault in check_tasks(several):
+    for fault in check_drafts(list(map(draft_of, several))):
         assert fault.code
         assert fault.message
 

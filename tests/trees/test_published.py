@@ -1,15 +1,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from task_files import file_name, read_tasks
 
 from trees import Background, Node, Task, Tree
 from trees.faults import TaskError
-from trees.published import dumps_published, file_name, read_published, scan_published, write_published
+from trees.published import scan_published
 
 GOOD: dict[str, Any] = {
     "all_response": "Jax: Bake it.  \nJax: Use rye.\nJax: From the mill.\n0\n1\n1.1",
@@ -32,29 +32,19 @@ def published_files(folder: Path) -> list[Path]:
     return sorted((folder / "English").iterdir()) + sorted((folder / "Chinese").iterdir())
 
 
-def test_every_published_file_survives_byte_for_byte(clarq_folder: Path, tmp_path: Path) -> None:
+def test_every_published_file_is_read(clarq_folder: Path) -> None:
     files = published_files(clarq_folder)
     assert len(files) == 62
     for path in files:
-        read = read_published(path)
-        assert path.name == file_name(read.type)
-        assert [task.id for task in read.tasks] == [f"{read.type}.{number}" for number in range(10)]
-        assert {task.language for task in read.tasks} == {"en" if path.parent.name == "English" else "zh"}
-        write_published(tmp_path / path.name, read.tasks, read.records)
-        assert (tmp_path / path.name).read_bytes() == path.read_bytes()
-
-
-def test_published_files_written_anew_say_the_same(clarq_folder: Path, tmp_path: Path) -> None:
-    for path in published_files(clarq_folder):
-        read = read_published(path)
-        write_published(tmp_path / path.name, read.tasks)
-        again = read_published(tmp_path / path.name, read.language)
-        assert again.tasks == read.tasks
+        tasks = read_tasks(path)
+        assert path.name == file_name(tasks[0].type)
+        assert [task.id for task in tasks] == [f"{tasks[0].type}.{number}" for number in range(10)]
+        assert {task.language for task in tasks} == {"en" if path.parent.name == "English" else "zh"}
 
 
 def test_published_texts_have_no_speaker_and_no_blanks_around(clarq_folder: Path) -> None:
     for path in published_files(clarq_folder):
-        for task in read_published(path).tasks:
+        for task in read_tasks(path):
             background = task.background
             spoken = (task.tree.opening, *(node.text for node in task.tree.nodes))
             listed = (*background.items, *background.skills, *background.scenes)
@@ -67,7 +57,7 @@ def test_published_texts_have_no_speaker_and_no_blanks_around(clarq_folder: Path
 
 
 def test_reads_a_record(tmp_path: Path) -> None:
-    (task,) = read_published(write(tmp_path, GOOD)).tasks
+    (task,) = read_tasks(write(tmp_path, GOOD))
     assert task == Task(
         id="25.0",
         type=25,
@@ -80,43 +70,6 @@ def test_reads_a_record(tmp_path: Path) -> None:
         prompt="You bake.",
     )
     assert task.source == str(tmp_path / "25._Cooking_Delicacies.json")
-
-
-def test_writes_only_what_has_changed(tmp_path: Path) -> None:
-    read = read_published(write(tmp_path, GOOD))
-    (task,) = read.tasks
-    nodes = (replace(task.tree.nodes[0], text="Use oats."), *task.tree.nodes[1:])
-    changed = replace(
-        task,
-        tree=Tree(task.tree.opening, nodes),
-        background=replace(task.background, scenes=("Mill", "Barn")),
-    )
-    record, pair = json.loads(dumps_published([changed], read.records))
-    assert pair == PAIR
-    assert record["all_response"] == GOOD["all_response"].replace("rye", "oats")
-    assert record["background_splitted"] == ["baker", "baking bread", "A tin \nRye", "", "Mill\nBarn"]
-    assert list(record) == list(GOOD)
-    assert record["extra"] == {"kept": True}
-
-
-def test_a_file_without_speakers_stays_without(tmp_path: Path) -> None:
-    record = {**GOOD, "all_response": GOOD["all_response"].replace("Jax: ", "")}
-    read = read_published(write(tmp_path, record))
-    assert read.tasks[0].tree.opening == "Bake it."
-    changed = replace(read.tasks[0], tree=Tree("Bake.", read.tasks[0].tree.nodes))
-    assert json.loads(dumps_published([changed], read.records))[0]["all_response"].startswith(
-        "Bake.\nUse rye."
-    )
-
-
-def test_what_the_format_cannot_hold_is_refused(tmp_path: Path) -> None:
-    (task,) = read_published(write(tmp_path, GOOD)).tasks
-    with pytest.raises(ValueError, match=r"25\.0 has no prompt"):
-        dumps_published([replace(task, prompt=None)])
-    with pytest.raises(ValueError, match="no line ends"):
-        dumps_published([replace(task, tree=Tree("a\nb", task.tree.nodes))])
-    with pytest.raises(ValueError, match="1 tasks need 2 records, not 3"):
-        dumps_published([task], [GOOD, PAIR, PAIR])
 
 
 @pytest.mark.parametrize(
@@ -135,7 +88,7 @@ def test_what_the_format_cannot_hold_is_refused(tmp_path: Path) -> None:
 def test_faulty_records_name_file_line_and_task(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     path = write(tmp_path, GOOD, {**GOOD, **change}, indent=1)
     with pytest.raises(TaskError, match=message) as caught:
-        read_published(path)
+        read_tasks(path)
     line = path.read_text(encoding="utf-8").splitlines().index(" {", 2) + 1
     assert (caught.value.file, caught.value.task, caught.value.line) == (str(path), "25.1", line)
     assert str(caught.value).startswith(f"{path}:{line}: task 25.1: ")
@@ -164,16 +117,16 @@ def test_all_faulty_records_are_reported_and_the_good_ones_read(tmp_path: Path) 
 def test_faulty_files_are_refused(tmp_path: Path, name: str, content: str, message: str) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(TaskError, match=message):
-        read_published(tmp_path / name)
+        read_tasks(tmp_path / name)
 
 
 def test_files_that_are_no_text_or_not_there(tmp_path: Path) -> None:
     path = tmp_path / "1._Gather_Resources.json"
-    with pytest.raises(TaskError, match="No such file"):
-        read_published(path)
+    with pytest.raises(TaskError, match="no such file"):
+        read_tasks(path)
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(TaskError, match="utf-8"):
-        read_published(path)
+        read_tasks(path)
 
 
 def test_language_is_the_folders_else_the_texts(tmp_path: Path) -> None:
@@ -183,8 +136,8 @@ def test_language_is_the_folders_else_the_texts(tmp_path: Path) -> None:
         "all_response_exaplain": [],
         "background": "你是面包师" * 9,
     }
-    assert read_published(write(tmp_path, chinese)).language == "zh"
-    assert read_published(write(tmp_path, GOOD)).language == "en"
+    assert read_tasks(write(tmp_path, chinese))[0].language == "zh"
+    assert read_tasks(write(tmp_path, GOOD))[0].language == "en"
     (tmp_path / "Chinese").mkdir()
-    assert read_published(write(tmp_path / "Chinese", GOOD)).language == "zh"
-    assert read_published(write(tmp_path / "Chinese", GOOD), "en").language == "en"
+    assert read_tasks(write(tmp_path / "Chinese", GOOD))[0].language == "zh"
+    assert read_tasks(write(tmp_path / "Chinese", GOOD), "en")[0].language == "en"

@@ -4,12 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from task_files import file_name, write_published, write_yaml
 
 from trees import Background, Node, Task, Tree
 from trees.faults import TaskError
-from trees.published import file_name, write_published
 from trees.sources import find_task_files, load_tasks, scan, scan_file, task_key
-from trees.yaml_tasks import write_yaml
 
 TASK = Task(
     id="bread-1",

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from trees import Background, Node, Task, Tree
+from trees.checks import PUBLISHED, Statistics, differences, statistics_of
 from trees.sources import load_tasks
-from trees.statistics import PUBLISHED, Statistics, differences, statistics
 
 
 def task(*indices: str) -> Task:
@@ -15,7 +15,7 @@ def task(*indices: str) -> Task:
 
 
 def test_counts_uncertainties_and_depth() -> None:
-    found = statistics([task("1", "2"), task("1", "1.1", "1.1.1"), task("1", "2", "2.1")])
+    found = statistics_of([task("1", "2"), task("1", "1.1", "1.1.1"), task("1", "2", "2.1")])
     assert found == Statistics(3, {2: 1, 3: 2}, {1: 1, 2: 1, 3: 1})
     assert str(found) == "3 tasks; uncertainties 2:1, 3:2; depth 1:1, 2:1, 3:1"
 
@@ -37,4 +37,4 @@ def test_published_numbers_add_up() -> None:
 
 @pytest.mark.parametrize("folder", ["English", "Chinese"])
 def test_the_published_data_have_the_published_statistics(clarq_folder: Path, folder: str) -> None:
-    assert statistics(load_tasks(clarq_folder / folder)) == PUBLISHED
+    assert statistics_of(load_tasks(clarq_folder / folder)) == PUBLISHED

@@ -3,10 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from task_files import read_tasks
 
 from trees import Background, Node, Task, Tree
 from trees.faults import TaskError
-from trees.yaml_tasks import dumps_yaml, read_yaml, scan_yaml, scan_yaml_text
+from trees.yaml_tasks import scan_yaml, scan_yaml_text
 
 GOOD = """\
 id: bread-1
@@ -44,8 +45,8 @@ def test_reads_a_task_and_takes_indices_as_written(tmp_path: Path) -> None:
     assert draft.nodes[0].index == "1.10"
     path = tmp_path / "t.yaml"
     path.write_text(GOOD.replace("1.10", "1"), encoding="utf-8")
-    assert read_yaml(path) == (TASK,)
-    assert read_yaml(path)[0].source == str(path)
+    assert read_tasks(path) == (TASK,)
+    assert read_tasks(path)[0].source == str(path)
 
 
 def test_knows_the_line_of_every_field() -> None:
@@ -68,13 +69,6 @@ def test_folded_chinese_gets_no_blanks() -> None:
 
 def test_several_documents() -> None:
     assert len(scan_yaml_text(f"{GOOD}---\n{GOOD}").drafts) == 2
-
-
-def test_writes_readable_yaml() -> None:
-    text = dumps_yaml(TASK)
-    assert text.startswith("id: bread-1\ntype: 25\nlanguage: en\nrole: baker\n")
-    assert "index: '1'" in text
-    assert "prompt" not in text
 
 
 @pytest.mark.each(

@@ -10,7 +10,7 @@ import pytest
 from fake_sessions import BACKGROUND, SECRET, TREE, FakeSessions
 
 from simulator.clarq import graph, provider
-from simulator.clarq.reasons import REASONS
+from simulator.clarq.players.experts_offline import REASONS
 from simulator.handmethat import graph as household
 from simulator.runner.finding import load_room
 from simulator.runner.lobby import Opponent

@@ -15,7 +15,7 @@ import logs
 import simulator
 import ui
 from logs import NotInLog
-from simulator.clarq.reasons import REASONS, reason, recognise
+from simulator.clarq.players.experts_offline import REASONS, reason, recognise
 from simulator.errors import InputError, SeatError, Trouble
 from simulator.models import ModelError
 from simulator.models.errors import RateLimited

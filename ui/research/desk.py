@@ -14,10 +14,9 @@ from functools import cached_property
 
 from logs import LogReader, ModelUsage, Played, Progress
 from logs.rows import Ending, Judgment, ModelCall, Run, Turn
-from simulator.clarq.data import BENCHMARK, task_from_json
+from simulator.clarq.data import BENCHMARK, read_item
 from simulator.clarq.reporting.report import Report, report
-from simulator.clarq.reporting.scored import Scored, score_run
-from simulator.clarq.score import REVIEW_SUCCESS
+from simulator.clarq.score import REVIEW_SUCCESS, Scored, score_run
 from simulator.clarq.views import Replay, replay
 from simulator.errors import InputError
 from trees import Task
@@ -174,7 +173,7 @@ class Desk:
         judgments = self.reader.judgments(episode_id=episode_id)
         if reviewing:
             judgments = [row for row in judgments if row.kind != REVIEW_SUCCESS]
-        seen = replay(task_from_json(item.data), self.reader.turns(episode_id), judgments)
+        seen = replay(read_item(item), self.reader.turns(episode_id), judgments)
         return Dialogue(episode.run_id, episode_id, ending.status, item.name, seen, calls)
 
     def _state(self, run_id: str) -> _State:
@@ -199,5 +198,5 @@ class Desk:
             report=report(self.reader, run.id, scored),
             judgments=tuple(self.reader.judgments(run_id=run.id)),
             usage=tuple(self.reader.usage(run.id)),
-            tasks={item.hash: task_from_json(item.data) for item in self.reader.items(run.id)},
+            tasks={item.hash: read_item(item) for item in self.reader.items(run.id)},
         )

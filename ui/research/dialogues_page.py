@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from logs.rows import ModelCall
-from simulator.clarq.reporting.scored import Scored
+from simulator.clarq.score import Scored
 from simulator.clarq.views import ReplayStep
 from trees import OPENING
 from ui.i18n import Strings

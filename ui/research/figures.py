@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from simulator.clarq.reporting.compare import Comparison
-from simulator.clarq.reporting.scored import Scored
-from simulator.clarq.reporting.tables import Row
+from simulator.clarq.reporting.report import Row
+from simulator.clarq.score import Scored
 from simulator.stats import Interval
 from ui.i18n import Strings
 from ui.research.format import DIGITS, number

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from simulator.clarq.reporting.scored import Scored
-from simulator.clarq.reporting.tables import Row, rows
+from simulator.clarq.reporting.report import Row, rows
+from simulator.clarq.score import Scored
 from simulator.stats import Interval
 from trees.types import task_type
 from ui.i18n import Strings

@@ -13,9 +13,9 @@ from typing import Any, Literal
 from logs import LogReader
 from logs.export import export_log
 from simulator.clarq.reporting.compare import Comparison
-from simulator.clarq.reporting.scored import Scored
-from simulator.clarq.reporting.tables import Row
+from simulator.clarq.reporting.report import Row
 from simulator.clarq.review import KINDS
+from simulator.clarq.score import Scored
 from simulator.stats import Interval
 from ui.i18n import strings
 from ui.research.desk import RunData

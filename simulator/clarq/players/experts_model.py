@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from personas.templates import render
 from simulator.clarq.compose import strip_speaker
-from simulator.clarq.experts import Choice, Heard, Situation, TurnType, Verdict, Wording
+from simulator.clarq.experts import Choice, Classification, Situation, TurnType, Verdict, Wording
 from simulator.clarq.prompts import dialogue_text
 from simulator.models import ChatModel, Message, Request
 from simulator.models.schema import parse
@@ -81,14 +81,14 @@ class ModelExperts:
         answer = await self._ask("opening", situation, OpeningAnswer)
         return Verdict(answer.relevant, answer.reason)
 
-    async def hear(self, situation: Situation) -> Heard:
+    async def classify(self, situation: Situation) -> Classification:
         """Ask for the type; for a repetition ask a second time, and count it as answerable if it is none."""
         nodes = situation.frontier.available
         answer = await self._ask("type", situation, TypeAnswer, nodes=_pairs(nodes))
         if answer.type != TurnType.REPEATED:
-            return Heard(TurnType(answer.type), answer.reason)
+            return Classification(TurnType(answer.type), answer.reason)
         check = await self._ask("repeated", situation, RepeatedAnswer)
-        return Heard(TurnType.REPEATED if check.repeated else TurnType.ANSWERABLE, check.reason)
+        return Classification(TurnType.REPEATED if check.repeated else TurnType.ANSWERABLE, check.reason)
 
     async def walk(self, situation: Situation, *, multi: bool) -> Choice:
         """Three passes over the frontier; the first that finds something ends the walk.

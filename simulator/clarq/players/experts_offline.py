@@ -8,15 +8,14 @@ detail that some node answers is always heard as one.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from personas.templates import render
-from simulator.clarq.decision import Judged
-from simulator.clarq.experts import Choice, Heard, Situation, TurnType, Verdict, Wording
+from simulator.clarq.experts import Choice, Classification, Situation, TurnType, Verdict, Wording
 from simulator.clarq.features import Reading
 from simulator.clarq.lexical import topics
-from simulator.clarq.ranker import Ranker, load_ranker
-from simulator.clarq.reasons import reason
+from simulator.clarq.ranker import Judged, Ranker, load_ranker
 from simulator.clarq.task_index import Floats, indexed
 from trees import Node
 
@@ -58,7 +57,7 @@ class OfflineExperts:
     def __init__(self, ranker: Ranker | None = None, name: str = "offline/experts") -> None:
         self.name = name
         self._ranker = ranker or load_ranker()
-        self._last: tuple[Situation, _Heard] | None = None
+        self._last: tuple[Situation, _Appraisal] | None = None
 
     async def relevant(self, situation: Situation) -> Verdict:
         """Yes if the utterance names anything of the task or asks for help with one."""
@@ -70,12 +69,12 @@ class OfflineExperts:
             return Verdict(True, reason("asks_help", words=asks.group()))
         return Verdict(False, reason("foreign"))
 
-    async def hear(self, situation: Situation) -> Heard:
+    async def classify(self, situation: Situation) -> Classification:
         """Return the type: answerable if some node would be given, else by the look of the utterance."""
         judged = self._judge(situation)
         for index in (judged.single, *judged.several):
             if index is not None:
-                return Heard(TurnType.ANSWERABLE, reason("heard", node=index))
+                return Classification(TurnType.ANSWERABLE, reason("heard", node=index))
         return unanswered_type(situation, judged.reading)
 
     async def walk(self, situation: Situation, *, multi: bool) -> Choice:
@@ -106,18 +105,18 @@ class OfflineExperts:
                 break
         return text
 
-    def _judge(self, situation: Situation) -> _Heard:
+    def _judge(self, situation: Situation) -> _Appraisal:
         """What there is to say of `situation`; the last one is kept, as a turn is heard and then walked."""
         last = self._last
         if last is None or last[0] != situation:
             reading = Reading(situation)
             styles = self._ranker.explained if reading.index.explained else self._ranker.bare
             style = styles.brief if reading.brief else styles.chatty
-            self._last = last = (situation, _Heard(reading, Judged(reading, style)))
+            self._last = last = (situation, _Appraisal(reading, Judged(reading, style)))
         return last[1]
 
 
-class _Heard(NamedTuple):
+class _Appraisal(NamedTuple):
     """A reading and what is made of it."""
 
     reading: Reading
@@ -175,23 +174,23 @@ def _pointed_at(reading: Reading, chances: Floats) -> str | None:
     return None if best is None else reading.available[best]
 
 
-def unanswered_type(situation: Situation, reading: Reading) -> Heard:
+def unanswered_type(situation: Situation, reading: Reading) -> Classification:
     """Return the type of an utterance that no available node answers."""
     about = reading.index.about
     if not reading.asked:
         if reading.stated & about:
-            return Heard(TurnType.WHOLE_TASK, reason("sums_up"))
-        return Heard(TurnType.VAGUE, reason("empty"))
+            return Classification(TurnType.WHOLE_TASK, reason("sums_up"))
+        return Classification(TurnType.VAGUE, reason("empty"))
     if reading.all_generic:
         if reading.stated & about or reading.confirming:
-            return Heard(TurnType.WHOLE_TASK, reason("all"))
-        return Heard(TurnType.VAGUE, reason("anything_else"))
+            return Classification(TurnType.WHOLE_TASK, reason("all"))
+        return Classification(TurnType.VAGUE, reason("anything_else"))
     if reading.personal or not reading.on_topic:
-        return Heard(TurnType.UNRELATED, reason("off_task"))
+        return Classification(TurnType.UNRELATED, reason("off_task"))
     repeated = _most_like_given(situation, reading)
     if repeated and repeated[1] >= max(_REPEATS, float(reading.likeness.max())):
-        return Heard(TurnType.REPEATED, reason("answered", node=repeated[0]))
-    return Heard(TurnType.UNANSWERABLE, reason("not_available"))
+        return Classification(TurnType.REPEATED, reason("answered", node=repeated[0]))
+    return Classification(TurnType.UNANSWERABLE, reason("not_available"))
 
 
 def _most_like_given(situation: Situation, reading: Reading) -> tuple[str, float] | None:
@@ -206,3 +205,38 @@ def _said_already(situation: Situation, reading: Reading) -> str:
     tree = situation.frontier.tree
     likest = _most_like_given(situation, reading)
     return tree.by_index[likest[0]].text if likest else tree.opening
+
+
+REASONS: Final[Mapping[str, str]] = {
+    "speaks": "speaks of: {words}",
+    "asks_help": "asks for help: {words}",
+    "foreign": "neither names anything of the task nor asks for help with it",
+    "heard": "node {node} answers it",
+    "answers": "node {node} answers what was asked",
+    "answer": "nodes {nodes} answer what was asked",
+    "none": "no available node answers what was asked",
+    "sums_up": "sums up and asks nothing",
+    "empty": "asks nothing and names nothing of the task",
+    "all": "sums up and asks whether that is all",
+    "anything_else": "asks whether there is anything else",
+    "off_task": "asks for nothing of the task",
+    "answered": "node {node} has answered it",
+    "not_available": "asks for a detail that no available node gives",
+}
+_PATTERNS: Final = {
+    code: re.compile(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+)", re.escape(sentence)))
+    for code, sentence in REASONS.items()
+}
+
+
+def reason(code: str, **fields: str) -> str:
+    """Return the sentence called `code`, its fields filled in."""
+    return REASONS[code].format(**fields)
+
+
+def recognise(sentence: str) -> tuple[str, dict[str, str]] | None:
+    """Return code and fields of a logged sentence; None if it is not one of ours (a model's own words)."""
+    for code, pattern in _PATTERNS.items():
+        if found := pattern.fullmatch(sentence):
+            return code, found.groupdict()
+    return None

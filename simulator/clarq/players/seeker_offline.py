@@ -7,14 +7,23 @@ What it notices is found in `simulator.clarq.seeker`; its words are in ``persona
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Final, Literal, get_args
 
 from personas.templates import render
 from simulator.clarq.graph import SEEKER, TURN_LIMIT, farewell
 from simulator.clarq.lexical import sentences
 from simulator.clarq.seeker.noticing import Topic
-from simulator.clarq.seeker.planning import MANNERS, RunSettings, plan, tries
-from simulator.clarq.seeker.topics import Case, case_of, says_enough
+from simulator.clarq.seeker.topics import (
+    Case,
+    answered,
+    answered_first,
+    case,
+    case_of,
+    open_topics,
+    says_enough,
+)
 from simulator.errors import InputError
 from simulator.seats import Kind, Reply, View
 
@@ -32,11 +41,11 @@ class OfflineSeeker:
 
     kind: Kind = "offline"
 
-    def __init__(self, manner: str = "careful") -> None:
-        if manner not in MANNERS:
-            raise InputError(f"The offline seeker's manner is one of {', '.join(MANNERS)}, not {manner!r}.")
-        self._manner: RunSettings = manner
-        self.name = "offline/seeker" if manner == "careful" else f"offline/seeker:{manner}"
+    def __init__(self, style: str = "careful") -> None:
+        if style not in STYLES:
+            raise InputError(f"The offline seeker's style is one of {', '.join(STYLES)}, not {style!r}.")
+        self._style: SeekerStyle = style
+        self.name = "offline/seeker" if style == "careful" else f"offline/seeker:{style}"
 
     async def reply(self, view: View) -> Reply:
         """Ask about what is open, or thank and leave."""
@@ -44,7 +53,7 @@ class OfflineSeeker:
         mine = [line.text for line in view.lines if line.seat == SEEKER]
         if reason := self._leaving(view, now, mine):
             return self._say(view, now, "goodbye", (), reason)
-        *before, asking = plan(now, self._manner)
+        *before, asking = plan(now, self._style)
         if not asking:
             return self._say(view, now, "goodbye", (), "nothing is open any more that it notices")
         act = "start" if asking[0].kind == "start" else "ask"
@@ -59,7 +68,7 @@ class OfflineSeeker:
             return "nobody tells it about the task"
         if says_enough(now):
             return "it was told that it knows enough"
-        if self._manner == "hasty" and len(mine) > HASTY_QUESTIONS:
+        if self._style == "hasty" and len(mine) > HASTY_QUESTIONS:
             return "in a hurry"
         return ""
 
@@ -69,12 +78,12 @@ class OfflineSeeker:
         task = view.task.background.task
         variables: dict[str, Any] = {
             "act": act,
-            "manner": self._manner,
+            "manner": self._style,
             "variant": view.seed,
             "again": again,
             "task": "" if farewell(task) else task,
             "topics": about,
-            "notes": _notes(now) if self._manner == "verbose" else [],
+            "notes": _notes(now) if self._style == "verbose" else [],
         }
         rendered = render(_TEMPLATE, view.language, variables)
         trace = {
@@ -97,3 +106,127 @@ def _notes(now: Case) -> list[str]:
 def _tidy(text: str) -> str:
     """Without the blank lines and double blanks that a template leaves."""
     return "\n".join(" ".join(line.split()) for line in text.splitlines() if line.strip())
+
+
+SeekerStyle = Literal["careful", "hasty", "verbose"]
+STYLES: Final[tuple[SeekerStyle, ...]] = get_args(SeekerStyle)
+Asked = tuple[tuple[Topic, ...], ...]
+
+_AT_ONCE: Final = {"careful": 1, "hasty": 1, "verbose": 3}
+_TRIES: Final = {"careful": 2, "hasty": 1, "verbose": 4}  # askings of a slot
+_CHOICES: Final = frozenset({"choice", "alternatives", "passed"})
+_FAINT: Final = frozenset({"how", "step"})
+_PATIENCE: Final = 2  # refusals of such a question, then no more of them
+# Kinds worth a second question.
+_REPHRASED: Final = frozenset({"choice", "where", "alternatives", "obstacle", "which"})
+_INSISTED: Final = frozenset({"choice", "which"})  # even if the first one was refused
+
+
+@lru_cache(maxsize=2048)
+def plan(now: Case, style: SeekerStyle) -> Asked:
+    """Return the topics asked about turn by turn, last of all what to ask now; no topics are a goodbye."""
+    before = plan(case(now.background, now.said[:-1], now.language), style) if now.said else ()
+    return (*before, _next(now, before, style))
+
+
+def tries(topic: Topic, asked: Asked) -> int:
+    """Return how often the slot of `topic` has been asked about."""
+    return sum(topic.slot in {one.slot for one in together} for together in asked)
+
+
+def _next(now: Case, asked: Asked, style: SeekerStyle) -> tuple[Topic, ...]:
+    """Return what to ask about next, given what has been asked before."""
+    left = [topic for topic in open_topics(now) if not _unsayable(topic)]
+    if left and left[0].kind == "start":
+        return tuple(left)
+    fresh = [topic for topic in left if not tries(topic, asked)]
+    if style == "careful":
+        firm = [topic for topic in fresh if topic.kind not in _FAINT]
+        faint = [topic for topic in fresh if topic.kind in _FAINT]
+        again = [topic for topic in left if tries(topic, asked) and _worth_rephrasing(topic, asked, now)]
+        passed = [topic for topic in _decided_by_the_way(now) if not _within(topic, asked)]
+        fresh = [*firm, *again, *passed, *([] if _fruitless(asked, now) else faint)]
+    elif style == "verbose":
+        fresh = [*_unanswered([topic for topic in left if tries(topic, asked)], asked, now), *fresh]
+    return tuple(fresh[: _AT_ONCE[style]])
+
+
+def _within(topic: Topic, asked: Asked) -> bool:
+    """Return True if all among which to choose has been read out before, with others perhaps."""
+    if topic.kind not in _CHOICES or not topic.options:
+        return tries(topic, asked) > 0
+    return any(
+        set(topic.options) <= set(one.options)
+        for together in asked
+        for one in together
+        if one.kind in _CHOICES
+    )
+
+
+def _decided_by_the_way(now: Case) -> list[Topic]:
+    """Choices that a line has decided which answered something else, so that it may have meant another."""
+    return [
+        replace(topic, kind="passed", why="decided while something else was asked")
+        for topic in now.noticed
+        if topic.kind in _CHOICES
+        and topic not in now.open
+        and not _unsayable(topic)
+        and not _all_wanted(topic, now)
+    ]
+
+
+def _all_wanted(topic: Topic, now: Case) -> bool:
+    """Return True if the opening names several of the options: it wants them all."""
+    return topic.group is not None and len(topic.group.named(now.told[0][1], now.language)) > 1
+
+
+def _fruitless(asked: Asked, now: Case) -> bool:
+    """Return True if as many questions of a faint kind have been refused as anybody puts up with."""
+    told = dict(now.told)
+    refused = sum(
+        bool(together) and together[0].kind in _FAINT and line not in told
+        for line, together in enumerate(asked)
+    )
+    return refused >= _PATIENCE
+
+
+def _worth_rephrasing(topic: Topic, asked: Asked, now: Case) -> bool:
+    """Return True if to ask again: what was refused in other words, the rest if something else was told.
+
+    When something happens cannot be asked more plainly than it was.
+    """
+    if topic.kind not in _REPHRASED or topic.sort == "time" or tries(topic, asked) >= _TRIES["careful"]:
+        return False
+    line = _last_asked(topic, asked)
+    refused = line not in dict(now.told)
+    return topic.kind in _INSISTED if refused else not answered(topic, line, now)
+
+
+def _unanswered(asked: Sequence[Topic], before: Asked, now: Case) -> list[Topic]:
+    """Of the topics asked together with others, those to repeat: no reply has answered them yet.
+
+    None is repeated after a reply that told nothing.
+    """
+    told = {line for line, _ in now.told}
+    done: set[tuple[str, ...]] = set()
+    for line in sorted(told & set(range(len(before)))):
+        together = [topic for topic in before[line] if topic.slot not in done]
+        if (first := answered_first(together, line, now)) is not None:
+            done.add(first.slot)
+    return [
+        topic
+        for topic in asked
+        if topic.slot not in done
+        and tries(topic, before) < _TRIES["verbose"]
+        and _last_asked(topic, before) in told
+    ]
+
+
+def _last_asked(topic: Topic, before: Asked) -> int:
+    """Return the number of the seeker's line, and so of the reply to it, that asked about `topic` last."""
+    return max(line for line, together in enumerate(before) if topic.slot in {one.slot for one in together})
+
+
+def _unsayable(topic: Topic) -> bool:
+    """Return True if asking would end the dialogue, because the topic itself is about a goodbye."""
+    return any(farewell(text) for text in (topic.about, topic.step, *topic.options))

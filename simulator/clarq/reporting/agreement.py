@@ -8,9 +8,15 @@ from itertools import combinations
 
 from logs.rows import Judgment, Turn
 from simulator.clarq.graph import PROVIDER
-from simulator.clarq.reporting.scored import Scored
 from simulator.clarq.review import Failure, ProviderMark, Review, read_reviews
-from simulator.clarq.score import REVIEW_SUCCESS, SUCCESS, judge_decides, judge_verdicts, reviewer_verdicts
+from simulator.clarq.score import (
+    REVIEW_SUCCESS,
+    SUCCESS,
+    Scored,
+    judge_decides,
+    judge_verdicts,
+    reviewer_verdicts,
+)
 from simulator.judging.agreement import cluster_kappa
 from simulator.stats import Interval, cluster_bootstrap, cohen_kappa, wilson
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from simulator.clarq.reporting.scored import Scored
+from simulator.clarq.score import Scored
 from simulator.stats import Interval, bootstrap_mean, mcnemar, paired_bootstrap, share
 from trees import Language
 

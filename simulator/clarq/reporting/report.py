@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Final
 
 from logs import LogReader
 from simulator.clarq.reporting.agreement import PairOfJudges, judge_agreement
-from simulator.clarq.reporting.scored import Scored, score_run
-from simulator.clarq.reporting.tables import Row, rows
-from simulator.clarq.score import success_by_responses
-from simulator.runner.logged import endings_of_runs, seat_failures
+from simulator.clarq.score import Scored, score_run, success_by_responses
+from simulator.figures import Cell, Column, Table
+from simulator.frames import Frames
+from simulator.reporting import Section
+from simulator.runner.logged import endings_of_runs
+from simulator.stats import Interval, bootstrap_mean, share
 from trees import Language
 from trees.types import task_type
 
@@ -27,9 +30,6 @@ class Report:
         statuses: how many episodes ended how; ``open`` for those that have not, ``erased`` for those of
             people who have withdrawn, which count nowhere else.
         unscored: episodes without scores (failed, open, erased; aborted where they do not count).
-        failures: why episodes failed -> how many did, the most frequent first.
-        aborted: why seats failed -> how many episodes that aborted; they count as unsuccessful.
-        exclude_aborted: whether these are left out instead.
         decided_by: whose verdict S is (``rule``, ``judges``, ``people``) -> of how many dialogues.
         judges: how far every two reviewers and judges agree on success.
     """
@@ -40,9 +40,6 @@ class Report:
     curve: dict[Language, tuple[float, ...]] = field(default_factory=dict)
     statuses: Mapping[str, int] = field(default_factory=dict)
     unscored: int = 0
-    failures: Mapping[str, int] = field(default_factory=dict)
-    aborted: Mapping[str, int] = field(default_factory=dict)
-    exclude_aborted: bool = False
     decided_by: Mapping[str, int] = field(default_factory=dict)
     judges: tuple[PairOfJudges, ...] = ()
 
@@ -52,7 +49,7 @@ def report(
 ) -> Report:
     """Return the report of a run; `scored` spares scoring it again."""
     scored = score_run(reader, run_id, exclude_aborted=exclude_aborted) if scored is None else scored
-    statuses, failures = endings_of_runs(reader, [run_id])
+    statuses = endings_of_runs(reader, [run_id]).statuses
     languages: dict[Language, list[Scored]] = {}
     for one in scored:
         languages.setdefault(one.task.language, []).append(one)
@@ -65,9 +62,6 @@ def report(
         },
         statuses=statuses,
         unscored=sum(statuses.values()) - len(scored),
-        failures=failures,
-        aborted=seat_failures(reader, [run_id]),
-        exclude_aborted=exclude_aborted,
         decided_by=dict(Counter(one.scores.decided_by for one in scored)),
         judges=judge_agreement(scored, reader.judgments(run_id=run_id)),
     )
@@ -75,3 +69,120 @@ def report(
 
 def _type_label(scored: Scored) -> str:
     return f"{scored.task.type}. {task_type(scored.task.type).name(scored.task.language)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One line of a table.
+
+    Attributes:
+        label: a language, or a task type.
+        success: S, with Wilson's interval; of items played several times, a bootstrap interval over items.
+            Each `Interval.n` counts items. Aborted dialogues count as unsuccessful.
+        aqd: D, with a bootstrap interval, over the dialogues that were played to their end; None without any.
+        aql: L, likewise: a dialogue that broke off has no length to be compared.
+        needs_judge: episodes whose success a judge has still to settle.
+        aborted: episodes that a seat's failure aborted, among those of `success`.
+    """
+
+    label: str
+    success: Interval
+    aqd: Interval | None
+    aql: Interval | None
+    needs_judge: int
+    aborted: int = 0
+
+
+def rows(
+    scored: Sequence[Scored],
+    label: Callable[[Scored], str],
+    order: Callable[[Scored], tuple[str, int]] | None = None,
+) -> tuple[Row, ...]:
+    """Return one row per label, in the order of `order` (default: of first appearance)."""
+    groups: dict[str, list[Scored]] = {}
+    for one in sorted(scored, key=order) if order else scored:
+        groups.setdefault(label(one), []).append(one)
+    return tuple(row(name, some) for name, some in groups.items())
+
+
+def row(label: str, scored: Sequence[Scored]) -> Row:
+    """Summarise episodes, at least one."""
+    ended = [one for one in scored if one.ended]
+    items = [one.episode.item_hash for one in ended]
+    success = [one.scores.success for one in scored]
+    return Row(
+        label=label,
+        success=share(success, [one.episode.item_hash for one in scored]),
+        aqd=bootstrap_mean([one.scores.aqd for one in ended], items, bounds=None) if ended else None,
+        aql=bootstrap_mean([one.scores.aql for one in ended], items, bounds=None) if ended else None,
+        needs_judge=sum(one.scores.needs_judge for one in scored),
+        aborted=len(scored) - len(ended),
+    )
+
+
+_DECIDED: Final = {"rule": "the rule", "judges": "judges", "people": "reviewers"}
+_BARS: Final = " ▁▂▃▄▅▆▇█"
+
+
+def run_sections(source: Frames) -> Iterator[Section]:
+    """Yield a section for each run."""
+    for run in source.runs:
+        yield run_section(report(source.reader, run, exclude_aborted=source.exclude_aborted))
+
+
+def run_section(report: Report) -> Section:
+    """Return what is told of a run."""
+    by_language = _table("language", report.by_language, (3, 2, 1))
+    by_type = _table("type", report.by_type, (2, 1, 0))
+    return Section(
+        name="dialogues",
+        title=f"{report.run_id}: S, D and L with 95 % intervals",
+        tables=[by_language, by_type] if report.by_language else [],
+        text="\n".join(_curves(report)),
+        remarks=[*_remarks(report)],
+        data={
+            "run": report.run_id,
+            "curve": report.curve,
+            "unscored": report.unscored,
+            "decided_by": report.decided_by,
+            "judges": [asdict(pair) for pair in report.judges],
+        },
+    )
+
+
+def _table(name: str, rows: Sequence[Row], digits: tuple[int, int, int]) -> Table:
+    intervals = (Column(head, places) for head, places in zip("SDL", digits, strict=True))
+    cells: list[list[Cell]] = [
+        [row.label, row.success.n, row.success, row.aqd, row.aql, row.needs_judge, row.aborted]
+        for row in rows
+    ]
+    heads: list[Column | str] = [
+        name,
+        Column("n", 0),
+        *intervals,
+        Column("to judge", 0),
+        Column("aborted", 0),
+    ]
+    return Table(heads, cells, f"By {name}", f"by_{name}")
+
+
+def _curves(report: Report) -> Iterator[str]:
+    """Yield success by responses, a line for each language."""
+    for language, curve in report.curve.items():
+        bars = "".join(_BARS[round(share * (len(_BARS) - 1))] for share in curve)
+        steps = "  ".join(f"{n}: {share:.2f}" for n, share in enumerate(curve, 1) if n % 2 == 0)
+        yield f"success by number of responses ({language})  {bars}  {steps}"
+
+
+def _remarks(report: Report) -> Iterator[str]:
+    if waiting := sum(row.needs_judge for row in report.by_language):
+        yield (
+            f"{waiting} dialogues need a judge (counted as not successful): "
+            "askback score RUN --judge MODEL, or a reviewer in the app."
+        )
+    if report.decided_by.keys() - {"rule"}:
+        shares = ", ".join(f"{count} by {_DECIDED[who]}" for who, count in sorted(report.decided_by.items()))
+        yield f"S is decided in {shares}; people stand above judges, and most of each count."
+    for pair in report.judges:
+        kappa = "" if pair.kappa is None else f", κ {pair.kappa:.3f}"
+        yield f"{pair.first} and {pair.second} say the same of {pair.equal} of {pair.n} dialogues{kappa}"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property, lru_cache
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
 
-from simulator.clarq.lexical import terms
-from simulator.clarq.seeker.groups import SECTIONS, Entry, Group, entries_of, groups
-from simulator.clarq.seeker.reading import Segment, words
+from simulator.clarq.lexical import stem, terms
+from simulator.clarq.seeker.reading import Segment, word_set, words
 from simulator.clarq.seeker.reading_en import read_english
 from simulator.clarq.seeker.reading_zh import read_chinese
 from trees import Background, Language
@@ -125,3 +126,255 @@ def _is_aside(language: Language, line: str) -> bool:
 @lru_cache(maxsize=32)
 def _pattern(language: Language, name: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\s*\|\s*", "|", words(language)[name].strip()), re.IGNORECASE)
+
+
+SECTIONS = ("items", "skills", "scenes")
+_PARENTHESIS = re.compile(r"^(.*?)\s*[(（](.*)[)）]\s*(.*)$")
+_ARTICLE = re.compile(r"^(?:an?|the|some)\s+", re.IGNORECASE)
+_MEASURE = re.compile(
+    r"^(?:一些|一(?:小|大|整)?[个罐只把袋根盏瓶口张件副颗块条支团盒卷台套锅枚份片篮捆串顶双艘辆匹轮面盘株床架幅本对])"
+)
+_SHORT_NOTE = 6  # words; longer parentheses describe ways and rules
+_NO_LABEL = re.compile(r"^[的号之色形]|^[带上下用做放到里打会能子品物头器]$")
+# Verbs of one character by which skills are alike: 骑鹈鹕 and 骑信天翁.
+_SINGLE_VERBS = frozenset(verb for verb in word_set("zh", "verbs") if len(verb) == 1) - frozenset(
+    "做用使打放让把将"
+)
+_WORD = re.compile(r"[a-z][\w'’-]*")
+_NUMBERING = re.compile(
+    r"(?:\s+(?:no\.?\s*)?\d+)+$|\s+(?:[A-Z\d]|one|two|three|four|five|six)$", re.IGNORECASE
+)
+_JOINT = re.compile(r"\s+(?:of|on|with|for|to|in|at|from|under)\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of the background in parts.
+
+    Attributes:
+        text: as it stands there.
+        name: without article, measure word and parenthesis.
+        note: what stands in the parenthesis.
+    """
+
+    text: str
+    name: str
+    note: str
+
+
+@lru_cache(maxsize=4096)
+def _stems(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the words of an English text with their stems, each once."""
+    return tuple((word, _stem(word)) for word in dict.fromkeys(_WORD.findall(text.lower())))
+
+
+_stem = lru_cache(maxsize=16384)(stem)
+
+
+@lru_cache(maxsize=65536)
+def _alike(word: str, others: frozenset[str]) -> bool:
+    """Return True if a stem is one of `others` or a longer or shorter form of one (coastline, smithy)."""
+    return word in others or (
+        len(word) >= 5
+        and any(len(other) >= 5 and (word.startswith(other) or other.startswith(word)) for other in others)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Entries of one section that are alike.
+
+    Attributes:
+        section: where they stand.
+        label: what they have in common, as one says it.
+        words: terms (English) or strings (Chinese) that mention them without saying which.
+        options: the entries, as one names them.
+        own: per option, what only it has.
+    """
+
+    section: str
+    label: str
+    words: frozenset[str]
+    options: tuple[str, ...]
+    own: tuple[frozenset[str], ...]
+
+    def named(self, text: str, language: Language) -> frozenset[int]:
+        """Return which options `text` names by something only they have."""
+        found = frozenset(terms(text, language))
+        return frozenset(
+            position
+            for position, own in enumerate(self.own)
+            if own & found or (language == "zh" and any(self._tells(one, text) for one in own))
+        )
+
+    def _tells(self, own: str, text: str) -> bool:
+        """Return True if a single character tells which is meant: 铜 in 铜剪刀 or 铜的, but not anywhere."""
+        return len(own) == 1 and any(own + after in text for after in (self.label[:1], "的", "色", "之"))
+
+    def mention(self, text: str, language: Language) -> str:
+        """Return the word by which `text` speaks of them without saying which; empty if it does not."""
+        if language == "zh":
+            # The last of the longest: the thing itself stands behind what is done with it.
+            return max(
+                (word for word in self.words if word in text),
+                key=lambda word: (len(word), text.rfind(word), word),
+                default="",
+            )
+        return next((word for word, root in _stems(text) if _alike(root, self.words)), "")
+
+    def mentioned(self, text: str, language: Language) -> bool:
+        """Return True if `text` speaks of one of them at all."""
+        return bool(self.mention(text, language))
+
+
+@lru_cache(maxsize=8192)
+def parts(text: str) -> Entry:
+    """Return an entry of the background in parts."""
+    match = _PARENTHESIS.match(text)
+    name, note = (f"{match.group(1)} {match.group(3)}".strip(), match.group(2)) if match else (text, "")
+    return Entry(text, _MEASURE.sub("", _ARTICLE.sub("", name)).strip(" ."), note.strip())
+
+
+@lru_cache(maxsize=1024)
+def entries_of(background: Background, section: str) -> tuple[Entry, ...]:
+    """The entries of a section in parts, spelled as within a sentence: only a proper name has capitals."""
+    entries = []
+    for text in getattr(background, section):
+        name = text[:1].lower() + text[1:]
+        common = text[1:2].islower() and (
+            section == "skills" or (section == "items" and name == name.lower())
+        )
+        entries.append(parts(name if common else text))
+    return tuple(entries)
+
+
+@lru_cache(maxsize=512)
+def groups(background: Background, language: Language) -> tuple[Group, ...]:
+    """Return all groups, by section; one with the same options as an earlier one is left out."""
+    find = _english if language == "en" else _chinese
+    found: dict[tuple[str, ...], Group] = {}
+    for section in SECTIONS:
+        entries = entries_of(background, section)
+        for label, mentions, members in find(entries, section):
+            group = _group(section, label, mentions, members, language)
+            earlier = found.get(group.options)
+            if earlier is not None:
+                mentions = earlier.words | mentions
+                group = _group(section, earlier.label, mentions, members, language)
+            found[group.options] = group
+    return tuple(found.values())
+
+
+Found = Iterable[tuple[str, frozenset[str], list[Entry]]]
+
+
+def _group(
+    section: str, label: str, mentions: frozenset[str], members: list[Entry], language: Language
+) -> Group:
+    names = [entry.name for entry in members]
+    said = [entry.text if names.count(entry.name) > 1 else entry.name for entry in members]
+    sets = [frozenset(terms(_rest(text, label, language), language)) for text in said]
+    own = tuple(
+        one - frozenset[str]().union(*(other for other in sets if other is not one)) - mentions
+        for one in sets
+    )
+    return Group(section, label, mentions, tuple(said), own)
+
+
+def _rest(text: str, label: str, language: Language) -> str:
+    """What an entry has besides what all have in common; in Chinese the seam between them must not count."""
+    return text if language == "en" else text.removesuffix(label).removeprefix(label)
+
+
+def _english(entries: tuple[Entry, ...], section: str) -> Found:
+    heads = _by_head(entries, section)
+    for name, kinds in _families():
+        found = [entry for key in kinds & heads.keys() for entry in heads[key][1]]
+        members = [entry for entry in entries if entry in found] if len(found) > 1 else []
+        if len(members) > 1:
+            yield name, kinds, members
+    first = {key: members for key, (_, members) in _by_head(entries, section, all_heads=False).items()}
+    for key, (word, members) in heads.items():
+        if len(members) > 1 and not (section == "scenes" and _surrounds(members, first, key)):
+            yield word, frozenset({key}), members
+
+
+@cache
+def _families() -> tuple[tuple[str, frozenset[str]], ...]:
+    """Kinds of things in English: what to call one of them, and the stems of all words for one."""
+    families = (line.split() for line in words("en")["families"])
+    return tuple((family[0], frozenset(map(_stem, family))) for family in families)
+
+
+def _by_head(
+    entries: tuple[Entry, ...], section: str, *, all_heads: bool = True
+) -> dict[str, tuple[str, list[Entry]]]:
+    """Stem of a head -> the head as spelled and the entries that have it, longer words included."""
+    found: dict[str, tuple[str, list[Entry]]] = {}
+    for entry in entries:
+        heads = _heads(entry.name, section)
+        heads = [*heads, *_note_head(entry.note)] if all_heads else heads[:1]
+        for word in heads:
+            members = found.setdefault(_stem(word.lower()), (word.lower(), []))[1]
+            if entry not in members:
+                members.append(entry)
+    for key, (_, members) in found.items():
+        longer = [other for other in found if len(key) >= 5 and other != key and other.endswith(key)]
+        members += [entry for other in longer for entry in found[other][1] if entry not in members]
+    return found
+
+
+def _note_head(note: str) -> list[str]:
+    """Return what a short parenthesis is about: its last word (“full of tall bean poles”)."""
+    found = re.findall(r"[\w'-]+", note)
+    return found[-1:] if 1 < len(found) <= _SHORT_NOTE and terms(found[-1], "en") else []
+
+
+def _surrounds(members: list[Entry], first: dict[str, list[Entry]], key: str) -> bool:
+    """Return True if a place is only where other like places are: two gates of the garden are no gardens."""
+    return any(
+        other != key and 1 < len(inner) < len(members) and all(entry in members for entry in inner)
+        for other, inner in first.items()
+    )
+
+
+def _heads(name: str, section: str) -> list[str]:
+    """The words that say what an entry is: the last one before “of” and the like, and the last of all."""
+    pieces = [re.findall(r"[\w'-]+", piece) for piece in _JOINT.split(_NUMBERING.sub("", name))]
+    found = [piece[-1].removesuffix("'s") for piece in pieces if piece]
+    if section == "skills":
+        found = [word for piece in pieces for word in piece]
+    return [word for word in dict.fromkeys(found) if terms(word, "en")]
+
+
+def _chinese(entries: tuple[Entry, ...], section: str) -> Found:
+    for family in words("zh")["families"]:
+        kinds = family.split()
+        members = [entry for entry in entries if entry.name.endswith(tuple(kinds))]
+        if len(members) > 1:
+            yield kinds[0], frozenset(kind for kind in kinds if len(kind) > 1) | _ends(members), members
+    seen: set[str] = set()
+    for entry in entries:
+        for length in range(min(8, len(entry.name)), 0, -1):
+            suffix = entry.name[-length:]
+            members = [other for other in entries if other.name.endswith(suffix)]
+            if len(members) > 1 and suffix not in seen and not _NO_LABEL.search(suffix):
+                seen.add(suffix)
+                yield suffix, _mentions(suffix), members
+        if section == "skills":
+            for length in (3, 2, 1):
+                prefix = entry.name[:length]
+                if length == 1 and prefix not in _SINGLE_VERBS:
+                    continue
+                members = [other for other in entries if other.name.startswith(prefix)]
+                if len(members) > 1 and prefix not in seen and prefix not in {"使用", "发动"}:
+                    seen.add(prefix)
+                    yield prefix, frozenset({prefix}), members
+
+
+def _mentions(suffix: str) -> frozenset[str]:
+    return frozenset({suffix, suffix[-2:]}) if len(suffix) > 1 else frozenset({suffix})
+
+
+def _ends(members: list[Entry]) -> frozenset[str]:
+    return frozenset(entry.name[-2:] for entry in members if len(entry.name) > 2)

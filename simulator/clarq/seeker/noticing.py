@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, Literal
 
-from simulator.clarq.seeker.groups import Group
-from simulator.clarq.seeker.knowledge import MOST_OPTIONS, Knowledge, Terms, knowledge_of
+from simulator.clarq.seeker.knowledge import MOST_OPTIONS, Group, Knowledge, Terms, knowledge_of
 from simulator.clarq.seeker.reading import Requirement, Segment, read_requirement, word_set
 from trees import Background, Language
 
@@ -189,10 +188,10 @@ def _things(segment: Segment, spot: _Spot) -> Iterator[str]:
     knowledge = spot.knowledge
     used = segment.used if knowledge.rich else ()
     offered = () if spot.opening else segment.offered
-    keepers = dict.fromkeys((*segment.names, *segment.wanted, *used, *offered))
+    things = dict.fromkeys((*segment.names, *segment.wanted, *used, *offered))
     if knowledge.names_place(_PURPOSE.sub("", segment.text)):
-        keepers = dict.fromkeys(segment.keepers)  # the place may be what their key is for
-    for thing in keepers:
+        things = dict.fromkeys(segment.keepers)  # the place may be what their key is for
+    for thing in things:
         own = knowledge.terms(thing)
         known = own <= knowledge.vocabulary if thing in segment.names else knowledge.has(own)
         if own and not own <= spot.heard and not known:

@@ -253,19 +253,19 @@ def vague_of(phrases: Sequence[Phrase], text: str, verb: str) -> tuple[tuple[Vag
         text: the segment.
         verb: what it tells to do, lower case; empty if nothing.
     """
-    vaguenesses: dict[str, Vagueness] = {}
+    open_nouns: dict[str, Vagueness] = {}
     for phrase in phrases:
         plain = [word for word in phrase.words if word.lower() not in _EMPTY]
         sort = _sort(phrase, plain, verb) if plain and len(phrase.words) <= 4 else None
         if sort is not None:
-            vaguenesses.setdefault(" ".join(plain), sort)
+            open_nouns.setdefault(" ".join(plain), sort)
     for match in _ONE_OF.finditer(text):
-        vaguenesses.setdefault(match.group(1), "thing")
+        open_nouns.setdefault(match.group(1), "thing")
     for match in (*_IN_WHICH.finditer(text), *_IS_RIGHT.finditer(text)):
-        vaguenesses.setdefault(match.group(1), "value")
+        open_nouns.setdefault(match.group(1), "value")
     for match in _APPOINTED.finditer(text):
-        vaguenesses.setdefault(match.group(1) or match.group(2), "time")
-    return tuple((sort, noun) for noun, sort in vaguenesses.items())
+        open_nouns.setdefault(match.group(1) or match.group(2), "time")
+    return tuple((sort, noun) for noun, sort in open_nouns.items())
 
 
 def _sort(phrase: Phrase, plain: list[str], verb: str) -> Vagueness | None:

@@ -115,7 +115,7 @@ def _nouns(row: str) -> list[str]:
 
 
 def _vague(text: str) -> tuple[tuple[Vagueness, str], ...]:
-    vaguenesses: dict[str, Vagueness] = {}
+    open_nouns: dict[str, Vagueness] = {}
     for word, sort in _VAGUE.items():
         if word not in text or (
             sort == "some" and not re.search(f"{_SOME}{word}|(?:{_FITTING})的?{word}", text)
@@ -123,11 +123,11 @@ def _vague(text: str) -> tuple[tuple[Vagueness, str], ...]:
             continue
         if sort in {"way", "time"} and not re.search(f"(?:某种|一种|{_FITTING}|一个|的){word}", text):
             continue
-        vaguenesses[word] = "thing" if sort == "some" else sort
+        open_nouns[word] = "thing" if sort == "some" else sort
     if timed := _TIMED.search(text):
-        vaguenesses.pop("时间", None)
-        vaguenesses[timed.group("time") or "时间"] = "time"
-    return tuple((sort, noun) for noun, sort in vaguenesses.items())
+        open_nouns.pop("时间", None)
+        open_nouns[timed.group("time") or "时间"] = "time"
+    return tuple((sort, noun) for noun, sort in open_nouns.items())
 
 
 def _names(text: str) -> tuple[str, ...]:

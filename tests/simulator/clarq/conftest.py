@@ -4,3 +4,4 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))  # short_questions
+sys.path.insert(0, str(Path(__file__).parents[2] / "trees"))  # task_files

@@ -14,7 +14,7 @@ from simulator.clarq.provider import leaks
 from simulator.models import ScriptModel
 from simulator.seats import Line, ScriptSeat
 from trees import Frontier
-from trees.builtin import load_builtin
+from trees.sources import load_builtin
 
 ATTACKS = {
     language: yaml.safe_load(Path(__file__).with_name(f"attacks.{language}.yaml").read_text(encoding="utf-8"))
@@ -96,7 +96,7 @@ async def given_by_offline(tasks, texts):
             now = Situation(
                 task=task, lines=(*lines, Line("seeker", text)), frontier=Frontier(task.tree).open()
             )
-            got += (await experts.hear(now)).type is TurnType.ANSWERABLE
+            got += (await experts.classify(now)).type is TurnType.ANSWERABLE
             n += 1
     return got, n
 

@@ -9,16 +9,12 @@ from typer.testing import CliRunner
 
 from logs import LogReader, LogWriter, erase_participant
 from logs.rows import Participant
-from simulator.clarq.audit import audit, replay_success
-from simulator.clarq.audit_command import audit_provider
-from simulator.clarq.audited import AuditDialogue, AuditTurn, from_published, load_dialogues
-from simulator.clarq.experts import Choice, Heard, TurnType, Verdict, Wording
-from simulator.clarq.importing import import_results
-from simulator.clarq.labelled import training_questions
-from simulator.clarq.left_out import audit_left_out
+from simulator.clarq.audit import Compared, audit, audit_section, decision_tables, replay, replay_table
+from simulator.clarq.audit_command import audit_left_out, audit_provider, load_dialogues
+from simulator.clarq.experts import Choice, Classification, TurnType, Verdict, Wording
+from simulator.clarq.lessons import training_questions
 from simulator.clarq.players.experts_offline import OfflineExperts
-from simulator.clarq.reporting.audit_report import Compared, audit_section
-from simulator.clarq.results import load_results
+from simulator.clarq.results import Dialogue, ProviderStep, import_results, read_results
 from simulator.errors import InputError
 from simulator.seats import Line
 from trees import Background, Frontier, Node, Task, Tree
@@ -42,8 +38,8 @@ class Scripted:
     async def relevant(self, situation):
         return Verdict(True)
 
-    async def hear(self, situation):
-        return Heard(TurnType.UNANSWERABLE)
+    async def classify(self, situation):
+        return Classification(TurnType.UNANSWERABLE)
 
     async def walk(self, situation, *, multi):
         said = situation.utterance.removeprefix("give").split()
@@ -61,14 +57,14 @@ def dialogue(*turns, type=1, language="en"):
     task = Task("t", type, language, Background("a", "b"), TREE)
     lines = [Line("provider", "Hello"), Line("seeker", "How?"), Line("provider", TREE.opening)]
     frontier = Frontier(TREE)
-    steps = [AuditTurn(position=2, frontier=frontier, given=())]
+    steps = [ProviderStep(2, frontier, (), opens=True)]
     frontier = frontier.open()
     for given in turns:
         lines += [Line("seeker", f"give {' '.join(given) or 'none'}")]
-        steps.append(AuditTurn(position=len(lines), frontier=frontier, given=tuple(given)))
+        steps.append(ProviderStep(len(lines), frontier, tuple(given)))
         lines += [Line("provider", "…")]
         frontier = frontier.give(given)
-    return AuditDialogue(id=f"{type}", task=task, lines=tuple(lines), turns=tuple(steps))
+    return Dialogue(f"{type}", task, tuple(lines), tuple(steps))
 
 
 def compared(logged, decided):
@@ -92,52 +88,59 @@ def compared(logged, decided):
 )
 def test_errors_are_counted_by_nodes(logged, decided, errors):
     turn = compared(logged, decided)
-    assert (turn.wrong, turn.missed, turn.unasked) == errors
+    assert tuple(turn.measures[name] / 100 for name in ("wrong", "missed", "unasked")) == errors
     assert turn.agrees is (errors == (0, 0, 0))
+
+
+def rows(table):
+    """The rows of a table, by head."""
+    heads = [getattr(column, "name", column) for column in table.columns]
+    return [dict(zip(heads, row, strict=True)) for row in table.rows]
 
 
 async def test_agreement_and_errors_per_hundred_turns():
     dialogues = [dialogue(["1"], ["2"], [], ["1.1"], type=1), dialogue(["2"], ["1"], type=2)]
-    report = await audit(Scripted({"2": "1"}), dialogues, multi=False)
+    compared = await audit(Scripted({"2": "1"}), dialogues, multi=False)
     # The opening's turn is no decision. Of six, the two 2s become 1s: in type 1 that is given already.
-    assert len(report.turns) == 6
-    assert [turn.agrees for turn in report.turns] == [True, False, True, True, False, True]
-    (row,) = report.by_language
-    assert row.agreement.value == pytest.approx(4 / 6)
-    assert row.agreement.low == pytest.approx(0.5)
-    assert row.agreement.high == pytest.approx(0.75)
-    assert (row.wrong.value, row.missed.value) == pytest.approx((100 / 6, 100 / 6))
-    assert [one.label for one in report.by_type] == ["en 1", "en 2"]
-    perfect = await audit(Scripted(), dialogues, multi=False)
-    assert perfect.by_language[0].agreement.value == 1
+    assert [turn.agrees for turn in compared] == [True, False, True, True, False, True]
+    by_language, by_type = map(rows, decision_tables(compared))
+    (row,) = by_language
+    assert row["agreement"].value == pytest.approx(4 / 6)
+    assert row["agreement"].low == pytest.approx(0.5)
+    assert row["agreement"].high == pytest.approx(0.75)
+    assert (row["wrong"].value, row["missed"].value) == pytest.approx((100 / 6, 100 / 6))
+    assert [(row["type"], row["turns"]) for row in by_type] == [("en 1", 4), ("en 2", 2)]
+    perfect, _ = decision_tables(await audit(Scripted(), dialogues, multi=False))
+    assert rows(perfect)[0]["agreement"].value == 1
 
 
 async def test_the_single_info_provider_is_asked_for_one_node():
     dialogues = [dialogue(["1", "2"], ["1.1"])]
     single = await audit(Scripted(), dialogues, multi=False)
     several = await audit(Scripted(), dialogues, multi=True)
-    assert [turn.decided for turn in single.turns] == [("1",), ("1.1",)]
-    assert [turn.decided for turn in several.turns] == [("1", "2"), ("1.1",)]
+    assert [turn.decided for turn in single] == [("1",), ("1.1",)]
+    assert [turn.decided for turn in several] == [("1", "2"), ("1.1",)]
 
 
 async def test_replaying_lets_differences_carry_over():
     dialogues = [dialogue(["1"], ["2"], ["1.1"]), dialogue(["2"], ["1"], [])]
-    (row,) = await replay_success(Scripted(), dialogues, multi=False)
-    assert (row.replayed.value, row.logged.value, row.difference.value) == (0.5, 0.5, 0)
-    (late,) = await replay_success(Scripted({"1": "9"}), dialogues, multi=False)
-    assert (late.replayed.value, late.logged.value, late.difference.value) == (0, 0.5, -0.5)
+
+    async def values(experts):
+        (row,) = rows(replay_table(await replay(experts, dialogues, multi=False)))
+        return row["replayed"].value, row["logged"].value, row["difference"].value
+
+    assert await values(Scripted()) == (0.5, 0.5, 0)
+    assert await values(Scripted({"1": "9"})) == (0, 0.5, -0.5)
 
 
 async def test_nothing_to_audit():
     with pytest.raises(InputError, match="no provider turn"):
-        await audit(Scripted(), [dialogue()][:0], multi=False)
-    with pytest.raises(InputError, match="no dialogues"):
-        await replay_success(Scripted(), [], multi=False)
+        audit_section(await audit(Scripted(), [], multi=False), provider="x", multi=False)
 
 
 async def test_the_report_names_disagreements():
-    report = await audit(Scripted({"2": "1"}), [dialogue(["1"], ["2"], [])], multi=False)
-    text = audit_section(report, show=5).text
+    compared = await audit(Scripted({"2": "1"}), [dialogue(["1"], ["2"], [])], multi=False)
+    text = audit_section(compared, provider="x", multi=False, show=5).text
     assert "1 line 6: available 1.1, 2, logged 2, decided none" in text
     assert "give 2" in text
 
@@ -168,19 +171,19 @@ def results(tmp_path):
 def test_a_file_and_the_run_imported_from_it_are_the_same(results, tmp_path):
     log = tmp_path / "log.db"
     with LogWriter(log, durable=False) as writer:
-        import_results(results, writer, "published")
+        import_results(read_results(results), writer, "published")
     ((from_file,), _) = load_dialogues([str(results)], log)
     ((from_log,), erased) = load_dialogues(["published"], log)
     assert erased == 0
     assert from_file.complete and from_log.complete
-    assert from_log.turns == from_file.turns
+    assert from_log.steps == from_file.steps
     assert from_log.lines == from_file.lines
 
 
 def test_who_has_withdrawn_is_not_audited_and_is_told(results, tmp_path):
     log = tmp_path / "log.db"
     with LogWriter(log, durable=False) as writer:
-        import_results(results, writer, "published")
+        import_results(read_results(results), writer, "published")
         with LogReader(log) as reader:
             (whole,) = reader.episodes("published")
             turns = reader.turns(whole.id)
@@ -241,36 +244,37 @@ def test_the_command_refuses_who_does_not_provide(results, tmp_path):
     ],
 )
 async def test_the_offline_provider_decides_as_the_published_one(name, multi, agreement):
-    dialogues = [from_published(one) for one in load_results(RESULTS / f"{name}.types1-10.json")]
+    dialogues = read_results(RESULTS / f"{name}.types1-10.json").dialogues
     experts = OfflineExperts()
-    (row,) = (await audit(experts, dialogues, multi=multi)).by_language
-    assert row.agreement.value > agreement
-    (replayed,) = await replay_success(experts, dialogues, multi=multi)
-    assert abs(replayed.difference.value) <= 0.06
+    by_language, _ = decision_tables(await audit(experts, dialogues, multi=multi))
+    assert rows(by_language)[0]["agreement"].value > agreement
+    (replayed,) = rows(replay_table(await replay(experts, dialogues, multi=multi)))
+    assert abs(replayed["difference"].value) <= 0.06
 
 
 @needs_data
 @pytest.mark.slow
 async def test_left_out_types_agree_too():
     names = ("provider.Comp.En", "provider.Comp.Ch", "multi_info_provider.Comp.En")
-    runs = [load_results(RESULTS / f"l2l_GPT-4o_seeker_vs_GPT-4o_{name}.types1-10.json") for name in names]
-    single, several, labelled = await audit_left_out(runs, training_questions())
-    en, zh = single.report.by_language
-    assert en.agreement.value > 0.83 and zh.agreement.value > 0.84
+    files = [read_results(RESULTS / f"l2l_GPT-4o_seeker_vs_GPT-4o_{name}.types1-10.json") for name in names]
+    sections = await audit_left_out([file.dialogues for file in files], training_questions())
+    single, several, labelled = ([rows(table) for table in section.tables] for section in sections)
+    en, zh = single[0]
+    assert en["agreement"].value > 0.83 and zh["agreement"].value > 0.84
     # Of every hundred turns, so many get a node that the log does not give; one in six is a Response II.
-    assert en.unasked.value < 3.5 and zh.unasked.value < 4.5
-    assert en.kept.value > 0.78 and zh.kept.value > 0.6
-    (multi,) = several.report.by_language
-    assert multi.agreement.value > 0.66
-    assert abs(several.replay[0].difference.value) <= 0.05
-    for row in labelled.report.by_language:
-        assert row.agreement.value > 0.86
-        assert row.kept.value > 0.82
+    assert en["unasked"].value < 3.5 and zh["unasked"].value < 4.5
+    assert en["II kept"].value > 0.78 and zh["II kept"].value > 0.6
+    (multi,) = several[0]
+    assert multi["agreement"].value > 0.66
+    assert abs(several[2][0]["difference"].value) <= 0.05
+    for row in labelled[0]:
+        assert row["agreement"].value > 0.86
+        assert row["II kept"].value > 0.82
 
 
 async def test_types_can_only_be_left_out_of_several(results):
     with pytest.raises(InputError, match="several task types"):
-        await audit_left_out([load_results(results)], ())
+        await audit_left_out([read_results(results).dialogues], ())
 
 
 def test_only_what_can_be_trained_is_audited_on_types_left_out(results):
@@ -282,9 +286,9 @@ def test_only_what_can_be_trained_is_audited_on_types_left_out(results):
 
 async def test_responses_two_are_counted():
     scripted = Scripted({"1": "none", "nothing": "1"})
-    report = await audit(scripted, [dialogue([], ["1"], ["2"])], multi=False)
-    (row,) = report.by_language
-    assert (row.kept.value, row.kept.n) == (1, 1)
-    assert (row.refused.value, row.unasked.value) == (pytest.approx(100 / 3), 0)
-    never = await audit(Scripted(), [dialogue(["1"])], multi=False)
-    assert never.by_language[0].kept is None
+    by_language, _ = decision_tables(await audit(scripted, [dialogue([], ["1"], ["2"])], multi=False))
+    (row,) = rows(by_language)
+    assert (row["II kept"].value, row["II kept"].n) == (1, 1)
+    assert (row["wrong II"].value, row["unasked"].value) == (pytest.approx(100 / 3), 0)
+    never, _ = decision_tables(await audit(Scripted(), [dialogue(["1"])], multi=False))
+    assert rows(never)[0]["II kept"] is None

@@ -11,17 +11,23 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from task_files import file_name, write_published, write_yaml
 
 from simulator import datasets
-from simulator.clarq.data import background_text, item_row, load_items, task_from_json, task_to_json
-from simulator.clarq.data_command import register
+from simulator.clarq.data import (
+    ITEMS,
+    background_text,
+    item_row,
+    load_items,
+    read_item,
+    register,
+    statistics_by_language,
+)
 from simulator.datasets import add
 from simulator.errors import InputError
 from trees import Background, Node, Task, Tree
-from trees.builtin import load_builtin
-from trees.published import file_name, write_published
-from trees.statistics import PUBLISHED
-from trees.yaml_tasks import write_yaml
+from trees.checks import PUBLISHED
+from trees.sources import load_builtin
 
 TASK = Task(
     id="bread-1",
@@ -138,9 +144,9 @@ def test_every_builtin_background_tells_all_and_nothing_of_the_tree(language: st
 
 @given(TASKS)
 def test_json_keeps_everything(task: Task) -> None:
-    data = json.loads(json.dumps(task_to_json(task)))
-    assert task_from_json(data) == task
-    assert item_row(task_from_json(data)) == item_row(task)
+    data = json.loads(json.dumps(ITEMS.write(task)))
+    assert ITEMS.read(data, "item") == task
+    assert item_row(ITEMS.read(data, "item")) == item_row(task)
 
 
 def test_rows_are_named_by_their_content() -> None:
@@ -153,11 +159,11 @@ def test_rows_are_named_by_their_content() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [{}, {"id": "x"}, {**task_to_json(TASK), "tree": {"opening": "o", "nodes": [{}]}}]
+    "data", [{}, {"id": "x"}, {**ITEMS.write(TASK), "tree": {"opening": "o", "nodes": [{}]}}]
 )
 def test_other_json_is_refused(data: dict[str, object]) -> None:
-    with pytest.raises(InputError, match="not a ClarQ item"):
-        task_from_json(data)
+    with pytest.raises(InputError, match="item bread-1: "):
+        read_item(replace(item_row(TASK), data=data))
 
 
 def published(folder: Path) -> Path:
@@ -174,10 +180,10 @@ def test_a_part_is_registered_only_if_that_is_wanted(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"not the published data: en: 1 tasks instead of 310.*--partial"):
         register(source)
     assert datasets.find("clarq") is None
-    added, reports = register(source, partial=True)
+    added = register(source, partial=True)
     assert added.changed
-    assert [one.language for one in reports] == ["en", "zh"]
-    assert "1 tasks instead of 310" in reports[0].differences
+    statistics = statistics_by_language(added.dataset.folder)
+    assert {language: held.tasks for language, held in statistics.items()} == {"en": 1, "zh": 1}
     (task,) = load_items("clarq", "zh")
     assert (task.id, task.language, task.tree.opening) == ("25.0", "zh", "Bake it.")
 
@@ -189,14 +195,14 @@ def test_folders_are_found_up_to_one_level_down(tmp_path: Path, above: str) -> N
         with pytest.raises(InputError, match="no folder English or Chinese"):
             register(tmp_path / "source", partial=True)
     else:
-        added, _ = register(tmp_path / "source", partial=True)
+        added = register(tmp_path / "source", partial=True)
         assert sorted(entry.name for entry in added.dataset.folder.iterdir()) == ["Chinese", "English"]
 
 
 def test_one_language_alone_and_a_zip(tmp_path: Path) -> None:
     source = published(tmp_path / "source")
-    _, reports = register(source / "Chinese", "chinese-only", partial=True)
-    assert [one.language for one in reports] == ["zh"]
+    added = register(source / "Chinese", "chinese-only", partial=True)
+    assert [*statistics_by_language(added.dataset.folder)] == ["zh"]
     with pytest.raises(InputError, match="hold no task in 'en'"):
         load_items("chinese-only", "en")
     archive = shutil.make_archive(str(tmp_path / "clarq"), "zip", tmp_path, "source")
@@ -228,15 +234,14 @@ def test_data_of_another_benchmark_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_published_data_are_registered_and_loaded(clarq_folder: Path) -> None:
-    added, reports = register(clarq_folder)
-    assert [one.found for one in reports] == [PUBLISHED, PUBLISHED]
-    assert not any(one.differences for one in reports)
-    assert register(clarq_folder)[0].changed is False
+    added = register(clarq_folder)
+    assert statistics_by_language(added.dataset.folder) == {"en": PUBLISHED, "zh": PUBLISHED}
+    assert register(clarq_folder).changed is False
     for language in ("en", "zh"):
         tasks = load_items("clarq", language)
         assert len(tasks) == 310
         assert [task.id for task in tasks[:2]] == ["1.0", "1.1"]
         assert len(load_items("clarq", language, split="test")) == 260
         assert all(background_text(task) == task.prompt for task in tasks)
-        assert all(task_from_json(task_to_json(task)) == task for task in tasks)
+        assert all(read_item(item_row(task)) == task for task in tasks)
     assert added.dataset.folder.is_dir()

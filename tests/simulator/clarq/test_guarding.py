@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from personas.templates import render
-from simulator.clarq.guarding import nearly_reveals, says_all_is_known
+from simulator.clarq.compose import nearly_reveals, says_all_is_known
 from simulator.clarq.provider import respond_two
-from simulator.clarq.results import load_results, provider_steps
+from simulator.clarq.results import read_results
 from trees import Frontier
-from trees.builtin import load_builtin
+from trees.sources import load_builtin
 
 ALL_KNOWN = {
     "en": (
@@ -132,8 +132,8 @@ def test_published_responses_pass(published):
     """A guard that caught what the published provider says would make another instrument of ours."""
     tried, caught = 0, []
     for path in sorted((published / "results").glob("*.json")):
-        for dialogue in load_results(path):
-            for step in provider_steps(dialogue):
+        for dialogue in read_results(path).dialogues:
+            for step in dialogue.steps:
                 # With nothing left to give, the provider says that enough has been collected (step 3).
                 if step.before.opened and step.before.available and not step.given:
                     text = dialogue.lines[step.position].text

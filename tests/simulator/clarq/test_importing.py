@@ -5,11 +5,10 @@ from typer.testing import CliRunner
 
 from app import cli
 from logs import LogReader, LogWriter
-from simulator.clarq.importing import import_results
 from simulator.clarq.reporting.report import report
-from simulator.clarq.reporting.scored import score_run
+from simulator.clarq.results import import_results, read_results
 from simulator.clarq.room import ROOM
-from simulator.clarq.score import score_rows
+from simulator.clarq.score import score_rows, score_run
 from simulator.errors import InputError
 from trees import Frontier
 
@@ -40,7 +39,7 @@ def results(tmp_path):
 
 
 def test_dialogues_become_turns_endings_and_scores(results, log, reader):
-    run = import_results(results, log)
+    run = import_results(read_results(results), log)
     first, second = reader.episodes(run.id)
     assert first.seats == {"seeker": "published", "provider": "published"}
     turns = reader.turns(first.id)
@@ -61,18 +60,18 @@ def test_importing_again_adds_nothing(results, log, reader):
             tables = ("runs", "items", "episodes", "turns", "endings", "scores", "events")
             return [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]
 
-    run = import_results(results, log)
+    run = import_results(read_results(results), log)
     before = counts()
     assert before == [1, 2, 2, 11, 2, 6, 1]
-    assert import_results(results, log).id == run.id
+    assert import_results(read_results(results), log).id == run.id
     assert counts() == before
 
 
 def test_another_file_is_not_mixed_into_a_run(results, log, reader):
-    import_results(results, log, "mine")
+    import_results(read_results(results), log, "mine")
     results.write_text(json.dumps([[RECORD, RECORD, RECORD]]), encoding="utf-8")
     with pytest.raises(InputError, match="--run"):
-        import_results(results, log, "mine")
+        import_results(read_results(results), log, "mine")
     assert len(reader.episodes("mine")) == 2
 
 
@@ -82,7 +81,7 @@ def test_a_file_without_a_readable_dialogue_writes_nothing(tmp_path, log, reader
         json.dumps([[RECORD | {"l2l": []}, RECORD | {"gold_structure": ["1"]}]]), encoding="utf-8"
     )
     with pytest.raises(InputError, match="type 1, task 1: all_response has 3 lines"):
-        import_results(path, log)
+        import_results(read_results(path), log)
     assert reader.runs() == []
 
 
@@ -98,7 +97,7 @@ def test_a_whole_published_file_is_imported_scored_and_audited(tmp_path):
     assert told.exit_code == 0, told.output
     assert "26 completed" in told.output
     assert "10 rows without a dialogue" in told.stderr
-    assert "type 26, task 0: field 'all_response'" in told.stderr
+    assert "type 26, task 0: all_response is 3, not a text" in told.stderr
     with LogReader(log) as reader:
         config = reader.run("whole").config
         assert (config["planned"], config["unplayed"], config["unreadable"]) == (26, 10, 1)
@@ -145,7 +144,7 @@ def test_published_dialogues_score_as_the_rules_say(published, tmp_path, name):
     records = [record for tasks in json.loads(path.read_text(encoding="utf-8")) for record in tasks]
     expected = [straightforward(record, language) for record in records]
     with LogWriter(tmp_path / "log.sqlite", durable=False) as log:
-        run = import_results(path, log)
+        run = import_results(read_results(path), log)
     with LogReader(tmp_path / "log.sqlite") as reader:
         scored = score_run(reader, run.id)
         stored = {(score.episode_id, score.metric): score.value for score in reader.scores(run_id=run.id)}
@@ -167,7 +166,7 @@ def test_published_dialogues_score_as_the_rules_say(published, tmp_path, name):
 def test_published_dialogues_replay(published, tmp_path, name):
     (path,) = (published / "results").glob(f"*seeker_vs_GPT-4o_{name}.*.json")
     with LogWriter(tmp_path / "log.sqlite", durable=False) as log:
-        run = import_results(path, log)
+        run = import_results(read_results(path), log)
     with LogReader(tmp_path / "log.sqlite") as reader:
         items = {row.hash: ROOM.read_item(row) for row in reader.items(run.id)}
         for played in reader.turns_of_run(run.id):

@@ -4,8 +4,7 @@ import pytest
 
 from simulator.clarq.judge import judge_run
 from simulator.clarq.reporting.report import report
-from simulator.clarq.reporting.scored import score_run
-from simulator.clarq.score import JUDGE
+from simulator.clarq.score import JUDGE, score_run
 from simulator.models import Malformed, ModelError, ModelOptions, ScriptModel, Unavailable, load_model
 
 ALMOST = ("1", "2", "Try the iron key.", "It hangs in the kitchen.")  # without 2.1, 2.1.1 and 3

@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simulator.clarq import provider as rules
-from simulator.clarq.experts import Choice, Heard, Situation, TurnType, Verdict, Wording
+from simulator.clarq.experts import Choice, Classification, Situation, TurnType, Verdict, Wording
 from simulator.clarq.graph import ProviderAgent, ProviderKnows
 from simulator.errors import SeatError
 from simulator.seats import Line, View
@@ -26,10 +26,10 @@ def opened(task, *given):
 def turn(experts, task, frontier, *, multi=False):
     async def take():
         now = situation(task, frontier)
-        decision = await rules.listen(experts, now)
+        decision = await rules.classify(experts, now)
         if decision.walking:
             decision = await rules.walk(experts, now, decision, multi=multi)
-        return decision, await rules.write(experts, now, decision)
+        return decision, await rules.respond(experts, now, decision)
 
     return asyncio.run(take())
 
@@ -62,7 +62,7 @@ def test_details_are_looked_for_in_the_frontier(experts, lamp, type):
         TurnType.ANSWERABLE,
         lamp.tree.by_index["2"].text,
     )
-    assert who.asked == ["hear", "walk", "compose"]
+    assert who.asked == ["classify", "walk", "compose"]
 
 
 @pytest.mark.parametrize("type", [2, 3])
@@ -70,7 +70,7 @@ def test_a_detail_that_no_node_answers_is_of_type_3(experts, lamp, type):
     who = experts(type_=type, choice=())
     decision, said = turn(who, lamp, opened(lamp))
     assert (said.give, decision.type) == ((), TurnType.UNANSWERABLE)
-    assert who.asked == ["hear", "walk", "respond 3"]
+    assert who.asked == ["classify", "walk", "respond 3"]
 
 
 @pytest.mark.parametrize("type", [1, 4, 5, 6])
@@ -78,7 +78,7 @@ def test_the_other_types_are_answered_without_a_walk(experts, lamp, type):
     who = experts(type_=type, choice=("1",))
     _, said = turn(who, lamp, opened(lamp))
     assert said.give == ()
-    assert who.asked == ["hear", f"respond {type}"]
+    assert who.asked == ["classify", f"respond {type}"]
 
 
 @pytest.mark.each("type", range(1, 7))
@@ -87,7 +87,7 @@ def test_when_everything_is_given_only_details_hear_that_it_is_enough(experts, l
     frontier = opened(lamp, "1", "2", "2.1", "2.1.1", "3")
     decision, said = turn(who, lamp, frontier)
     assert decision.enough == (type in (2, 3))
-    assert who.asked == (["hear"] if type in (2, 3) else ["hear", f"respond {type}"])
+    assert who.asked == (["classify"] if type in (2, 3) else ["classify", f"respond {type}"])
     assert said.text != who.reply if type in (2, 3) else said.text == who.reply
 
 
@@ -308,8 +308,8 @@ class Hostile:
     async def relevant(self, now):
         return Verdict(self.draw(st.booleans()))
 
-    async def hear(self, now):
-        return Heard(self.draw(st.sampled_from(TurnType)))
+    async def classify(self, now):
+        return Classification(self.draw(st.sampled_from(TurnType)))
 
     async def walk(self, now, *, multi):
         return Choice(self.draw(self.choices))

@@ -9,12 +9,20 @@ from scipy.optimize import check_grad
 from typer import Typer
 from typer.testing import CliRunner
 
-from simulator.clarq.decision import REASONS, SHARES, Judged
 from simulator.clarq.experts import Situation
 from simulator.clarq.features import ASKED, NODE, Features, Reading, past_turns
-from simulator.clarq.ranker import Coefficients, Example, Logistic, Ranker, Style, load_ranker
-from simulator.clarq.train_command import train_clarq_ranker
-from simulator.clarq.training import _Stack, fit, fit_logistic
+from simulator.clarq.ranker import (
+    REASONS,
+    SHARES,
+    Coefficients,
+    Example,
+    Judged,
+    Logistic,
+    Ranker,
+    Style,
+    load_ranker,
+)
+from simulator.clarq.training import _Stack, fit, fit_logistic, train_clarq_ranker
 from simulator.errors import InputError
 from simulator.seats import Line
 from trees import Background, Frontier, Node, Task, Tree

@@ -7,25 +7,24 @@ from pathlib import Path
 import pytest
 
 from simulator.clarq import provider
-from simulator.clarq.attributes import asked_attribute, settled_attributes
 from simulator.clarq.data import load_items
 from simulator.clarq.experts import Situation
 from simulator.clarq.features import Reading
-from simulator.clarq.labelled import load_questions, training_questions
-from simulator.clarq.lexical import corrected, similar_topics
+from simulator.clarq.focus import asked_attribute, settled_attributes
+from simulator.clarq.lessons import load_questions, training_questions
+from simulator.clarq.lexical import Speller, corrected, similar_topics
 from simulator.clarq.players.experts_model import picks_one_of_several
 from simulator.clarq.players.experts_offline import OfflineExperts
-from simulator.clarq.spelling import Speller
 from simulator.errors import InputError
 from simulator.seats import Line
 from trees import Background, Frontier, Node
-from trees.builtin import load_builtin
+from trees.sources import load_builtin
 
 DATA = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared" / "data")) / "clarq"
 
 
 async def given(experts, situation):
-    decision = await provider.listen(experts, situation)
+    decision = await provider.classify(experts, situation)
     if decision.walking:
         decision = await provider.walk(experts, situation, decision, multi=False)
     return decision.give
@@ -36,7 +35,7 @@ async def given(experts, situation):
 async def test_next_to_nothing_is_given_unasked(language):
     questions = load_questions(Path(__file__).with_name(f"held_back.{language}.yaml"), language)
     experts = OfflineExperts()
-    answers = [(question.nodes, await given(experts, question.situation)) for question in questions]
+    answers = [(question.given, await given(experts, question.situation)) for question in questions]
     unasked = sum(1 for nodes, give in answers if give and not nodes)
     right = sum(1 for nodes, give in answers if (give[0] in nodes if give else not nodes))
     assert len(answers) > 180

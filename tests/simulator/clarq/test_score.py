@@ -7,6 +7,7 @@ from simulator.clarq.score import (
     JUDGE,
     SUCCESS,
     VERSION,
+    judge_verdicts,
     lines_after_opening,
     score_dialogue,
     score_episode,
@@ -14,7 +15,6 @@ from simulator.clarq.score import (
     success_by_responses,
     turn_length,
     unmatched_lines,
-    verdicts,
 )
 from simulator.seats import Line
 
@@ -203,8 +203,8 @@ def judgment(node, obtained, at, kind=JUDGE):
 
 def test_the_latest_verdict_counts():
     rows = [judgment("1", True, 3), judgment("1", False, 2), judgment("2", False, 1)]
-    assert verdicts(rows) == {"1": True, "2": False}
-    assert verdicts([judgment("1", True, 1, kind=SUCCESS)]) == {}
+    assert judge_verdicts(rows) == {"somebody": {"1": True, "2": False}}
+    assert judge_verdicts([judgment("1", True, 1, kind=SUCCESS)]) == {}
 
 
 def test_an_episode_is_scored_from_its_turns(lamp):

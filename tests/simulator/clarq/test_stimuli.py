@@ -11,12 +11,12 @@ from simulator.clarq.data import background_text
 from simulator.clarq.experts import read_experts
 from simulator.clarq.graph import PROVIDER, SEEKER, ProviderAgent, ProviderKnows, SeekerKnows
 from simulator.clarq.players.seeker_model import messages_for
-from simulator.clarq.seating import models_of, seat_for
+from simulator.clarq.room import models_of, seat_for
 from simulator.errors import InputError
 from simulator.models import ScriptModel
 from simulator.seats import Line, View
 from trees import Frontier
-from trees.builtin import load_builtin
+from trees.sources import load_builtin
 
 GREETINGS = {"en": "what can help you?", "zh": "有什么可以帮助你？"}
 

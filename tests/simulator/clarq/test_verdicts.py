@@ -11,9 +11,8 @@ from app import cli
 from logs.rows import Judgment
 from simulator.clarq.reporting.agreement import success_agreement
 from simulator.clarq.reporting.report import report
-from simulator.clarq.reporting.scored import score_run
 from simulator.clarq.review import Pen, Review, finish, mark_success, unanswered, unmarked_turns
-from simulator.clarq.score import JUDGE, SUCCESS, majority
+from simulator.clarq.score import JUDGE, SUCCESS, majority, score_run
 from simulator.clarq.views import replay
 from simulator.errors import InputError
 

@@ -16,7 +16,7 @@ from simulator.models.record import response_row
 from simulator.models.schema import parse
 from simulator.models.thinking import parted
 from simulator.seats import Line, View
-from trees.builtin import load_builtin
+from trees.sources import load_builtin
 
 CASES = (
     ("Hello.", "Hello.", ""),

@@ -11,7 +11,7 @@ from simulator.models import Unavailable
 from simulator.runner.batch import run_batch
 from simulator.runner.build import build_plan
 from simulator.seats import ScriptSeat
-from trees.builtin import load_builtin
+from trees.sources import load_builtin
 
 TASKS = [*load_builtin("en")[:3], *load_builtin("zh")[:1]]
 

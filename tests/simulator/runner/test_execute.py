@@ -11,7 +11,7 @@ from simulator.models import Refused, ScriptModel, Unavailable
 from simulator.runner.execute import Recorder, execute
 from simulator.runner.rooms import ActiveEpisode
 from simulator.seats import PersonSeat, ScriptSeat
-from trees.builtin import load_builtin
+from trees.sources import load_builtin
 
 
 def seats(**others):

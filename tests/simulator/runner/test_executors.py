@@ -18,7 +18,7 @@ from simulator.runner import executors
 from simulator.runner.batch import run_batch
 from simulator.runner.build import NamedSeatFactory, build_plan
 from simulator.runner.executors import WorkerFailed, Workers
-from trees.builtin import load_builtin
+from trees.sources import load_builtin
 
 ROOT = Path(__file__).parents[3]
 TASKS = [*load_builtin("en")[:5], *load_builtin("zh")[:1]]

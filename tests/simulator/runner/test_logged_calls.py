@@ -9,7 +9,7 @@ from simulator.clarq.room import ROOM
 from simulator.models import Identity, LogRecordings, Message, ModelOptions, Request, request_key
 from simulator.runner.batch import run_batch
 from simulator.runner.build import NamedSeatFactory, build_plan
-from trees.builtin import load_builtin
+from trees.sources import load_builtin
 
 TASKS = [*load_builtin("en")[:3], *load_builtin("zh")[:2]]
 

@@ -82,7 +82,7 @@ async def test_relevance(either_lamp, yes):
 @pytest.mark.parametrize("type", [1, 2, 3, 5, 6])
 async def test_the_type_is_asked_once(either_lamp, type):
     model = Scripted(type=type)
-    heard = await model.experts.hear(situation(either_lamp, "2"))
+    heard = await model.experts.classify(situation(either_lamp, "2"))
     assert heard.type is TurnType(type)
     assert model.purposes == ["provider.type"]
     for node in either_lamp.tree.nodes:
@@ -95,14 +95,14 @@ async def test_the_type_is_asked_once(either_lamp, type):
 @pytest.mark.parametrize(("really", "type"), [(True, TurnType.REPEATED), (False, TurnType.ANSWERABLE)])
 async def test_a_repetition_is_checked_a_second_time(either_lamp, really, type):
     model = Scripted(type=4, repeated=really)
-    heard = await model.experts.hear(situation(either_lamp))
+    heard = await model.experts.classify(situation(either_lamp))
     assert heard.type is type
     assert model.purposes == ["provider.type", "provider.repeated"]
 
 
 async def test_the_type_is_asked_when_nothing_is_left(either_lamp):
     model = Scripted(type=6)
-    await model.experts.hear(situation(either_lamp, "1", "2", "2.1", "2.1.1", "3"))
+    await model.experts.classify(situation(either_lamp, "1", "2", "2.1", "2.1.1", "3"))
     assert model.purposes == ["provider.type"]
     assert either_lamp.tree.by_index["1"].explanation not in model.prompts[0]
 
@@ -227,7 +227,7 @@ async def every_request(task, **changes):
     model = Scripted(type=4)
     now = situation(task, **changes)
     await model.experts.relevant(now)
-    await model.experts.hear(now)
+    await model.experts.classify(now)
     await model.experts.walk(now, multi=False)
     await model.experts.compose(now, now.frontier.available[:2])
     for type in TurnType:
@@ -318,4 +318,4 @@ async def test_a_wrong_form_is_malformed(lamp, answer, bare):
     options = ModelOptions(script=lambda request: answer, max_malformed=1)
     model = ScriptModel(options.script) if bare else load_model("offline/script", options)
     with pytest.raises(Malformed):
-        await ModelExperts(model).hear(situation(lamp))
+        await ModelExperts(model).classify(situation(lamp))

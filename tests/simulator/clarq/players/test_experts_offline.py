@@ -6,7 +6,7 @@ import pytest
 from simulator.clarq.compose import contains
 from simulator.clarq.experts import Situation, TurnType
 from simulator.clarq.players.experts_offline import OfflineExperts
-from simulator.clarq.results import load_results, provider_steps
+from simulator.clarq.results import read_results
 from simulator.seats import Line
 from trees import Background, Frontier, Node, Task, Tree
 
@@ -82,7 +82,7 @@ def experts():
 )
 async def test_a_plain_question_gets_its_node(experts, task, utterance, given, wanted):
     asked = situation(utterance, task, given)
-    assert (await experts.hear(asked)).type is TurnType.ANSWERABLE
+    assert (await experts.classify(asked)).type is TurnType.ANSWERABLE
     choice = await experts.walk(asked, multi=False)
     assert choice.indices == (wanted,)
     assert sum(choice.details["chances"].values()) == pytest.approx(1, abs=0.01)
@@ -147,7 +147,7 @@ async def test_words_are_not_repeated_in_a_row(experts):
 )
 async def test_what_no_node_answers_has_a_type(experts, task, utterance, given, wanted):
     asked = situation(utterance, task, given)
-    heard = await experts.hear(asked)
+    heard = await experts.classify(asked)
     assert heard.type is wanted, heard.reason
     assert (await experts.walk(asked, multi=False)).indices == ()
     assert (await experts.walk(asked, multi=True)).indices == ()
@@ -156,7 +156,7 @@ async def test_what_no_node_answers_has_a_type(experts, task, utterance, given, 
 async def test_the_type_is_answerable_just_when_the_walk_gives_something(experts):
     for utterance in ("Which cellar?", "What about the weather?", "Is that right?", "The key?", "How?", ""):
         asked = situation(utterance)
-        answerable = (await experts.hear(asked)).type is TurnType.ANSWERABLE
+        answerable = (await experts.classify(asked)).type is TurnType.ANSWERABLE
         given = [(await experts.walk(asked, multi=multi)).indices for multi in (False, True)]
         assert answerable is any(given)
 
@@ -164,7 +164,7 @@ async def test_the_type_is_answerable_just_when_the_walk_gives_something(experts
 async def test_nothing_is_walked_when_nothing_is_left(experts):
     asked = situation("Which key opens the cellar?", given=("1", "2", "2.1"))
     assert (await experts.walk(asked, multi=False)).indices == ()
-    assert (await experts.hear(asked)).type is TurnType.REPEATED
+    assert (await experts.classify(asked)).type is TurnType.REPEATED
 
 
 @pytest.mark.parametrize(
@@ -219,8 +219,8 @@ async def test_it_opens_when_the_published_provider_does(experts):
     first = [
         (dialogue, step)
         for path in sorted(RESULTS.glob("*.json"))
-        for dialogue in load_results(path)
-        for step in list(provider_steps(dialogue))[:1]
+        for dialogue in read_results(path).dialogues
+        for step in list(dialogue.steps)[:1]
     ]
     assert len(first) == 300
     for dialogue, step in first:

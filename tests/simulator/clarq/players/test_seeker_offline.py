@@ -9,10 +9,10 @@ from simulator.clarq import graph
 from simulator.clarq.data import load_items
 from simulator.clarq.graph import SeekerKnows, farewell
 from simulator.clarq.players.experts_offline import OfflineExperts
-from simulator.clarq.players.seeker_offline import OfflineSeeker
+from simulator.clarq.players.seeker_offline import STYLES, OfflineSeeker
 from simulator.clarq.score import DialogueScores, score_dialogue
+from simulator.clarq.seeker.knowledge import Group
 from simulator.clarq.seeker.noticing import ORDER, Topic
-from simulator.clarq.seeker.planning import MANNERS
 from simulator.clarq.seeker.topics import case_of, open_topics
 from simulator.errors import InputError
 from simulator.seats import Line, Reply, View
@@ -66,10 +66,10 @@ def view(
 
 
 async def talk(
-    background: Background, replies: Sequence[str], manner: str = "careful", **more: object
+    background: Background, replies: Sequence[str], style: str = "careful", **more: object
 ) -> list[Reply]:
     """What the seeker says when the provider answers with `replies` one after the other."""
-    seeker, mine, spoken = OfflineSeeker(manner), list[str](), list[Reply]()
+    seeker, mine, spoken = OfflineSeeker(style), list[str](), list[Reply]()
     for turn in range(len(replies) + 1):
         reply = await seeker.reply(view(background, replies[:turn], mine, **more))  # type: ignore[arg-type]
         spoken.append(reply)
@@ -85,8 +85,8 @@ def kinds(reply: Reply) -> list[str]:
     return [topic["kind"] for topic in reply.trace["topics"]]
 
 
-def test_its_name_tells_its_manner() -> None:
-    assert [OfflineSeeker(manner).name for manner in MANNERS] == [
+def test_its_name_tells_its_style() -> None:
+    assert [OfflineSeeker(style).name for style in STYLES] == [
         "offline/seeker",
         "offline/seeker:hasty",
         "offline/seeker:verbose",
@@ -99,9 +99,9 @@ def test_an_unknown_manner_is_refused_with_the_known_ones() -> None:
         OfflineSeeker("sleepy")
 
 
-@pytest.mark.parametrize("manner", MANNERS)
-async def test_first_it_asks_how_the_task_is_done(manner: str) -> None:
-    reply = await OfflineSeeker(manner).reply(view(ENGLISH))
+@pytest.mark.parametrize("style", STYLES)
+async def test_first_it_asks_how_the_task_is_done(style: str) -> None:
+    reply = await OfflineSeeker(style).reply(view(ENGLISH))
     assert ENGLISH.task in reply.text
     assert kinds(reply) == ["start"]
     assert not farewell(reply.text)
@@ -196,19 +196,19 @@ async def test_chinese() -> None:
     assert not any(farewell(line) for line in text[:-1])
 
 
-@pytest.mark.parametrize("manner", MANNERS)
-async def test_it_leaves_when_it_is_told_that_it_knows_enough(manner: str) -> None:
+@pytest.mark.parametrize("style", STYLES)
+async def test_it_leaves_when_it_is_told_that_it_knows_enough(style: str) -> None:
     enough = render("clarq/enough", "en", {}).text
-    reply = (await talk(ENGLISH, [OPENING, enough], manner))[-1]
+    reply = (await talk(ENGLISH, [OPENING, enough], style))[-1]
     assert farewell(reply.text)
     assert "enough" in reply.trace["why"]
 
 
 @pytest.mark.each("language", ["en", "zh"])
-@pytest.mark.each("manner", MANNERS)
-async def test_the_last_turn_allowed_says_goodbye(manner: str, language: str) -> None:
+@pytest.mark.each("style", STYLES)
+async def test_the_last_turn_allowed_says_goodbye(style: str, language: str) -> None:
     background, opening = (ENGLISH, OPENING) if language == "en" else (CHINESE, CHINESE_OPENING)
-    spoken = await talk(background, [opening] * 3, manner, language=language, turn_limit=3)
+    spoken = await talk(background, [opening] * 3, style, language=language, turn_limit=3)
     assert [farewell(reply.text) for reply in spoken[:3]] == [False, False, True]
 
 
@@ -225,14 +225,14 @@ async def test_the_verbose_one_asks_all_at_once_and_repeats_what_was_not_answere
     assert "pearl shovel" in first.text and "pearl shovel" in second.text
 
 
-@pytest.mark.parametrize("manner", MANNERS)
-async def test_the_same_view_gives_the_same_reply_and_seeds_change_words_only(manner: str) -> None:
+@pytest.mark.parametrize("style", STYLES)
+async def test_the_same_view_gives_the_same_reply_and_seeds_change_words_only(style: str) -> None:
     seeds = range(6)
     replies = [
-        await OfflineSeeker(manner).reply(view(ENGLISH, [OPENING], ["Hello"], seed=seed)) for seed in seeds
+        await OfflineSeeker(style).reply(view(ENGLISH, [OPENING], ["Hello"], seed=seed)) for seed in seeds
     ]
     again = [
-        await OfflineSeeker(manner).reply(view(ENGLISH, [OPENING], ["Hello"], seed=seed)) for seed in seeds
+        await OfflineSeeker(style).reply(view(ENGLISH, [OPENING], ["Hello"], seed=seed)) for seed in seeds
     ]
     assert replies == again
     assert len({reply.text for reply in replies}) == 3
@@ -270,12 +270,12 @@ def test_every_wording_says_what_it_asks_for(kind: str, section: str, variant: i
             assert kind == "passed" or first != again
 
 
-@pytest.mark.parametrize("manner", MANNERS)
-async def test_a_task_about_goodbyes_does_not_end_the_dialogue(manner: str) -> None:
+@pytest.mark.parametrize("style", STYLES)
+async def test_a_task_about_goodbyes_does_not_end_the_dialogue(style: str) -> None:
     background = Background(
         "host", "saying goodbye to the guests", items=("A loud goodbye", "A quiet goodbye")
     )
-    spoken = await talk(background, ["Say goodbye to the guests at a suitable door."], manner)
+    spoken = await talk(background, ["Say goodbye to the guests at a suitable door."], style)
     assert [farewell(reply.text) for reply in spoken] == [reply.trace["act"] == "goodbye" for reply in spoken]
     assert spoken[0].trace["act"] == "start"
 
@@ -307,23 +307,23 @@ LINES = st.one_of(st.text(max_size=120), st.lists(st.sampled_from(WORDS), max_si
 @settings(max_examples=60, deadline=None)
 @given(
     replies=st.lists(LINES, min_size=1, max_size=9),
-    manner=st.sampled_from(MANNERS),
+    style=st.sampled_from(STYLES),
     language=st.sampled_from(["en", "zh"]),
     seed=st.integers(0, 2**31),
 )
 async def test_whatever_the_provider_says_it_speaks_and_ends_in_time(
-    replies: list[str], manner: str, language: str, seed: int
+    replies: list[str], style: str, language: str, seed: int
 ) -> None:
     background = ENGLISH if language == "en" else CHINESE
     limit = len(replies) + 1
-    spoken = await talk(background, replies, manner, language=language, seed=seed, turn_limit=limit)
+    spoken = await talk(background, replies, style, language=language, seed=seed, turn_limit=limit)
     for reply in spoken:
         assert reply.text.strip()
         assert farewell(reply.text) == (reply.trace["act"] == "goodbye")
     assert farewell(spoken[-1].text)
 
 
-async def play(task: Task, manner: str) -> DialogueScores:
+async def play(task: Task, style: str) -> DialogueScores:
     async def record(turn: object) -> None:
         lines.append(turn)
 
@@ -332,7 +332,7 @@ async def play(task: Task, manner: str) -> DialogueScores:
         episode_id="e",
         task=task,
         prompt="",
-        seeker=OfflineSeeker(manner),
+        seeker=OfflineSeeker(style),
         provider=graph.ProviderAgent(OfflineExperts(), "offline"),
         record=record,
         seed=derive_seed(1, task.id),
@@ -353,12 +353,20 @@ async def test_asking_back_pays_on_the_built_in_tasks(language: str) -> None:
     tasks = load_items("builtin", language)[::3]
     share: dict[str, float] = {}
     success: dict[str, float] = {}
-    for manner in MANNERS:
-        scores = [await play(task, manner) for task in tasks]
-        share[manner] = sum(len(score.obtained) for score in scores) / sum(
+    for style in STYLES:
+        scores = [await play(task, style) for task in tasks]
+        share[style] = sum(len(score.obtained) for score in scores) / sum(
             len(task.tree.nodes) for task in tasks
         )
-        success[manner] = sum(score.success for score in scores) / len(tasks)
+        success[style] = sum(score.success for score in scores) / len(tasks)
     assert success["careful"] >= {"en": 0.7, "zh": 0.6}[language]
     assert success["careful"] > success["hasty"] + 0.3
     assert min(share["careful"], share["verbose"]) > share["hasty"] + 0.2
+
+
+def test_of_two_words_for_a_group_the_last_is_taken_in_every_process() -> None:
+    words = ("制作", "网式", "陷阱", "准备", "野兽", "放好")
+    group = Group("skills", "陷阱", frozenset(words), ("制作网式陷阱", "制作洞式陷阱"), ())
+    for last in words:
+        others = "，".join(word for word in words if word != last)
+        assert group.mention(f"{others}，{last}", "zh") == last

@@ -7,7 +7,7 @@ import pytest
 from bench_seeker import play
 
 from simulator.clarq.data import load_items
-from simulator.clarq.seeker.planning import plan
+from simulator.clarq.players.seeker_offline import plan
 from simulator.clarq.seeker.topics import case, open_topics
 from trees import Background
 

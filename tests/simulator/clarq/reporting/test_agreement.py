@@ -11,9 +11,8 @@ from simulator.clarq.reporting.agreement import (
     reviewers,
     success_agreement,
 )
-from simulator.clarq.reporting.scored import score_run
 from simulator.clarq.review import DONE, PROVIDER_ERROR, REVIEW_SUCCESS, SEEKER_FAILURE
-from simulator.clarq.score import SUCCESS
+from simulator.clarq.score import SUCCESS, score_run
 from simulator.stats import cohen_kappa, wilson
 
 

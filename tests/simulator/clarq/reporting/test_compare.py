@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from simulator.clarq.importing import import_results
 from simulator.clarq.reporting.compare import compare, pairs
-from simulator.clarq.reporting.scored import score_run
+from simulator.clarq.results import import_results, read_results
+from simulator.clarq.score import score_run
 from simulator.stats import mcnemar, paired_bootstrap
 
 ALL = ("1", "2", "2.1", "2.1.1", "3")
@@ -73,7 +73,7 @@ def test_nothing_in_common(put, log, reader, lamp, lamp_zh):
 
 def test_published_single_info_against_multi_info(published, log, reader):
     single, multi = (
-        import_results(path, log, name).id
+        import_results(read_results(path), log, name).id
         for name, pattern in (("single", "*GPT-4o_provider.Comp.En*"), ("multi", "*multi_info*En*"))
         for path in (published / "results").glob(pattern)
     )

@@ -6,8 +6,7 @@ import pytest
 from logs.erase import erase_participant
 from logs.rows import Judgment
 from simulator.clarq.reporting.report import report
-from simulator.clarq.reporting.scored import score_run
-from simulator.clarq.score import JUDGE
+from simulator.clarq.score import JUDGE, score_run
 from simulator.stats import bootstrap_mean, share, wilson
 
 ALL = ("1", "2", "2.1", "2.1.1", "3")
