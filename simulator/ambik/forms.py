@@ -26,7 +26,7 @@ from pydantic import Field, TypeAdapter
 
 from simulator.ambik.intents import parse_intent, parse_variants
 from simulator.ambik.naming import bare
-from simulator.ambik.pairs import Draft, Pair
+from simulator.ambik.pairs import Draft, Pair, parting
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER
 from simulator.ambik.records import PairForm
 from simulator.ambik.rows import pair_record
@@ -196,9 +196,8 @@ def _proposed(draft: Draft) -> dict[str, Any]:
 
 
 def proposed_step(draft: Draft) -> int | None:
-    """Where a draft's plans part (spec 11, 4): the first line that differs, from 0; None if none does."""
-    lines = enumerate(zip(map(bare, draft.plan), map(bare, draft.ambiguous_plan), strict=False))
-    return next((place for place, (one, other) in lines if one != other), None)
+    """Return where a draft's plans part (spec 11, 4), from 0; None if they do not."""
+    return parting([*map(bare, draft.plan)], [*map(bare, draft.ambiguous_plan)])
 
 
 def form_record(form: PairForm) -> dict[str, Any]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from textwrap import shorten
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 from rich.console import Console
@@ -16,7 +17,7 @@ from rich.table import Table
 
 from logs.cli import LogOption
 from logs.paths import default_path
-from simulator.ambik.annotation.rules import ORDER
+from simulator.ambik.annotation.form import ORDER
 from simulator.ambik.making.drafting import (
     Asker,
     Decoding,
@@ -26,9 +27,10 @@ from simulator.ambik.making.drafting import (
     first_open,
     make,
 )
-from simulator.ambik.making.handover import hand_over, write_scenes
-from simulator.ambik.making.scenes import Scene, draw_scenes
-from simulator.generation import Journal, counted, each, open_model, resumable, say
+from simulator.ambik.making.scenes import Scene, draw_scenes, scene_record
+from simulator.ambik.rows import BENCHMARK, draft_record
+from simulator.generation import Journal, counted, each, open_model, resumable, say, write_study
+from simulator.jsonlines import write_lines
 from simulator.models import ModelOptions
 from simulator.runner.command import refuse_idle_options, service_name
 from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models
@@ -36,6 +38,16 @@ from simulator.runner.options import FolderOption, SeedOption
 from trees import Language
 
 ANSWERS: Final = "answers.jsonl"
+SCENES: Final = "scenes.jsonl"
+DRAFTS: Final = "drafts.jsonl"
+DROPPED: Final = "dropped.jsonl"
+STUDY: Final = "study.yaml"
+SETS: Final = 50
+_HEAD: Final = """\
+# New pairs of tasks, {judgments} annotators for each draft. Made together with {data}.
+# Before people are invited: add pay (a draft takes 3 to 4 minutes), completion codes and a completion URL,
+# and the study's own texts. The path of the data is absolute; change it where the folder moves.
+"""
 _USUAL: Final = Decoding()
 _DIFFERS: Final = "model, server, seed, language or decoding"
 _NAMED: Final = 5
@@ -125,27 +137,70 @@ async def _ask(drafting: _Drafting, journal: Journal, log: Path, console: Consol
 
 
 def _finish(made: Sequence[Made], drafting: _Drafting, out: Path, console: Console) -> None:
+    """Write what annotators need, and what was dropped on the way; say what it is."""
     console.print(_table(made))
-    handed = hand_over(made, out, model=drafting.model, seed=drafting.decoding.seed)
     unfit = [task for scene in made for task in scene.dropped]
+    _write(out / DROPPED, map(asdict, unfit))
+    records = [draft_line(scene, drafting.model) for scene in made if scene.draft is not None]
+    drafts, study = out / DRAFTS, out / STUDY
+    if records:
+        _write(drafts, records)
+        write_study(
+            study,
+            head=_HEAD,
+            title="Two tasks for a kitchen robot, one of them unclear",
+            benchmark=BENCHMARK,
+            data=drafts,
+            content=json.dumps(records, ensure_ascii=False, sort_keys=True),
+            sets=SETS,
+            seed=drafting.decoding.seed,
+        )
     for task in [task for task in unfit if task.names][:_NAMED]:
         names = ", ".join(task.names)
         say(console, f"{task.scene}: names what is not there ({names}): {shorten(task.task, _SHOWN)}")
     if unfit:
-        say(console, f"Tasks that were dropped: {len(unfit)}; they are in {handed.dropped}, with the reason.")
-    if handed.drafts is None or handed.study is None:
+        dropped = f"they are in {out / DROPPED}, with the reason."
+        say(console, f"Tasks that were dropped: {len(unfit)}; {dropped}")
+    if not records:
+        for path in (drafts, study):
+            path.unlink(missing_ok=True)
         say(
             console,
             "No draft is left, so there is nothing to annotate: ask for more --scenes or --tries, or another "
             "model.",
         )
         raise typer.Exit(1)
-    drafts = sum(scene.draft is not None for scene in made)
     say(
         console,
-        f"Drafts: {drafts}, in {handed.drafts}; {handed.study} is a study for annotators: look at it, then "
-        f"`askback app --study {handed.study}`.",
+        f"Drafts: {len(records)}, in {drafts}; {study} is a study for annotators: look at it, then "
+        f"`askback app --study {study}`.",
     )
+
+
+def write_scenes(scenes: Iterable[Scene], folder: Path) -> Path:
+    """Write the scenes alone.
+
+    Raises:
+        InputError: if the file cannot be written.
+    """
+    _write(folder / SCENES, map(scene_record, scenes))
+    return folder / SCENES
+
+
+def draft_line(made: Made, model: str) -> dict[str, Any]:
+    """Return a draft as a JSON object: `rows.draft_record`, and where it comes from."""
+    assert made.draft is not None
+    return {
+        **draft_record(made.draft),
+        "step": made.step,
+        "rewritten": made.rewritten,
+        "plan_names": list(made.plan_names),
+        "model": model,
+    }
+
+
+def _write(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    write_lines(path, (json.dumps(record, ensure_ascii=False) for record in records))
 
 
 def _table(made: Sequence[Made]) -> Table:
@@ -153,27 +208,21 @@ def _table(made: Sequence[Made]) -> Table:
     table = Table("", "number", title="New drafts", title_justify="left")
     reasons = Counter(task.reason for scene in made for task in scene.dropped)
     drafts = [(scene, scene.draft) for scene in made if scene.draft is not None]
-    rows = [
-        ("scenes", len(made)),
-        ("tasks asked for", len(drafts) + sum(reasons.values())),
-        *((f"dropped: {reason}", number) for reason, number in sorted(reasons.items())),
-        ("drafts", len(drafts)),
-        *(
-            (f"with a candidate: {kind}", sum(kind in draft.candidates for _, draft in drafts))
-            for kind in ORDER
-        ),
-        (
-            "whose candidates all repeat the task",
-            sum(first_open(draft.clear, draft.candidates) is None for _, draft in drafts),
-        ),
-        ("with a plan", sum(bool(draft.plan) for _, draft in drafts)),
-        ("whose plan names what is not there", sum(bool(scene.plan_names) for scene, _ in drafts)),
-        *(
-            (f"with the plan of: {kind}", sum(scene.rewritten == kind for scene, _ in drafts))
-            for kind in ORDER
-        ),
-        ("whose plans part", sum(scene.step is not None for scene, _ in drafts)),
-    ]
-    for name, number in rows:
+    candidates = Counter(kind for _, draft in drafts for kind in draft.candidates)
+    rewritten = Counter(scene.rewritten for scene, _ in drafts)
+    repeating = sum(first_open(draft.clear, draft.candidates) is None for _, draft in drafts)
+    rows = {
+        "scenes": len(made),
+        "tasks asked for": len(drafts) + reasons.total(),
+        **{f"dropped: {reason}": number for reason, number in sorted(reasons.items())},
+        "drafts": len(drafts),
+        **{f"with a candidate: {kind}": candidates[kind] for kind in ORDER},
+        "whose candidates all repeat the task": repeating,
+        "with a plan": sum(bool(draft.plan) for _, draft in drafts),
+        "whose plan names what is not there": sum(bool(scene.plan_names) for scene, _ in drafts),
+        **{f"with the plan of: {kind}": rewritten[kind] for kind in ORDER},
+        "whose plans part": sum(scene.step is not None for scene, _ in drafts),
+    }
+    for name, number in rows.items():
         table.add_row(name, f"{number:,}")
     return table

@@ -95,8 +95,7 @@ class Pair:
     @property
     def clear_step(self) -> str:
         """The clear plan's line at which the ambiguity arises; empty if there is none."""
-        there = self.step is not None and 0 <= self.step < len(self.clear_plan)
-        return self.clear_plan[self.step] if there and self.step is not None else ""
+        return line_of(self.clear_plan, self.step)
 
     @property
     def calibration_member(self) -> Member:
@@ -174,3 +173,8 @@ def parting(plan: Sequence[str], other: Sequence[str]) -> int | None:
     """Return the index, from 0, of the first line in which two plans differ; None if none is in both."""
     lines = enumerate(zip(plan, other, strict=False))
     return next((place for place, (line, counterpart) in lines if line != counterpart), None)
+
+
+def line_of(plan: Sequence[str], step: int | None) -> str:
+    """Return a plan's line; empty if it has none at that place."""
+    return plan[step] if step is not None and 0 <= step < len(plan) else ""

@@ -130,9 +130,18 @@ def prompt(role: Role, case: Case, **more: object) -> Prompt:
         "full": case.context == "full_plan",
         **more,
     }
-    found = render(f"ambik/{role}", case.language, variables)
-    messages = messages_of(found.text, f"ambik/{role}.{case.language}")
-    return Prompt(messages, found.version, len(messages) - 1)
+    return rendered(role, case.language, variables)
+
+
+def rendered(name: str, language: str, variables: Mapping[str, Any]) -> Prompt:
+    """Return a template of the package's as a prompt.
+
+    Raises:
+        TemplateError: if it is missing or malformed, or lacks a variable.
+    """
+    template = render(f"ambik/{name}", language, variables)
+    messages = messages_of(template.text, f"ambik/{name}.{language}")
+    return Prompt(messages, template.version, len(messages) - 1)
 
 
 def request_for(model: ChatModel, asked: Prompt, **settings: Any) -> Request:

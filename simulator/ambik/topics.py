@@ -18,7 +18,7 @@ from simulator.ambik.kitchen.categories import Thing, kitchen, thing
 from simulator.ambik.kitchen.knowledge import Pattern
 from simulator.ambik.kitchen.mentions import mentions, single
 from simulator.ambik.kitchen.words import stems
-from simulator.ambik.pairs import Pair
+from simulator.ambik.pairs import Pair, line_of
 from simulator.ambik.terms import table
 
 Facet = Literal["thing", "place", "measure", "manner"]
@@ -159,7 +159,7 @@ def topic_of(pair: Pair) -> Topic:
     words = word_table()
     things = tuple(map(thing, pair.things))
     question, open_step = pair.question.lower(), line_of(pair.ambiguous_plan, pair.step)
-    step, clear = content_of(open_step), content_of(line_of(pair.clear_plan, pair.step))
+    step, clear = content_of(open_step), content_of(pair.clear_step)
     intent = "" if pair.intent is None or pair.intent.malformed else pair.intent.text
     variants = " ".join(variant.text for variant in pair.variants if not variant.malformed)
     keys = content_of(f"{question} {pair.answer} {intent} {variants}") | (clear - step)
@@ -317,11 +317,6 @@ def noun_phrase(tokens: Sequence[str]) -> list[str]:
             break
         phrase.append(token)
     return phrase
-
-
-def line_of(plan: Sequence[str], step: int | None) -> str:
-    """Return a plan's line; empty if it has none at that place."""
-    return plan[step] if step is not None and 0 <= step < len(plan) else ""
 
 
 def content_of(text: str) -> frozenset[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, cast
 
-from simulator.ambik.annotation.rules import ORDER
+from simulator.ambik.annotation.form import ORDER
 from simulator.ambik.data import Guidelines, load_guidelines
 from simulator.ambik.forms import proposed_step
 from simulator.ambik.terms import APPLIANCES

@@ -11,8 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from logs import LogError, LogReader, LogWriter
 from simulator.ambik.annotation.desk import PairProblems, case, consolidate
-from simulator.ambik.annotation.form import check_fields, errors_of
-from simulator.ambik.annotation.rules import Problem
+from simulator.ambik.annotation.form import Problem, check_fields, errors_of
 from simulator.errors import AskbackError, SeatError
 from ui.i18n import Strings
 from ui.problems import problem_text

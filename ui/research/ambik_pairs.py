@@ -10,7 +10,7 @@ from typing import Any, Final
 from logs import LogReader
 from simulator.ambik.annotation.agreement import FIELDS, PairAgreement, pair_agreement
 from simulator.ambik.annotation.desk import Case, Flow, Voice, case, cases, field_text, flow, to_consolidate
-from simulator.ambik.annotation.rules import ORDER, Problem
+from simulator.ambik.annotation.form import ORDER, Problem
 from simulator.ambik.forms import form_record
 from simulator.ambik.pairs import Pair
 from simulator.ambik.records import PairForm

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from simulator.ambik.pairs import Pair
 from simulator.ambik.records import PairForm
@@ -31,7 +32,12 @@ from simulator.judging.agreement import (
 from simulator.stats import Interval
 
 Kappa = Literal["cohen", "fleiss"]
-KEEPS: Final = (True, False)
+FIELDS: Final = (
+    *("clear", "objects", "scene", "indirect", "type", "ambiguous", "question", "answer"),
+    *("clear_plan", "ambiguous_plan", "step", "shortlist", "intent", "variants"),
+)
+"""What is compared, in the order of the work."""
+_SETS: Final = ("objects", "shortlist", "variants")
 
 
 def squeezed(text: str) -> str:
@@ -39,31 +45,23 @@ def squeezed(text: str) -> str:
     return " ".join(text.split())
 
 
-def _things(names: Iterable[str]) -> Hashable:
-    return frozenset(map(squeezed, names))
+def compared(pair: Pair, name: str) -> Hashable:
+    """Return a field as it is compared."""
+    value: Any = getattr(pair, name)
+    if name == "intent":
+        return squeezed(value.text) if value else ""
+    if name == "variants":
+        value = [variant.text for variant in value]
+    if isinstance(value, str):
+        return squeezed(value)
+    if name in _SETS:
+        return frozenset(map(squeezed, value))
+    return tuple(map(squeezed, value)) if isinstance(value, tuple) else value
 
 
-def _steps(plan: Iterable[str]) -> Hashable:
-    return tuple(map(squeezed, plan))
-
-
-FIELDS: Final[Mapping[str, Callable[[Pair], Hashable]]] = {
-    "clear": lambda pair: squeezed(pair.clear),
-    "objects": lambda pair: _things(pair.objects),
-    "scene": lambda pair: squeezed(pair.scene),
-    "indirect": lambda pair: squeezed(pair.indirect),
-    "type": lambda pair: pair.type,
-    "ambiguous": lambda pair: squeezed(pair.ambiguous),
-    "question": lambda pair: squeezed(pair.question),
-    "answer": lambda pair: squeezed(pair.answer),
-    "clear_plan": lambda pair: _steps(pair.clear_plan),
-    "ambiguous_plan": lambda pair: _steps(pair.ambiguous_plan),
-    "step": lambda pair: pair.step,
-    "shortlist": lambda pair: _things(pair.shortlist),
-    "intent": lambda pair: squeezed(pair.intent.text) if pair.intent else "",
-    "variants": lambda pair: _things(variant.text for variant in pair.variants),
-}
-"""What is compared of each field, in the order of the work."""
+def differing(pairs: Sequence[Pair]) -> tuple[str, ...]:
+    """Return the fields in which some pairs are not all the same."""
+    return tuple(name for name in FIELDS if len({compared(pair, name) for pair in pairs}) > 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,8 +110,16 @@ class PairAgreement:
     shortlist_alpha: Interval | None
 
 
+def newest_forms(forms: Iterable[PairForm]) -> dict[str, dict[str, PairForm]]:
+    """Return forms by draft and annotator, in the order of the first forms; of several the last counts."""
+    newest: dict[str, dict[str, PairForm]] = {}
+    for form in forms:
+        newest.setdefault(form.draft, {})[form.annotator] = form
+    return newest
+
+
 def pair_agreement(forms: Sequence[PairForm], *, seed: int = 0) -> PairAgreement:
-    """Agreement of annotators.
+    """Return the agreement of annotators.
 
     Args:
         forms: of any number of annotators on any number of drafts, in the order in which they were made.
@@ -122,39 +128,45 @@ def pair_agreement(forms: Sequence[PairForm], *, seed: int = 0) -> PairAgreement
     newest = newest_forms(forms)
     several = [by_annotator for by_annotator in newest.values() if len(by_annotator) > 1]
     people = list(dict.fromkeys(who for by_annotator in several for who in by_annotator))
-    number, places = len(several), range(len(several))
-    kept = [
-        {who: form.pair for who, form in by_annotator.items() if form.pair is not None}
-        for by_annotator in several
-    ]
-    twice = [place for place, pairs in enumerate(kept) if len(pairs) > 1]
-    listed = [place for place in twice if any(pair.shortlist for pair in kept[place].values())]
-    shortlists = {place: _shortlists(kept[place].values()) for place in twice}
+    number = len(several)
+    kept = [{who: form.pair for who, form in drafted.items() if form.pair} for drafted in several]
+    twice = {place: pairs for place, pairs in enumerate(kept) if len(pairs) > 1}
+    listed = {
+        place: pairs for place, pairs in twice.items() if any(pair.shortlist for pair in pairs.values())
+    }
+    shortlists = {place: _shortlists(pairs.values()) for place, pairs in twice.items()}
     shortlists = {place: lists for place, lists in shortlists.items() if len(lists) > 1}
-    keeps = [{who: form.pair is not None for who, form in drafted.items()} for drafted in several]
-    types = [{who: pair.type for who, pair in kept[place].items()} for place in twice]
+    keeps = {
+        place: {who: form.pair is not None for who, form in drafted.items()}
+        for place, drafted in enumerate(several)
+    }
+    types = {place: {who: pair.type for who, pair in pairs.items()} for place, pairs in twice.items()}
 
-    def share(field: Callable[[Pair], Hashable], among: Sequence[int] = twice) -> Measure:
-        equal = [_equal([field(pair) for pair in kept[place].values()]) for place in among]
-        return mean_measure(equal, among, number)
+    def share(said: Mapping[int, Iterable[Hashable]]) -> Measure:
+        return mean_measure([_equal(values) for values in said.values()], list(said), number)
 
-    def kappa(
-        ratings: Sequence[Mapping[str, Hashable]], values: Sequence[Hashable], among: Sequence[int]
+    def share_of(
+        said: Callable[[Pair], Hashable], among: Mapping[int, Mapping[str, Pair]] = twice
     ) -> Measure:
-        if len(people) == 2:
-            first, second = people
-            return cohen_measure([(said[first], said[second]) for said in ratings], values, among, number)
-        return modal_kappa([list(said.values()) for said in ratings], values, among, number)
+        return share({place: [said(pair) for pair in pairs.values()] for place, pairs in among.items()})
 
-    equal_keeps = [_equal(list(said.values())) for said in keeps]
+    def kappa(ratings: Mapping[int, Mapping[str, Hashable]], values: Sequence[Hashable]) -> Measure:
+        if len(people) == 2:
+            both = [(said[people[0]], said[people[1]]) for said in ratings.values()]
+            return cohen_measure(both, values, list(ratings), number)
+        return modal_kappa([list(said.values()) for said in ratings.values()], values, list(ratings), number)
+
     measures = {
-        "kept": mean_measure(equal_keeps, places, number),
-        "kept_kappa": kappa(keeps, KEEPS, places),
-        "whole": share(_all),
-        "type_kappa": kappa(types, AMBIGUITIES, twice),
+        "kept": share({place: said.values() for place, said in keeps.items()}),
+        "kept_kappa": kappa(keeps, (True, False)),
+        "whole": share_of(lambda pair: tuple(compared(pair, name) for name in FIELDS)),
+        "type_kappa": kappa(types, AMBIGUITIES),
         "shortlist_alpha": alpha_measure(list(shortlists.values()), masi_distance, list(shortlists), number),
     }
-    fields = {name: share(field, listed if name == "shortlist" else twice) for name, field in FIELDS.items()}
+    fields = {
+        name: share_of(partial(compared, name=name), listed if name == "shortlist" else twice)
+        for name in FIELDS
+    }
     counted = sum(map(len, newest.values()))
     return PairAgreement(
         drafts=len(newest),
@@ -166,15 +178,26 @@ def pair_agreement(forms: Sequence[PairForm], *, seed: int = 0) -> PairAgreement
         split=sum(0 < len(pairs) < len(every) for pairs, every in zip(kept, several, strict=True)),
         lone=sum(len(pairs) == 1 for pairs in kept),
         without_shortlist=len(twice) - len(shortlists),
-        other_raters=len(types) - len(modal_subjects([list(said) for said in types])),
+        other_raters=len(types) - len(modal_subjects([list(said) for said in types.values()])),
         kappa="cohen" if len(people) == 2 else "fleiss",
         fields=intervals(fields, seed=seed),
         **intervals(measures, seed=seed),
     )
 
 
+def _equal(said: Iterable[Hashable]) -> float:
+    """Return the share of pairs of annotators who said the same."""
+    same = [first == second for first, second in combinations(said, 2)]
+    return sum(same) / len(same)
+
+
+def _shortlists(pairs: Iterable[Pair]) -> list[frozenset[str]]:
+    about = (pair for pair in pairs if pair.type == "preferences" and pair.shortlist)
+    return [frozenset(map(squeezed, pair.shortlist)) for pair in about]
+
+
 def agreement_table(agreement: PairAgreement, title: str = "Annotators' agreement") -> Table:
-    """Agreement as a table: what is measured, and its value with interval and number of drafts."""
+    """Return agreement as a table: what is measured, and its value with interval and number of drafts."""
     kappa = {"cohen": "Cohen's kappa", "fleiss": "Fleiss' kappa"}[agreement.kappa]
     measures: Mapping[str, Interval | None] = {
         "kept or deleted: share equal": agreement.kept,
@@ -186,34 +209,3 @@ def agreement_table(agreement: PairAgreement, title: str = "Annotators' agreemen
     }
     rows = [(name, value, value.n if value else 0) for name, value in measures.items()]
     return Table(("measure", "agreement", "drafts"), rows, title)
-
-
-def newest_forms(forms: Iterable[PairForm]) -> dict[str, dict[str, PairForm]]:
-    """By draft and annotator, in the order of the first forms; of several the last counts."""
-    newest: dict[str, dict[str, PairForm]] = {}
-    for form in forms:
-        newest.setdefault(form.draft, {})[form.annotator] = form
-    return newest
-
-
-def differing(pairs: Sequence[Pair]) -> tuple[str, ...]:
-    """Return the fields in which some pairs are not all the same."""
-    return tuple(name for name, said in FIELDS.items() if len({said(pair) for pair in pairs}) > 1)
-
-
-def _all(pair: Pair) -> Hashable:
-    return tuple(said(pair) for said in FIELDS.values())
-
-
-def _equal(said: Sequence[Hashable]) -> float:
-    """Return the share of pairs of annotators who said the same."""
-    same = [first == second for first, second in combinations(said, 2)]
-    return sum(same) / len(same)
-
-
-def _shortlists(pairs: Iterable[Pair]) -> list[frozenset[str]]:
-    return [
-        frozenset(map(squeezed, pair.shortlist))
-        for pair in pairs
-        if pair.type == "preferences" and pair.shortlist
-    ]

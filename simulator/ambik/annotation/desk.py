@@ -7,8 +7,8 @@ form holds, whoever's it is; it may also correct a pair that annotators agree on
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, Literal
 
@@ -21,10 +21,9 @@ from simulator.ambik.annotation.form import Problem, check_pair_form, errors_of
 from simulator.ambik.forms import form_record, read_pair_form
 from simulator.ambik.items import DraftItem
 from simulator.ambik.pairs import Draft, Pair
-from simulator.ambik.playing import ANNOTATOR
 from simulator.ambik.records import PairForm
 from simulator.ambik.rows import BENCHMARK, item_from_row
-from simulator.ambik.trial_log import played_of
+from simulator.ambik.trial_log import Played, forms_of, played_of
 from simulator.errors import InputError
 from simulator.judging import DecidingForm, DeskFormError, JudgingForm, Opinions, in_own_order
 from simulator.runner.logged import required_run
@@ -163,16 +162,20 @@ def cases(reader: LogReader, run_id: str) -> tuple[Case, ...]:
     if not drafts:
         message = f"{run_id} has no drafts that annotators make pairs of."
         raise InputError(message, code="no_drafts", run=run_id)
-    forms, decisions = _forms(reader, run_id), DECIDING.read(reader, run_id)
-    found = []
-    for key, draft in drafts.items():
-        said = decisions.get(key, Opinions())
-        decided = None
-        if said.decided is not None:
-            decided = read_pair_form(draft, said.decided.model_extra or {}, annotator=said.decider)
-        opinions = Opinions(forms.get(key, {}), decided, said.decider)
-        found.append(Case(key=key, draft=draft, opinions=opinions))
-    return tuple(found)
+    played: defaultdict[str, list[Played]] = defaultdict(list)
+    for episode in played_of(reader, [run_id]):
+        played[episode.episode.item_hash].append(episode)
+    decisions = DECIDING.read(reader, run_id)
+    return tuple(_case(key, draft, played[key], decisions.get(key)) for key, draft in drafts.items())
+
+
+def _case(key: str, draft: Draft, played: Sequence[Played], decision: Opinions[Decision] | None) -> Case:
+    # Of several forms of one annotator the last counts.
+    forms = {form.annotator: form for form in forms_of(played)}
+    if decision is None or decision.decided is None:
+        return Case(key=key, draft=draft, opinions=Opinions(forms))
+    decided = read_pair_form(draft, decision.decided.model_extra or {}, annotator=decision.decider)
+    return Case(key=key, draft=draft, opinions=Opinions(forms, decided, decision.decider))
 
 
 def case(reader: LogReader, run_id: str, key: str) -> Case:
@@ -181,11 +184,11 @@ def case(reader: LogReader, run_id: str, key: str) -> Case:
     Raises:
         InputError: if there is none of that key.
     """
-    for each in cases(reader, run_id):
-        if each.key == key:
-            return each
-    message = f"There is no draft {key!r} in {run_id}."
-    raise InputError(message, code="no_draft", draft=key, run=run_id)
+    shown = next((each for each in cases(reader, run_id) if each.key == key), None)
+    if shown is None:
+        message = f"There is no draft {key!r} in {run_id}."
+        raise InputError(message, code="no_draft", draft=key, run=run_id)
+    return shown
 
 
 def to_consolidate(reader: LogReader, run_id: str, person: str) -> tuple[Case, ...]:
@@ -247,37 +250,23 @@ def flow(reader: LogReader, run_id: str) -> Flow:
         InputError: if the run has no drafts.
     """
     states = Counter(each.state for each in cases(reader, run_id))
-    return Flow(
-        drafts=states.total(),
-        annotated=states.total() - states["open"],
-        due=states["due"],
-        agreed=states["agreed"],
-        consolidated=states["consolidated"],
-        deleted=states["deleted"],
-    )
+    drafts = states.total()
+    counts = {name: states[name] for name in ("due", "agreed", "consolidated", "deleted")}
+    return Flow(drafts=drafts, annotated=drafts - states["open"], **counts)
 
 
 def field_text(pair: Pair, name: str) -> str:
     """Return a field of a pair as it is shown and compared word by word; steps are counted from 1."""
     value = getattr(pair, name)
-    if name == "step":
-        return "" if value is None else str(value + 1)
-    if name == "intent":
-        return value.text if value else ""
-    if name == "variants":
-        return "\n".join(variant.text for variant in value)
-    if isinstance(value, tuple):
-        return ("\n" if name.endswith("plan") else ", ").join(value)
-    return str(value)
-
-
-def _forms(reader: LogReader, run_id: str) -> dict[str, dict[str, PairForm]]:
-    """By key and annotator; of several forms of one annotator the last."""
-    forms: dict[str, dict[str, PairForm]] = {}
-    for played in played_of(reader, [run_id]):
-        if isinstance(played.item, DraftItem):
-            who = played.who(ANNOTATOR)
-            for turn in played.of("annotate"):
-                form = read_pair_form(played.item.draft, turn.payload["form"], annotator=who)
-                forms.setdefault(played.episode.item_hash, {})[who] = replace(form, seconds=turn.seconds)
-    return forms
+    if value is None:
+        return ""
+    match name:
+        case "step":
+            return str(value + 1)
+        case "intent":
+            return str(value.text)
+        case "variants":
+            return "\n".join(variant.text for variant in value)
+        case "clear_plan" | "ambiguous_plan":
+            return "\n".join(value)
+    return ", ".join(value) if isinstance(value, tuple) else str(value)

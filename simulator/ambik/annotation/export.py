@@ -15,28 +15,26 @@ from logs import LogReader
 from simulator.ambik.annotation.desk import Case, cases
 from simulator.ambik.annotation.form import errors_of
 from simulator.ambik.files.pairs import read_pairs_file, write_pairs_file
-from simulator.ambik.intents import Intent, parse_intent
+from simulator.ambik.intents import parse_intent
 from simulator.ambik.pairs import Pair
 from simulator.errors import InputError
 from simulator.tables.cells import clean
 
 NAME: Final = "{run}-pairs.csv"
-_FIELDS: Final = tuple(part.name for part in fields(Pair))
 _LINES: Final = ("id", "scene", "clear", "indirect", "ambiguous", "question", "answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """Pairs that were written, and what was left out.
+    """Pairs that were written, and how many drafts were left out.
 
     Attributes:
         path: the file.
         pairs: as they read back.
-        due: drafts left out on which annotators differ and nobody has decided.
-        open: drafts left out with too few annotators.
-        deleted: drafts that were deleted.
-        broken: drafts left out because the one form there is breaks rules, or because what all annotators
-            left alike does.
+        due: annotators differ, and nobody has decided.
+        open: with too few annotators.
+        deleted: by all, or by a third person.
+        broken: the one form there is breaks rules, or what all annotators left alike does.
     """
 
     path: Path
@@ -69,12 +67,7 @@ def export_runs(
 
 
 def export_cases(path: str | Path, drafts: Sequence[Case], *, single: bool = False) -> Exported:
-    """Write the pairs that drafts have become.
-
-    Args:
-        path: of the file.
-        drafts: with what was left of them.
-        single: as for `export_runs`.
+    """Write the pairs that drafts have become; `single` as for `export_runs`.
 
     Raises:
         InputError: if there is no pair yet, or the file cannot be written.
@@ -83,14 +76,8 @@ def export_cases(path: str | Path, drafts: Sequence[Case], *, single: bool = Fal
     good = [fate for fate in fates if isinstance(fate, Pair)]
     if not good:
         raise InputError(f"{path}: no draft has become a pair yet, so there is nothing to write.")
-    return Exported(
-        path=Path(path),
-        pairs=export_pairs(path, good),
-        due=fates.count("due"),
-        open=fates.count("open"),
-        deleted=fates.count("deleted"),
-        broken=fates.count("broken"),
-    )
+    left_out = {name: fates.count(name) for name in ("due", "open", "deleted", "broken")}
+    return Exported(path=Path(path), pairs=export_pairs(path, good), **left_out)
 
 
 def export_pairs(path: str | Path, pairs: Iterable[Pair]) -> tuple[Pair, ...]:
@@ -108,7 +95,9 @@ def export_pairs(path: str | Path, pairs: Iterable[Pair]) -> tuple[Pair, ...]:
     if read.faults:
         raise InputError(f"{path}: {read.faults[0].message}; nothing was written.")
     for pair, back in zip(written, read.rows, strict=True):
-        if names := [name for name in _FIELDS if getattr(pair, name) != getattr(back, name)]:
+        if names := [
+            part.name for part in fields(Pair) if getattr(pair, part.name) != getattr(back, part.name)
+        ]:
             problem = f"pair {pair.id} would not read back as it is ({', '.join(names)})"
             raise InputError(f"{path}: {problem}; nothing was written.")
     write_pairs_file(path, written)
@@ -118,17 +107,16 @@ def export_pairs(path: str | Path, pairs: Iterable[Pair]) -> tuple[Pair, ...]:
 def cleaned(pair: Pair) -> Pair:
     """Return a pair as a file can hold it: texts in one line and cleaned, each thing once, no options."""
     changes: dict[str, Any] = {name: _line(getattr(pair, name)) for name in _LINES}
-    changes |= {name: _things(getattr(pair, name)) for name in ("objects", "shortlist")}
+    changes |= {name: tuple(dict.fromkeys(_lines(getattr(pair, name)))) for name in ("objects", "shortlist")}
     changes |= {name: _lines(getattr(pair, name)) for name in ("clear_plan", "ambiguous_plan")}
-    intent = None if pair.intent is None else _intent(pair.intent)
-    variants = tuple(map(_intent, pair.variants))
+    intent = pair.intent and parse_intent(_line(pair.intent.text))
+    variants = tuple(parse_intent(_line(variant.text)) for variant in pair.variants)
     return replace(pair, **changes, intent=intent, variants=variants, options=())
 
 
 def _fate(draft: Case, single: bool) -> Pair | str:
     """Return the pair that a draft has become, or why it has not."""
-    if draft.state == "consolidated":
-        assert draft.pair is not None
+    if draft.state == "consolidated" and draft.pair is not None:
         return draft.pair
     alone = single and draft.state == "open" and bool(draft.voices)
     if draft.state != "agreed" and not alone:
@@ -143,17 +131,8 @@ def _line(text: str) -> str:
     return " ".join(clean(text).split())
 
 
-def _lines(plan: Iterable[str]) -> tuple[str, ...]:
-    return tuple(filter(None, map(_line, plan)))
-
-
-def _things(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(filter(None, map(_line, names))))
-
-
-def _intent(intent: Intent) -> Intent:
-    text = _line(intent.text)
-    return intent if text == intent.text else parse_intent(text)
+def _lines(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(filter(None, map(_line, texts)))
 
 
 def _safe(name: str) -> str:

@@ -16,15 +16,13 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, Final, Literal, get_args
 
-from personas.templates import render
-from simulator.ambik.annotation.rules import ORDER
+from simulator.ambik.annotation.form import ORDER
 from simulator.ambik.data import load_pairs
-from simulator.ambik.making.absent import absent
-from simulator.ambik.making.scenes import Scene, making_table
+from simulator.ambik.making.scenes import Scene, absent
 from simulator.ambik.naming import bare, folded
-from simulator.ambik.pairs import Candidate, Draft, Pair
-from simulator.ambik.prompts import TURNS, Prompt, messages_of, read_line, request_for
-from simulator.ambik.terms import APPLIANCES, Ambiguity
+from simulator.ambik.pairs import Candidate, Draft, Pair, parting
+from simulator.ambik.prompts import TURNS, Prompt, read_line, rendered, request_for
+from simulator.ambik.terms import APPLIANCES, Ambiguity, table
 from simulator.generation import Journal, key_of
 from simulator.models import ChatModel, Refused
 from simulator.seeds import derive_seed
@@ -65,15 +63,13 @@ def new_prompt(
         "plan": tuple(plan),
         "ambiguous": ambiguous,
     }
-    found = render(f"ambik/new_{role}", language, variables)
-    messages = messages_of(found.text, f"ambik/new_{role}.{language}")
-    return Prompt(messages, found.version, len(messages) - 1)
+    return rendered(f"new_{role}", language, variables)
 
 
 @cache
 def _examples() -> dict[Role, tuple[Pair, ...]]:
     pairs = {pair.id: pair for pair in load_pairs()}
-    return {role: tuple(pairs[id] for id in making_table()["shown"][role]) for role in ROLES}
+    return {role: tuple(pairs[id] for id in table("making")["shown"][role]) for role in ROLES}
 
 
 LONGEST: Final = 1000
@@ -114,29 +110,18 @@ def read_plan(text: str) -> tuple[str, ...]:
         if not _STEP.match(line):
             break
         numbered.append(_said(_STEP.sub("", line, count=1)))
-    return tuple(one for one in numbered if one)[:MOST_STEPS]
+    return tuple(filter(None, numbered))[:MOST_STEPS]
 
 
 def read_candidate(text: str, kind: Ambiguity) -> Candidate | None:
-    """Task, question and answer, each after its label, the first of each; None if one is missing."""
-    found: dict[str, str] = {}
+    """Return task, question and answer, the first of each after its label; None if one is missing."""
+    fields: dict[str, str] = {}
     for line in text.splitlines():
         for field in ("task", "question", "answer"):
             label = _LABEL[field].match(line)
-            if label and field not in found and (said := _said(line[label.end() :])):
-                found[field] = said
-    if len(found) < 3:
-        return None
-    return Candidate(type=kind, task=found["task"], question=found["question"], answer=found["answer"])
-
-
-def parting(clear: tuple[str, ...], ambiguous: tuple[str, ...]) -> int | None:
-    """Return the index, from 0, of the first step in which two plans differ; None if there is none in both.
-
-    Letter case, blanks and final stops are no difference.
-    """
-    both = zip(clear, ambiguous, strict=False)
-    return next((place for place, (one, other) in enumerate(both) if bare(one) != bare(other)), None)
+            if label and (said := _said(line[label.end() :])):
+                fields.setdefault(field, said)
+    return Candidate(type=kind, **fields) if len(fields) == 3 else None
 
 
 def _said(line: str) -> str:
@@ -318,18 +303,13 @@ async def _draft(asker: Asker, scene: Scene, task: str, dropped: tuple[Dropped, 
             ambiguous_plan=rewritten,
         ),
         dropped=dropped,
-        plan_names=_absent_of(plan, scene),
+        plan_names=tuple(dict.fromkeys(name for step in plan for name in absent(step, scene.objects))),
         rewritten=chosen if rewritten else None,
-        step=parting(plan, rewritten),
+        step=parting([*map(bare, plan)], [*map(bare, rewritten)]),
     )
 
 
 def first_open(task: str, candidates: Mapping[Ambiguity, Candidate]) -> Ambiguity | None:
-    """The type of the first candidate, as annotators look at them, whose words are not the clear task's."""
-    return next(
-        (kind for kind in ORDER if kind in candidates and folded(candidates[kind].task) != folded(task)), None
-    )
-
-
-def _absent_of(plan: Sequence[str], scene: Scene) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for step in plan for name in absent(step, scene.objects)))
+    """Return the type of the first candidate that differs from the clear task, in the order of annotators."""
+    kinds = (kind for kind in ORDER if kind in candidates)
+    return next((kind for kind in kinds if folded(candidates[kind].task) != folded(task)), None)

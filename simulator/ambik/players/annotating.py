@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 from pydantic import BaseModel
 
 from personas.templates import render
-from simulator.ambik.annotation.rules import ORDER
+from simulator.ambik.annotation.form import ORDER
 from simulator.ambik.data import load_guidelines
 from simulator.ambik.files.pairs import steps
 from simulator.ambik.methods.kit import SEED

@@ -7,7 +7,7 @@ from typing import Any
 import visiting
 
 from logs import LogReader
-from simulator.ambik.annotation.rules import ORDER
+from simulator.ambik.annotation.form import ORDER
 from simulator.ambik.items import DraftItem, Item, PairItem
 from simulator.ambik.pairs import Draft
 from simulator.ambik.rows import item_from_row

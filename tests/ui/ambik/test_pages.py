@@ -12,7 +12,7 @@ from visiting import Page, words
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending
-from simulator.ambik.annotation.rules import ORDER
+from simulator.ambik.annotation.form import ORDER
 from simulator.ambik.data import load_guidelines
 from simulator.ambik.sessions import AmbikSessions
 from simulator.ambik.terms import AMBIGUITIES, TASK_TYPES

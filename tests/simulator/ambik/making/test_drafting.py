@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from simulator.ambik.annotation.rules import ORDER
+from simulator.ambik.annotation.form import ORDER
 from simulator.ambik.making.drafting import ROLES, Asker, Decoding, Dropped, NotAsked, about, make, new_prompt
 from simulator.generation import Journal
 from simulator.models import BadRequest, Capabilities, Refused, ScriptModel

@@ -2,8 +2,9 @@
 
 import pytest
 
-from simulator.ambik.making.drafting import LONGEST, MOST_STEPS, parting, read_candidate, read_plan, read_task
-from simulator.ambik.pairs import Candidate
+from simulator.ambik.making.drafting import LONGEST, MOST_STEPS, read_candidate, read_plan, read_task
+from simulator.ambik.naming import bare
+from simulator.ambik.pairs import Candidate, parting
 
 
 @pytest.mark.each(
@@ -95,4 +96,4 @@ def test_a_candidate_lacks_nothing(text):
     ],
 )
 def test_where_plans_part(clear, ambiguous, step):
-    assert parting(clear, ambiguous) == step
+    assert parting([*map(bare, clear)], [*map(bare, ambiguous)]) == step
