@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Annotated, Any, Final, get_args
+
+from pydantic import Field
 
 from simulator import datasets
 from simulator.ambibench.aws import AwsPrompt
-from simulator.ambibench.features import (
-    FEATURES,
-    FORMATS,
-    KINDS,
-    PAIR_NAMES,
-    SETTINGS,
-    Feature,
-    Format,
-    Kind,
-    Pair,
-    Setting,
-    Variant,
-)
+from simulator.ambibench.features import PAIR_NAMES, SETTINGS, Format, Kind, Pair, Setting, Variant
 from simulator.ambibench.files import looks_like_items, read_items
 from simulator.ambibench.generation import (
     LENGTH,
@@ -43,56 +32,85 @@ from simulator.ambibench.generation import (
     generate_verbalise,
 )
 from simulator.ambibench.instructions import LocationWord
-from simulator.ambibench.prompt import Prompt
-from simulator.ambibench.rows import BENCHMARK, item_from_row, item_row
-from simulator.ambibench.trials import Item
+from simulator.ambibench.rows import BENCHMARK
+from simulator.ambibench.trials import Item, setting_of
 from simulator.duplicates import CODE, Duplicates
 from simulator.errors import InputError
+from simulator.field_options import Option
+from simulator.fields import Fields
+from simulator.orders import Limit
 from simulator.tables.spec import files_below
 from trees.faults import Fault, first_and_more
 
-__all__ = [
-    "BENCHMARK",
-    "BUILTIN",
-    "Draw",
-    "duplicates_of",
-    "generate_items",
-    "item_files",
-    "item_from_row",
-    "item_row",
-    "load_items",
-    "setting_of",
-]
-
 BUILTIN: Final = "builtin"
+_LABELLED: Final = tuple(setting for setting in SETTINGS if setting != "aws")
+_EPISODES: Final[tuple[Setting, ...]] = ("instruction", "multiple", "wug")
+DRAWS: Final[Mapping[str, tuple[Setting, ...]]] = {
+    "per_cell": tuple(setting for setting in SETTINGS if setting != "ft_train"),
+    "design": _EPISODES,
+    "location_word": ("instruction", "multiple"),
+    "length": ("multiple", "wug"),
+    "control": ("ft_train",),
+    "question": ("verbalise",),
+    "spelling": ("verbalise",),
+    "second_name": ("aws",),
+}
+"""How items are drawn: an option -> the settings that it concerns."""
+# The same of what tells the items of a setting apart.
+_TELLS: Final[Mapping[str, tuple[Setting, ...]]] = {
+    "kind": _LABELLED,
+    "format": _LABELLED,
+    "fold": ("ft_train", "ft_eval"),
+    "variant": ("ft_train",),
+}
+_KINDS: Final[Mapping[Setting, tuple[Kind, ...]]] = {
+    "instruction": ("uninformative", "informative"),
+    "multiple": ("uninformative", "informative"),
+    "wug": ("wug",),
+}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Draw:
-    """How built-in items are drawn; every option has the default of the spec.
+class Drawing(Fields):
+    """How the built-in items of a run are drawn; every option has the default of the spec.
+
+    Attributes:
+        per_cell: None for the paper's numbers; finetuning sets have a size of their own.
+        design: stratified by salient feature, or free coins.
+    """
+
+    per_cell: Limit = Field(
+        default=None,
+        description=f"per feature and format: {PER_CELL} (verbalise {PER_TASK}); aws: per name, {PER_NAME}",
+    )
+    design: Design = Field(default="stratified", description="stratified by feature, or free coins")
+    location_word: LocationWord = Field(
+        default="setting", description="of informative instructions: as sent, or as App. G.2 prints"
+    )
+    question: Question = Field(default="best_guess", description="verbalise: which question")
+    spelling: Spelling = Field(default="as_printed", description="verbalise: with the paper's slip?")
+
+
+class Draw(Drawing):
+    """How built-in items are drawn.
 
     Attributes:
         seed: everything descends from it.
-        per_cell: prompts per salient feature and format (60; ``verbalise`` 10), for ``aws`` per name (5);
-            finetuning sets have a size of their own. None for the default.
-        design: stratified by salient feature, or free coins (settings instruction, multiple, wug).
-        length: examples per episode (settings multiple, wug).
-        location_word: of informative instructions.
-        control: what is constant in the control of finetuning.
-        question: what ``verbalise`` asks.
-        spelling: of that question.
         followup: whether ``aws`` has a second name of the origin.
     """
 
-    seed: int = 0
-    per_cell: int | None = None
-    design: Design = "stratified"
-    length: int = LENGTH
-    location_word: LocationWord = "setting"
-    control: Control = "paper"
-    question: Question = "best_guess"
-    spelling: Spelling = "as_printed"
-    followup: bool = False
+    length: int = Field(default=LENGTH, ge=1, description="examples per episode (multiple, wug)")
+    control: Control = Field(
+        default="paper", description="constant in the control: the other feature, or (reference) the salient"
+    )
+    followup: Annotated[bool, Option(name="second_name")] = Field(
+        default=False, description="aws: with a second name of the origin"
+    )
+    seed: int = Field(default=0, description="everything descends from it")
+
+    @property
+    def usual(self) -> bool:
+        """Whether nothing but the seed differs from the defaults."""
+        return self == Draw(seed=self.seed)
 
 
 def load_items(
@@ -101,11 +119,9 @@ def load_items(
     setting: Setting | None = "instruction",
     kind: Kind | None = None,
     format: Format | None = None,
-    features: Iterable[Feature] | None = None,
     fold: Pair | None = None,
     variant: Variant | None = None,
     draw: Draw | None = None,
-    limit: int | None = None,
     duplicates: Duplicates = "refuse",
 ) -> tuple[Item, ...]:
     """Return the items to play, in the order in which they were drawn or stand in their files.
@@ -116,41 +132,32 @@ def load_items(
         kind: of instruction; None for uninformative of built-in items (``wug`` in the setting of that
             name), and for all of a file.
         format: of the examples; both if None.
-        features: salient features wanted; all if None.
         fold: the pair held out (settings ft_train, ft_eval); all three if None.
         variant: of finetuning; both if None.
         draw: how built-in items are drawn; None for the defaults. Of a file's only the seed may be given.
-        limit: the first so many only.
         duplicates: what becomes of items without an id that a file holds twice.
 
     Raises:
         InputError: if the data do not exist or are faulty, an option is wrong, or nothing is left to play.
     """
-    wanted = _Wanted(
-        setting=setting,
-        kind=kind,
-        format=format,
-        features=None if features is None else tuple(features),
-        fold=fold,
-        variant=variant,
-    )
-    wanted.check()
-    if limit is not None and limit < 1:
-        raise InputError(f"limit {limit}: must be 1 or more")
+    levels = {"kind": kind, "format": format, "fold": fold, "variant": variant}
+    for name, level in levels.items():
+        if level is not None and setting is not None and setting not in _TELLS[name]:
+            raise InputError(f"{name}: the items of the setting {setting} do not differ in that")
     draw = draw or Draw()
     if data != BUILTIN:
-        if replace(draw, seed=0) != Draw():
+        if not draw.usual:
             raise InputError(f"data {str(data)!r} are there already: how items are drawn is for {BUILTIN!r}")
         items = _read(data, duplicates)
     elif setting is not None:
         items = generate_items(setting, kind=kind, fold=fold, variant=variant, draw=draw)
     else:
         raise InputError(f"data {BUILTIN!r}: say which setting; known are {', '.join(SETTINGS)}")
-    found = [item for item in items if wanted.item(item)]
-    if not found:
-        held = ", ".join(f"{name} {count}" for name, count in Counter(map(setting_of, items)).items())
-        raise InputError(f"data {str(data)!r} hold no item of what was asked for; by setting: {held}")
-    return tuple(found[:limit])
+    held = tuple(item for item in items if setting in (None, setting_of(item)) and _fits(item, levels))
+    if not held:
+        counts = ", ".join(f"{name} {count}" for name, count in Counter(map(setting_of, items)).items())
+        raise InputError(f"data {str(data)!r} hold no item of what was asked for; by setting: {counts}")
+    return held
 
 
 def generate_items(
@@ -177,34 +184,29 @@ def generate_items(
     per_cell = draw.per_cell or {"verbalise": PER_TASK, "aws": PER_NAME}.get(setting, PER_CELL)
     folds = PAIR_NAMES if fold is None else (fold,)
     variants: tuple[Variant, ...] = get_args(Variant) if variant is None else (variant,)
+    shared: dict[str, Any] = {
+        "per_cell": per_cell,
+        "design": draw.design,
+        "location_word": draw.location_word,
+    }
     match setting:
         case "instruction":
-            return generate_instruction(
-                draw.seed,
-                kind or "uninformative",
-                per_cell=per_cell,
-                design=draw.design,
-                location_word=draw.location_word,
-            )
+            return generate_instruction(draw.seed, kind or "uninformative", **shared)
         case "multiple" | "wug":
-            return generate_multiple(
-                draw.seed,
-                "wug" if setting == "wug" else kind or "uninformative",
-                per_cell=per_cell,
-                length=draw.length,
-                design=draw.design,
-                location_word=draw.location_word,
-            )
+            told = "wug" if setting == "wug" else kind or "uninformative"
+            return generate_multiple(draw.seed, told, length=draw.length, **shared)
         case "ft_train":
-            sets = (
-                generate_finetune(draw.seed, one, each, control=draw.control)
-                for one in folds
+            return tuple(
+                item
+                for held_out in folds
                 for each in variants
+                for item in generate_finetune(draw.seed, held_out, each, control=draw.control)
             )
-            return tuple(item for some in sets for item in some)
         case "ft_eval":
             return tuple(
-                item for one in folds for item in generate_evaluation(draw.seed, one, per_cell=per_cell)
+                item
+                for held_out in folds
+                for item in generate_evaluation(draw.seed, held_out, per_cell=per_cell)
             )
         case "verbalise":
             return generate_verbalise(
@@ -219,101 +221,39 @@ def item_files(path: Path) -> tuple[Path, ...]:
     return tuple(file for file in files_below(path) if looks_like_items(file))
 
 
-def setting_of(item: Item) -> Setting:
-    """Return the setting that an item belongs to."""
-    return "aws" if isinstance(item, AwsPrompt) else item.setting
-
-
-# The options of `Draw` that a setting has, besides the seed; and of `load_items`, what it tells apart.
-_DRAWS: Final[Mapping[Setting, tuple[str, ...]]] = {
-    "instruction": ("per_cell", "design", "location_word"),
-    "multiple": ("per_cell", "design", "location_word", "length"),
-    "wug": ("per_cell", "design", "length"),
-    "ft_train": ("control",),
-    "ft_eval": ("per_cell",),
-    "verbalise": ("per_cell", "question", "spelling"),
-    "aws": ("per_cell", "followup"),
-}
-_TELLS: Final[Mapping[Setting, tuple[str, ...]]] = {
-    "ft_train": ("kind", "format", "features", "fold", "variant"),
-    "ft_eval": ("kind", "format", "features", "fold"),
-    "aws": (),
-}
-_KINDS: Final[Mapping[Setting, tuple[Kind, ...]]] = {
-    "instruction": ("uninformative", "informative"),
-    "multiple": ("uninformative", "informative"),
-    "wug": ("wug",),
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Wanted:
-    """What `load_items` is asked for; None for all."""
-
-    setting: Setting | None
-    kind: Kind | None
-    format: Format | None
-    features: tuple[Feature, ...] | None
-    fold: Pair | None
-    variant: Variant | None
-
-    def check(self) -> None:
-        _check("setting", self.setting, SETTINGS)
-        _check("kind", self.kind, KINDS)
-        _check("format", self.format, FORMATS)
-        _check("fold", self.fold, PAIR_NAMES)
-        _check("variant", self.variant, get_args(Variant))
-        for feature in self.features or ():
-            _check("feature", feature, FEATURES)
-        if self.setting is None:
-            return
-        told = _TELLS.get(self.setting, ("kind", "format", "features"))
-        for option in ("kind", "format", "features", "fold", "variant"):
-            if getattr(self, option) is not None and option not in told:
-                raise InputError(f"{option}: the items of the setting {self.setting} do not differ in that")
-
-    def item(self, item: Item) -> bool:
-        """Return True if it is wanted."""
-        if self.setting not in (None, setting_of(item)):
-            return False
-        if isinstance(item, AwsPrompt):
-            return all(
-                one is None for one in (self.kind, self.format, self.features, self.fold, self.variant)
-            )
-        return (
-            self.kind in (None, item.kind)
-            and self.format in (None, item.format)
-            and (self.features is None or item.salient in self.features)
-            and (self.fold is None or _of_fold(item, self.fold))
-            and (self.variant is None or item.variant in (None, self.variant))
-        )
-
-
-def _check_draw(setting: Setting, kind: Kind | None, draw: Draw) -> None:
-    if kind is not None:
-        _check("kind", kind, _KINDS.get(setting, ("uninformative",)))
-    for option in fields(draw):
-        value = getattr(draw, option.name)
-        if option.name != "seed" and value != option.default and option.name not in _DRAWS[setting]:
-            raise InputError(f"{option.name} {value!r}: the setting {setting} has no such option")
-    if draw.per_cell is not None and draw.per_cell < 1:
-        raise InputError(f"per_cell {draw.per_cell}: must be 1 or more")
-    if setting == "aws" and (draw.per_cell or 0) > MAX_PER_NAME:
-        raise InputError(f"per_cell {draw.per_cell}: a name has {MAX_PER_NAME} prompts at most")
-    if draw.length < 1:
-        raise InputError(f"length {draw.length}: must be 1 or more")
-    choices = {"design": Design, "location_word": LocationWord, "control": Control}
-    for name, known in {**choices, "question": Question, "spelling": Spelling}.items():
-        _check(name, getattr(draw, name), get_args(known))
-
-
 def duplicates_of(data: str | Path) -> tuple[Fault, ...]:
     """Return the items without an id that files hold twice; built-in ones are drawn."""
     if data == BUILTIN:
         return ()
     path, _ = datasets.locate(data, BENCHMARK, BUILTIN)
-    files = (path,) if path.is_file() else item_files(path)
-    return tuple(fault for file in files for fault in read_items(file)[1] if fault.code == CODE)
+    return tuple(fault for file in _files(path) for fault in read_items(file)[1] if fault.code == CODE)
+
+
+def _fits(item: Item, levels: Mapping[str, str | None]) -> bool:
+    """Return True if an item has the levels that are asked for; where a file says no fold, its pair tells."""
+    if isinstance(item, AwsPrompt):
+        return not any(levels.values())
+    fold, variant = levels["fold"], levels["variant"]
+    of_fold = item.fold == fold if item.fold else (item.pair == fold) == (item.setting == "ft_eval")
+    return (
+        levels["kind"] in (None, item.kind)
+        and levels["format"] in (None, item.format)
+        and (fold is None or of_fold)
+        and (variant is None or item.variant in (None, variant))
+    )
+
+
+def _check_draw(setting: Setting, kind: Kind | None, draw: Draw) -> None:
+    kinds = _KINDS.get(setting, ("uninformative",))
+    if kind is not None and kind not in kinds:
+        raise InputError(f"kind {kind!r}: must be one of {', '.join(kinds)}")
+    for name, field in Draw.model_fields.items():
+        value = getattr(draw, name)
+        option = "second_name" if name == "followup" else name
+        if name != "seed" and value != field.default and setting not in DRAWS[option]:
+            raise InputError(f"{option} {value!r}: the setting {setting} has no such option")
+    if setting == "aws" and (draw.per_cell or 0) > MAX_PER_NAME:
+        raise InputError(f"per_cell {draw.per_cell}: a name has {MAX_PER_NAME} prompts at most")
 
 
 def _read(data: str | Path, duplicates: Duplicates) -> tuple[Item, ...]:
@@ -323,34 +263,27 @@ def _read(data: str | Path, duplicates: Duplicates) -> tuple[Item, ...]:
 
 @lru_cache(maxsize=4)
 def _read_registered(folder: Path, duplicates: Duplicates) -> tuple[Item, ...]:
-    """Registered folders are named by content and never change, so they are read once."""
+    """Read a registered folder once: these are named by content and never change."""
     return _read_path(folder, duplicates)
 
 
 def _read_path(path: Path, duplicates: Duplicates) -> tuple[Item, ...]:
-    files = (path,) if path.is_file() else item_files(path)
-    if not files:
-        raise InputError(f"{path}: holds no file of AmbiBench items")
-    found: dict[str, tuple[Item, Path]] = {}
-    for file in files:
-        items, every = read_items(file, duplicates)
-        faults = [fault for fault in every if fault.code != CODE]
+    places: dict[str, Path] = {}
+    held: list[Item] = []
+    for file in _files(path):
+        items, warnings = read_items(file, duplicates)
+        faults = [fault for fault in warnings if fault.code != CODE]
         if faults:
             raise InputError(first_and_more(faults))
         for item in items:
-            if item.id in found:
-                raise InputError(f"item {item.id} stands both in {found[item.id][1]} and in {file}")
-            found[item.id] = item, file
-    return tuple(item for item, _ in found.values())
+            if places.setdefault(item.id, file) != file:
+                raise InputError(f"item {item.id} stands both in {places[item.id]} and in {file}")
+        held += items
+    return tuple(held)
 
 
-def _of_fold(item: Prompt, fold: Pair) -> bool:
-    """Return True if an item belongs to a fold; a file need not say, so its pair tells: held out or not."""
-    if item.fold is not None:
-        return item.fold == fold
-    return (item.pair == fold) == (item.setting == "ft_eval")
-
-
-def _check(what: str, value: Any, known: Collection[Any]) -> None:
-    if value is not None and value not in known:
-        raise InputError(f"{what} {value!r}: must be one of {', '.join(map(str, known))}")
+def _files(path: Path) -> tuple[Path, ...]:
+    files = (path,) if path.is_file() else item_files(path)
+    if not files:
+        raise InputError(f"{path}: holds no file of AmbiBench items")
+    return files

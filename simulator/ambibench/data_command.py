@@ -9,11 +9,12 @@ from typing import Final
 
 from simulator import datasets
 from simulator.ambibench.aws import AwsPrompt
-from simulator.ambibench.data import item_files, setting_of
+from simulator.ambibench.data import item_files
 from simulator.ambibench.files import Found, read_file
 from simulator.ambibench.rows import BENCHMARK
 from simulator.ambibench.setting_rules import setting_findings
 from simulator.ambibench.statistics import balance_findings
+from simulator.ambibench.trials import setting_of
 from simulator.benchmark import Checker
 from simulator.datasets import Added
 from simulator.duplicates import CODE

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Final, Literal, get_args
+from typing import Any, Final, Literal
 
-import typer
+from pydantic import Field
 from rich.console import Console
 from rich.table import Table
 
 from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.data import Draw, generate_items, load_items
-from simulator.ambibench.features import PAIR_NAMES, SETTINGS, Format, Kind, Pair, Setting, Variant
+from simulator.ambibench.features import SETTINGS, Format, Kind, Pair, Variant
 from simulator.ambibench.files import finetuning_line, item_line, item_text
-from simulator.ambibench.generation import LENGTH, Control, Design, Question, Spelling
-from simulator.ambibench.instructions import LocationWord
 from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.statistics import count_cells
-from simulator.ambibench.stats_command import patience
-from simulator.ambibench.stats_table import cells_table
+from simulator.ambibench.stats_command import cells_table, patience
 from simulator.ambibench.trials import Item
 from simulator.errors import InputError
+from simulator.field_options import options_of, read_options
 from simulator.jsonlines import write_lines
-from simulator.runner.options import RootSeedOption
+from simulator.runner.model_flags import command_of
 
 Form = Literal["jsonl", "openai", "text"]
 _WRITERS: Final[Mapping[Form, Callable[[Item], str]]] = {
@@ -35,108 +32,88 @@ _WRITERS: Final[Mapping[Form, Callable[[Item], str]]] = {
 }
 
 
-def generate_command(
-    out: Annotated[Path, typer.Option(help="the file to write")],
-    setting: Annotated[str, typer.Option(help=f"{', '.join(SETTINGS)}, or all")] = "instruction",
-    kind: Annotated[
-        Kind | None,
-        typer.Option(help="of instruction (settings instruction, multiple); default: uninformative"),
-    ] = None,
-    format: Annotated[Format | None, typer.Option(help="of examples; default: both")] = None,
-    fold: Annotated[
-        Pair | None,
-        typer.Option(help="the pair held out (ft_train, ft_eval); default: all three, one by one"),
-    ] = None,
-    variant: Annotated[Variant | None, typer.Option(help="of ft_train; default: both")] = None,
-    control: Annotated[
-        Control,
-        typer.Option(help="constant in the control: the other feature, or (reference) the salient one"),
-    ] = "paper",
-    per_cell: Annotated[
-        int | None,
-        typer.Option(min=1, help="prompts per feature and format (aws: per name); default: the paper's"),
-    ] = None,
-    design: Annotated[
-        Design, typer.Option(help="stratified by salient feature, or flip for it")
-    ] = "stratified",
-    length: Annotated[int, typer.Option(min=1, help="examples per episode (multiple, wug)")] = LENGTH,
-    location_word: Annotated[LocationWord, typer.Option(help="of informative instructions")] = "setting",
-    question: Annotated[Question, typer.Option(help="of verbalise")] = "best_guess",
-    spelling: Annotated[Spelling, typer.Option(help="of that question")] = "as_printed",
-    followup: Annotated[
-        bool, typer.Option("--second-name", help="aws: with a second name of the origin")
-    ] = False,
-    seed: RootSeedOption = 0,
-    form: Annotated[
-        Form,
-        typer.Option(
-            help="jsonl: items; openai: prompt and completion, where one label is asked for; text: to be read"
-        ),
-    ] = "jsonl",
-) -> None:
-    """Generate AmbiBench items. The same command writes the same bytes."""
-    draw = Draw(
-        seed=seed,
-        per_cell=per_cell,
-        design=design,
-        length=length,
-        location_word=location_word,
-        control=control,
-        question=question,
-        spelling=spelling,
-        followup=followup,
+class Order(Draw):
+    """The options of the command."""
+
+    out: Path = Field(description="the file to write")
+    setting: str = Field(default="instruction", description=f"{', '.join(SETTINGS)}, or all")
+    kind: Kind | None = Field(
+        default=None, description="of instruction (settings instruction, multiple); default: uninformative"
     )
-    console = Console()
-    with patience(console, "Drawing"):
-        if setting == "all":
-            if kind or fold or variant or replace(draw, seed=0) != Draw():
+    format: Format | None = Field(default=None, description="of examples; default: both")
+    fold: Pair | None = Field(
+        default=None, description="the pair held out (ft_train, ft_eval); default: all three, one by one"
+    )
+    variant: Variant | None = Field(default=None, description="of ft_train; default: both")
+    form: Form = Field(
+        default="jsonl",
+        description="jsonl: items; openai: prompt and completion, where one label is asked for; "
+        "text: to be read",
+    )
+
+    @property
+    def draw(self) -> Draw:
+        """The options that say how items are drawn."""
+        return Draw(**{name: getattr(self, name) for name in Draw.model_fields})
+
+    def items(self) -> Sequence[Item]:
+        """Return the items.
+
+        Raises:
+            InputError: if options do not go together.
+        """
+        if self.setting == "all":
+            if self.kind or self.fold or self.variant or not self.draw.usual:
                 raise InputError(
                     "setting all: has everything as the paper has it; only --seed, --format, --form"
                 )
-            items = everything(seed)
-        elif setting in SETTINGS:
-            chosen: Setting = next(one for one in SETTINGS if one == setting)
-            items = load_items(
-                setting=chosen, kind=kind, format=format, fold=fold, variant=variant, draw=draw
-            )
-        else:
-            raise InputError(f"setting {setting!r}: must be one of {', '.join(SETTINGS)}, all")
-        kept = [
-            item for item in items if format is None or isinstance(item, AwsPrompt) or item.format == format
-        ]
-        write_lines(out, map(_WRITERS[form], kept))
-    _print_counts(console, kept)
-    console.print(f"{len(kept)} items are in {out}.", soft_wrap=True, highlight=False, markup=False)
+            return [
+                item
+                for item in everything(self.seed)
+                if isinstance(item, AwsPrompt) or self.format in (None, item.format)
+            ]
+        for setting in SETTINGS:
+            if setting == self.setting:
+                chosen: dict[str, Any] = {"fold": self.fold, "variant": self.variant, "draw": self.draw}
+                return load_items(setting=setting, kind=self.kind, format=self.format, **chosen)
+        raise InputError(f"setting {self.setting!r}: must be one of {', '.join(SETTINGS)}, all")
+
+
+def _generate(**values: Any) -> None:
+    order = read_options(Order, values)
+    console = Console()
+    with patience(console, "Drawing"):
+        items = order.items()
+        write_lines(order.out, map(_WRITERS[order.form], items))
+    _print_counts(console, items)
+    console.print(f"{len(items)} items are in {order.out}.", soft_wrap=True, highlight=False, markup=False)
+
+
+generate_command: Final = command_of(
+    _generate, options_of(Order), "Generate AmbiBench items. The same command writes the same bytes."
+)
 
 
 def everything(seed: int) -> tuple[Item, ...]:
     """Return the items of all settings, kinds, folds and variants."""
-    items: list[Item] = []
-    for setting in SETTINGS:
-        if setting == "ft_train":
-            parts = [
-                generate_items(setting, fold=fold, variant=variant, draw=Draw(seed=seed))
-                for fold in PAIR_NAMES
-                for variant in get_args(Variant)
-            ]
-        elif setting == "instruction":
-            kinds: tuple[Kind, ...] = ("uninformative", "informative")
-            parts = [generate_items(setting, kind=kind, draw=Draw(seed=seed)) for kind in kinds]
-        elif setting == "aws":
-            both = (Draw(seed=seed), Draw(seed=seed, followup=True))
-            parts = [generate_items(setting, draw=draw) for draw in both]
-        else:
-            parts = [generate_items(setting, draw=Draw(seed=seed))]
-        items += [item for part in parts for item in part]
-    return tuple(items)
+    draw = Draw(seed=seed)
+    kinds: tuple[Kind, ...] = ("uninformative", "informative")
+    parts: dict[str, list[tuple[Item, ...]]] = {
+        "instruction": [generate_items("instruction", kind=kind, draw=draw) for kind in kinds],
+        "aws": [generate_items("aws", draw=Draw(seed=seed, followup=second)) for second in (False, True)],
+    }
+    return tuple(
+        item
+        for setting in SETTINGS
+        for part in parts.get(setting) or [generate_items(setting, draw=draw)]
+        for item in part
+    )
 
 
-def _print_counts(console: Console, items: list[Item]) -> None:
-    prompts = [item for item in items if isinstance(item, Prompt)]
-    if prompts:
+def _print_counts(console: Console, items: Sequence[Item]) -> None:
+    if prompts := [item for item in items if isinstance(item, Prompt)]:
         console.print(cells_table(count_cells(prompts)).to_text())
-    origins = Counter((item.origin, item.followup) for item in items if isinstance(item, AwsPrompt))
-    if origins:
+    if origins := Counter((item.origin, item.followup) for item in items if isinstance(item, AwsPrompt)):
         table = Table("origin", "second name", "prompts", title="Buckets", title_justify="left")
         for (origin, followup), count in origins.items():
             table.add_row(origin, "yes" if followup else "no", str(count))

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import Field
 from rich.console import Console
 
 from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.benchmark import BENCHMARK
-from simulator.ambibench.data import BUILTIN, Draw, duplicates_of, load_items
+from simulator.ambibench.data import BUILTIN, DRAWS, Draw, Drawing, duplicates_of, load_items
 from simulator.ambibench.features import PAIR_NAMES, Kind, Pair, Setting
-from simulator.ambibench.generation import Design, Question, Spelling
-from simulator.ambibench.instructions import LocationWord
 from simulator.ambibench.players.offline import PLAYERS
 from simulator.ambibench.playing import PARTICIPANT, Options
 from simulator.ambibench.seating import seat_for
@@ -42,20 +40,11 @@ PLAYED: Final[tuple[Setting, ...]] = ("instruction", "multiple", "wug", "ft_eval
 WRITTEN: Final[tuple[Setting, ...]] = ("verbalise", "aws")
 """Settings that want free text."""
 _LABELLED: Final = tuple(setting for setting in PLAYED if setting not in WRITTEN)
-# How items are drawn: the settings that an option concerns; in others it is left at its default.
-_DRAWS: Final[Mapping[str, tuple[Setting, ...]]] = {
-    "per_cell": PLAYED,
-    "design": ("instruction", "multiple", "wug"),
-    "location_word": ("instruction", "multiple"),
-    "question": ("verbalise",),
-    "spelling": ("verbalise",),
-}
-# The same of options that say what is played of a setting, and how answers are asked for and read.
+# Options -> the settings that they concern.
 _CONCERNS: Final[Mapping[str, tuple[Setting, ...]]] = {
-    **_DRAWS,
+    **DRAWS,
     "kind": ("instruction", "multiple"),
     "fold": ("ft_eval",),
-    "second_name": ("aws",),
     "formats": tuple(setting for setting in PLAYED if setting != "aws"),
     **dict.fromkeys(("top", "max_tokens", "score_mode", "tie"), _LABELLED),
 }
@@ -93,14 +82,13 @@ class Part:
         return item.setting == self.setting and self.kind in (None, item.kind) and self.fold in (None, fold)
 
 
-class TrialSelection(Selection):
+class TrialSelection(Drawing, Selection):
     """The items that are played; of built-in ones how they are drawn.
 
     Attributes:
         setting: a comma list; None for what the data are usually played in.
         kind: of instruction; None as in the paper: both in 4.2, the uninformative one in 4.3.
         fold: of ft_eval; None for all three.
-        per_cell: None for the paper's numbers.
         duplicates: what becomes of items without an id that a file holds twice.
     """
 
@@ -114,16 +102,7 @@ class TrialSelection(Selection):
         description="instruction; default: both in setting instruction, uninformative in multiple",
     )
     fold: Pair | None = Field(default=None, description="ft_eval: the held-out pair; default: all three")
-    per_cell: Limit = Field(
-        default=None, description="per feature and format: 60 (verbalise 10); aws: per name, 5"
-    )
-    design: Design = Field(default="stratified", description="stratified by feature, or free coins")
-    location_word: LocationWord = Field(
-        default="setting", description="of informative instructions: as sent, or as App. G.2 prints"
-    )
     formats: Literal["arrow", "qa", "both"] = Field(default="both", description="of the examples")
-    question: Question = Field(default="best_guess", description="verbalise: which question")
-    spelling: Spelling = Field(default="as_printed", description="verbalise: with the paper's slip?")
     second_name: bool = Field(default=False, description="aws: a run with a second name, too")
     limit: Limit = Field(default=None, description="items per run, equally many of each format and task")
     duplicates: DuplicatesOption = "refuse"
@@ -169,8 +148,9 @@ class TrialSelection(Selection):
             InputError: if there are none, or the data are faulty.
         """
         if self.data == BUILTIN:
-            concerned = {name: getattr(self, name) for name in _DRAWS if part.setting in _DRAWS[name]}
-            draw = replace(Draw(seed=seed, followup=part.second), **concerned)
+            names = [name for name in Drawing.model_fields if part.setting in DRAWS[name]]
+            concerned: dict[str, Any] = {name: getattr(self, name) for name in names}
+            draw = Draw(seed=seed, followup=part.second, **concerned)
             items = load_items(BUILTIN, setting=part.setting, kind=part.kind, fold=part.fold, draw=draw)
         else:
             items = load_items(self.data, setting=None, duplicates=self.duplicates)
@@ -234,7 +214,7 @@ def refuse_idle(typed: Iterable[str], data: str, parts: Sequence[Part]) -> None:
     for name in sorted(typed, key=[*_CONCERNS, *typed].index):
         option = f"--{name.replace('_', '-')}"
         concerned = _CONCERNS.get(name, PLAYED)
-        if name in _DRAWS and data != BUILTIN:
+        if name in Drawing.model_fields and data != BUILTIN:
             raise InputError(f"{option}: the items of {data!r} are there already; it is for {BUILTIN} data.")
         if not set(played) & set(concerned):
             raise InputError(

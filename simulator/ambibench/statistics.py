@@ -1,4 +1,4 @@
-"""What a sample of prompts looks like: words seen, coins, repetitions, and a verdict (spec 2, 5, 12)."""
+"""A sample of prompts in figures: words seen, coins, repetitions, and a verdict (spec sections 2, 5, 12)."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import numpy as np
+import pandas as pd
 
 from simulator.ambibench.balance import (
+    PLACE,
+    SENTENCE,
     Check,
-    coins,
-    controls,
     designs,
-    groups,
-    sentence_numbers,
+    encode,
+    examples_checks,
+    has_place,
+    lists_of,
     sentences_of,
     uniform,
-    words,
 )
-from simulator.ambibench.encoding import PLACE, Examples, encode, has_place, lists_of
-from simulator.ambibench.features import FEATURES, FORMATS, PAIR_NAMES, Feature, Format, value_name
+from simulator.ambibench.features import FEATURES, FORMATS, PAIR_NAMES, VALUES, Feature, Format
 from simulator.ambibench.oracle import beliefs
 from simulator.ambibench.prompt import Prompt, scored_positions
 from simulator.ambibench.sentences import slot_words
@@ -29,19 +30,12 @@ from simulator.ambibench.sentences import slot_words
 ALPHA: Final = 0.01
 # Findings about files are rarer than chance, so that a warning is worth a look.
 _FILE_ALPHA: Final = 0.001
-# The lists of App. G.1; pronouns are no list there.
+_ORACLE: Final = {"uninformative": 0.5, "wug": 0.5, "informative": 1.0}
 LISTS: Final = (
-    "human",
-    "animal",
-    "outdoor",
-    "indoor",
-    "religious",
-    "secular",
-    "proper",
-    "common",
-    "affirmation",
-    "negation",
+    *("human", "animal", "outdoor", "indoor", "religious"),
+    *("secular", "proper", "common", "affirmation", "negation"),
 )
+"""The lists of App. G.1; pronouns are no list there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +120,7 @@ class Statistics:
     @property
     def short(self) -> tuple[WordList, ...]:
         """The word lists with words that should have been seen."""
-        return tuple(one for one in self.lists if one.unseen and one.p < self.bound)
+        return tuple(words for words in self.lists if words.unseen and words.p < self.bound)
 
     @property
     def oracle_agrees(self) -> bool:
@@ -141,11 +135,7 @@ class Statistics:
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it as a JSON object."""
-        verdict = {"passed": self.passed, "bound": self.bound}
-        return verdict | asdict(self)
-
-
-_ORACLE: Final = {"uninformative": 0.5, "wug": 0.5, "informative": 1.0}
+        return {"passed": self.passed, "bound": self.bound} | asdict(self)
 
 
 def statistics(prompts: Sequence[Prompt], *, alpha: float = ALPHA, whole: bool = False) -> Statistics:
@@ -156,10 +146,12 @@ def statistics(prompts: Sequence[Prompt], *, alpha: float = ALPHA, whole: bool =
         alpha: probability that a sample without fault is found faulty.
         whole: whether every pair, salient feature and format must be there.
     """
-    tested = _different(prompts)
-    examples = encode(tested)
-    everything = examples if len(tested) == len(prompts) else encode(prompts)
-    lists = tuple(_word_lists(examples))
+    # Paired designs repeat sentences.
+    sentences = {tuple(example.sentence for example in prompt.examples): prompt for prompt in prompts}
+    tested = list(sentences.values())
+    encoded = encode(tested)
+    everything = encoded if len(tested) == len(prompts) else encode(prompts)
+    lists = tuple(_word_lists(encoded.examples))
     return Statistics(
         prompts=len(prompts),
         sentences=sum(len(prompt.examples) for prompt in prompts),
@@ -167,9 +159,13 @@ def statistics(prompts: Sequence[Prompt], *, alpha: float = ALPHA, whole: bool =
         lists=lists,
         outside=tuple(dict.fromkeys(everything.outside)),
         miscoded=everything.miscoded,
-        checks=tuple(_checks(tested, examples, lists, whole=whole)),
+        checks=(
+            *designs(tested, whole=whole),
+            *examples_checks(tested, encoded.examples),
+            *(check for words in lists for check in _list_check(words)),
+        ),
         cells=count_cells(prompts),
-        repeats=tuple(_sentences(examples)),
+        repeats=tuple(_repeats(encoded.examples)),
         oracle=_oracle(prompts),
         alpha=alpha,
     )
@@ -179,97 +175,71 @@ def balance_findings(prompts: Sequence[Prompt]) -> tuple[str, ...]:
     """Return what is not as balanced as chance would have it, in sentences; for files of any size."""
     if not prompts:
         return ()
-    found = statistics(prompts, alpha=_FILE_ALPHA)
+    sample = statistics(prompts, alpha=_FILE_ALPHA)
     odd = [
         f"{check.group}, {check.what}: {check.observed}, n = {check.n} ({check.test}, p = {check.p:.2g})"
-        for check in found.failed
+        for check in sample.failed
         if check.test != "rule"
     ]
-    unseen = [f"{one.name}: {', '.join(one.unseen)} never seen (p = {one.p:.2g})" for one in found.short]
+    unseen = [
+        f"{words.name}: {', '.join(words.unseen)} never seen (p = {words.p:.2g})" for words in sample.short
+    ]
     return (*odd, *unseen)
 
 
-def _different(prompts: Sequence[Prompt]) -> list[Prompt]:
-    """Return the prompts without those whose sentences another one has, too: paired designs repeat them."""
-    return list(
-        {tuple(example.sentence for example in prompt.examples): prompt for prompt in prompts}.values()
+def count_cells(prompts: Sequence[Prompt]) -> tuple[Cell, ...]:
+    """Return prompts by salient feature, format and polarity; all 24 cells, empty ones too."""
+    counts: Counter[tuple[str, ...]] = Counter()
+    examples: Counter[tuple[str, ...]] = Counter()
+    for prompt in prompts:
+        key = prompt.salient, prompt.format, prompt.hypothesis.value
+        counts[key] += 1
+        examples[key] += len(prompt.examples)
+    return tuple(
+        Cell(feature, form, value, counts[feature, form, value], examples[feature, form, value])
+        for feature in FEATURES
+        for form in FORMATS
+        for value in VALUES[feature]
     )
 
 
-def _checks(
-    prompts: Sequence[Prompt], examples: Examples, lists: Sequence[WordList], *, whole: bool
-) -> Iterator[Check]:
-    yield from designs(prompts, whole=whole)
-    kinds = [_design_of(prompt) for prompt in prompts]
-    for kind, tests in (("episode", coins), ("groups", groups), ("control", controls)):
-        chosen = np.flatnonzero([one == kind for one in kinds])
-        if len(chosen):
-            yield from tests(prompts, examples, chosen)
-    yield from words(examples)
-    for one in lists:
-        yield from uniform("words", f"list {one.name}", list(one.counts.values()))
+def _word_lists(examples: pd.DataFrame) -> Iterator[WordList]:
+    seen: Counter[tuple[str, int]] = Counter()
+    for pair in PAIR_NAMES:
+        rows = examples[examples["pair"] == pair]
+        words = [(PLACE, rows["place"])] if has_place(pair) else []
+        for which, (value, word) in enumerate((("a", "word_a"), ("b", "word_b"))):
+            true, false = lists_of(pair, which)
+            words += [(true, rows.loc[rows[value] == 1, word]), (false, rows.loc[rows[value] == 0, word])]
+        for name, numbers in words:
+            seen.update((name, number) for number in numbers)
+    for name in LISTS:
+        counts = {word: seen[name, number] for number, word in enumerate(slot_words(name))}
+        unseen = tuple(word for word, count in counts.items() if not count)
+        p = _some_unseen(len(counts), sum(counts.values())) if unseen else 1.0
+        yield WordList(name, counts, unseen, p)
 
 
-def _design_of(prompt: Prompt) -> str:
-    if prompt.setting == "instruction":
-        return "groups"
-    return "control" if prompt.variant == "control" else "episode"
-
-
-def _word_lists(examples: Examples) -> Iterator[WordList]:
-    counts: dict[str, np.ndarray[Any, Any]] = {name: np.zeros(len(slot_words(name)), int) for name in LISTS}
-    for number, pair in enumerate(PAIR_NAMES):
-        some = examples.where(examples.pair == number)
-        slots = [
-            (lists_of(pair, 0), some.a, some.word_a),
-            (lists_of(pair, 1), some.b, some.word_b),
-        ]
-        for (true, false), values, word in slots:
-            for name, value in ((true, 1), (false, 0)):
-                if name in counts:
-                    counts[name] += np.bincount(word[values == value], minlength=len(counts[name]))
-        if has_place(pair):
-            counts[PLACE] += np.bincount(some.place, minlength=len(counts[PLACE]))
-    for name, seen in counts.items():
-        pairs = dict(zip(slot_words(name), map(int, seen), strict=True))
-        unseen = tuple(word for word, count in pairs.items() if not count)
-        p = _some_unseen(len(pairs), int(seen.sum())) if unseen else 1.0
-        yield WordList(name, pairs, unseen, p)
+def _list_check(words: WordList) -> Iterator[Check]:
+    return uniform("words", f"list {words.name}", list(words.counts.values()))
 
 
 def _some_unseen(size: int, draws: int) -> float:
-    """At most this is the probability that `draws` leave out one of `size` equally likely words or more."""
+    """Return at most how likely `draws` leave out one of `size` equally likely words or more."""
     return float(min(1.0, size * (1 - 1 / size) ** draws))
 
 
-def count_cells(prompts: Sequence[Prompt]) -> tuple[Cell, ...]:
-    """Prompts by salient feature, format and polarity; all 24 cells, empty ones too."""
-    counts: Counter[tuple[Feature, Format, bool]] = Counter()
-    examples: Counter[tuple[Feature, Format, bool]] = Counter()
-    for prompt in prompts:
-        counts[prompt.salient, prompt.format, prompt.x_is] += 1
-        examples[prompt.salient, prompt.format, prompt.x_is] += len(prompt.examples)
-    return tuple(
-        Cell(feature, form, value_name(feature, value), counts[key], examples[key])
-        for feature in FEATURES
-        for form in FORMATS
-        for value in (True, False)
-        for key in ((feature, form, value),)
-    )
-
-
-def _sentences(examples: Examples) -> Iterator[Sentences]:
-    for number, pair in enumerate(PAIR_NAMES):
-        some = examples.where(examples.pair == number)
-        different = len(np.unique(sentence_numbers(some)))
-        yield Sentences(pair, len(some.prompt), different, sentences_of(pair))
+def _repeats(examples: pd.DataFrame) -> Iterator[Sentences]:
+    for pair in PAIR_NAMES:
+        rows = examples.loc[examples["pair"] == pair, SENTENCE]
+        yield Sentences(pair, len(rows), len(rows.drop_duplicates()), sentences_of(pair))
 
 
 def _oracle(prompts: Sequence[Prompt]) -> dict[str, float]:
-    """Accuracy of the Bayes-optimal reading on the scored labels of setting "instruction"."""
+    """Return the accuracy of the Bayes-optimal reading on the scored labels of setting "instruction"."""
     values: dict[str, list[float]] = {}
     for prompt in prompts:
         if prompt.setting == "instruction":
-            seen = beliefs(prompt)
-            values.setdefault(prompt.kind, []).extend(seen[k - 1].bayes for k in scored_positions(prompt))
-    return {kind: float(np.mean(some)) for kind, some in values.items()}
+            thought = beliefs(prompt)
+            values.setdefault(prompt.kind, []).extend(thought[k - 1].bayes for k in scored_positions(prompt))
+    return {kind: float(np.mean(gained)) for kind, gained in values.items()}

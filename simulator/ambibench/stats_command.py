@@ -1,9 +1,9 @@
-"""`askback stats ambibench`."""
+"""`askback stats ambibench`: statistics of prompts, as a report and a verdict."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
@@ -17,10 +17,11 @@ from simulator.ambibench.data import Draw, generate_items, load_items
 from simulator.ambibench.features import FEATURES, FORMATS, Kind, Setting
 from simulator.ambibench.generation import LENGTH
 from simulator.ambibench.prompt import Prompt
-from simulator.ambibench.statistics import ALPHA, Statistics, statistics
-from simulator.ambibench.stats_table import statistics_report
+from simulator.ambibench.statistics import ALPHA, Cell, Statistics, statistics
 from simulator.errors import InputError
-from simulator.reporting import print_report
+from simulator.figures import Cell as TableCell
+from simulator.figures import Table
+from simulator.reporting import Report, Section, print_report
 from simulator.runner.options import JsonOption, RootSeedOption
 
 _CELLS: Final = len(FEATURES) * len(FORMATS)
@@ -41,29 +42,21 @@ def stats_command(
 ) -> None:
     """Are AmbiBench prompts what they should be? Words, coins, repetitions; the exit code is 1 if not."""
     with patience(Console(stderr=True), "Drawing and counting"):
-        found = of_data(data, alpha) if data is not None else of_drawn(sentences, seed, alpha)
+        samples = of_data(data, alpha) if data is not None else of_drawn(sentences, seed, alpha)
     if as_json:
-        typer.echo(json.dumps({title: one.to_json() for title, one in found.items()}, indent=1))
+        typer.echo(json.dumps({title: sample.to_json() for title, sample in samples.items()}, indent=1))
     else:
-        print_report(Console(), statistics_report(found))
-    if not all(one.passed for one in found.values()):
+        print_report(Console(), statistics_report(samples))
+    if not all(sample.passed for sample in samples.values()):
         raise typer.Exit(1)
 
 
 def of_drawn(sentences: int, seed: int, alpha: float = ALPHA) -> dict[str, Statistics]:
-    """Statistics of prompts drawn for this: so many sentences in episodes or a few more, and prompts of 4.2.
-
-    Returns:
-        Statistics by title.
-    """
+    """Return statistics of so many sentences in episodes, or a few more, and of prompts of 4.2, by title."""
     per_cell = -(-sentences // (_CELLS * LENGTH))
     episodes = _drawn("multiple", None, seed, per_cell)
-    half = -(-per_cell // 2)
-    queries = [
-        prompt
-        for kind in ("uninformative", "informative")
-        for prompt in _drawn("instruction", kind, seed, half)
-    ]
+    kinds: tuple[Kind, ...] = ("uninformative", "informative")
+    queries = [prompt for kind in kinds for prompt in _drawn("instruction", kind, seed, -(-per_cell // 2))]
     return {
         f"Setting 4.3, multiple examples, seed {seed}": statistics(episodes, alpha=alpha, whole=True),
         f"Setting 4.2, instruction, seed {seed}": statistics(queries, alpha=alpha, whole=True),
@@ -71,7 +64,7 @@ def of_drawn(sentences: int, seed: int, alpha: float = ALPHA) -> dict[str, Stati
 
 
 def of_data(data: str | Path, alpha: float = ALPHA) -> dict[str, Statistics]:
-    """Statistics of prompts that are there already, by title.
+    """Return statistics of prompts that are there already, by title.
 
     Raises:
         InputError: if there are none.
@@ -84,7 +77,7 @@ def of_data(data: str | Path, alpha: float = ALPHA) -> dict[str, Statistics]:
 
 @contextmanager
 def patience(console: Console, what: str) -> Iterator[None]:
-    """Shows that something is going on, if it takes longer than a second."""
+    """Show that something is going on, if it takes longer than a second."""
     status = console.status(f"{what} …")
     timer = Timer(_PATIENCE, status.start)
     timer.start()
@@ -99,3 +92,88 @@ def patience(console: Console, what: str) -> Iterator[None]:
 def _drawn(setting: Setting, kind: Kind | None, seed: int, per_cell: int) -> list[Prompt]:
     items = generate_items(setting, kind=kind, draw=Draw(seed=seed, per_cell=per_cell))
     return [item for item in items if isinstance(item, Prompt)]
+
+
+# ---- the report
+
+
+def statistics_report(samples: dict[str, Statistics]) -> Report:
+    """Return all there is of some samples, by their titles; the verdict stands below each."""
+    sections = [
+        Section(
+            name=f"sample-{number}",
+            title=title,
+            tables=[*_lists_and_repeats(sample), cells_table(sample.cells), _checks_table(sample)],
+            text="\n".join(f"{'ok    ' if good else 'WRONG '}{text}" for good, text in _verdict(sample)),
+        )
+        for number, (title, sample) in enumerate(samples.items(), start=1)
+    ]
+    return Report(title="Statistics of prompts", sections=sections)
+
+
+def cells_table(cells: Sequence[Cell]) -> Table:
+    """Return prompts by salient feature, value labelled X, and format."""
+    rows: list[list[TableCell]] = []
+    for feature, polarity in dict.fromkeys((cell.feature, cell.polarity) for cell in cells if cell.prompts):
+        row = [cell for cell in cells if (cell.feature, cell.polarity) == (feature, polarity)]
+        rows.append([feature, polarity, *_counts_by_format(row)])
+    rows.append(["all", "", *_counts_by_format(cells)])
+    title = "Prompts (examples) by salient feature, value labelled X, and format"
+    return Table(["feature", "X is", *FORMATS, "both"], rows, title)
+
+
+def _counts_by_format(cells: Sequence[Cell]) -> list[str]:
+    parts = [[cell for cell in cells if cell.format == form] for form in FORMATS]
+    return [
+        f"{sum(cell.prompts for cell in part)} ({sum(cell.examples for cell in part)})"
+        for part in (*parts, cells)
+    ]
+
+
+def _lists_and_repeats(sample: Statistics) -> Iterator[Table]:
+    rows: list[list[TableCell]] = []
+    for words in sample.lists:
+        counts = list(words.counts.values())
+        seen = sum(count > 0 for count in counts)
+        rows.append(
+            [words.name, ", ".join(words.unseen) or "none", len(counts), seen, min(counts), max(counts)]
+        )
+    heads = ["list", "unseen", "words", "seen", "least often", "most often"]
+    yield Table(heads, rows, "Words seen, against the lists of App. G.1")
+    pairs: list[list[TableCell]] = [
+        [pair.pair, pair.seen, pair.different, pair.possible] for pair in sample.repeats
+    ]
+    yield Table(["pair", "sentences", "different", "possible"], pairs, "Sentences")
+
+
+def _checks_table(sample: Statistics) -> Table:
+    rows: list[list[TableCell]] = []
+    for group in dict.fromkeys(check.group for check in sample.checks):
+        rows.append([group, None, None, None, None, None])
+        for check in (check for check in sample.checks if check.group == group):
+            p = "" if check.test == "rule" else f"{check.p:.3g}"
+            rows.append([f"  {check.what}", check.n, check.observed, check.expected, check.test, p])
+    title = f"Tests; p < {sample.bound:.2g} fails: {sample.alpha:g} shared among all (Bonferroni)"
+    return Table(["what", "n", "observed", "fair", "test", "p"], rows, title)
+
+
+def _verdict(sample: Statistics) -> Iterator[tuple[bool, str]]:
+    """Yield what can be right or wrong, and whether it is right."""
+    lists, short = len(sample.lists), len(sample.short)
+    unseen = sum(bool(words.unseen) for words in sample.lists)
+    few = f" ({unseen - short} not whole yet, as may be in so few sentences)" if unseen > short else ""
+    outside = f"{len(sample.outside)} sentences outside the templates"
+    equal = f"C3.wordlists: {lists - unseen} of {lists} lists equal{few}; {outside}"
+    yield not short and not sample.outside, equal
+    if sample.outside:
+        yield False, f"outside: {'; '.join(sample.outside[:3])}"
+    if sample.miscoded:
+        yield False, f"{sample.miscoded} examples are coded otherwise than their sentences say"
+    if sample.oracle:
+        spelled = ", ".join(f"{value:g} {kind}" for kind, value in sample.oracle.items())
+        yield sample.oracle_agrees, f"C2.oracle_4.2: {spelled}"
+    different = f" ({sample.tested} prompts with different sentences)" * (sample.tested < sample.prompts)
+    passed = len(sample.checks) - len(sample.failed)
+    yield not sample.failed, f"{passed} of {len(sample.checks)} tests pass{different}"
+    for check in sample.failed:
+        yield False, f"{check.group}: {check.what} (p = {check.p:.2g})"

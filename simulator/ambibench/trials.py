@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from simulator.ambibench.aws import AwsPrompt
-from simulator.ambibench.features import Label
+from simulator.ambibench.features import Label, Setting
 from simulator.ambibench.prompt import (
     Prompt,
     asked_text,
@@ -48,3 +48,8 @@ def trials(item: Item) -> tuple[Trial, ...]:
         Trial(k, shown_text(item, k), "label", item.examples[k - 1].label, offsets[k - 1])
         for k in scored_positions(item)
     )
+
+
+def setting_of(item: Item) -> Setting:
+    """Return the setting that an item belongs to."""
+    return "aws" if isinstance(item, AwsPrompt) else item.setting

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from simulator.ambibench import balance
-from simulator.ambibench.balance import sentences_of
-from simulator.ambibench.encoding import NONE, encode
+from simulator.ambibench.balance import NONE, encode, sentences_of
 from simulator.ambibench.features import FEATURES, FORMATS, PAIR_NAMES
 from simulator.ambibench.generation import (
     generate_evaluation,
@@ -46,20 +45,18 @@ def each_example(prompt: Prompt, change: Callable[[Example], Example]) -> Prompt
 
 def test_encoding_says_what_the_sentences_say() -> None:
     prompts = [*EPISODES[:30], *GROUPED[::60]]
-    found = encode(prompts)
-    row = 0
+    encoded = encode(prompts)
+    rows = encoded.examples.itertuples(index=False)
     for number, prompt in enumerate(prompts):
-        for position, example in enumerate(prompt.examples):
+        for position, (example, row) in enumerate(zip(prompt.examples, rows, strict=False)):
             read = read_sentence(example.sentence, prompt.pair)
-            assert (found.prompt[row], found.position[row]) == (number, position)
-            assert PAIR_NAMES[found.pair[row]] == prompt.pair
-            assert (bool(found.a[row]), bool(found.b[row])) == (example.a, example.b)
-            assert (found.x[row] == 1) == (example.label == "X")
-            assert (found.place[row] == NONE) == ("place" not in read.words)
+            assert (row.prompt, row.position, row.pair) == (number, position, prompt.pair)
+            assert (row.a, row.b, row.x) == (example.a, example.b, example.label == "X")
+            assert (row.place == NONE) == ("place" not in read.words)
             if "place" in read.words:
-                assert slot_words("indoor")[found.place[row]] == read.words["place"]
-            row += 1
-    assert (len(found.x), found.outside, found.miscoded) == (row, (), 0)
+                assert slot_words("indoor")[row.place] == read.words["place"]
+    sizes = sum(len(prompt.examples) for prompt in prompts)
+    assert (len(encoded.examples), encoded.outside, encoded.miscoded) == (sizes, (), 0)
 
 
 @pytest.mark.parametrize("prompts", [EPISODES, GROUPED, CONTROL], ids=["episodes", "grouped", "control"])
