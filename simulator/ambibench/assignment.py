@@ -17,9 +17,9 @@ from pydantic import Field, model_validator
 from simulator.ambibench.features import FEATURES, FORMATS, VALUES, Feature, Format, Kind, value_code
 from simulator.ambibench.generation import draw_instruction, draw_multiple
 from simulator.ambibench.instructions import LocationWord
-from simulator.ambibench.playing import PARTICIPANT
 from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.rows import BENCHMARK
+from simulator.ambibench.trials import PARTICIPANT
 from simulator.errors import InputError
 from simulator.seeds import derive_seed
 from simulator.studies import Cell, cell_name, parse_cell

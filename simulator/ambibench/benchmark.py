@@ -19,7 +19,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
             role="who takes part",
             option="model",
             several=True,
-            known=attribute("simulator.ambibench.seating:SEATED"),
+            known=attribute("simulator.ambibench.players:SEATED"),
             default="offline/oracle",
         ),
     ),

@@ -1,27 +1,24 @@
-"""How an episode is played: its options, its steps, and what is logged with each answer.
-
-Every episode is a fixed list of steps, known beforehand; a step is one turn of the one seat there is.
-"""
+"""The options of an episode, what a seat is told of its trials, and what is logged with each answer."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal, NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 from pydantic import Field, PositiveInt
 
 from simulator.ambibench.aws import AwsPrompt, classify
-from simulator.ambibench.labels import Mode, Tie
+from simulator.ambibench.features import Setting
+from simulator.ambibench.labels import Mode, Tie, read_reply
 from simulator.ambibench.oracle import Belief
-from simulator.ambibench.score import read_reply
-from simulator.ambibench.trials import Item, Trial, trials
+from simulator.ambibench.prompt import Prompt
+from simulator.ambibench.trials import PARTICIPANT, Item, Trial
 from simulator.errors import SeatError
 from simulator.fields import EpisodeOptions
 from simulator.forms import checked_length, measured
-from simulator.seats import Reply
+from simulator.seats import Reply, View
 
-PARTICIPANT: Final = "participant"
-Kind = Literal["answer", "text"]
 System = Literal["continue", "none"]
 # What tells a person's answer, to go with it when they are erased (see `logs.erase`).
 _PRIVATE: Final = ["raw_answer", "answer", "normalised", "correct", "strict", "valid", "category"]
@@ -44,30 +41,51 @@ class Options(EpisodeOptions):
     system: System = Field(default="continue", description="chat models: our system prompt, or none")
 
 
-class Step(NamedTuple):
-    """One turn of an episode.
+@dataclass(frozen=True, slots=True)
+class TrialKnows:
+    """One trial (`View.task`): all that a person in this seat would see.
 
     Attributes:
-        kind: what is said in it.
-        trial: what is asked.
+        text: what is to be continued or answered.
+        answer: a label, or free text.
     """
 
-    kind: Kind
-    trial: Trial
+    text: str
+    answer: Literal["label", "text"]
+    setting: Setting
 
 
-def plan(item: Item) -> tuple[Step, ...]:
-    """Return the steps of an episode of `item`."""
-    return tuple(Step(trial_kind(trial), trial) for trial in trials(item))
+@dataclass(frozen=True, slots=True)
+class PromptKnows:
+    """A whole prompt with all its labels, for seats whose answer to a trial rests on what is before it alone.
+
+    Attributes:
+        trials: those that are still to be answered, in order.
+        beliefs: what the Bayes-optimal learner thinks at each position of the prompt, from the first.
+        seeds: one per trial, for whoever guesses.
+    """
+
+    prompt: Prompt
+    trials: tuple[Trial, ...]
+    beliefs: tuple[Belief, ...]
+    seeds: tuple[int, ...]
 
 
-def trial_kind(trial: Trial) -> Kind:
-    """Return the kind of the turn that answers a trial."""
-    return "answer" if trial.answer == "label" else "text"
+@runtime_checkable
+class ScoresAll(Protocol):
+    """A seat that can answer all trials of a prompt at once."""
+
+    async def score_all(self, view: View) -> tuple[Reply, ...]:
+        """Return one reply per trial of `view.task`, a `PromptKnows`, in order.
+
+        Raises:
+            ModelError: if its model fails.
+        """
+        ...
 
 
 def gives_feedback(item: Item) -> bool:
-    """Whether the right label is shown after an answer: where several are asked for, one by one (4.3)."""
+    """Return True if the right label is shown after an answer: where several are asked for (4.3)."""
     return not isinstance(item, AwsPrompt) and item.setting in ("multiple", "wug", "ft_eval")
 
 
@@ -85,43 +103,42 @@ def label_payload(
         person: whether a person answers: lower case will do.
     """
     assert trial.gold is not None
-    move = reply.move or {}
-    table = move.get("table")
-    read = read_reply(reply.text, table, trial.gold, lower=person, mode=options.score_mode, tie=options.tie)
-    mode = read.pop("mode")
-    payload = {
+    table = (reply.move or {}).get("table")
+    reading = asdict(
+        read_reply(reply.text, table, trial.gold, lower=person, mode=options.score_mode, tie=options.tie)
+    )
+    mode = reading.pop("mode")
+    return {
         "kind": "answer",
         "k": trial.k,
         "gold": trial.gold,
         "raw_answer": reply.text,
-        **read,
+        **reading,
         "table": None if table is None else [list(pair) for pair in table],
         "score_mode": mode,
         "tie_rule": options.tie,
         "oracle_p": belief.p_gold,
         "oracle_identified": belief.identified,
-        "decoding": dict(move["decoding"]) if "decoding" in move else None,
+        **_circumstances(reply.move or {}, person=person),
     }
-    return payload | _measured(move, person=person)
 
 
 def text_payload(item: Item, reply: Reply, *, person: bool) -> dict[str, Any]:
     """Return what is logged with an answer in free text."""
-    move = reply.move or {}
-    payload = {
+    return {
         "kind": "text",
         "raw_answer": reply.text,
         "category": classify(reply.text) if isinstance(item, AwsPrompt) else None,
-        "decoding": dict(move["decoding"]) if "decoding" in move else None,
+        **_circumstances(reply.move or {}, person=person),
     }
-    return payload | _measured(move, person=person)
 
 
-def _measured(move: Mapping[str, Any], *, person: bool) -> dict[str, Any]:
-    """Return what only people's turns have: when the trial was shown, whether keys were used to go on."""
+def _circumstances(move: Mapping[str, Any], *, person: bool) -> dict[str, Any]:
+    """Return how a model was asked; of people when the trial was shown, and whether keys were used."""
+    told = {"decoding": dict(move["decoding"]) if "decoding" in move else None}
     if not person:
-        return {}
-    return {"person": True, "private": _PRIVATE, **measured(move, PARTICIPANT)}
+        return told
+    return {**told, "person": True, "private": _PRIVATE, **measured(move, PARTICIPANT)}
 
 
 def person_text(text: str) -> str:

@@ -12,7 +12,6 @@ from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, get_arg
 
 from pydantic import BeforeValidator, ConfigDict, TypeAdapter
 
-from simulator.ambibench.answers import read_answer
 from simulator.ambibench.aws import CATEGORIES as REGIONS
 from simulator.ambibench.aws import classify, origins
 from simulator.ambibench.coding import CATEGORIES
@@ -31,8 +30,7 @@ from simulator.ambibench.features import (
     pair_of,
     value_code,
 )
-from simulator.ambibench.labels import Mode, Tie
-from simulator.ambibench.score import ScoreMode, read_reply
+from simulator.ambibench.labels import Mode, ScoreMode, Tie, read_answer, read_reply
 
 ActorKind = Literal["human", "model", "oracle"]
 TEXT_SETTINGS: Final[tuple[Setting, ...]] = ("verbalise", "aws")
@@ -179,8 +177,8 @@ def record_json(record: TrialRecord) -> str:
 def read_fields(text: str, table: Any, gold: Label, *, person: bool, mode: Mode, tie: Tie) -> dict[str, Any]:
     """Return the fields of a record that say how an answer is read; see `score.read_reply`."""
     read = read_reply(text, table, gold, lower=person, mode=mode, tie=tie)
-    fields = {name: read[name] for name in _READ}
-    return {**fields, "score_mode": read["mode"]}
+    fields = {name: getattr(read, name) for name in _READ}
+    return {**fields, "score_mode": read.mode}
 
 
 class Finetuned(NamedTuple):

@@ -1,41 +1,115 @@
-"""AmbiBench as the runner sees it."""
+"""AmbiBench as the runner sees it: an episode with one seat (`simulator.runner.one_seat`).
+
+A step is a trial. A seat that can (`ScoresAll`) answers all trials that are left at once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
 
 from logs.rows import Ending, Judgment, Score, Turn
-from simulator.ambibench import graph, rows, seating, show
-from simulator.ambibench.labels import Mode, Tie
-from simulator.ambibench.playing import PARTICIPANT
-from simulator.ambibench.score import score_rows
-from simulator.ambibench.trials import Item
-from simulator.ambibench.views import ParticipantView, Replay, TextReplay
-from simulator.runner.one_seat import OneSeatRoom, State
+from simulator.ambibench import rows, views
+from simulator.ambibench.aws import AwsPrompt
+from simulator.ambibench.oracle import Belief, beliefs
+from simulator.ambibench.players import seat_for
+from simulator.ambibench.playing import (
+    Options,
+    PromptKnows,
+    ScoresAll,
+    TrialKnows,
+    label_payload,
+    person_text,
+    text_payload,
+)
+from simulator.ambibench.score import logged_rules, score_rows
+from simulator.ambibench.trials import PARTICIPANT, Item, Trial, setting_of, trials
+from simulator.runner.one_seat import AllAtOnce, OneSeatRoom, OneSeatTable, State
 from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode
+from simulator.seats import Reply
+from simulator.seeds import derive_seed
 
 
-class AmbiBenchRoom(OneSeatRoom[graph.Table]):
+@dataclass(frozen=True, kw_only=True)
+class Table(OneSeatTable[Item, Trial]):
+    """What an episode is played with; its `item` is one of `trials.Item`."""
+
+    SEAT: ClassVar[str] = PARTICIPANT
+    NODES: ClassVar[Mapping[str, str]] = {"answer": "label", "text": "free_text"}
+    FLOW: ClassVar[Mapping[str, tuple[str, ...]]] = {"label": ("label",), "free_text": ()}
+
+    @cached_property
+    def rules(self) -> Options:
+        """The options, read."""
+        return Options.read(self.options)
+
+    @cached_property
+    def steps(self) -> tuple[Trial, ...]:
+        """Every trial of the episode."""
+        return trials(self.item)
+
+    @property
+    def language(self) -> str:
+        """Of the pages."""
+        return self.rules.language
+
+    @cached_property
+    def beliefs(self) -> tuple[Belief, ...]:
+        """What the Bayes-optimal learner thinks at each position; none where nothing is labelled."""
+        return () if isinstance(self.item, AwsPrompt) else beliefs(self.item)
+
+    def knows(self, state: State, steps: tuple[Trial, ...], *, at_once: bool) -> TrialKnows | PromptKnows:
+        """Return the trial that is due, or the whole prompt for a seat that answers all that is left."""
+        if at_once:
+            assert not isinstance(self.item, AwsPrompt)
+            first = len(state["said"])
+            seeds = tuple(derive_seed(self.seed, number) for number in range(first, first + len(steps)))
+            return PromptKnows(self.item, steps, self.beliefs, seeds)
+        (trial,) = steps
+        return TrialKnows(trial.text, trial.answer, setting_of(self.item))
+
+    def at_once(self, step: Trial) -> AllAtOnce | None:
+        """Return what scores all labels of a prompt at once, if the seat can."""
+        who = self.who
+        return who.score_all if step.kind == "answer" and isinstance(who, ScoresAll) else None
+
+    def logged(self, step: Trial, reply: Reply) -> tuple[str, dict[str, Any]]:
+        """Return what is logged of a reply (`playing`).
+
+        Raises:
+            SeatError: if a person's reply breaks the rules (`playing.person_text`).
+        """
+        if self.person:
+            reply = replace(reply, text=person_text(reply.text))
+        if step.kind == "text":
+            return reply.text, text_payload(self.item, reply, person=self.person)
+        belief = self.beliefs[step.k - 1]
+        return reply.text, label_payload(step, reply, belief, self.rules, person=self.person)
+
+
+class AmbiBenchRoom(OneSeatRoom[Table]):
     """See `simulator.runner.rooms.Room`. Its items are prompts (`trials.Item`)."""
 
     name = rows.BENCHMARK
     seats: tuple[str, ...] = (PARTICIPANT,)
-    table_type = graph.Table
+    table_type = Table
     item_row = staticmethod(rows.item_row)
     read_item = staticmethod(rows.item_from_row)
-
-    seat_for = staticmethod(seating.seat_for)
+    seat_for = staticmethod(seat_for)
 
     def view(
         self, live: ActiveEpisode, state: State, seat: str, ending: Ending | None, warning: str | None
-    ) -> ParticipantView:
+    ) -> views.ParticipantView:
         """Return what a person may see now."""
-        return show.participant_view(self.table(live), state, ending, warning, live.stage)
+        return views.participant_view(self.table(live), state, ending, warning, live.stage)
 
-    def replay(self, item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Replay | TextReplay:
+    def replay(
+        self, item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]
+    ) -> views.Replay | views.TextReplay:
         """Return an ended episode, with what was hidden."""
-        return show.replay(item, turns, judgments, *chosen(turns))
+        return views.replay(item, turns, judgments)
 
     def score(
         self,
@@ -47,16 +121,7 @@ class AmbiBenchRoom(OneSeatRoom[graph.Table]):
         """Accuracy and validity, or the category of a text; tables are read as the episode's options said."""
         if not turns:
             return ()
-        mode, tie = chosen(turns)
-        return score_rows(turns[0].episode_id, item, turns, judgments, mode, tie)
-
-
-def chosen(turns: Sequence[Turn]) -> tuple[Mode, Tie]:
-    """How tables are read in an episode, as its answers say: written ones (``text``) by the default."""
-    for turn in turns:
-        if turn.payload.get("table") is not None:
-            return turn.payload["score_mode"], turn.payload["tie_rule"]
-    return "strip", "wrong"
+        return score_rows(turns[0].episode_id, item, turns, judgments, *logged_rules(turns))
 
 
 ROOM = AmbiBenchRoom()

@@ -17,7 +17,6 @@ from simulator.ambibench.aws import AwsPrompt, classify
 from simulator.ambibench.coding import KIND, settled
 from simulator.ambibench.labels import MODES, Mode, Tie
 from simulator.ambibench.oracle import beliefs
-from simulator.ambibench.playing import PARTICIPANT
 from simulator.ambibench.prompt import Prompt, asked_text, label_offsets, scored_positions, whole_text
 from simulator.ambibench.records import (
     ActorKind,
@@ -30,8 +29,7 @@ from simulator.ambibench.records import (
 )
 from simulator.ambibench.rows import BENCHMARK, item_from_row
 from simulator.ambibench.score import NOTHING
-from simulator.ambibench.silence import with_silence
-from simulator.ambibench.trials import Item
+from simulator.ambibench.trials import PARTICIPANT, Item, with_silence
 from simulator.duplicates import Duplicates, told_once
 from simulator.errors import InputError
 from simulator.field_faults import first_fault

@@ -1,12 +1,23 @@
-"""What participants may see, and what an ended episode shows: the contract between room and pages."""
+"""What people see of an episode while it goes on, and all of it when it has ended."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from math import exp
+from typing import Any, Literal, NamedTuple
 
-from logs.rows import Ending
-from simulator.ambibench.features import Feature, Format, Hypothesis, Kind, Label, Pair, Setting
+from logs.rows import Ending, Judgment, Turn
+from simulator.ambibench.aws import AwsPrompt
+from simulator.ambibench.features import PAIRS, Format, Label, Setting, value_name
+from simulator.ambibench.labels import read_answer
+from simulator.ambibench.oracle import Belief, beliefs
+from simulator.ambibench.playing import gives_feedback
+from simulator.ambibench.prompt import Prompt, whole_text
+from simulator.ambibench.rows import item_record
+from simulator.ambibench.score import TrialScore, category, logged_rules, score_trials
+from simulator.ambibench.trials import Item, Trial, setting_of, trials
+from simulator.runner.one_seat import OneSeatTable, State, step_due
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +72,27 @@ class ParticipantView:
     warning: str | None = None
 
 
+class Token(NamedTuple):
+    """A line of a table of token probabilities, as it came."""
+
+    text: str
+    probability: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayTrial:
-    """One trial of an ended episode with what was hidden.
+    """One position of a prompt, with what was hidden.
 
     Attributes:
         sentence: of this position.
         value_a: the name of its value of feature a; `value_b` of feature b.
         gold: the right label.
-        answer: what was answered, as typed or written; None where nothing was asked.
-        correct: 1, 0, or .5 for a tie that counts half; None where nothing was asked.
-        posterior: before this label is seen: each hypothesis with its probability (Bayes-optimal learner).
-        p_x: that learner's probability that this label is X.
-        identified: whether one hypothesis is left before this label is seen.
-        p_valid: a model's probability of X or Y here; None for written answers.
-        seconds: from when the trial could be seen until it was answered.
+        answer: as typed or written; None where nothing was asked, or nothing answered.
+        score: of the answer, likewise; read as it was when it was played.
+        belief: the Bayes-optimal learner's, before this label is seen.
+        tokens: the table at the label's place, most probable first; empty for written answers.
+        shown: what the participant saw; empty where nothing was asked.
+        keys_used: of people: whether they went on by keyboard; None if that is not known.
     """
 
     k: int
@@ -84,12 +101,18 @@ class ReplayTrial:
     value_b: str
     gold: Label
     answer: str | None
-    correct: float | None
-    posterior: tuple[tuple[Hypothesis, float], ...]
-    p_x: float
-    identified: bool
-    p_valid: float | None = None
-    seconds: float | None = None
+    score: TrialScore | None
+    belief: Belief
+    tokens: tuple[Token, ...] = ()
+    shown: str = ""
+    keys_used: bool | None = None
+
+    @property
+    def p_gold(self) -> float | None:
+        """The probability that a model gave to the right label."""
+        if self.score is None:
+            return None
+        return self.score.p_x if self.gold == "X" else self.score.p_y
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,29 +120,39 @@ class Replay:
     """An ended episode of labels.
 
     Attributes:
-        text: the whole prompt, labels and all.
-        hypothesis: what the task was about.
+        item: the prompt, with what the task was about.
         trials: every position of the prompt, also those that were not asked for.
-        answered: labels that were asked for.
-        correct: how many of them were right (ties count as scored).
-        oracle: how many a Bayes-optimal learner would have got on these very sentences (expected).
         comment: the participant's, if any.
     """
 
-    text: str
-    setting: Setting
-    pair: Pair
-    feature_a: Feature
-    feature_b: Feature
-    hypothesis: Hypothesis
-    format: Format
-    kind: Kind
-    instruction: str
+    item: Prompt
     trials: tuple[ReplayTrial, ...]
-    answered: int
-    correct: float
-    oracle: float
     comment: str = ""
+
+    @property
+    def scores(self) -> tuple[TrialScore, ...]:
+        """Of the labels that were asked for."""
+        return tuple(trial.score for trial in self.trials if trial.score is not None)
+
+    @property
+    def text(self) -> str:
+        """The whole prompt, labels and all."""
+        return whole_text(self.item)
+
+    @property
+    def correct(self) -> float:
+        """How many answers were right (ties count as scored)."""
+        return sum(score.correct for score in self.scores)
+
+    @property
+    def oracle(self) -> float:
+        """How many a Bayes-optimal learner would have got on these very sentences (expected)."""
+        return sum(score.oracle for score in self.scores)
+
+    @property
+    def known(self) -> int | None:
+        """The position before which one hypothesis is left."""
+        return next((trial.k for trial in self.trials if trial.belief.identified), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,13 +161,93 @@ class TextReplay:
 
     Attributes:
         text: what was asked.
-        answer: what was written.
+        answer: what was written; None if nothing was.
         category: what it was sorted into; None if nobody has yet.
-        details: of the item (origin, salient feature, …).
+        details: of the item (origin, salient feature, …), without its text.
     """
 
     text: str
-    setting: Setting
-    answer: str
+    answer: str | None
     category: str | None
     details: dict[str, Any]
+
+
+def participant_view(
+    table: OneSeatTable[Item, Trial],
+    state: State,
+    ending: Ending | None = None,
+    warning: str | None = None,
+    stage: str = "",
+) -> ParticipantView:
+    """Return what a person may see after `state`; `stage` names a page without the task."""
+    trial = None if ending or stage else step_due(table, state)
+    left = ending is not None and ending.status != "completed"
+    return ParticipantView(
+        episode_id=table.episode_id,
+        number=len(state["said"]),
+        stage=stage or ("trial" if trial else "done"),
+        language=table.language,
+        setting=setting_of(table.item),
+        format=None if isinstance(table.item, AwsPrompt) else table.item.format,
+        k=trial.k if trial else None,
+        done=len(state["said"]),
+        total=len(table.steps),
+        text=trial.text if trial else "",
+        answer=trial.answer if trial else "label",
+        feedback=None if left or stage == "done" else _feedback(table, state),
+        ending=ending,
+        warning=warning,
+    )
+
+
+def _feedback(table: OneSeatTable[Item, Trial], state: State) -> Feedback | None:
+    """Return feedback on the answer before, where the setting gives any."""
+    if not state["said"] or not gives_feedback(table.item):
+        return None
+    _, answer = state["said"][-1]
+    right = table.steps[len(state["said"]) - 1].gold
+    return None if right is None else Feedback(answer, right, read_answer(answer, lower=True).label == right)
+
+
+def replay(item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment] = ()) -> Replay | TextReplay:
+    """Return an episode with everything that was hidden, out of its logged turns."""
+    if isinstance(item, AwsPrompt) or item.setting == "verbalise":
+        (trial,) = trials(item)
+        hidden = ("examples", "prompt")
+        return TextReplay(
+            text=trial.text,
+            answer=next((turn.text for turn in turns if turn.payload["kind"] == "text"), None),
+            category=category(item, turns, judgments),
+            details={key: value for key, value in item_record(item).items() if key not in hidden},
+        )
+    answers = {turn.payload["k"]: turn for turn in turns if turn.payload["kind"] == "answer"}
+    scores = {score.k: score for score in score_trials(item, turns, *logged_rules(turns))}
+    shown = {trial.k: trial.text for trial in trials(item)}
+    comment = next((turn.text for turn in turns if turn.payload["kind"] == "comment"), "")
+    positions = (
+        _position(item, belief, answers.get(belief.k), scores.get(belief.k), shown.get(belief.k, ""))
+        for belief in beliefs(item)
+    )
+    return Replay(item=item, trials=tuple(positions), comment=comment)
+
+
+def _position(
+    item: Prompt, belief: Belief, turn: Turn | None, score: TrialScore | None, shown: str
+) -> ReplayTrial:
+    a, b = PAIRS[item.pair]
+    example = item.examples[belief.k - 1]
+    table = (turn.payload.get("table") if turn else None) or []
+    tokens = (Token(text, exp(logprob)) for text, logprob in table)
+    return ReplayTrial(
+        k=belief.k,
+        sentence=example.sentence,
+        value_a=value_name(a, example.a),
+        value_b=value_name(b, example.b),
+        gold=example.label,
+        answer=turn.text if turn else None,
+        score=score,
+        belief=belief,
+        tokens=tuple(sorted(tokens, key=lambda token: -token.probability)),
+        shown=shown,
+        keys_used=turn.payload.get("keys_used") if turn else None,
+    )

@@ -69,14 +69,13 @@ class Story:
     rule: str
     rows: tuple[Row, ...]
     lines: tuple[Line, ...]
-    known: int | None
     correct: str
     oracle: str
 
     @property
     def single(self) -> bool:
         """Whether one answer was asked for."""
-        return self.replay.answered == 1
+        return len(self.replay.scores) == 1
 
     @property
     def good(self) -> bool:
@@ -100,10 +99,9 @@ def story(texts: Strings, replay: Replay) -> Story:
     """Return a replay in words and bars."""
     return Story(
         replay,
-        _rule(texts, replay.hypothesis),
+        _rule(texts, replay.item.hypothesis),
         rows(texts, replay),
         tuple(_line(texts, trial) for trial in replay.trials),
-        next((trial.k for trial in replay.trials if trial.identified), None),
         whole(replay.correct),
         whole(replay.oracle),
     )
@@ -111,14 +109,13 @@ def story(texts: Strings, replay: Replay) -> Story:
 
 def rows(texts: Strings, replay: Replay) -> tuple[Row, ...]:
     """Return the four rules with their probabilities, trial by trial."""
-    names = [hypothesis for hypothesis, _ in replay.trials[0].posterior]
     return tuple(
         Row(
-            texts("ambibench.result.hypothesis", value=_value(texts, name.feature, name.x_is)),
-            name == replay.hypothesis,
-            tuple(_cell(trial.k, dict(trial.posterior)[name]) for trial in replay.trials),
+            texts("ambibench.result.hypothesis", value=_value(texts, task.feature, task.x_is)),
+            task == replay.item.hypothesis,
+            tuple(_cell(trial.k, trial.belief.posterior[task]) for trial in replay.trials),
         )
-        for name in names
+        for task in replay.trials[0].belief.posterior
     )
 
 
@@ -127,17 +124,16 @@ def _cell(k: int, chance: float) -> Cell:
 
 
 def _line(texts: Strings, trial: ReplayTrial) -> Line:
-    mark = "given" if trial.correct is None else "right" if trial.correct == 1 else "wrong"
-    answer = (trial.answer or "").strip()
+    score, answer = trial.score, (trial.answer or "").strip()
+    seconds = None if score is None else score.seconds
+    nothing = texts("ambibench.result.nothing")
     return Line(
         trial,
-        best_guess(trial.p_x),
-        mark,
-        answer if len(answer) == 1 else texts("ambibench.result.nothing"),
-        sum(chance > 0 for _, chance in trial.posterior),
-        texts("ambibench.result.seconds", seconds=f"{trial.seconds:.1f}")
-        if trial.seconds is not None
-        else texts("ambibench.result.nothing"),
+        best_guess(trial.belief.p_x),
+        "given" if score is None else "right" if score.correct == 1 else "wrong",
+        answer if len(answer) == 1 else nothing,
+        sum(chance > 0 for chance in trial.belief.posterior.values()),
+        nothing if seconds is None else texts("ambibench.result.seconds", seconds=f"{seconds:.1f}"),
     )
 
 

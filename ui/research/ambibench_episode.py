@@ -10,10 +10,10 @@ from typing import Any, Final
 from logs import LogReader
 from simulator.ambibench.features import PAIRS, Feature, Hypothesis, value_name
 from simulator.ambibench.oracle import best_guess
-from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.reporting.pages import Played
-from simulator.ambibench.reporting.watching import Watched, posterior_figure, texts, watch
+from simulator.ambibench.reporting.watching import posterior_figure
 from simulator.ambibench.rows import item_from_row
+from simulator.ambibench.views import Replay, ReplayTrial, TextReplay, replay
 from simulator.errors import InputError
 from ui.i18n import Strings
 from ui.research.ambibench_plots import titled
@@ -43,7 +43,7 @@ class Shown:
         best: what the Bayes-optimal learner says; None if it guesses.
     """
 
-    trial: Watched
+    trial: ReplayTrial
     mark: str
     guesses: tuple[Guess, ...]
     best: str | None
@@ -82,22 +82,21 @@ def watched(
         "item": item,
         "texts": None,
     }
-    if not isinstance(item, Prompt) or item.setting == "verbalise":
-        return (), {**about, "texts": texts(item, turns, reader.judgments(episode_id=id))}
-    trials = watch(item, turns)
-    answered = [trial for trial in trials if trial.score is not None]
-    figures = (titled(t, posterior_figure(trials, actor), "posterior"),)
+    ended = replay(item, turns, reader.judgments(episode_id=id))
+    if isinstance(ended, TextReplay):
+        return (), {**about, "texts": ended}
+    figures = (titled(t, posterior_figure(ended.trials, actor), "posterior"),)
     return figures, {
         **about,
-        "trials": [_shown(t, item, trial) for trial in trials],
-        "asked": len(answered),
-        "correct": sum(one.score.correct for one in answered if one.score),
-        "oracle": sum(one.belief.bayes for one in answered),
-        "known": next((trial.k for trial in trials if trial.belief.identified), None),
-        "rule": rule(t, item.hypothesis),
-        "pair": PAIRS[item.pair],
-        "steps": json.dumps([trial.k for trial in trials]),
-        "first": answered[0].k - 1 if answered else len(trials) - 1,
+        "trials": [_shown(t, ended, trial) for trial in ended.trials],
+        "asked": len(ended.scores),
+        "correct": ended.correct,
+        "oracle": ended.oracle,
+        "known": ended.known,
+        "rule": rule(t, ended.item.hypothesis),
+        "pair": PAIRS[ended.item.pair],
+        "steps": json.dumps([trial.k for trial in ended.trials]),
+        "first": ended.scores[0].k - 1 if ended.scores else len(ended.trials) - 1,
     }
 
 
@@ -107,22 +106,22 @@ def rule(t: Strings, task: Hypothesis) -> str:
     return t("ambibench.result.rule", rule=t(f"ambibench.rule.{task.feature}"), x_is=x_is, y_is=y_is)
 
 
-def _shown(t: Strings, item: Prompt, watched: Watched) -> Shown:
+def _shown(t: Strings, episode: Replay, trial: ReplayTrial) -> Shown:
     guesses = tuple(
         Guess(
             t("ambibench.result.hypothesis", value=_value(t, each.feature, each.x_is)),
             share,
-            each == item.hypothesis,
+            each == episode.item.hypothesis,
         )
-        for each, share in watched.belief.posterior.items()
+        for each, share in trial.belief.posterior.items()
     )
-    return Shown(watched, _mark(watched), guesses, best_guess(watched.belief.p_x))
+    return Shown(trial, _mark(trial), guesses, best_guess(trial.belief.p_x))
 
 
-def _mark(watched: Watched) -> str:
-    if watched.score is None:
-        return "open" if watched.shown else "given"
-    return {1.0: "right", 0.0: "wrong"}.get(watched.score.correct, "half")
+def _mark(trial: ReplayTrial) -> str:
+    if trial.score is None:
+        return "open" if trial.shown else "given"
+    return {1.0: "right", 0.0: "wrong"}.get(trial.score.correct, "half")
 
 
 def _value(t: Strings, feature: Feature, value: bool) -> str:

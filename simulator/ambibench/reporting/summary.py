@@ -8,9 +8,8 @@ from typing import Any, Final
 import pandas as pd
 
 from logs import LogReader
-from simulator.ambibench.playing import PARTICIPANT
 from simulator.ambibench.room import ROOM
-from simulator.ambibench.silence import with_silence
+from simulator.ambibench.trials import PARTICIPANT, with_silence
 from simulator.figures import Cell, Column, Table
 from simulator.frames import Frames
 from simulator.reporting import Section

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.ambibench.labels import MODES, TIES, Mode, excess, read_table
+from simulator.ambibench.labels import MODES, TIES, Mode, excess, read_answer, read_table
 
 
 def table(*entries: tuple[str, float]) -> list[tuple[str, float]]:
@@ -17,7 +17,7 @@ def table(*entries: tuple[str, float]) -> list[tuple[str, float]]:
 
 def test_variants_of_a_label_are_added_up() -> None:
     reading = read_table(table((" X", 0.3), ("Y", 0.4), ("X", 0.2), ("\nX", 0.05), ('"Y"', 0.01)), "X")
-    assert reading.prediction == "X" and reading.correct == 1 and reading.valid and not reading.tie
+    assert reading.answer == "X" and reading.correct == 1 and reading.valid and not reading.tie
     assert reading.p_x == pytest.approx(0.55)
     assert reading.p_y == pytest.approx(0.41)
     assert reading.p_valid == pytest.approx(0.96)
@@ -26,14 +26,14 @@ def test_variants_of_a_label_are_added_up() -> None:
 def test_other_tokens_compete() -> None:
     entries = table(("The", 0.5), ("X", 0.3), ("Y", 0.1))
     strict, forced = read_table(entries, "X"), read_table(entries, "X", "forced")
-    assert (strict.prediction, strict.correct, strict.valid) == ("The", 0, False)
-    assert (forced.prediction, forced.correct, forced.valid) == ("X", 1, True)
+    assert (strict.answer, strict.correct, strict.valid) == ("The", 0, False)
+    assert (forced.answer, forced.correct, forced.valid) == ("X", 1, True)
     assert strict.p_valid == forced.p_valid == pytest.approx(0.4)
 
 
 def test_letter_case_is_kept() -> None:
     reading = read_table(table(("x", 0.6), ("X", 0.3)), "X")
-    assert (reading.prediction, reading.correct) == ("x", 0)
+    assert (reading.answer, reading.correct) == ("x", 0)
     assert reading.p_x == pytest.approx(0.3)
 
 
@@ -47,13 +47,13 @@ def test_a_label_that_is_not_in_the_table_is_wrong_in_every_mode() -> None:
 def test_nothing_at_all_is_wrong() -> None:
     for mode in MODES:
         reading = read_table([], "X", mode, "half")
-        assert (reading.prediction, reading.correct, reading.tie, reading.valid) == (None, 0, False, False)
+        assert (reading.answer, reading.correct, reading.tie, reading.valid) == (None, 0, False, False)
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_what_adds_up_to_more_than_1_is_divided_by_its_sum(mode: Mode) -> None:
     reading = read_table(table(("X", 0.9), ("Y", 0.4), ("the", 0.7)), "X", mode)
-    assert (reading.prediction, reading.correct) == ("X", 1)
+    assert (reading.answer, reading.correct) == ("X", 1)
     assert (reading.p_x, reading.p_y, reading.p_valid) == pytest.approx((0.45, 0.2, 0.65))
 
 
@@ -89,14 +89,14 @@ def test_the_published_merging_takes_one_variant_with_blanks() -> None:
     entries = table((" X", 0.35), ("X ", 0.1), ("X", 0.2), ("Y", 0.31))
     reading = read_table(entries, "X", "reference")
     assert reading.p_x == pytest.approx(0.3)
-    assert (reading.prediction, reading.correct) == (" X", 0)
-    assert read_table(entries, "X").prediction == "X"
+    assert (reading.answer, reading.correct) == (" X", 0)
+    assert read_table(entries, "X").answer == "X"
 
 
 def test_the_published_merging_leaves_line_feeds_and_quotes_alone() -> None:
     entries = table(("\nX", 0.4), ('"X"', 0.2), ("X", 0.1), ("Y", 0.25))
     reading = read_table(entries, "X", "reference")
-    assert (reading.prediction, reading.p_x) == ("\nX", pytest.approx(0.1))
+    assert (reading.answer, reading.p_x) == ("\nX", pytest.approx(0.1))
 
 
 def test_the_published_merging_gives_ties_to_the_first_entry() -> None:
@@ -124,6 +124,34 @@ def test_plain_computation_agrees(found: dict[str, float], gold: str, tie: str) 
     assert reading.p_y == pytest.approx(sums.get("Y", 0) / whole)
     if not reading.tie and sums:
         best = max(sums, key=lambda token: sums[token])
-        assert reading.prediction == best
+        assert reading.answer == best
         assert reading.correct == float(best == gold)
         assert reading.valid == (best in ("X", "Y"))
+
+
+@pytest.mark.each(
+    ("text", "label"),
+    [
+        ("X", "X"),
+        (" Y\n", "Y"),
+        ("'X'", "X"),
+        ('"Y".', "Y"),
+        ("X.", "X"),
+        ("“X”", "X"),
+        ("X..", None),
+        ("XY", None),
+        ("X because", None),
+        ("", None),
+        (".", None),
+        ("Ｘ", None),
+    ],
+)
+def test_what_stands_around_a_letter_does_not_matter(text: str, label: str | None) -> None:
+    for lower in (True, False):
+        assert read_answer(text, lower=lower) == (label, False)
+
+
+@pytest.mark.parametrize(("text", "label"), [("x", "X"), (" 'y'. ", "Y"), ("z", None)])
+def test_lower_case_counts_for_people_and_is_noted(text: str, label: str | None) -> None:
+    assert read_answer(text, lower=True) == (label, label is not None)
+    assert read_answer(text, lower=False) == (None, False)

@@ -129,7 +129,7 @@ async def test_the_plot_has_every_rule_at_every_sentence(actions: Actions, log: 
         assert sum(cell.height for cell in cells) == pytest.approx(1)
         assert all(cell.y + cell.height == pytest.approx(1) for cell in cells)
         assert all(number < cell.x < number + 1 for cell in cells)
-        assert [cell.height for cell in cells] == [chance for _, chance in trial.posterior]
+        assert [cell.height for cell in cells] == list(trial.belief.posterior.values())
     assert all(cell.height > 0 for row in drawn if row.true for cell in row.cells)
 
 
@@ -139,9 +139,9 @@ async def test_the_table_tells_right_from_wrong_and_known_from_guessed(actions: 
     for line, trial in zip(told.lines, replay.trials, strict=True):
         assert line.mark == ("right" if trial.answer == trial.gold else "wrong")
         assert line.best in (None, trial.gold)
-        assert line.left == sum(chance > 0 for _, chance in trial.posterior)
+        assert line.left == sum(chance > 0 for chance in trial.belief.posterior.values())
     assert told.lines[0].best is None
-    assert told.known is None or replay.trials[told.known - 1].identified
+    assert replay.known is None or replay.trials[replay.known - 1].belief.identified
     read = words(visit.html)
     assert all(trial.sentence in read for trial in replay.trials)
     assert f"{told.correct} of 20 right" in read

@@ -73,14 +73,14 @@ async def test_the_replay_shows_what_was_hidden(people, prompt):
     said = ["yes", "ready", *["X"] * 20, "odd"]
     played = await people(prompt, said, study=True)
     replay = ROOM.replay(prompt, played.turns, ())
-    assert (replay.text, replay.comment, replay.answered) == (whole_text(prompt), "odd", 20)
-    assert replay.hypothesis == prompt.hypothesis
+    assert (replay.text, replay.comment, len(replay.scores)) == (whole_text(prompt), "odd", 20)
+    assert replay.item == prompt
     assert replay.correct == sum(one.label == "X" for one in prompt.examples)
     thought = beliefs(prompt)
     assert replay.oracle == sum(one.bayes for one in thought)
     for trial, belief, example in zip(replay.trials, thought, prompt.examples, strict=True):
-        assert dict(trial.posterior) == dict(belief.posterior)
-        assert sum(mass for _, mass in trial.posterior) == pytest.approx(1)
+        assert trial.belief == belief
+        assert sum(trial.belief.posterior.values()) == pytest.approx(1)
         assert (trial.sentence, trial.gold, trial.answer) == (example.sentence, example.label, "X")
         assert (trial.value_a, trial.value_b) == (
             "religious" if example.a else "secular",
@@ -92,8 +92,8 @@ async def test_positions_that_were_not_asked_for_are_in_the_replay(people, singl
     played = await people(single, ["ready", "X"])
     replay = ROOM.replay(single, played.turns, ())
     assert [trial.answer for trial in replay.trials] == [None, None, "X"]
-    assert (replay.answered, replay.oracle) == (1, 1.0)
-    assert [trial.correct is None for trial in replay.trials] == [True, True, False]
+    assert (len(replay.scores), replay.oracle) == (1, 1.0)
+    assert [trial.score is None for trial in replay.trials] == [True, True, False]
 
 
 async def test_replays_of_free_text(run, aws, question):

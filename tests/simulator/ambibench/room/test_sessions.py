@@ -102,7 +102,7 @@ async def test_free_play(server):
         view = await take_part(server, episode, "y")
         assert view.ending.status == "completed"
         replay = await server.sessions.replay(episode, SEAT)
-        assert replay.answered == trials
+        assert len(replay.scores) == trials
         assert server.sessions.completion(episode) is None
         with pytest.raises(InputError, match="no episode of a study"):
             await server.sessions.withdraw(episode)
@@ -343,7 +343,7 @@ async def test_a_server_killed_before_it_could_note_the_end_notes_it_later(serve
     entry = await enter(server, "s", "ida")
     assert (entry.refusal, entry.completion.code) == ("taken", "C")
     assert server.sessions.completion(episode).code == "C"
-    assert (await server.sessions.replay(episode, SEAT)).answered == 1
+    assert len((await server.sessions.replay(episode, SEAT)).scores) == 1
 
 
 async def _nothing(episode):

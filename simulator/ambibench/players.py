@@ -1,4 +1,4 @@
-"""Language models in the participant's seat.
+"""Who answers AmbiBench's trials: built-in players and language models.
 
 A model that can score given text reads a whole prompt once and gives the probabilities at every label
 (`ScoringParticipant`). Another completes trial by trial; if it tells the probabilities of what it writes,
@@ -7,18 +7,73 @@ they count, else its text does (spec section 7).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from random import Random
 from typing import Any, Final
 
 from personas.templates import render
-from simulator.ambibench.players.knows import PromptKnows, TrialKnows
-from simulator.ambibench.playing import PARTICIPANT, Options
+from simulator.ambibench.features import LABELS, Label
+from simulator.ambibench.oracle import Belief, best_guess
+from simulator.ambibench.playing import Options, PromptKnows, TrialKnows
 from simulator.ambibench.prompt import whole_text
-from simulator.models import ChatModel, Completion, Message, Request, ScoreRequest, TokenLogprob, as_sent
-from simulator.seats import Kind, Reply, View
+from simulator.ambibench.trials import PARTICIPANT
+from simulator.errors import InputError, SeatError
+from simulator.models import ChatModel, Completion, Message, Request, ScoreRequest, as_sent
+from simulator.runner.rooms import NO_OPTIONS
+from simulator.seats import Kind, Reply, Seat, View
+from simulator.seeds import derive_seed
 
 SEED: Final = 0
-PURPOSE: Final = PARTICIPANT
 _TEXT_TOKENS: Final = 60  # of free text (spec sections 8 and 9)
+Say = Callable[[Belief], Label | None]
+"""What a built-in player says; None where it guesses."""
+
+
+class OfflineParticipant:
+    """Says what a rule makes of the learner's belief, and guesses by the turn's seed where that says nothing.
+
+    Args:
+        name: as the log names it.
+        say: the rule.
+    """
+
+    kind: Kind = "offline"
+
+    def __init__(self, name: str, say: Say) -> None:
+        self.name = name
+        self._say = say
+
+    async def score_all(self, view: View) -> tuple[Reply, ...]:
+        """See `playing.ScoresAll`."""
+        knows: PromptKnows = view.task
+        pairs = zip(knows.trials, knows.seeds, strict=True)
+        return tuple(
+            Reply(text=self._say(knows.beliefs[trial.k - 1]) or self._guess(seed), seconds=0.0)
+            for trial, seed in pairs
+        )
+
+    def _guess(self, seed: int) -> Label:
+        # Each player's guesses are its own: two of them must not agree by seed.
+        return Random(derive_seed(seed, self.name)).choice(LABELS)
+
+    async def reply(self, view: View) -> Reply:
+        """Refuse to write free text.
+
+        Raises:
+            SeatError: always.
+        """
+        raise SeatError(
+            f"{self.name} answers with labels, not in free text.", PARTICIPANT, code="labels_only"
+        )
+
+
+PLAYERS: Final[dict[str, Say]] = {
+    "offline/oracle": lambda belief: best_guess(belief.p_x),
+    "offline/oracle:literal": lambda belief: best_guess(belief.p_x) if belief.identified else None,
+    "offline/random": lambda belief: None,
+}
+"""The Bayes-optimal learner; ``:literal`` guesses until one hypothesis is left (spec section 12)."""
+SEATED: Final = f"{', '.join(PLAYERS)}, provider/model or script:FILE"
 
 
 class ModelParticipant:
@@ -55,7 +110,7 @@ class ModelParticipant:
             seed=view.seed if sampled else SEED,
             stop=("\n",) if knows.setting == "aws" else (),
             top_logprobs=options.top if label and can.logprobs else None,
-            purpose=PURPOSE,
+            purpose=PARTICIPANT,
             prompt_version=version,
             episode_id=view.episode_id,
             turn_number=view.number,
@@ -67,7 +122,7 @@ class ScoringParticipant(ModelParticipant):
     """Reads a prompt with all its labels once, and is looked at where they stand; writes free text only."""
 
     async def score_all(self, view: View) -> tuple[Reply, ...]:
-        """See `ScoresAll`. The `seconds` of each answer are its share of the one call, waiting included."""
+        """See `playing.ScoresAll`; `seconds` of an answer are its share of the one call, waiting included."""
         knows: PromptKnows = view.task
         options = Options.read(view.options)
         offsets = tuple(trial.offset for trial in knows.trials if trial.offset is not None)
@@ -76,7 +131,7 @@ class ScoringParticipant(ModelParticipant):
                 text=whole_text(knows.prompt),
                 offsets=offsets,
                 top=options.top,
-                purpose=PURPOSE,
+                purpose=PARTICIPANT,
                 episode_id=view.episode_id,
                 turn_number=view.number,
             )
@@ -93,6 +148,23 @@ class ScoringParticipant(ModelParticipant):
         )
 
 
+def seat_for(
+    seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any] = NO_OPTIONS
+) -> Seat:
+    """Return the seat called `name`: a built-in player, else a language model.
+
+    Raises:
+        InputError: if an offline name means nothing here.
+        ModelError: if the model cannot be loaded.
+    """
+    if name in PLAYERS:
+        return OfflineParticipant(name, PLAYERS[name])
+    if name.startswith("offline/") and not name.startswith("offline/script"):
+        raise InputError(f"Nobody called {name!r} can sit in the {seat}'s seat; known are {SEATED}.")
+    model = models(name)
+    return ScoringParticipant(model) if model.capabilities.scoring else ModelParticipant(model)
+
+
 def messages_for(
     view: View, knows: TrialKnows, options: Options, *, plain: bool
 ) -> tuple[tuple[Message, ...], str]:
@@ -100,26 +172,23 @@ def messages_for(
     asked = Message("user", knows.text)
     if plain or options.system == "none":
         return (asked,), ""
-    said = render("ambibench/continue", view.language, {"answer": knows.answer})
-    return (Message("system", said.text), asked), said.version
+    system = render("ambibench/continue", view.language, {"answer": knows.answer})
+    return (Message("system", system.text), asked), system.version
 
 
 def label_table(completion: Completion) -> tuple[tuple[str, float], ...]:
-    """Tokens and log-probabilities where a label is expected: at the first token that is not white space.
+    """Return tokens and log-probabilities where a label is expected: at the first that is not white space.
 
     If all of them are, at the first: white space then competes with the labels. Nothing written is an empty
     table.
     """
     written = completion.logprobs
     place = next((token for token in written if token.token.strip()), written[0] if written else None)
-    return () if place is None else _alternatives(place)
-
-
-def _alternatives(place: TokenLogprob) -> tuple[tuple[str, float], ...]:
+    if place is None:
+        return ()
     # Some servers leave the token that was written out of its own alternatives.
-    if any(token == place.token for token, _ in place.top):
-        return place.top
-    return ((place.token, place.logprob), *place.top)
+    told = any(token == place.token for token, _ in place.top)
+    return place.top if told else ((place.token, place.logprob), *place.top)
 
 
 def _decoding(request: Request, service: str, options: Options) -> dict[str, Any]:

@@ -1,1 +1,0 @@
-"""Who answers AmbiBench's trials: built-in players and language models."""
