@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final, Literal, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 from logs import LogReader
 from logs.rows import Judgment
 from simulator.ambibench.features import VALUES, Feature
 from simulator.ambibench.prompt import Prompt
-from simulator.ambibench.rows import BENCHMARK, item_from_row
+from simulator.ambibench.rows import BENCHMARK, item_from_row, settings_of
 from simulator.errors import InputError
 from simulator.judging import Form, JudgingForm, Opinions, in_own_order, require_known, third_decides
 from simulator.judging.agreement import cluster_kappa
@@ -29,6 +29,7 @@ CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
 KIND: Final = "ambibench.category"
 RATERS: Final = 2
 RESAMPLES: Final = 1000
+_LENGTH: Final = 10
 
 
 class Mark(Form):
@@ -38,8 +39,6 @@ class Mark(Form):
 
 
 CODING: Final = JudgingForm(kind=KIND, model=Mark, about="episode")
-Said = Mapping[str, Opinions[Mark]]
-"""By episode; raters in the order in which they first sorted it, and a third decides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +55,33 @@ class Output:
     text: str
     feature: Feature
     values: tuple[str, str]
+
+
+class Sorted(NamedTuple):
+    """An output that a rater has sorted, and into what."""
+
+    output: Output
+    category: Category
+
+
+class Standing(NamedTuple):
+    """How far one rater is.
+
+    Attributes:
+        outputs: that there are.
+        mine: sorted by the rater.
+        done: outputs that need no rater any more: two have sorted them alike, or a third has decided.
+        differing: two differ and nobody has decided.
+        raters: everybody who has sorted something, in order of appearance.
+        last: what the rater sorted last.
+    """
+
+    outputs: int
+    mine: int
+    done: int
+    differing: int
+    raters: tuple[str, ...]
+    last: Sorted | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +116,70 @@ class Agreement:
     disagreements: tuple[Disagreement, ...]
 
 
+class Compared(NamedTuple):
+    """Two raters' agreement, and the outputs that they differ on.
+
+    Attributes:
+        shown: those that may be seen; `hidden` counts the others.
+    """
+
+    agreement: Agreement
+    shown: tuple[tuple[Output, Disagreement], ...]
+    hidden: int
+
+
+# ---- sets of outputs
+
+
+def set_key(run_id: str) -> str:
+    """Return a name for a run's outputs that tells nothing of the run, whose name may be its model's."""
+    return sha256(run_id.encode()).hexdigest()[:_LENGTH]
+
+
+def chosen_runs(reader: LogReader, keys: str = "") -> tuple[str, ...]:
+    """Return the runs behind a comma list of `set_key`; all that hold outputs, oldest first, if it is empty.
+
+    Raises:
+        InputError: if there is no such set.
+    """
+    own = (run for run in reader.runs() if run.benchmark == BENCHMARK)
+    by_key = {set_key(run.id): run.id for run in own if "verbalise" in settings_of(reader, run, ended=True)}
+    chosen = dict.fromkeys(keys.split(",")) if keys else by_key
+    for key in chosen:
+        if key not in by_key:
+            raise InputError(f"There is no set of outputs {key!r}.", code="no_output_set", token=key)
+    return tuple(by_key[key] for key in chosen)
+
+
+def outputs(reader: LogReader, runs: str | Sequence[str]) -> dict[str, Output]:
+    """Return every output of some runs, by episode, sorted or not.
+
+    Raises:
+        InputError: if a run has no such outputs.
+    """
+    return {episode: output for run in _names(runs) for episode, output in _of_run(reader, run).items()}
+
+
+def episode_of(reader: LogReader, runs: str | Sequence[str], token: str) -> str:
+    """Return the episode whose output is called `token`.
+
+    Raises:
+        InputError: if there is none.
+    """
+    for episode, output in outputs(reader, runs).items():
+        if output.token == token:
+            return episode
+    raise InputError(f"There is no output {token!r} to be sorted.", code="no_output", token=token)
+
+
+def judgments_of(reader: LogReader, runs: str | Sequence[str]) -> list[Judgment]:
+    """Return what raters said of the outputs of some runs."""
+    return [judgment for run in _names(runs) for judgment in reader.judgments(run_id=run, kind=KIND)]
+
+
+# ---- what raters do
+
+
 def to_code(reader: LogReader, runs: str | Sequence[str], rater: str) -> tuple[Output, ...]:
     """Return the outputs that `rater` is to sort next, blind, in an order of the rater's own.
 
@@ -103,34 +193,28 @@ def to_code(reader: LogReader, runs: str | Sequence[str], rater: str) -> tuple[O
     Raises:
         InputError: if a run has no such outputs.
     """
-    due = (output for output, said in _with_opinions(reader, runs) if said.awaits(rater, RATERS))
-    return in_own_order(due, "coding", rater, lambda output: output.token)
-
-
-def to_decide(reader: LogReader, runs: str | Sequence[str], rater: str) -> tuple[Output, ...]:
-    """The outputs that two others sorted differently and nobody has decided; what they said is not told.
-
-    Raises:
-        InputError: as for `to_code`.
-    """
+    opinions = _opinions(judgments_of(reader, runs))
     due = (
         output
-        for output, said in _with_opinions(reader, runs)
-        if said.differs(_category) and rater not in said.blind
+        for episode, output in outputs(reader, runs).items()
+        if opinions.get(episode, Opinions()).awaits(rater, RATERS)
     )
     return in_own_order(due, "coding", rater, lambda output: output.token)
 
 
-def episode_of(reader: LogReader, runs: str | Sequence[str], token: str) -> str:
-    """Return the episode whose output is called `token`.
+def to_decide(reader: LogReader, runs: str | Sequence[str], rater: str) -> tuple[Output, ...]:
+    """Return the outputs that two others sorted differently, undecided; what they said is not told.
 
     Raises:
-        InputError: if there is none.
+        InputError: as for `to_code`.
     """
-    for episode, output in outputs(reader, runs).items():
-        if output.token == token:
-            return episode
-    raise InputError(f"There is no output {token!r} to be sorted.", code="no_output", token=token)
+    opinions = _opinions(judgments_of(reader, runs))
+    due = (
+        output
+        for episode, output in outputs(reader, runs).items()
+        if (said := opinions.get(episode, Opinions())).differs(_category) and rater not in said.blind
+    )
+    return in_own_order(due, "coding", rater, lambda output: output.token)
 
 
 def mark(episode_id: str, rater: str, category: str, *, key: str) -> Judgment:
@@ -150,26 +234,63 @@ def mark(episode_id: str, rater: str, category: str, *, key: str) -> Judgment:
     return CODING.judgment(episode_id, rater, form, submission=key)
 
 
-def codes(judgments: Iterable[Judgment]) -> dict[str, dict[str, Category]]:
-    """What each rater sorted each output into, out of judgments in the order in which they were written."""
-    said = CODING.opinions(judgments)
-    return {
-        episode: {rater: form.category for rater, form in opinions.blind.items()}
-        for episode, opinions in said.items()
-    }
-
-
 def settled(judgments: Iterable[Judgment]) -> dict[str, Category]:
     """Return the category of each output: what one rater or two agreeing say, else what a third decides.
 
     Outputs that two sorted differently and nobody has decided are left out.
     """
-    forms = {episode: opinions.settled(_category) for episode, opinions in _said(judgments).items()}
+    forms = {episode: said.settled(_category) for episode, said in _opinions(judgments).items()}
     return {episode: form.category for episode, form in forms.items() if form is not None}
 
 
+# ---- how they stand
+
+
+def standing(reader: LogReader, runs: Sequence[str], rater: str) -> Standing:
+    """Return how far `rater` is with the outputs of some runs."""
+    there = outputs(reader, runs)
+    judgments = sorted(judgments_of(reader, runs), key=lambda judgment: judgment.created_at or "")
+    opinions = [said for said in _opinions(judgments).values() if len(said.blind) >= RATERS]
+    differing = sum(said.differs(_category) for said in opinions)
+    mine = [
+        judgment.episode_id
+        for judgment in judgments
+        if judgment.annotator == rater and judgment.episode_id in there
+    ]
+    return Standing(
+        outputs=len(there),
+        mine=sum(rater in said.blind for said in CODING.opinions(judgments).values()),
+        done=len(opinions) - differing,
+        differing=differing,
+        raters=tuple(dict.fromkeys(judgment.annotator for judgment in judgments)),
+        last=_sorted_by(there, judgments, rater, mine[-1]) if mine else None,
+    )
+
+
+def sorted_by(reader: LogReader, runs: Sequence[str], rater: str, token: str) -> Sorted | None:
+    """Return what a rater said of the output called `token`; None if they have not sorted it."""
+    there, judgments = outputs(reader, runs), judgments_of(reader, runs)
+    episodes = (episode for episode, output in there.items() if output.token == token)
+    return next((_sorted_by(there, judgments, rater, episode) for episode in episodes), None)
+
+
+def compared(reader: LogReader, runs: Sequence[str], rater: str = "") -> tuple[Compared, ...]:
+    """Return the agreement of every two; differences on outputs that `rater` is yet to sort are counted."""
+    there, judgments = outputs(reader, runs), judgments_of(reader, runs)
+    opinions = CODING.opinions(judgments)
+    comparisons = []
+    for pair in agreement(judgments):
+        shown = tuple(
+            (there[differing.episode_id], differing)
+            for differing in pair.disagreements
+            if not rater or rater in opinions[differing.episode_id].blind
+        )
+        comparisons.append(Compared(pair, shown, len(pair.disagreements) - len(shown)))
+    return tuple(comparisons)
+
+
 def agreement(judgments: Iterable[Judgment], *, seed: int = 0) -> tuple[Agreement, ...]:
-    """Agreement of every two raters who sorted outputs in common.
+    """Return the agreement of every two raters who sorted outputs in common.
 
     The word of a third, who sees nothing but what others differ on, is not compared.
 
@@ -178,82 +299,68 @@ def agreement(judgments: Iterable[Judgment], *, seed: int = 0) -> tuple[Agreemen
         seed: of the resampling.
     """
     pairs: dict[tuple[str, str], list[Disagreement]] = {}
-    for episode, opinions in _said(judgments).items():
-        if len(opinions.blind) < RATERS:
+    for episode, said in _opinions(judgments).items():
+        if len(said.blind) < RATERS:
             continue
-        first, second = sorted(opinions.blind)
-        compared = Disagreement(
+        first, second = sorted(said.blind)
+        both = Disagreement(
             episode_id=episode,
-            first=opinions.blind[first].category,
-            second=opinions.blind[second].category,
-            decided=opinions.decided.category if opinions.decided else None,
+            first=said.blind[first].category,
+            second=said.blind[second].category,
+            decided=said.decided.category if said.decided else None,
         )
-        pairs.setdefault((first, second), []).append(compared)
+        pairs.setdefault((first, second), []).append(both)
     return tuple(_agreement(raters, pairs[raters], seed) for raters in sorted(pairs))
 
 
-def _agreement(raters: tuple[str, str], outputs: Sequence[Disagreement], seed: int) -> Agreement:
-    observed, kappa = cluster_kappa(
-        [output.first for output in outputs],
-        [output.second for output in outputs],
-        range(len(outputs)),
-        seed=seed,
-        resamples=RESAMPLES,
-    )
-    return Agreement(
-        raters=raters,
-        observed=observed,
-        kappa=kappa,
-        disagreements=tuple(output for output in outputs if output.first != output.second),
-    )
+def _agreement(raters: tuple[str, str], pairs: Sequence[Disagreement], seed: int) -> Agreement:
+    first, second = [pair.first for pair in pairs], [pair.second for pair in pairs]
+    observed, kappa = cluster_kappa(first, second, range(len(pairs)), seed=seed, resamples=RESAMPLES)
+    differing = tuple(pair for pair in pairs if pair.first != pair.second)
+    return Agreement(raters=raters, observed=observed, kappa=kappa, disagreements=differing)
 
 
 def _category(form: Mark) -> Category:
     return form.category
 
 
-def _said(judgments: Iterable[Judgment]) -> Said:
-    said = CODING.opinions(judgments)
-    return {episode: third_decides(opinions, _category, RATERS) for episode, opinions in said.items()}
+def _opinions(judgments: Iterable[Judgment]) -> Mapping[str, Opinions[Mark]]:
+    """Return what was said of each episode's output; raters in the order in which they first sorted it."""
+    opinions = CODING.opinions(judgments)
+    return {episode: third_decides(said, _category, RATERS) for episode, said in opinions.items()}
 
 
-def _with_opinions(reader: LogReader, runs: str | Sequence[str]) -> Iterator[tuple[Output, Opinions[Mark]]]:
-    said = _said(row for run in _names(runs) for row in reader.judgments(run_id=run, kind=KIND))
-    for episode, output in outputs(reader, runs).items():
-        yield output, said.get(episode, Opinions())
-
-
-def outputs(reader: LogReader, runs: str | Sequence[str]) -> dict[str, Output]:
-    """Return every output of some runs, by episode, sorted or not.
-
-    Raises:
-        InputError: if a run has no such outputs.
-    """
-    return {episode: output for run in _names(runs) for episode, output in _of_run(reader, run).items()}
+def _sorted_by(
+    there: Mapping[str, Output], judgments: Iterable[Judgment], rater: str, episode: str | None
+) -> Sorted | None:
+    opinions = CODING.opinions(judgments)
+    if episode is None or episode not in opinions or rater not in opinions[episode].blind:
+        return None
+    return Sorted(there[episode], opinions[episode].blind[rater].category)
 
 
 def _of_run(reader: LogReader, run_id: str) -> dict[str, Output]:
     required_run(reader, run_id, BENCHMARK)
     items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
-    outputs = {}
-    for played in played_to_end(reader, run_id, reader.erased_participants()):
-        item = items[played.episode.item_hash]
-        texts = [turn.text for turn in played.turns if turn.payload.get("kind") == "text"]
-        if isinstance(item, Prompt) and item.setting == "verbalise" and texts:
-            outputs[played.episode.id] = _output(played.episode.id, texts[-1], item.salient)
-    if not outputs:
+    found = dict(_outputs(reader, run_id, items))
+    if not found:
         raise InputError(
             f"{run_id} has no outputs to be sorted: play it with --setting verbalise first.",
             code="no_outputs",
             run=run_id,
         )
-    return outputs
+    return found
 
 
-def _output(episode_id: str, text: str, feature: Feature) -> Output:
-    # The episode's id holds the run's name, which may be the model's.
-    token = sha256(episode_id.encode()).hexdigest()[:20]
-    return Output(token=token, text=text, feature=feature, values=VALUES[feature])
+def _outputs(reader: LogReader, run_id: str, items: Mapping[str, object]) -> Iterator[tuple[str, Output]]:
+    for episode, turns, _ in played_to_end(reader, run_id, reader.erased_participants()):
+        item = items[episode.item_hash]
+        texts = [turn.text for turn in turns if turn.payload.get("kind") == "text"]
+        if isinstance(item, Prompt) and item.setting == "verbalise" and texts:
+            # The episode's id holds the run's name, which may be the model's.
+            token = sha256(episode.id.encode()).hexdigest()[:20]
+            feature = item.salient
+            yield episode.id, Output(token=token, text=texts[-1], feature=feature, values=VALUES[feature])
 
 
 def _names(runs: str | Sequence[str]) -> tuple[str, ...]:

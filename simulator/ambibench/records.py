@@ -1,16 +1,18 @@
 """The record of one trial: the same fields for people, models and the oracle (spec section 15).
 
-A report needs nothing but such records, wherever they come from.
+A report needs nothing but such records, wherever they come from: of logged runs (`trial_log`), or in files of
+JSON lines.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, get_args
 
-from pydantic import BeforeValidator, ConfigDict, TypeAdapter
+from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
 from simulator.ambibench.aws import CATEGORIES as REGIONS
 from simulator.ambibench.aws import classify, origins
@@ -31,11 +33,14 @@ from simulator.ambibench.features import (
     value_code,
 )
 from simulator.ambibench.labels import Mode, ScoreMode, Tie, read_answer, read_reply
+from simulator.duplicates import Duplicates, told_once
+from simulator.errors import InputError
+from simulator.field_faults import first_fault
+from simulator.jsonlines import Read, raw_lines
+from simulator.whole import write_whole
 
 ActorKind = Literal["human", "model", "oracle"]
 TEXT_SETTINGS: Final[tuple[Setting, ...]] = ("verbalise", "aws")
-
-
 _FINETUNED: Final = re.compile(
     rf"ambibench-(?P<fold>{'|'.join(PAIR_NAMES)})-(?P<variant>{'|'.join(get_args(Variant))})"
 )
@@ -43,11 +48,10 @@ _READ: Final = ("answer", "normalised", "correct", "valid", "tie", "p_x", "p_y",
 _SHARES: Final = ("correct", "p_x", "p_y", "p_valid", "oracle_p")
 # Sums of exponentials may reach past 1 by a rounding.
 _ROUNDED: Final = 1e-6
-
-
-def _pairs(table: Any) -> Any:
-    """Return a table given as an object, as the pairs that it is a list of elsewhere."""
-    return list(table.items()) if isinstance(table, dict) else table
+_CHOICES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    "aws": {"origin": origins(), "category": REGIONS},
+    "verbalise": {"category": CATEGORIES},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,11 @@ class Shown:
 
     sentence: str
     label: str
+
+
+def _pairs(table: Any) -> Any:
+    """Return a table given as an object, as the pairs that it is a list of elsewhere."""
+    return list(table.items()) if isinstance(table, dict) else table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,30 +166,6 @@ class TrialRecord:
 _ADAPTER: Final = TypeAdapter(TrialRecord)
 
 
-def read_record(fields: Mapping[str, Any]) -> TrialRecord:
-    """Return a record out of a JSON object.
-
-    Raises:
-        pydantic.ValidationError: if a field is missing or of another type.
-        ValueError: if something is missing that a report cannot do without, or fields contradict each other.
-    """
-    record = _ADAPTER.validate_python(fields)
-    _check(record)
-    return record
-
-
-def record_json(record: TrialRecord) -> str:
-    """Return the record as one line of JSON, every field in it."""
-    return _ADAPTER.dump_json(record).decode()
-
-
-def read_fields(text: str, table: Any, gold: Label, *, person: bool, mode: Mode, tie: Tie) -> dict[str, Any]:
-    """Return the fields of a record that say how an answer is read; see `score.read_reply`."""
-    read = read_reply(text, table, gold, lower=person, mode=mode, tie=tie)
-    fields = {name: getattr(read, name) for name in _READ}
-    return {**fields, "score_mode": read.mode}
-
-
 class Finetuned(NamedTuple):
     """A model that ``askback train ambibench`` made.
 
@@ -202,8 +187,14 @@ def finetuned(name: str) -> Finetuned | None:
     return Finetuned(variant, name.replace(f"-{match['fold']}-", "-"))
 
 
+def read_fields(text: str, table: Any, gold: Label, *, person: bool, mode: Mode, tie: Tie) -> dict[str, Any]:
+    """Return the fields of a record that say how an answer is read; see `labels.read_reply`."""
+    reading = read_reply(text, table, gold, lower=person, mode=mode, tie=tie)
+    return {**{name: getattr(reading, name) for name in _READ}, "score_mode": reading.mode}
+
+
 def scored(record: TrialRecord, mode: Mode | None = None, tie: Tie | None = None) -> TrialRecord:
-    """Return the record with its answer read again, if another rule is wanted or it was never read.
+    """Return the record with its answer read again, if another rule is asked for or it was never read.
 
     Args:
         record: a trial.
@@ -221,106 +212,154 @@ def scored(record: TrialRecord, mode: Mode | None = None, tie: Tie | None = None
         return record
     if record.top_logprobs is None and record.raw_answer is None:
         return record
+    noted = record.score_mode
+    usual: Mode = "strip" if noted is None or noted == "text" else noted
     read = read_fields(
         record.raw_answer or "",
         record.top_logprobs,
         record.gold,
         person=record.actor_kind == "human",
-        mode=mode or _noted(record),
+        mode=mode or usual,
         tie=tie or "wrong",
     )
     return replace(record, **read)
 
 
-def strict(record: TrialRecord) -> float | None:
-    """`correct` without taking lower case for capitals."""
-    return 0.0 if record.normalised else record.correct
+# ---- files
 
 
-def _noted(record: TrialRecord) -> Mode:
-    mode = record.score_mode
-    return "strip" if mode is None or mode == "text" else mode
+def record_json(record: TrialRecord) -> str:
+    """Return the record as one line of JSON, every field in it."""
+    return _ADAPTER.dump_json(record).decode()
 
 
-def _check(record: TrialRecord) -> None:
-    """What a report cannot do without, by setting."""
-    if record.setting == "aws":
-        _need(record, "origin", "second_name")
-        _one_of(record, "origin", origins())
-        _one_of(record, "category", REGIONS)
-    else:
-        _need(record, "salient_feature", "format")
-    if record.setting == "verbalise":
-        _one_of(record, "category", CATEGORIES)
-    if record.setting not in TEXT_SETTINGS:
-        _need(record, "instruction_kind", "k", "gold")
-        if record.correct is None and record.top_logprobs is None and record.raw_answer is None:
-            raise ValueError("one of the fields correct, top_logprobs and raw_answer is needed")
-    _check_place(record)
+def write_trials(path: Path, records: Iterable[TrialRecord]) -> int:
+    """Write one JSON object per line, and return how many; the file appears whole or not at all.
+
+    Raises:
+        InputError: if it cannot be written.
+    """
+    lines = [record_json(record) + "\n" for record in records]
+    write_whole(path, "".join(lines))
+    return len(lines)
+
+
+def read_trial_file(path: Path, duplicates: Duplicates = "refuse") -> Read[TrialRecord]:
+    """Return the trials of such a file, whoever made it; what a report can do without may be missing.
+
+    A trial without a run is of the run that the file is called. Of one that is kept although it stands there
+    before, its `trial_id` is not: trials of a name count once.
+
+    Args:
+        path: the file.
+        duplicates: what becomes of a trial that stands there twice, in every field.
+
+    Raises:
+        InputError: if the file cannot be read, a line is no trial, or two trials have the same `trial_id`;
+            names file, line and field.
+    """
+    trials: dict[int, TrialRecord] = {}
+    named: dict[str, int] = {}
+    for number, fields in raw_lines(path):
+        place = f"{path}, line {number}"
+        if isinstance(fields, str):
+            raise InputError(f"{place}: {fields}.")
+        try:
+            trial = trials[number] = _read({"run_id": path.stem, **fields})
+        except ValidationError as error:
+            fault = first_fault(error, fields)
+            raise InputError(f"{place}: the field {fault.field!r} {fault.problem}.") from error
+        except ValueError as error:
+            raise InputError(f"{place}: {error}.") from error
+        # Only one of the trials of a name would be counted, and `history` could mean either.
+        before = named.setdefault(trial.trial_id, number) if trial.trial_id else number
+        if trials[before] != trial:
+            raise InputError(
+                f"{place}: the field 'trial_id' is {trial.trial_id!r}, as in line {before}, but the trials "
+                "differ; name each otherwise, or leave the field out."
+            )
+    if not trials:
+        raise InputError(f"{path}: holds no trials; it must be JSON lines, one object per trial.")
+    found = Read(tuple(trials.values()), tuple(trials), ())
+    once = told_once(path, found, lambda trial: (trial.trial_id or "", repr(trial)), duplicates)
+    again = {fault.line for fault in once.faults}
+    rows = (
+        replace(trial, trial_id=None) if line in again else trial
+        for trial, line in zip(once.rows, once.lines, strict=True)
+    )
+    return once._replace(rows=tuple(rows))
+
+
+def _read(fields: Mapping[str, Any]) -> TrialRecord:
+    """Return a record out of a JSON object.
+
+    Raises:
+        pydantic.ValidationError: if a field is missing or of another type.
+        ValueError: if something is missing that a report cannot do without, or fields contradict each other.
+    """
+    record = _ADAPTER.validate_python(fields)
+    for problem in _problems(record):
+        raise ValueError(problem)
+    return record
+
+
+def _problems(record: TrialRecord) -> Iterator[str]:
+    labelled = record.setting not in TEXT_SETTINGS
+    needed = ("origin", "second_name") if record.setting == "aws" else ("salient_feature", "format")
+    for name in (*needed, *(("instruction_kind", "k", "gold") if labelled else ())):
+        if getattr(record, name) is None:
+            yield f"the setting {record.setting} needs the field {name!r}"
+    for name, choices in _CHOICES.get(record.setting, {}).items():
+        yield from _unknown(record, name, choices)
+    if record.k is not None and record.k < 1:
+        yield f"the field 'k' is {record.k}; it must be 1 or more"
     for name in _SHARES:
         value = getattr(record, name)
         if value is not None and not -_ROUNDED <= value <= 1 + _ROUNDED:
-            raise ValueError(f"the field {name!r} is {value}, not from 0 to 1")
+            yield f"the field {name!r} is {value}, not from 0 to 1"
     if None not in (record.pair, record.salient_feature) and record.pair != record.of_pair:
-        raise ValueError(f"the feature {record.salient_feature} does not belong to the pair {record.pair}")
-    if record.setting not in TEXT_SETTINGS:
-        _check_gold(record)
-        _check_correct(record)
+        yield f"the feature {record.salient_feature} does not belong to the pair {record.pair}"
+    if labelled:
+        yield from _label_problems(record)
 
 
-def _check_place(record: TrialRecord) -> None:
-    k, length = record.k, record.n_examples
-    if k is None:
-        return
-    if k < 1:
-        raise ValueError(f"the field 'k' is {k}; it must be 1 or more")
-    # Of buckets `n_examples` are those before the one asked about.
-    if record.setting not in TEXT_SETTINGS and length is not None and k > length:
-        raise ValueError(f"the field 'k' is {k}; it must not be more than 'n_examples', {length}")
-
-
-def _check_gold(record: TrialRecord) -> None:
-    """Whether the task, as far as it is told, gives the sentence that label."""
+def _label_problems(record: TrialRecord) -> Iterator[str]:
+    if record.correct is None and record.top_logprobs is None and record.raw_answer is None:
+        yield "one of the fields correct, top_logprobs and raw_answer is needed"
+    if record.k and record.n_examples is not None and record.k > record.n_examples:
+        yield f"the field 'k' is {record.k}; it must not be more than 'n_examples', {record.n_examples}"
     feature = record.salient_feature
-    if feature is None or record.polarity is None:
-        return
-    _one_of(record, "polarity", VALUES[feature])
-    a, b = record.feature_a, record.feature_b
-    if (a if feature == PAIRS[pair_of(feature)][0] else b) is None:
-        return
-    gold = Hypothesis(feature, value_code(feature, record.polarity)).label(bool(a), bool(b))
-    if record.gold != gold:
-        raise ValueError(
-            f"the field 'gold' is {record.gold!r}; by 'feature_a', 'feature_b', 'salient_feature' and "
-            f"'polarity' it is {gold!r}"
-        )
+    if feature is not None and record.polarity is not None:
+        yield from _unknown(record, "polarity", VALUES[feature])
+        a, b = record.feature_a, record.feature_b
+        if (a if feature == PAIRS[pair_of(feature)][0] else b) is not None:
+            gold = Hypothesis(feature, value_code(feature, record.polarity)).label(bool(a), bool(b))
+            if record.gold != gold:
+                yield (
+                    f"the field 'gold' is {record.gold!r}; by 'feature_a', 'feature_b', 'salient_feature' "
+                    f"and 'polarity' it is {gold!r}"
+                )
+    # An answer without a table is as right as it says; a tie may count what it will.
+    if record.correct in (0, 1) and not record.tie and record.top_logprobs is None:
+        yield from _wrong_correctness(record)
 
 
-def _check_correct(record: TrialRecord) -> None:
-    """Whether an answer without a table is as right as is said; a tie may count what it will."""
-    if record.correct not in (0, 1) or record.tie or record.top_logprobs is not None:
-        return
+def _wrong_correctness(record: TrialRecord) -> Iterator[str]:
     name = "answer" if record.answer is not None else "raw_answer"
-    told = getattr(record, name)
-    if told is None:
+    text = getattr(record, name)
+    if text is None:
         return
-    written, loose = (read_answer(told, lower=lower).label for lower in (False, True))
+    written, loose = (read_answer(text, lower=lower).label for lower in (False, True))
     # What was written may have been read by another rule: only a plain label tells.
     if name == "raw_answer" and (loose is None or record.score_mode not in (None, "text")):
         return
     # Small letters may count or not.
     if (record.correct and loose != record.gold) or (not record.correct and written == record.gold):
-        raise ValueError(
-            f"the field 'correct' is {record.correct:g}, but {name!r} is {told!r} and 'gold' {record.gold!r}"
-        )
+        right = f"{name!r} is {text!r} and 'gold' {record.gold!r}"
+        yield f"the field 'correct' is {record.correct:g}, but {right}"
 
 
-def _need(record: TrialRecord, *names: str) -> None:
-    if missing := [name for name in names if getattr(record, name) is None]:
-        raise ValueError(f"the setting {record.setting} needs the field {missing[0]!r}")
-
-
-def _one_of(record: TrialRecord, name: str, known: Sequence[str]) -> None:
+def _unknown(record: TrialRecord, name: str, choices: tuple[str, ...]) -> Iterator[str]:
     value = getattr(record, name)
-    if value not in (None, *known):
-        raise ValueError(f"the field {name!r} is {value!r}; it must be one of {', '.join(known)}")
+    if value not in (None, *choices):
+        yield f"the field {name!r} is {value!r}; it must be one of {', '.join(choices)}"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from looking import broken_rules, looking
 
-from simulator.ambibench.reporting.sorting import set_key
+from simulator.ambibench.coding import set_key
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

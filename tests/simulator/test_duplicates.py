@@ -16,7 +16,7 @@ from simulator.ambibench.data import load_items
 from simulator.ambibench.files import read_file
 from simulator.ambibench.generation import generate_instruction
 from simulator.ambibench.prompt import whole_text
-from simulator.ambibench.trial_log import read_trial_file
+from simulator.ambibench.records import read_trial_file
 from simulator.ambient.files.kinds import TABLES
 from simulator.ambik.files.kinds import LOGPROBS
 from simulator.clarq.results import read_results

@@ -16,8 +16,7 @@ from typing import Any, Final, TypeVar
 
 from logs import LogReader
 from simulator.ambibench.labels import MODES, TIES, Mode, Tie
-from simulator.ambibench.reporting.figures import FIGURES
-from simulator.ambibench.reporting.panels import Drawn
+from simulator.ambibench.reporting.figures import FIGURES, Drawn
 from simulator.ambibench.reporting.report import Results, read_results
 from simulator.ambibench.reporting.tables import named_tables
 from simulator.errors import InputError

@@ -10,8 +10,7 @@ from typing import Any, Final
 from logs import LogReader
 from simulator.ambibench.features import PAIRS, Feature, Hypothesis, value_name
 from simulator.ambibench.oracle import best_guess
-from simulator.ambibench.reporting.pages import Played
-from simulator.ambibench.reporting.watching import posterior_figure
+from simulator.ambibench.reporting.pages import Played, posterior_figure
 from simulator.ambibench.rows import item_from_row
 from simulator.ambibench.views import Replay, ReplayTrial, TextReplay, replay
 from simulator.errors import InputError

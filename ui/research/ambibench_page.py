@@ -6,24 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import pandas as pd
+
 from logs import LogReader, LogWriter
+from simulator.ambibench.assignment import PatternStudy
+from simulator.ambibench.coding import set_key
 from simulator.ambibench.features import FEATURES, FORMATS
 from simulator.ambibench.reporting.figures import figure_5, figure_6
 from simulator.ambibench.reporting.frame import where
-from simulator.ambibench.reporting.pages import (
-    Section,
-    curve_figures,
-    played,
-    sections,
-    study_of,
-    study_progress,
-)
-from simulator.ambibench.reporting.people import Session, sessions, without_flagged
+from simulator.ambibench.reporting.pages import Section, curve_figures, played, sections
+from simulator.ambibench.reporting.people import sessions, without_flagged
 from simulator.ambibench.reporting.report import Results
-from simulator.ambibench.reporting.sorting import set_key
 from simulator.ambibench.reporting.tables import named_tables
 from simulator.runner.logged import Endings, endings_of_runs
 from simulator.stats import Interval
+from simulator.studies import Study, StudyDesk
 from simulator.studies.quota import STATES
 from ui.i18n import Strings
 from ui.research.ambibench_desk import ReportRequest, Reports
@@ -72,7 +69,7 @@ class Part:
 def ambibench_page(visit: Visit, card: RunCard, reports: Reports, writer: LogWriter) -> Page:
     """Return the tab that the address names."""
     tab = visit.at.tab
-    if tab == "study" and study_of(card.run) is not None:
+    if tab == "study" and isinstance(card.run.config.get("study"), dict):
         return _study(visit, card, reports.reader, writer)
     found = reports.report(ReportRequest((card.run.id,)))
     if tab == "dialogues":
@@ -87,10 +84,11 @@ def share(interval: Interval) -> Cell:
 
 def _scores(visit: Visit, card: RunCard, found: Results, endings: Endings) -> Page:
     results, t = found.frame, visit.t
-    told = sessions(results)
-    clean = {section.key: section for section in sections(without_flagged(results, told))}
+    people = sessions(results)
+    flagged = people[people["flags"] != ""].astype(object)
+    clean = {section.key: section for section in sections(without_flagged(results))}
     curves = curve_figures(results)
-    parts = tuple(_part(t, section, told, clean.get(section.key), curves) for section in sections(results))
+    parts = tuple(_part(t, section, people, clean.get(section.key), curves) for section in sections(results))
     plots = [titled(t, figure, key.partition("-")[0]) for key, figure in curves.items()]
     texts = {}
     for setting, builder in (("verbalise", figure_5), ("aws", figure_6)):
@@ -107,8 +105,8 @@ def _scores(visit: Visit, card: RunCard, found: Results, endings: Endings) -> Pa
         parts=parts,
         written=texts,
         measures=MEASURES,
-        flagged=[one for one in told if one.flags],
-        people=len(told),
+        flagged=flagged.where(flagged.notna(), None).to_dict("records"),
+        people=len(people),
         statuses=endings.statuses,
         failures=endings.failures,
         table_names=list(named_tables(results, found.agreements)),
@@ -117,12 +115,12 @@ def _scores(visit: Visit, card: RunCard, found: Results, endings: Endings) -> Pa
 
 
 def _part(
-    t: Strings, section: Section, sessions: Sequence[Session], clean: Section | None, curves: dict[str, Any]
+    t: Strings, section: Section, people: pd.DataFrame, clean: Section | None, curves: dict[str, Any]
 ) -> Part:
     key = section.key.removesuffix(f"-{section.actor}")
     there = tuple(f"{name}-{key}" for name in _CURVES if f"{name}-{key}" in curves)
-    here = [each for each in sessions if (each.setting, each.kind) == (section.setting, section.kind)]
-    flagged = sum(bool(each.flags) for each in here)
+    here = people[(people["setting"] == section.setting) & (people["kind"] == section.kind)]
+    flagged = int((here["flags"] != "").sum())
     kept = share(clean.rows[0].correct) if clean is not None and flagged else None
     return Part(section, tuple(_line(t, row) for row in section.rows), there, len(here), flagged, kept)
 
@@ -143,7 +141,7 @@ def _counts(results: Results, setting: str) -> dict[str, int]:
 
 
 def _episodes(visit: Visit, card: RunCard, reader: LogReader, results: Results) -> Page:
-    every = played(reader, card.run.id, results)
+    every = played(reader, card.run.id, results.frame)
     entries = [one for one in every if _fits(visit, one)]
     figures: Sequence[Figure] = ()
     shown = None
@@ -182,9 +180,8 @@ def _fits(visit: Visit, one: Any) -> bool:
 
 
 def _study(visit: Visit, card: RunCard, reader: LogReader, writer: LogWriter) -> Page:
-    study = study_of(card.run)
-    assert study is not None
-    progress = study_progress(writer, reader, study)
+    study = Study.model_validate(card.run.config["study"])
+    progress = StudyDesk(writer, reader, study, PatternStudy(study).cells).progress()
     return visit.page(
         "ambibench_study",
         live=card.live,

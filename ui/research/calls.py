@@ -14,8 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from logs import LogError, LogWriter
 from logs.rows import Judgment
-from simulator.ambibench.coding import Category, episode_of, mark
-from simulator.ambibench.reporting.sorting import chosen_runs
+from simulator.ambibench.coding import Category, chosen_runs, episode_of, mark
 from simulator.ambibench.rows import BENCHMARK as LETTERS
 from simulator.ambient.rows import BENCHMARK as READINGS
 from simulator.ambik.rows import BENCHMARK as KITCHENS

@@ -6,8 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from logs import LogReader
-from simulator.ambibench.coding import CATEGORIES, Output, to_code, to_decide
-from simulator.ambibench.reporting.sorting import chosen_runs, compared, sorted_by, standing
+from simulator.ambibench.coding import (
+    CATEGORIES,
+    Output,
+    chosen_runs,
+    compared,
+    sorted_by,
+    standing,
+    to_code,
+    to_decide,
+)
 from ui.research.format import Cell, cell, scale
 from ui.research.view import Page, Visit
 

@@ -6,51 +6,164 @@ One that lacks all its data is not drawn; what is missing is named with the comm
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import cycle
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
 from simulator.ambibench.aws import CATEGORIES as REGIONS
-from simulator.ambibench.features import PAIR_NAMES, Kind, Setting
-from simulator.ambibench.reporting.frame import longest, present, where
-from simulator.ambibench.reporting.measures import balanced, means, shares, split, turned
-from simulator.ambibench.reporting.panels import (
-    Drawn,
-    bar_panel,
-    bars,
-    curve,
-    drawn,
-    feature_lines,
-    k_panel,
-    label_curves,
-    oracle_line,
-    people_missing,
-    run_missing,
-)
-from simulator.ambibench.reporting.wording import (
-    FEATURE_TITLES,
-    FORMAT_TITLES,
-    ORIGIN_TITLES,
+from simulator.ambibench.features import PAIR_NAMES, Kind, Pair, Setting
+from simulator.ambibench.oracle import exact_curve
+from simulator.ambibench.reporting.frame import (
+    TITLES,
+    Pivot,
+    balanced,
+    by_level,
+    means,
     pair_title,
+    pivot,
+    present,
+    shares,
+    where,
 )
 from simulator.errors import InputError
-from simulator.figures import Line, Panel, Stacked
+from simulator.figures import Bars, Figure, Level, Line, Panel, Stacked
 from simulator.figures.look import COLOURS
 from simulator.figures.spec import Style
 from simulator.stats import Interval
 
 INTERVALS: Final = "95 % bootstrap intervals over prompts, and over people."
 LEVELS: Final[tuple[Kind, ...]] = ("uninformative", "informative")
+ORACLE: Final = "oracle (exact)"
+EXAMPLE: Final = "example"
+HALF: Final = Level(0.5, "chance")
 # The model that the paper shows by itself in Fig. 19.
 ALONE: Final = "t0pp"
+_AS_THEY_ARE: Final[Mapping[str, str]] = {}
 _AWS: Final = {
-    "first": "askback run ambibench --setting aws --model NAME",
-    "second": "askback run ambibench --setting aws --second-name --model NAME",
+    "first": ("first name of its origin", "askback run ambibench --setting aws --model NAME"),
+    "second": ("after a second name", "askback run ambibench --setting aws --second-name --model NAME"),
 }
+
+
+class Drawn(NamedTuple):
+    """What became of a figure.
+
+    Attributes:
+        figure: None if there is nothing that it could show.
+        missing: what it lacks, with the command that plays it.
+    """
+
+    figure: Figure | None
+    missing: tuple[str, ...]
+
+
+# ---- marks and panels
+
+
+def curves(table: Pivot, titles: Mapping[str, str] = _AS_THEY_ARE) -> list[Line]:
+    """Return a line over k for each row of a table."""
+    return [curve(titles.get(name, name), points) for name, points in table.items()]
+
+
+def curve(
+    name: str, points: Mapping[Any, Interval], *, style: Style = "solid", colour: str | None = None
+) -> Line:
+    """Return a line through points at k = 1, 2, …."""
+    return Line(name=name, x=[int(k) for k in points], style=style, colour=colour, **_values(points))
+
+
+def bars(
+    table: Pivot, titles: Mapping[str, str] = _AS_THEY_ARE, levels: Mapping[str, str] = TITLES
+) -> list[Bars]:
+    """Return bars for each row of a table: one for each level that has a value."""
+    return [
+        Bars(
+            name=titles.get(name, name),
+            categories=[levels.get(level, level) for level in points],
+            **_values(points),
+        )
+        for name, points in table.items()
+    ]
+
+
+def oracle_line(trials: pd.DataFrame) -> Line:
+    """Return the Bayes-optimal learner's exact expectation, as far as trials go."""
+    length = longest(trials)
+    return Line(ORACLE, list(range(1, length + 1)), exact_curve(length).bayes, style="dashed", colour="ink")
+
+
+def longest(trials: pd.DataFrame) -> int:
+    """Return the last k that there is."""
+    return int(max(present(trials, "k"), default=0))
+
+
+def k_panel(title: str, marks: Sequence[Line], y_label: str = "accuracy", *, chance: bool = True) -> Panel:
+    """Return lines over k, from 0 to 1."""
+    last = int(max(max(line.x) for line in marks))
+    ticks = [1, *range(5, last + 1, 5)] if last >= 5 else list(range(1, last + 1))
+    return Panel(title, EXAMPLE, y_label, (*marks, *([HALF] if chance else [])), x_ticks=ticks)
+
+
+def bar_panel(title: str, marks: Sequence[Bars], x_label: str = "salient feature") -> Panel:
+    """Return grouped bars, from 0 to 1."""
+    return Panel(title, x_label, "accuracy", (*marks, HALF))
+
+
+def _values(points: Mapping[Any, Interval]) -> dict[str, Any]:
+    """Return the values of a mark; a whisker reaches its mean also where resampling did not."""
+    return {
+        "y": [point.value for point in points.values()],
+        "low": [min(*point.reach, point.value) for point in points.values()],
+        "high": [max(*point.reach, point.value) for point in points.values()],
+        "n": [point.n for point in points.values()],
+    }
+
+
+def _drawn(
+    name: str,
+    title: str,
+    panels: Sequence[Panel],
+    missing: Iterable[str] = (),
+    columns: int = 0,
+    caption: str = INTERVALS,
+) -> Drawn:
+    """Return a figure of the panels that there are; its caption says what it lacks."""
+    lacks = tuple(dict.fromkeys(missing))
+    if not panels:
+        return Drawn(None, lacks)
+    if lacks:
+        names = "; ".join(lack.partition(":")[0] for lack in lacks)
+        caption = f"{caption} Not in it, for lack of data: {names}."
+    grid = min(columns, len(panels)) or None
+    return Drawn(Figure(name, title, tuple(panels), caption, grid), lacks)
+
+
+def _run_missing(setting: Setting, kind: Kind | None = None, fold: Pair | None = None) -> str:
+    """Return what is missing, and the command that plays it."""
+    what, options = f"setting {setting}", f"--setting {setting}"
+    if kind is not None:
+        what, options = f"{what} with {kind} instructions", f"{options} --kind {kind}"
+    if fold is not None:
+        what, options = f"{what}, held-out pair {fold}", f"{options} --fold {fold}"
+    return f"no models in {what}: askback run ambibench {options} --model NAME"
+
+
+def _missing(trials: pd.DataFrame, setting: Setting, kind: Kind) -> list[str]:
+    """Return what is missing of people, who take part in the browser, and of models."""
+    people = f"no people in setting {setting} with {kind} instructions: name a run of a study, or --from FILE"
+    missing = {"human": people, "model": _run_missing(setting, kind)}
+    return [message for role, message in missing.items() if not len(where(trials, role=role))]
+
+
+def _multiple(trials: pd.DataFrame, **levels: str) -> pd.DataFrame:
+    return where(trials, setting="multiple", kind="uninformative", **levels)
+
+
+# ---- the figures
 
 
 def figure_2(trials: pd.DataFrame) -> Drawn:
@@ -59,21 +172,17 @@ def figure_2(trials: pd.DataFrame) -> Drawn:
     for kind in LEVELS:
         here = where(trials, setting="instruction", kind=kind)
         missing += _missing(here, "instruction", kind)
-        by_actor = split(means(here, "correct", ("actor", "feature")))
-        if by_actor:
-            marks = [bars(actor, points, FEATURE_TITLES) for actor, points in by_actor.items()]
+        if marks := bars(pivot(means(here, "correct", ("actor", "feature")))):
             panels.append(bar_panel(f"{kind} instruction", marks))
-    title = "Accuracy from an instruction and two examples"
-    return drawn("figure-2", title, panels, INTERVALS, missing, 1)
+    return _drawn("figure-2", "Accuracy from an instruction and two examples", panels, missing, 1)
 
 
 def figure_3(trials: pd.DataFrame) -> Drawn:
     """4.3: accuracy over k, with the oracle."""
     here = _multiple(trials)
-    lines = label_curves(here)
-    panels = [k_panel("", [*lines, oracle_line(longest(here))])] if lines else []
-    missing = _missing(here, "multiple", "uninformative")
-    return drawn("figure-3", "Accuracy by example", panels, INTERVALS, missing)
+    lines = curves(pivot(means(here, "correct", ("actor", "k"))))
+    panels = [k_panel("", [*lines, oracle_line(here)])] if lines else []
+    return _drawn("figure-3", "Accuracy by example", panels, _missing(here, "multiple", "uninformative"))
 
 
 def figure_4(trials: pd.DataFrame) -> Drawn:
@@ -81,25 +190,24 @@ def figure_4(trials: pd.DataFrame) -> Drawn:
     panels, missing = [], []
     for pair in PAIR_NAMES:
         here = where(trials, setting="ft_eval", fold=pair)
-        lines = _finetuned_lines(here)
+        lines = curves(pivot(means(here[here["variant"].isna()], "correct", ("actor", "k"))))
+        for variant in present(here, "variant"):
+            for line in curves(pivot(means(where(here, variant=variant), "correct", ("actor", "k")))):
+                told = variant in line.name
+                lines.append(line if told else replace(line, name=f"{line.name}, finetuned ({variant})"))
         if lines:
-            panels.append(k_panel(pair_title(pair), [*lines, oracle_line(longest(here))]))
+            panels.append(k_panel(pair_title(pair), [*lines, oracle_line(here)]))
         else:
-            missing.append(run_missing("ft_eval", fold=pair))
-    return drawn("figure-4", "Accuracy by example on a held-out pair", panels, INTERVALS, missing, 3)
+            missing.append(_run_missing("ft_eval", fold=pair))
+    return _drawn("figure-4", "Accuracy by example on a held-out pair", panels, missing, 3)
 
 
 def figure_5(trials: pd.DataFrame) -> Drawn:
     """App. A: how often an output names the task, by salient feature."""
     outputs = where(trials, setting="verbalise")
-    by_actor = split(shares(outputs, "correct", ("actor", "feature")))
+    by_actor = pivot(shares(outputs, "correct", ("actor", "feature")))
     panels = [
-        Panel(
-            actor,
-            "salient feature",
-            "share that names the task",
-            (bars("names the task", points, FEATURE_TITLES),),
-        )
+        Panel(actor, "salient feature", "share that names the task", bars({"names the task": points}))
         for actor, points in by_actor.items()
     ]
     missing = [
@@ -108,8 +216,8 @@ def figure_5(trials: pd.DataFrame) -> Drawn:
         if actor not in by_actor
     ]
     if not len(outputs):
-        missing = [run_missing("verbalise")]
-    return drawn("figure-5", "Can the task be named?", panels, INTERVALS, missing, 2)
+        missing = [_run_missing("verbalise")]
+    return _drawn("figure-5", "Can the task be named?", panels, missing, 2)
 
 
 def figure_6(trials: pd.DataFrame) -> Drawn:
@@ -117,21 +225,31 @@ def figure_6(trials: pd.DataFrame) -> Drawn:
     panels, missing = [], []
     buckets = where(trials, setting="aws")
     for actor in present(buckets, "actor"):
-        for name, title in (("first", "first name of its origin"), ("second", "after a second name")):
+        for name, (title, command) in _AWS.items():
             here = where(buckets, actor=actor, second_name=name)
             if len(here):
-                panels.append(_regions(f"{actor}: {title}", here))
+                marks = [_region(here, category) for category in REGIONS]
+                panels.append(Panel(f"{actor}: {title}", "origin of the name", "share", marks))
             else:
-                missing.append(f"no buckets of {actor}, {title}: {_AWS[name]}")
+                missing.append(f"no buckets of {actor}, {title}: {command}")
     if not len(buckets):
-        missing = [f"no models in setting aws: {command}" for command in _AWS.values()]
+        missing = [f"no models in setting aws: {command}" for _, command in _AWS.values()]
     title = "The region of a bucket, by the origin of the name"
-    return drawn("figure-6", title, panels, "Share of the answers.", missing, 2)
+    return _drawn("figure-6", title, panels, missing, 2, caption="Share of the answers.")
+
+
+def _region(buckets: pd.DataFrame, category: str) -> Stacked:
+    points = by_level(shares(buckets, category, ("origin",)))
+    name = category if category == "invalid" else f"{category} region"
+    values = [point.value for point in points.values()]
+    return Stacked(
+        name, [TITLES[origin] for origin in points], values, [point.n for point in points.values()]
+    )
 
 
 def figure_7(trials: pd.DataFrame) -> Drawn:
     """App. C: probability of X or Y over k, models only."""
-    lines = label_curves(_multiple(trials, role="model"), "valid")
+    lines = curves(pivot(means(_multiple(trials, role="model"), "valid", ("actor", "k"))))
     panels = [k_panel("", lines, "probability of X or Y", chance=False)] if lines else []
     return _of_models("figure-7", "Valid answers by example", panels, "multiple", "uninformative")
 
@@ -139,29 +257,30 @@ def figure_7(trials: pd.DataFrame) -> Drawn:
 def figure_8(trials: pd.DataFrame) -> Drawn:
     """App. D: the bracket against ``wug``, for models that have had both."""
     bracket, wug = _multiple(trials, role="model"), where(trials, setting="wug", role="model")
-    both = [actor for actor in present(bracket, "actor") if actor in present(wug, "actor")]
-    lines: list[Line] = []
-    kinds: tuple[tuple[str, pd.DataFrame, Style], ...] = (
-        ("[category withheld]", bracket, "solid"),
-        ("wug", wug, "dashed"),
+    kinds: tuple[tuple[str, Pivot, Style], ...] = (
+        ("[category withheld]", pivot(means(bracket, "correct", ("actor", "k"))), "solid"),
+        ("wug", pivot(means(wug, "correct", ("actor", "k"))), "dashed"),
     )
-    for colour, actor in zip(cycle(COLOURS), both, strict=False):
-        for name, here, style in kinds:
-            points = split(means(where(here, actor=actor), "correct", ("actor", "k")))[actor]
-            lines.append(curve(f"{actor}, {name}", points, style=style, colour=colour))
-    panels = [k_panel("", lines)] if lines else []
+    both = [actor for actor in kinds[0][1] if actor in kinds[1][1]]
+    lines = [
+        curve(f"{actor}, {name}", points[actor], style=style, colour=colour)
+        for colour, actor in zip(cycle(COLOURS), both, strict=False)
+        for name, points, style in kinds
+    ]
     needed: tuple[tuple[Setting, pd.DataFrame], ...] = (("multiple", bracket), ("wug", wug))
-    missing = [run_missing(setting) for setting, played in needed if not len(played)]
+    missing = [_run_missing(setting) for setting, played in needed if not len(played)]
     if not lines and not missing:
         missing = ["no model has played both settings multiple and wug: play the other one, too"]
-    return drawn("figure-8", "A category withheld, and a wug", panels, INTERVALS, missing)
+    panels = [k_panel("", lines)] if lines else []
+    return _drawn("figure-8", "A category withheld, and a wug", panels, missing)
 
 
 def by_model(trials: pd.DataFrame, name: str, kind: Kind) -> Drawn:
     """4.2: each model by salient feature."""
     here = where(trials, setting="instruction", kind=kind, role="model")
-    by_feature = turned(split(means(here, "correct", ("actor", "feature"))))
-    marks = [bars(FEATURE_TITLES[feature], points) for feature, points in by_feature.items()]
+    by_actor = means(here, "correct", ("actor", "feature"))
+    by_feature = pivot({(feature, actor): value for (actor, feature), value in by_actor.items()})
+    marks = bars(by_feature, TITLES, _AS_THEY_ARE)
     panels = [bar_panel("", marks, "model")] if marks else []
     title = f"Accuracy by model and salient feature, {kind} instruction"
     return _of_models(name, title, panels, "instruction", kind)
@@ -170,8 +289,7 @@ def by_model(trials: pd.DataFrame, name: str, kind: Kind) -> Drawn:
 def by_format(trials: pd.DataFrame, name: str, kind: Kind) -> Drawn:
     """4.2: mean over models by salient feature and format."""
     here = where(trials, setting="instruction", kind=kind, role="model")
-    by_form = split(balanced(here, "correct", ("format", "feature"), "actor"))
-    marks = [bars(FORMAT_TITLES[form], points, FEATURE_TITLES) for form, points in by_form.items()]
+    marks = bars(pivot(balanced(here, "correct", ("format", "feature"), "actor")), TITLES)
     panels = [bar_panel("", marks)] if marks else []
     title = f"Accuracy by salient feature and format, {kind} instruction"
     caption = f"Mean over {len(present(here, 'actor'))} models. {INTERVALS}"
@@ -181,8 +299,9 @@ def by_format(trials: pd.DataFrame, name: str, kind: Kind) -> Drawn:
 def figures_14_18(trials: pd.DataFrame) -> Drawn:
     """4.3: a panel per model, a line per salient feature."""
     here = _multiple(trials, role="model")
+    by = ("feature", "k")
     panels = [
-        k_panel(actor, feature_lines(split(means(where(here, actor=actor), "correct", ("feature", "k")))))
+        k_panel(actor, curves(pivot(means(where(here, actor=actor), "correct", by)), TITLES))
         for actor in present(here, "actor")
     ]
     title = "Accuracy by example and salient feature"
@@ -194,19 +313,25 @@ def figure_19(trials: pd.DataFrame) -> Drawn:
     here = _multiple(trials, role="model")
     alone = [actor for actor in present(here, "actor") if ALONE in actor.lower()]
     others = [actor for actor in present(here, "actor") if actor not in alone]
-    panels, missing = [], []
-    for actor in alone:
-        by_form = split(means(where(here, actor=actor), "correct", ("format", "k")))
-        panels.append(k_panel(actor, _format_lines(by_form)))
+    by = ("format", "k")
+    tables = {actor: means(where(here, actor=actor), "correct", by) for actor in alone}
+    missing = []
     if others:
-        by_form = split(balanced(where(here, actor=others), "correct", ("format", "k"), "actor"))
         title = others[0] if len(others) == 1 else f"mean over {len(others)} models"
-        panels.append(k_panel(title, _format_lines(by_form)))
+        tables[title] = balanced(where(here, actor=others), "correct", by, "actor")
     else:
-        missing.append(run_missing("multiple", "uninformative"))
+        missing.append(_run_missing("multiple", "uninformative"))
     if not alone:
         missing.append(f"no {ALONE} in setting multiple: call a model so with --actor NAME={ALONE}")
-    return drawn("figure-19", "Accuracy by example and format", panels, INTERVALS, missing, 2)
+    panels = [k_panel(title, curves(pivot(table), TITLES)) for title, table in tables.items()]
+    return _drawn("figure-19", "Accuracy by example and format", panels, missing, 2)
+
+
+def _of_models(
+    name: str, title: str, panels: list[Panel], setting: Setting, kind: Kind, **look: Any
+) -> Drawn:
+    """Return a figure of models alone, or the run that it lacks."""
+    return _drawn(name, title, panels, [] if panels else [_run_missing(setting, kind)], **look)
 
 
 FIGURES: Final[Mapping[str, Callable[[pd.DataFrame], Drawn]]] = {
@@ -234,63 +359,10 @@ def chosen_figures(choices: Iterable[str]) -> tuple[str, ...]:
     """
     chosen: set[str] = set()
     for name in (part.strip() for choice in choices for part in choice.split(",")):
-        if name == "all":
-            chosen |= FIGURES.keys()
-            continue
         key = "14-18" if name in ("14", "15", "16", "17", "18") else name
-        if key not in FIGURES:
+        if key not in (*FIGURES, "all"):
             raise InputError(
                 f"--figure {name}: there is no such figure; there are {', '.join(FIGURES)} and all."
             )
         chosen.add(key)
-    return tuple(key for key in FIGURES if key in chosen)
-
-
-def _multiple(trials: pd.DataFrame, **levels: str) -> pd.DataFrame:
-    return where(trials, setting="multiple", kind="uninformative", **levels)
-
-
-def _missing(trials: pd.DataFrame, setting: Setting, kind: Kind) -> list[str]:
-    missing = [] if len(where(trials, role="human")) else [people_missing(setting, kind)]
-    return missing if len(where(trials, role="model")) else [*missing, run_missing(setting, kind)]
-
-
-def _of_models(
-    name: str,
-    title: str,
-    panels: list[Panel],
-    setting: Setting,
-    kind: Kind,
-    *,
-    caption: str = INTERVALS,
-    columns: int = 0,
-) -> Drawn:
-    """Return a figure of models alone, or the run that it lacks."""
-    missing = [] if panels else [run_missing(setting, kind)]
-    return drawn(name, title, panels, caption, missing, columns)
-
-
-def _finetuned_lines(trials: pd.DataFrame) -> list[Line]:
-    lines = label_curves(trials[trials["variant"].isna()])
-    for variant in present(trials, "variant"):
-        for line in label_curves(where(trials, variant=variant)):
-            named = (
-                line if variant in line.name else replace(line, name=f"{line.name}, finetuned ({variant})")
-            )
-            lines.append(named)
-    return lines
-
-
-def _format_lines(by_form: Mapping[Any, Mapping[Any, Interval]]) -> list[Line]:
-    return [curve(FORMAT_TITLES[form], points) for form, points in by_form.items()]
-
-
-def _regions(title: str, buckets: pd.DataFrame) -> Panel:
-    marks = []
-    for category in REGIONS:
-        by_origin = shares(buckets, category, ("origin",))
-        origins = [ORIGIN_TITLES[origin] for (origin,) in by_origin]
-        values, counts = [one.value for one in by_origin.values()], [one.n for one in by_origin.values()]
-        name = category if category == "invalid" else f"{category} region"
-        marks.append(Stacked(name, origins, values, counts))
-    return Panel(title, "origin of the name", "share", marks)
+    return tuple(key for key in FIGURES if chosen & {key, "all"})

@@ -1,8 +1,12 @@
-"""Trials as a pandas frame: a row per trial, from which every table and figure is a group-by."""
+"""Trials as a pandas frame, and means of its groups: every table and figure is one of these.
+
+Means have percentile bootstrap intervals (spec section 7.4): 1000 resamples of whole units with a fixed seed.
+A unit is a prompt, or a person; each group that is asked for is resampled by itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Final, get_args
 
@@ -12,10 +16,36 @@ import pandas as pd
 from simulator.ambibench.aws import CATEGORIES as REGIONS
 from simulator.ambibench.aws import origins
 from simulator.ambibench.coding import CATEGORIES
-from simulator.ambibench.features import FEATURES, FORMATS, KINDS, PAIR_NAMES, SETTINGS, Variant
+from simulator.ambibench.features import FEATURES, FORMATS, KINDS, PAIR_NAMES, PAIRS, SETTINGS, Pair, Variant
 from simulator.ambibench.records import TEXT_SETTINGS, ActorKind, TrialRecord, finetuned
+from simulator.resampling import Interval, interval_of, resampled
+from simulator.stats import cluster_bootstrap
 
 PEOPLE: Final = "people"
+RESAMPLES: Final = 1000
+SEED: Final = 0
+TITLES: Final[Mapping[str, str]] = {
+    **{feature: feature for feature in FEATURES},
+    "religious": "religious leader",
+    "propn": "proper noun",
+    "arrow": "arrow",
+    "qa": "Q/A",
+    "white_american": "White American",
+    "indian": "Indian",
+    "greek": "Greek",
+    "japanese": "Japanese (control)",
+}
+"""What tables and figures call features, formats and origins."""
+SETTING_TITLES: Final[Mapping[str, str]] = {
+    "instruction": "instruction and two examples (4.2)",
+    "multiple": "multiple examples (4.3)",
+    "wug": "multiple examples, wug (App. D)",
+    "ft_train": "training examples (4.4)",
+    "ft_eval": "held-out pairs (4.4)",
+    "verbalise": "naming the task (App. A)",
+    "aws": "command-line assistant (App. B)",
+}
+
 _FIELDS: Final = (
     *("run_id", "trial_id", "actor_id", "session_id", "prompt_id", "repeat", "setting", "fold", "category"),
     *("origin", "normalised", "correct", "valid", "p_valid", "oracle_p", "oracle_identified", "rt_ms"),
@@ -45,6 +75,11 @@ _LEVELS: Final[Mapping[str, Iterable[str]]] = {
     "second_name": _SECOND.values(),
 }
 _PLACE: Final = ["actor", "setting", "prompt_id", "seed", "actor_id", "k", "run_id", "repeat"]
+
+Means = dict[tuple[Any, ...], Interval]
+"""Levels of the columns asked for, in their order -> mean with its interval; `n` counts different trials."""
+Pivot = Mapping[Any, Mapping[Any, Interval]]
+"""Means by two columns: level of the first -> level of the second -> mean."""
 
 
 def trial_frame(records: Iterable[TrialRecord], labels: Mapping[str, str] | None = None) -> pd.DataFrame:
@@ -77,13 +112,12 @@ def trial_frame(records: Iterable[TrialRecord], labels: Mapping[str, str] | None
     again = trials.duplicated(["run_id", "actor_id", "trial_id"]) & trials["trial_id"].notna()
     trials = trials[~again].copy()
     trials["actor"] = _labelled(trials, labels or {})
-    actors = trials.drop_duplicates("actor").sort_values(
-        "role", key=lambda roles: roles.map(get_args(ActorKind).index), kind="stable"
-    )
+    roles = trials["role"].map(get_args(ActorKind).index)
+    actors = trials["actor"].loc[roles.sort_values(kind="stable").index].unique()
     trials = trials.sort_values(_PLACE, kind="stable", ignore_index=True)
     trials = _with_units(_with_numbers(trials))
     trials["second_name"] = trials["second_name"].map(_SECOND)
-    ordered: dict[str, Iterable[Any]] = {**_LEVELS, "actor": actors["actor"]}
+    ordered: dict[str, Iterable[Any]] = {**_LEVELS, "actor": actors}
     ordered["k"] = sorted(set(trials["k"]) - {0})
     ordered |= {name: trials[name].dropna().unique() for name in ("prompt", "session")}
     for name, levels in ordered.items():
@@ -102,13 +136,71 @@ def where(trials: pd.DataFrame, **levels: Any) -> pd.DataFrame:
 
 def present(trials: pd.DataFrame, name: str) -> list[Any]:
     """Return the levels of a column that trials have, in order."""
-    levels = trials[name].dropna()
-    return list(levels.cat.remove_unused_categories().cat.categories)
+    return list(trials[name].dropna().cat.remove_unused_categories().cat.categories)
 
 
-def longest(trials: pd.DataFrame) -> int:
-    """Return the last k that there is."""
-    return int(max(present(trials, "k"), default=0))
+def pair_title(pair: Pair) -> str:
+    """Return ``subject / location``."""
+    return " / ".join(TITLES[feature] for feature in PAIRS[pair])
+
+
+def means(trials: pd.DataFrame, measure: str, by: Sequence[str], *, seed: int = SEED) -> Means:
+    """Return the mean of a measure in each group of trials that agree in the columns `by`.
+
+    Trials without a value, or without a level of one of the columns, are left out.
+    """
+    known = trials.loc[trials[measure].notna(), [*by, measure, "unit", "trial"]]
+    return {
+        levels: cluster_bootstrap(
+            group[measure].tolist(), group["unit"].tolist(), seed=seed, resamples=RESAMPLES
+        )._replace(n=group["trial"].nunique())
+        for levels, group in known.groupby(list(by), observed=True)
+    }
+
+
+def shares(trials: pd.DataFrame, category: str, by: Sequence[str]) -> Means:
+    """Return the share of a category among the sorted trials of each group."""
+    in_it = (trials["category"] == category).astype(float).where(trials["category"].notna())
+    return means(trials.assign(in_category=in_it), "in_category", by)
+
+
+def balanced(trials: pd.DataFrame, measure: str, by: Sequence[str], over: str) -> Means:
+    """Return the mean, over the levels of a column, of the means at each: figures that average over actors.
+
+    Each level counts the same, however many trials it has. Units are resampled whole, with all their
+    levels; a level that a resample misses is left out of that resample.
+    """
+    known = trials.loc[trials[measure].notna(), list(dict.fromkeys([*by, over, measure, "unit", "trial"]))]
+    return {
+        levels: _mean_of_means(group, measure, over)
+        for levels, group in known.groupby(list(by), observed=True)
+    }
+
+
+def pivot(means: Means) -> dict[Any, dict[Any, Interval]]:
+    """Return means by two columns as a table."""
+    table: dict[Any, dict[Any, Interval]] = {}
+    for (first, second), value in means.items():
+        table.setdefault(first, {})[second] = value
+    return table
+
+
+def by_level(means: Means) -> dict[Any, Interval]:
+    """Return means by a single column, by its levels."""
+    return {level: value for (level,), value in means.items()}
+
+
+def _mean_of_means(group: pd.DataFrame, measure: str, over: str) -> Interval:
+    sums, counts = (
+        group.pivot_table(index="unit", columns=over, values=measure, aggfunc=function, observed=True)
+        for function in ("sum", "count")
+    )
+    columns = np.hstack([sums.fillna(0).to_numpy(float), counts.fillna(0).to_numpy(float)])
+    top, bottom = np.hsplit(resampled(columns, seed=SEED, resamples=RESAMPLES), 2)
+    at_levels = np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom > 0)
+    mean = interval_of(np.nanmean(at_levels, axis=1), len(group), groups=len(sums))
+    assert mean is not None  # every group has a value
+    return mean._replace(n=group["trial"].nunique())
 
 
 def _labelled(trials: pd.DataFrame, labels: Mapping[str, str]) -> pd.Series[Any]:
@@ -126,32 +218,30 @@ def _label(name: str, labels: Mapping[str, str]) -> str:
 def _with_units(trials: pd.DataFrame) -> pd.DataFrame:
     people, actor = trials["role"] == "human", trials["actor_id"].astype(str)
     prompt = trials["prompt_id"].astype(str) + " " + trials["seed"].astype(str)
+    sessions = trials["session_id"].fillna("") != ""
     return trials.assign(
         prompt=prompt,
-        session=trials["session_id"].where(
-            trials["session_id"].fillna("") != "", (actor + " " + prompt).where(people)
-        ),
+        session=trials["session_id"].where(sessions, (actor + " " + prompt).where(people)),
         unit=("person " + actor).where(people, prompt),
         trial=actor + " " + prompt + " " + trials["k"].astype(str),
     )
 
 
 def _with_numbers(trials: pd.DataFrame) -> pd.DataFrame:
-    def number(name: str) -> pd.Series[Any]:
-        return trials[name].astype(float)
-
-    believed, identified = number("oracle_p"), number("oracle_identified")
+    fields = ["correct", "p_valid", "valid", "oracle_p", "oracle_identified", "rt_ms"]
+    number = trials[fields].astype(float)
+    believed = number["oracle_p"]
     numbers = pd.DataFrame(
         {
-            "correct": number("correct"),
-            "strict": number("correct").mask(trials["normalised"].astype(bool), 0.0),
-            "valid": number("p_valid").fillna(number("valid")),
-            "invalid": 1 - number("valid"),
-            "identified": identified,
+            "correct": number["correct"],
+            "strict": number["correct"].mask(trials["normalised"].astype(bool), 0.0),
+            "valid": number["p_valid"].fillna(number["valid"]),
+            "invalid": 1 - number["valid"],
+            "identified": number["oracle_identified"],
             # The Bayes-optimal learner says the label with more mass, and guesses at a half.
             "bayes": (believed > 0.5).astype(float).mask(believed == 0.5, 0.5).where(believed.notna()),
-            "literal": 0.5 + identified / 2,
+            "literal": 0.5 + number["oracle_identified"] / 2,
         }
     )
     numbers[trials["setting"].isin(TEXT_SETTINGS)] = np.nan
-    return trials.assign(**{str(name): numbers[name] for name in numbers}, seconds=number("rt_ms") / 1000)
+    return trials.assign(**{str(name): numbers[name] for name in numbers}, seconds=number["rt_ms"] / 1000)

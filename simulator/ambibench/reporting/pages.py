@@ -1,4 +1,4 @@
-"""What the researchers' pages tell of runs: parts with intervals, episodes, how a study stands."""
+"""What the researchers' pages show of runs: parts with intervals and curves, episodes, one of them."""
 
 from __future__ import annotations
 
@@ -8,29 +8,19 @@ from typing import Final, Literal, NamedTuple
 
 import pandas as pd
 
-from logs import LogReader, LogWriter
-from logs.rows import Run
-from simulator.ambibench.assignment import PatternStudy
-from simulator.ambibench.features import SETTINGS, Feature, Format
-from simulator.ambibench.records import TrialRecord
-from simulator.ambibench.reporting.frame import longest, present, where
-from simulator.ambibench.reporting.measures import means, split
-from simulator.ambibench.reporting.panels import (
-    feature_lines,
-    k_panel,
-    label_curves,
-    oracle_line,
-)
-from simulator.ambibench.reporting.people import Flag, sessions
-from simulator.ambibench.reporting.report import Results
+from logs import LogReader
+from simulator.ambibench.features import Feature, Format
+from simulator.ambibench.reporting.figures import EXAMPLE, curves, k_panel, oracle_line
+from simulator.ambibench.reporting.frame import TITLES, by_level, means, pivot, present, where
+from simulator.ambibench.reporting.people import sessions
 from simulator.ambibench.reporting.tables import CURVES, SAME, Slice, slices
-from simulator.ambibench.rows import BENCHMARK
-from simulator.figures import Figure, Line, Panel
+from simulator.ambibench.views import ReplayTrial
+from simulator.figures import Figure, Line, Panel, Stacked
 from simulator.stats import Interval
-from simulator.studies import Study, StudyDesk, StudyProgress
 
 Group = Literal["all", "feature", "format"]
 GROUPS: Final[tuple[Group, ...]] = ("all", "feature", "format")
+ORACLE: Final = "oracle"
 
 
 class Row(NamedTuple):
@@ -53,13 +43,10 @@ class Row(NamedTuple):
 
 
 class Section(NamedTuple):
-    """One setting, kind of instruction and held-out pair of a run, as one actor played it.
+    """One setting, kind of instruction and held-out pair (if any) of a run, as one actor played it.
 
     Attributes:
         key: names the part.
-        kind: of the instruction.
-        fold: the held-out pair; empty if none is.
-        actor: who took part.
         units: prompts, or people.
         rows: all trials first, then by salient feature and by format.
     """
@@ -93,7 +80,7 @@ class Played(NamedTuple):
     asked: int
     correct: float | None
     category: str | None
-    flags: tuple[Flag, ...]
+    flags: tuple[str, ...]
 
 
 def sections(trials: pd.DataFrame) -> tuple[Section, ...]:
@@ -102,27 +89,27 @@ def sections(trials: pd.DataFrame) -> tuple[Section, ...]:
 
 
 def curve_figures(trials: pd.DataFrame) -> dict[str, Figure]:
-    """Of each part that has a curve: accuracy over k with the oracle, the same by feature, and p(valid)."""
-    figures: dict[str, Figure] = {}
-    for part in slices(trials):
-        for name, title, panel in _curves(part) if part.setting in CURVES else ():
-            key = f"{name}-{part.key}"
-            figures[key] = Figure(key, title, [panel])
-    return figures
+    """Return of each part that has a curve: accuracy over k, the same by feature, and p(valid)."""
+    figures = [
+        Figure(f"{name}-{part.key}", title, [panel])
+        for part in slices(trials)
+        if part.setting in CURVES
+        for name, title, panel in _curves(part)
+    ]
+    return {figure.name: figure for figure in figures}
 
 
-def played(reader: LogReader, run_id: str, results: Results) -> tuple[Played, ...]:
-    """Return the episodes of a run, in the order in which they began."""
-    names = {item.hash: item for item in reader.items(run_id)}
+def played(reader: LogReader, run_id: str, trials: pd.DataFrame) -> tuple[Played, ...]:
+    """Return the episodes of a run, in the order in which they began, with what its trials make of them."""
+    items = {item.hash: item for item in reader.items(run_id)}
     endings = reader.endings(run_id)
-    flags = {session.session: session.flags for session in sessions(results.frame)}
-    answers: dict[str, list[TrialRecord]] = {}
-    for trial in results.trials:
-        answers.setdefault((trial.trial_id or "").rpartition(":")[0], []).append(trial)
+    people = sessions(trials)
+    flags = dict(zip(people["session"], people["flags"], strict=True))
+    answers = dict(list(trials.groupby(trials["trial_id"].astype(str).str.rpartition(":")[0])))
     episodes = []
     for episode in reader.episodes(run_id, latest=True):
-        item, trials = names[episode.item_hash], answers.get(episode.id, [])
-        right = [trial.correct for trial in trials if trial.correct is not None]
+        item, given = items[episode.item_hash], answers.get(episode.id, trials[:0])
+        right, categories = given["correct"].dropna(), given["category"].dropna()
         episodes.append(
             Played(
                 id=episode.id,
@@ -131,39 +118,40 @@ def played(reader: LogReader, run_id: str, results: Results) -> tuple[Played, ..
                 feature=item.data.get("salient_task"),
                 format=item.data.get("format"),
                 status=endings[episode.id].status if episode.id in endings else "open",
-                asked=len(trials),
-                correct=sum(right) if right else None,
-                category=trials[-1].category if trials else None,
-                flags=flags.get(episode.id, ()),
+                asked=len(given),
+                correct=float(right.sum()) if len(right) else None,
+                category=categories.iloc[-1] if len(categories) else None,
+                flags=tuple(flags.get(episode.id, "").split()),
             )
         )
     return tuple(episodes)
 
 
-def settings_of(reader: LogReader, run: Run, *, ended: bool = False) -> tuple[str, ...]:
-    """Return the settings of the items that a run has begun so far, or (`ended`) has come to the end of."""
-    status = "SELECT episode_id FROM endings WHERE status IN ('completed', 'truncated')"
-    having = f" AND id IN ({status})" if ended else ""
-    with reader.connection() as connection:
-        found = connection.execute(
-            "SELECT DISTINCT json_extract(data, '$.setting') FROM items "
-            f"WHERE hash IN (SELECT item_hash FROM episodes WHERE run_id = ?{having})",
-            [run.id],
-        ).fetchall()
-    return tuple(setting for setting in SETTINGS if (setting,) in [tuple(one) for one in found])
+def posterior_figure(trials: Sequence[ReplayTrial], actor: str) -> Figure:
+    """Return the four hypotheses before each label, and what the right one was worth.
 
-
-def study_of(run: Run) -> Study | None:
-    """Return the study that a run is; None if it is none of AmbiBench's."""
-    given = run.config.get("study")
-    if run.benchmark != BENCHMARK or not isinstance(given, dict):
-        return None
-    return Study.model_validate(given)
-
-
-def study_progress(writer: LogWriter, reader: LogReader, study: Study) -> StudyProgress:
-    """Return how a study stands. Nothing is written."""
-    return StudyDesk(writer, reader, study, PatternStudy(study).cells).progress()
+    Args:
+        trials: every position of a prompt.
+        actor: who answered; without probabilities it is drawn at 1 where it was right and at 0 where not.
+    """
+    ks = [trial.k for trial in trials]
+    names = [str(k) for k in ks]
+    parts = [
+        Stacked(f"{task.value} is X", names, [trial.belief.posterior[task] for trial in trials])
+        for task in trials[0].belief.posterior
+    ]
+    lines = [Line(ORACLE, ks, [trial.belief.p_gold for trial in trials], style="dashed", colour="ink")]
+    known = [(trial.k, trial.p_gold) for trial in trials if trial.p_gold is not None]
+    right = [(trial.k, trial.score.correct) for trial in trials if trial.score is not None]
+    if known or right:
+        answered, values = zip(*(known or right), strict=True)
+        lines.append(Line(actor, answered, values, style="solid" if known else "dotted", colour="rose"))
+    label = "probability" if known else "probability; 1 right, 0 wrong"
+    panels = (
+        Panel("What the task may be", EXAMPLE, "probability before the label", parts),
+        Panel("The right label", EXAMPLE, label, lines, x_ticks=ks),
+    )
+    return Figure("posterior", "The four hypotheses, trial by trial", panels, columns=1)
 
 
 def _section(part: Slice, actor: str) -> Section:
@@ -185,18 +173,19 @@ def _row(group: Group, name: str, trials: pd.DataFrame) -> Row:
 
 def _curves(part: Slice) -> Iterator[tuple[str, str, Panel]]:
     trials = part.trials
-    yield "curve", "Accuracy by example", k_panel("", [*label_curves(trials), *_oracle(trials)])
-    by_feature = feature_lines(split(means(trials, "correct", ("feature", "k"))))
+    lines = curves(pivot(means(trials, "correct", ("actor", "k"))))
+    yield "curve", "Accuracy by example", k_panel("", [*lines, *_oracle(trials)])
+    by_feature = curves(pivot(means(trials, "correct", ("feature", "k"))), TITLES)
     # Six bands over each other hide what they are about; the table beside the figure has the intervals.
     lines = [replace(line, low=None, high=None) for line in by_feature]
     yield "features", "Accuracy by example and salient feature", k_panel("", lines)
-    valid = k_panel("", label_curves(trials, "valid"), "probability of X or Y", chance=False)
-    yield "validity", "Valid answers by example", valid
+    lines = curves(pivot(means(trials, "valid", ("actor", "k"))))
+    yield "validity", "Valid answers by example", k_panel("", lines, "probability of X or Y", chance=False)
 
 
 def _oracle(trials: pd.DataFrame) -> Sequence[Line]:
-    points = {k: value.value for (k,), value in means(trials, "bayes", ("k",)).items()}
-    here = Line(SAME, list(points), list(points.values()), style="dotted", colour="muted")
-    if present(trials, "kind") == ["informative"]:
-        return [here]
-    return [oracle_line(longest(trials)), here]
+    points = by_level(means(trials, "bayes", ("k",)))
+    values = [point.value for point in points.values()]
+    here = Line(SAME, list(points), values, style="dotted", colour="muted")
+    informed = present(trials, "kind") == ["informative"]
+    return [here] if informed else [oracle_line(trials), here]

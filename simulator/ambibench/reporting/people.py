@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, get_args
 
 import pandas as pd
 
@@ -18,33 +17,14 @@ INVALID: Final = 0.5
 _LONG: Final = ("multiple", "wug", "ft_eval")
 
 
-class Session(NamedTuple):
-    """One person's session.
+def sessions(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per session of people.
 
-    Attributes:
-        session: the episode.
-        setting: what was asked for.
-        kind: of the instruction.
-        answers: how many were given.
-        seconds: median time of an answer; None if no times are known.
-        invalid: share of answers that are neither X nor Y.
-        accuracy: share of right ones.
-        flags: ``unfinished`` (fewer than 20 answers in 4.3), ``fast`` (median below 0.8 s), ``invalid`` (more
-            than half).
+    Columns are ``session`` (the episode), ``setting``, ``kind`` of instruction, ``answers`` that were given,
+    ``seconds`` (median time of an answer; NaN if no times are known), ``invalid`` (share of answers that are
+    neither X nor Y), ``accuracy``, and ``flags``, with a blank between: ``unfinished`` (fewer than 20 answers
+    in 4.3), ``fast`` (median below 0.8 s), ``invalid`` (more than half).
     """
-
-    session: str
-    setting: str
-    kind: str
-    answers: int
-    seconds: float | None
-    invalid: float
-    accuracy: float
-    flags: tuple[Flag, ...]
-
-
-def sessions(trials: pd.DataFrame) -> tuple[Session, ...]:
-    """Return every session of people, with its flags."""
     people = where(trials, role="human").dropna(subset="correct")
     groups = people.fillna({"invalid": 0.0}).groupby(["setting", "kind", "session"], observed=True)
     rows = groups.agg(
@@ -52,24 +32,19 @@ def sessions(trials: pd.DataFrame) -> tuple[Session, ...]:
         seconds=("seconds", "median"),
         invalid=("invalid", "mean"),
         accuracy=("correct", "mean"),
-    )
-    return tuple(_session(row) for row in rows.reset_index().itertuples(index=False))
-
-
-def without_flagged(trials: pd.DataFrame, people: Sequence[Session] | None = None) -> pd.DataFrame:
-    """Return the trials without flagged sessions of people; those of others stay."""
-    flagged = [
-        session.session for session in (sessions(trials) if people is None else people) if session.flags
-    ]
-    return trials[~((trials["role"] == "human") & trials["session"].isin(flagged))]
-
-
-def _session(row: Any) -> Session:
+    ).reset_index()
     flagged = {
-        "unfinished": row.setting in _LONG and row.answers < ANSWERS,
-        "fast": row.seconds < FASTEST,
-        "invalid": row.invalid > INVALID,
+        "unfinished": rows["setting"].isin(_LONG) & (rows["answers"] < ANSWERS),
+        "fast": rows["seconds"] < FASTEST,
+        "invalid": rows["invalid"] > INVALID,
     }
-    seconds = None if pd.isna(row.seconds) else row.seconds
-    flags = tuple(flag for flag in FLAGS if flagged[flag])
-    return Session(row.session, row.setting, row.kind, row.answers, seconds, row.invalid, row.accuracy, flags)
+    flags = pd.DataFrame(flagged, index=rows.index)
+    rows["flags"] = [" ".join(flag for flag in FLAGS if row[flag]) for row in flags.to_dict("records")]
+    return rows[["session", "setting", "kind", "answers", "seconds", "invalid", "accuracy", "flags"]]
+
+
+def without_flagged(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the trials without flagged sessions of people; those of others stay."""
+    people = sessions(trials)
+    flagged = people.loc[people["flags"] != "", "session"]
+    return trials[~((trials["role"] == "human") & trials["session"].isin(flagged))]

@@ -16,17 +16,16 @@ import typer
 from pydantic import Field
 
 from logs import LogReader
-from simulator.ambibench.coding import KIND, Agreement, agreement
+from simulator.ambibench.coding import Agreement, agreement, judgments_of
 from simulator.ambibench.labels import Mode, Tie, excess
-from simulator.ambibench.records import TrialRecord, scored
+from simulator.ambibench.records import TrialRecord, read_trial_file, scored, write_trials
 from simulator.ambibench.reporting.figures import FIGURES, chosen_figures
 from simulator.ambibench.reporting.frame import trial_frame
 from simulator.ambibench.reporting.tables import table_sections
-from simulator.ambibench.trial_log import read_trial_file, trials_of_runs, write_trials
+from simulator.ambibench.trial_log import trials_of_runs
 from simulator.duplicates import Duplicates, DuplicatesOption
 from simulator.errors import InputError
 from simulator.fields import Fields
-from simulator.figures import Figure
 from simulator.frames import Frames
 from simulator.reporting import Section
 from trees.faults import Fault
@@ -61,8 +60,8 @@ class Settings(Fields):
         """
         labels = {}
         for text in self.actor:
-            name, sign, label = text.partition("=")
-            if not (name and sign and label.strip()):
+            name, _, label = text.partition("=")
+            if not (name and label.strip()):
                 raise InputError(f"--actor {text!r}: write NAME=LABEL.")
             labels[name] = label.strip()
         return labels
@@ -101,7 +100,7 @@ def read_results(
     Args:
         reader: of the log; None if only files are read.
         runs: names of runs.
-        files: JSON lines as `trial_log.read_trials` takes them.
+        files: JSON lines as `records.read_trial_file` takes them.
         mode: how tables of probabilities are read; None: as each run or file says.
         tie: what a tie counts; None: as each run or file says.
         labels: actor, or a pattern with ``*``, -> what it is called; ``person`` stands for all people.
@@ -114,17 +113,12 @@ def read_results(
     """
     read = [read_trial_file(path, duplicates) for path in files]
     trials = [scored(trial, mode, tie) for file in read for trial in file.rows]
-    judgments = []
     if reader is not None:
-        logged = trials_of_runs(reader, runs, mode, tie, exclude_aborted=exclude_aborted)
-        trials = [*logged, *trials]
-        judgments = [
-            judgment for run in dict.fromkeys(runs) for judgment in reader.judgments(run_id=run, kind=KIND)
-        ]
+        trials = [*trials_of_runs(reader, runs, mode, tie, exclude_aborted=exclude_aborted), *trials]
     return Results(
         trials=tuple(trials),
         frame=trial_frame(trials, labels),
-        agreements=agreement(judgments),
+        agreements=() if reader is None else agreement(judgments_of(reader, runs)),
         faults=(*(fault for file in read for fault in file.faults), *_excesses(trials)),
     )
 
@@ -139,7 +133,7 @@ def run_sections(source: Frames) -> Iterator[Section]:
     if settings.figure and not source.draws:
         raise InputError("--figure needs --out FOLDER to draw into.")
     numbers = chosen_figures(settings.figure or ("all",))
-    results = results_of(source)
+    results = source.once(results_of)
     source.problems.faults.extend(results.faults)
     yield from table_sections(results.frame, results.agreements)
     if source.draws:
@@ -149,7 +143,7 @@ def run_sections(source: Frames) -> Iterator[Section]:
 def write_trial_file(source: Frames) -> Iterator[str]:
     """Write every trial into the file that the settings name, if they do; say so."""
     if source.settings.trials is not None:
-        count = write_trials(source.settings.trials, results_of(source).trials)
+        count = write_trials(source.settings.trials, source.once(results_of).trials)
         yield f"{source.settings.trials}: {count} trials"
 
 
@@ -177,18 +171,18 @@ def results_of(source: Frames) -> Results:
 
 def figures_section(trials: pd.DataFrame, numbers: Iterable[str]) -> Section:
     """Return figures of the paper, and what those that are not drawn or not whole lack."""
-    figures: list[Figure] = []
-    remarks = []
-    for number in numbers:
-        figure, missing = FIGURES[number](trials)
-        figures += [figure] if figure is not None else []
-        remarks += [f"figure {number}: {what}" for what in missing]
-    return Section(name="figures", title="The paper's figures", figures=figures, remarks=remarks)
+    drawn = {number: FIGURES[number](trials) for number in numbers}
+    return Section(
+        name="figures",
+        title="The paper's figures",
+        figures=[figure for figure, _ in drawn.values() if figure is not None],
+        remarks=[f"figure {number}: {lack}" for number, (_, missing) in drawn.items() for lack in missing],
+    )
 
 
 def _excesses(trials: Iterable[TrialRecord]) -> Iterator[Fault]:
     """Yield a warning for each run with tables of probabilities that add up to more than 1."""
     counts = Counter(trial.run_id for trial in trials if trial.top_logprobs and excess(trial.top_logprobs))
     for run, count in counts.items():
-        said = f"answers with probabilities that add up to more than 1 (each is divided by the sum): {count}"
-        yield Fault(run, "", 0, "probabilities", said, "warning")
+        message = "answers with probabilities that add up to more than 1 (each is divided by the sum)"
+        yield Fault(run, "", 0, "probabilities", f"{message}: {count}", "warning")

@@ -12,10 +12,9 @@ from letters import MODEL, NAMING, OUTPUTS, begin, write
 from markup import checked, words
 
 from logs import LogReader, LogWriter
-from simulator.ambibench.coding import KIND
+from simulator.ambibench.coding import KIND, set_key
 from simulator.ambibench.features import PAIR_NAMES
 from simulator.ambibench.generation import generate_verbalise
-from simulator.ambibench.reporting.sorting import set_key
 from ui.research.calls import Calls
 from ui.research.desk import Desk
 

@@ -10,12 +10,7 @@ import numpy as np
 import pytest
 
 from simulator.ambibench.records import TrialRecord
-from simulator.ambibench.reporting.frame import trial_frame
-from simulator.ambibench.reporting.measures import (
-    balanced,
-    means,
-    shares,
-)
+from simulator.ambibench.reporting.frame import balanced, means, shares, trial_frame
 from simulator.stats import cluster_bootstrap
 
 

@@ -14,9 +14,10 @@ from typer.testing import CliRunner
 from simulator import catalog
 from simulator.ambibench.coding import mark
 from simulator.ambibench.generation import generate_instruction, generate_multiple, generate_verbalise
-from simulator.ambibench.reporting.measures import means
+from simulator.ambibench.records import read_trial_file
+from simulator.ambibench.reporting import report
+from simulator.ambibench.reporting.frame import means
 from simulator.ambibench.reporting.report import read_results
-from simulator.ambibench.trial_log import read_trials
 from simulator.commands.report import report_command
 from simulator.errors import InputError
 from simulator.reports import print_whole, runs_report
@@ -93,6 +94,18 @@ def test_the_terminal_shows_a_table_per_setting(log):
     assert "cells and prompts: in JSON" in text
 
 
+def test_what_is_reported_is_read_once(askback, monkeypatch, tmp_path):
+    read = []
+
+    def counted(*runs, **options):
+        read.append(runs)
+        return read_results(*runs, **options)
+
+    monkeypatch.setattr(report, "read_results", counted)
+    askback("m", "--trials", tmp_path / "trials.jsonl")
+    assert len(read) == 1
+
+
 def test_the_command_prints_the_report(askback):
     text = askback("m", "m-people", "--actor", "openai/*=the model")
     assert "the model" in text
@@ -151,7 +164,7 @@ def test_trials_go_out_and_come_back(askback, log, tmp_path):
     path = tmp_path / "trials.jsonl"
     text = askback("m", "m-people", "--trials", path)
     assert f"wrote {path}: 320 trials\n" in text
-    assert read_trials(path) == read_results(log.reader, ["m", "m-people"]).trials
+    assert read_trial_file(path).rows == read_results(log.reader, ["m", "m-people"]).trials
     # The same trials from the log and from the file count once; a file alone needs no log.
     whole = json.loads(askback("m", "m-people", "--table", "json"))
     both = json.loads(askback("m", "m-people", "--from", path, "--table", "json"))

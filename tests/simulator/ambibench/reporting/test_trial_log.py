@@ -20,12 +20,17 @@ from simulator.ambibench.generation import (
     generate_verbalise,
 )
 from simulator.ambibench.oracle import beliefs
-from simulator.ambibench.records import scored
+from simulator.ambibench.records import read_trial_file, scored, write_trials
 from simulator.ambibench.reporting.frame import trial_frame
 from simulator.ambibench.score import score_trials
-from simulator.ambibench.trial_log import read_trials, trials_of_runs, write_trials
+from simulator.ambibench.trial_log import trials_of_runs
 from simulator.ambibench.trials import trials
 from simulator.errors import InputError
+
+
+def rows_of(path):
+    return read_trial_file(path).rows
+
 
 # Spec section 15, field by field.
 FIELDS = [
@@ -281,7 +286,7 @@ def test_a_written_file_reads_back_the_same(desk, skilled, typed, says, tmp_path
     found = trials_of_runs(desk.reader, ["a", "b", "c"])
     path = tmp_path / "new folder" / "trials.jsonl"
     write_trials(path, found)
-    assert read_trials(path) == found
+    assert rows_of(path) == found
     assert [one.name for one in path.parent.iterdir()] == ["trials.jsonl"]
 
 
@@ -294,18 +299,18 @@ def test_results_from_elsewhere_need_little(tmp_path):
     path = write(
         tmp_path / "gpt.jsonl", LINE, "", {**LINE, "k": 3, "top_logprobs": {" X": ln(0.4), "Y": ln(0.5)}}
     )
-    first, second = map(scored, read_trials(path))
+    first, second = map(scored, rows_of(path))
     assert (first.run_id, first.answer, first.correct, first.valid) == ("gpt", "X", 1, True)
     assert (second.answer, second.correct, second.p_valid) == ("Y", 0, pytest.approx(0.9))
     given = write(tmp_path / "given.jsonl", {**LINE, "raw_answer": None, "correct": 0.5, "valid": True})
-    assert [scored(one, "forced").correct for one in read_trials(given)] == [0.5]
+    assert [scored(one, "forced").correct for one in rows_of(given)] == [0.5]
 
 
 def test_a_token_of_no_probability_survives(tmp_path):
     path = write(tmp_path / "a.jsonl", {**LINE, "top_logprobs": [["X", 0.0], ["Y", "-Infinity"]]})
-    (record,) = read_trials(path)
+    (record,) = rows_of(path)
     write_trials(path, [record])
-    assert read_trials(path) == (record,)
+    assert rows_of(path) == (record,)
     assert scored(record).p_y == 0
 
 
@@ -341,7 +346,7 @@ def test_errors_name_file_line_and_field(tmp_path, change, told):
     wrong = {key: value for key, value in {**LINE, **change}.items() if value is not ...}
     path = write(tmp_path / "wrong.jsonl", LINE, wrong)
     with pytest.raises(InputError, match=r"wrong\.jsonl, line 2: ") as caught:
-        read_trials(path)
+        rows_of(path)
     assert told in str(caught.value)
 
 
@@ -363,7 +368,7 @@ def test_errors_name_file_line_and_field(tmp_path, change, told):
     ],
 )
 def test_what_does_not_contradict_itself_is_taken(tmp_path, given):
-    (record,) = read_trials(write(tmp_path / "right.jsonl", {**LINE, **given}))
+    (record,) = rows_of(write(tmp_path / "right.jsonl", {**LINE, **given}))
     assert all(getattr(record, name) == value for name, value in given.items() if name != "top_logprobs")
 
 
@@ -372,27 +377,23 @@ def test_two_trials_of_one_name_are_refused(tmp_path):
     other = {**LINE, "trial_id": "p1:3", "k": 3}
     path = write(tmp_path / "same.jsonl", named, "", other, {**named, "raw_answer": "Y"})
     with pytest.raises(InputError, match=r"same\.jsonl, line 4: .*'trial_id' is 'p1:2', as in line 1"):
-        read_trials(path)
-    assert len(trial_frame(read_trials(write(path, named, other, named)))) == 2, (
-        "a trial may stand there twice"
-    )
-    assert len(trial_frame(read_trials(write(path, LINE, {**LINE, "raw_answer": "Y"})))) == 2, (
-        "without a name"
-    )
+        rows_of(path)
+    assert len(trial_frame(rows_of(write(path, named, other, named)))) == 2, "a trial may stand there twice"
+    assert len(trial_frame(rows_of(write(path, LINE, {**LINE, "raw_answer": "Y"})))) == 2, "without a name"
 
 
 def test_files_that_hold_no_trials(tmp_path):
     with pytest.raises(InputError, match=r"missing\.jsonl: cannot be read"):
-        read_trials(tmp_path / "missing.jsonl")
+        rows_of(tmp_path / "missing.jsonl")
     with pytest.raises(InputError, match="holds no trials"):
-        read_trials(write(tmp_path / "empty.jsonl", ""))
+        rows_of(write(tmp_path / "empty.jsonl", ""))
     with pytest.raises(InputError, match=r"line 1: is not JSON"):
-        read_trials(write(tmp_path / "not.jsonl", "k=1"))
-    with pytest.raises(InputError, match=r"line 1: must be a JSON object"):
-        read_trials(write(tmp_path / "list.jsonl", "[1]"))
+        rows_of(write(tmp_path / "not.jsonl", "k=1"))
+    with pytest.raises(InputError, match=r"line 1: is not an object"):
+        rows_of(write(tmp_path / "list.jsonl", "[1]"))
     (tmp_path / "latin.jsonl").write_bytes(b'{"k": "\xe9"}')
     with pytest.raises(InputError, match="is not UTF-8"):
-        read_trials(tmp_path / "latin.jsonl")
+        rows_of(tmp_path / "latin.jsonl")
     with pytest.raises(InputError, match="cannot be written"):
         write_trials(tmp_path / "list.jsonl" / "x.jsonl", [])
 
