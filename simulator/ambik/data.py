@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, TypeVar, get_args
+from typing import Final, Literal, TypeVar, get_args
 
 from pydantic import BaseModel
 
 from simulator import datasets
-from simulator.ambik.files.kinds import DRAFTS, KNOWNO, LOGPROBS, TABLES
-from simulator.ambik.files.knowno import Logprobs
-from simulator.ambik.files.load_report import LoadReport, load_report
-from simulator.ambik.files.merging import merge
+from simulator.ambik.files.kinds import DRAFTS, KNOWNO, TABLES
+from simulator.ambik.files.load_report import load_report
+from simulator.ambik.files.merging import Loaded, merge
 from simulator.ambik.files.pairs import as_file, read_pairs_file
 from simulator.ambik.files.versions import KINDS, kind_of_pair, part_of
 from simulator.ambik.pairs import Draft, Pair, Scenario
@@ -28,7 +27,6 @@ from simulator.ambik.terms import PARTS, Ambiguity
 from simulator.errors import InputError
 from simulator.jsonlines import Row
 from simulator.tables.builtin import read_list, read_texts
-from simulator.tables.spec import TableSpec
 from trees.faults import Fault, first_and_more
 
 BUILTIN: Final = "builtin"
@@ -36,14 +34,6 @@ FOLDER: Final = Path(__file__).parent / "builtin"
 Which = Literal["all", "calibration", "test", "released", "added"]
 """Parts of pairs: what they serve, and whether they are of the paper's kind or as those added in 2025."""
 T = TypeVar("T")
-
-
-class Loaded(NamedTuple):
-    """Pairs, what is wrong with the rows that are not among them, and what is odd about all of them."""
-
-    pairs: tuple[Pair, ...]
-    faults: tuple[Fault, ...]
-    report: LoadReport
 
 
 class Step(BaseModel, frozen=True):
@@ -98,7 +88,7 @@ def load_pairs(data: str | Path = BUILTIN, part: Which = "all") -> tuple[Pair, .
 
 
 def read_pairs(data: str | Path = BUILTIN, part: Which = "all") -> Loaded:
-    """Like `load_pairs`, but with the good rows of faulty data, the faults, and the report on all of it.
+    """Do as `load_pairs`, but return the good rows of faulty data, the faults, and the report on all of it.
 
     Raises:
         InputError: if the data do not exist, or have nothing of that part.
@@ -132,25 +122,28 @@ def refuse(faults: tuple[Fault, ...]) -> None:
 
 
 def load_scenarios(data: str | Path = BUILTIN) -> tuple[Scenario, ...]:
-    """KnowNo's scenarios, in the order of their files.
+    """Return KnowNo's scenarios, in the order of their files.
 
     Raises:
         InputError: if the data do not exist or hold none, or any row of them is faulty.
     """
-    return _builtin_scenarios() if data == BUILTIN else _load(data, KNOWNO, lambda scenario: scenario.id)
-
-
-def load_logprobs(data: str | Path) -> tuple[Logprobs, ...]:
-    """Return the log-probabilities of a published KnowNo run, in the order of its file.
-
-    Raises:
-        InputError: if the data do not exist or hold none, or any record of them is faulty.
-    """
-    return _load(data, LOGPROBS, lambda record: record.item)
+    if data == BUILTIN:
+        return _builtin_scenarios()
+    path = datasets.locate(data, BENCHMARK, BUILTIN).path
+    reads = [KNOWNO.read(file) for file, kind in TABLES.files_of(path).items() if kind is KNOWNO]
+    if not reads:
+        raise InputError(f"{path}: no file of {KNOWNO.title}")
+    refuse(tuple(fault for read in reads for fault in read.faults))
+    scenarios: dict[str, Scenario] = {}
+    for scenario in (scenario for read in reads for scenario in read.rows):
+        # The same scenario may stand in two files.
+        if scenarios.setdefault(scenario.id, scenario) != scenario:
+            raise InputError(f"{path}: {KNOWNO.title}: {scenario.id} is in two files, which differ in it")
+    return tuple(scenarios.values())
 
 
 def load_drafts(data: str | Path = BUILTIN) -> tuple[Draft, ...]:
-    """Drafts for annotators; they are built in, or a YAML file like the built-in one, or the same as JSON.
+    """Return drafts for annotators: built in, of a YAML file like the built-in one, or the same as JSON.
 
     Raises:
         InputError: if there is no such file, or an entry of it is faulty.
@@ -198,8 +191,7 @@ def _read_path(path: Path) -> Loaded:
         raise InputError(
             f"{path}: no file of AmbiK's pairs (.csv with the columns ambiguous_task, ambiguity_type, …)"
         )
-    merged = merge([read_pairs_file(file) for file in files])
-    return Loaded(tuple(merged.pairs.values()), merged.faults, merged.report)
+    return merge([read_pairs_file(file) for file in files])
 
 
 @lru_cache
@@ -225,17 +217,3 @@ def _builtin_pair(row: Row) -> Pair:
 @lru_cache
 def _builtin_drafts() -> tuple[Draft, ...]:
     return read_list(FOLDER / "drafts.yaml", read_draft_record)
-
-
-def _load(data: str | Path, spec: TableSpec[T], key: Callable[[T], str]) -> tuple[T, ...]:
-    """Return the rows of all files of a kind; the same row may stand in two files."""
-    path = datasets.locate(data, BENCHMARK, BUILTIN).path
-    reads = [spec.read(file) for file, kind in TABLES.files_of(path).items() if kind is spec]
-    if not reads:
-        raise InputError(f"{path}: no file of {spec.title}")
-    refuse(tuple(fault for read in reads for fault in read.faults))
-    rows: dict[str, T] = {}
-    for row in (row for read in reads for row in read.rows):
-        if rows.setdefault(key(row), row) != row:
-            raise InputError(f"{path}: {spec.title}: {key(row)} is in two files, which differ in it")
-    return tuple(rows.values())

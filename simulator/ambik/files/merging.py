@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from simulator.ambik.files.load_report import LoadReport, joined, load_report
 from simulator.ambik.files.pairs import PairsFile
@@ -15,22 +16,21 @@ from trees.faults import Fault
 _Texts = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """What several files hold together.
+class Loaded(NamedTuple):
+    """One set of pairs.
 
     Attributes:
-        pairs: by id, in the order in which they first occur.
+        pairs: in the order in which they first occur.
         faults: of all rows that are not among them.
-        report: on all files.
+        report: on what is odd about all files.
     """
 
-    pairs: Mapping[str, Pair]
+    pairs: tuple[Pair, ...]
     faults: tuple[Fault, ...]
     report: LoadReport
 
 
-def merge(files: Sequence[PairsFile]) -> Merged:
+def merge(files: Sequence[PairsFile]) -> Loaded:
     """Return one set of pairs out of its files.
 
     A pair that several files hold counts once; as the calibration row has it, if there is one. A pair of a
@@ -68,7 +68,7 @@ def merge(files: Sequence[PairsFile]) -> Merged:
         repeated=len(repeated),
         restored=sum(_texts(pair) in known for file in files if not file.has_ids for pair in file.rows),
     )
-    return Merged(pairs, tuple(faults), report)
+    return Loaded(tuple(pairs.values()), tuple(faults), report)
 
 
 def _held_for_calibration(file: PairsFile, files: Iterable[PairsFile]) -> dict[str, str]:

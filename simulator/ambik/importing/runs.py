@@ -1,39 +1,50 @@
 """Published and foreign results into the log, where they are read like any other run (spec 9, 13).
 
 A run is named as the file names it, and after the file's content, too, where the log has another of that
-name. What cannot be a decision is left out, and told with its line.
+name. What cannot be a decision is left out, and told with its line. What was stored stays as it was; where it
+is not what comes out when a set is made anew, that is told. `log_lines` is the inverse.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Final
 
 from logs import LogReader, LogWriter
 from logs.rows import Episode as EpisodeRow
-from logs.rows import Participant, Run, Score, Setup
-from simulator.ambik.files.decisions import PERSON
-from simulator.ambik.importing.batches import Batch, ImportedEpisode, calibration_of, names_of, threshold_of
-from simulator.ambik.importing.sources import Source
-from simulator.ambik.importing.turns import Episode, episode_of
+from logs.rows import Participant, Run, Score, Setup, Status, Turn, now
+from simulator.ambik.files.decisions import METRICS, PERSON, AnswerLine, DecisionLine
+from simulator.ambik.importing.sources import (
+    Batch,
+    ImportedEpisode,
+    Source,
+    calibration_of,
+    names_of,
+    threshold_of,
+)
 from simulator.ambik.items import PairItem
+from simulator.ambik.payloads import PRIVATE, decided
 from simulator.ambik.playing import ROBOT, USER, Options, calibration_option
 from simulator.ambik.records import Calibrated
 from simulator.ambik.rows import BENCHMARK, LANGUAGE, item_row
-from simulator.ambik.score import VERSION
+from simulator.ambik.score import VERSION, Values, values
 from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.settings import settings_option
 from simulator.ambik.terms import METHODS, NAMES
 from simulator.ambik.trial_log import decisions, options_of
 from simulator.errors import InputError
+from simulator.forms import YES
+from simulator.studies.graph import CONSENT, READY
 from simulator.tables.importing import DIGEST, PUBLISHED, EpisodeRows, ImportedRun, write_run
 from trees.faults import Fault
 
 _CLOSE: Final = 1e-9
 _PSEUDONYM: Final = re.compile(r"p[a-z2-7]{20}")
+_FRONT: Final = ((CONSENT.kind, YES), (READY.kind, READY.kind))
+"""What comes before a person's first decision in a study."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,10 +104,10 @@ def import_sources(
 
 @dataclass(slots=True)
 class _Here:
-    """What the log holds already.
+    """The contents of the log.
 
     Attributes:
-        names: of runs, with what tells an import; None of other runs.
+        names: of runs, with the file's content and the name by which they were imported; None of other runs.
         people: who are in it.
         erased: whose data were erased.
     """
@@ -107,7 +118,12 @@ class _Here:
 
     @classmethod
     def of(cls, reader: LogReader) -> _Here:
-        names = {run.id: _identity(run) for run in reader.runs()}
+        names = {
+            run.id: (str(run.config.get("sha256")), str(run.config["imported_as"]))
+            if "imported_as" in run.config
+            else None
+            for run in reader.runs()
+        }
         return cls(names, {person.id for person in reader.participants()}, reader.erased_participants())
 
     def named(self, called: str, source: Source) -> str:
@@ -128,20 +144,13 @@ class _Here:
                 yield Participant(id=person, details={"imported": file})
 
 
-def _identity(run: Run) -> tuple[str, str] | None:
-    """Of which file's content a run is, and how it was called; None if it was not imported."""
-    if "imported_as" not in run.config:
-        return None
-    return str(run.config.get("sha256")), str(run.config["imported_as"])
-
-
 @dataclass(slots=True)
 class _Job:
     """A batch that is to become the run called `run`; `called` is that without the file's digest.
 
     Attributes:
         options: of its episodes.
-        episodes: what is logged of the batch.
+        episodes: what is logged of the batch, with stored values that do not come out, a sentence each.
         faults: of lines that cannot be.
     """
 
@@ -150,13 +159,13 @@ class _Job:
     run: str
     called: str
     options: dict[str, Any] = field(default_factory=dict)
-    episodes: list[tuple[ImportedEpisode, Episode]] = field(default_factory=list)
+    episodes: list[tuple[ImportedEpisode, EpisodeRows, tuple[str, ...]]] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
 
     @property
     def built(self) -> Batch:
         """The batch without what cannot be logged."""
-        return replace(self.batch, episodes=tuple(sitting for sitting, _ in self.episodes))
+        return replace(self.batch, episodes=tuple(episode for episode, _, _ in self.episodes))
 
     def build(self, calibrated: Calibrated | None, here: _Here) -> None:
         """Make the episodes of the batch, whose sets are under a threshold."""
@@ -167,51 +176,70 @@ class _Job:
             "method": decision.method if decision.method in METHODS else "",
             "context": decision.context,
             "dialogue": decision.dialogue,
-            "questions": max(sitting.questions for sitting in self.batch.episodes),
+            "questions": max(episode.questions for episode in self.batch.episodes),
             "settings": settings_option(first.settings),
             "chooser": decision.chooser if decision.chooser != decision.generator else "",
             "dataset": "ambik" if isinstance(decision.item, PairItem) else "knowno",
         }
         if calibrated is not None:
             self.options["calibration"] = calibration_option(calibrated)
-        for sitting in self.batch.episodes:
+        for episode in self.batch.episodes:
             try:
-                if (person := self.person(sitting)) in here.erased:
+                if (person := self.person(episode)) in here.erased:
                     raise InputError(f"actor: the data of {person} were erased from this log, and stay so")
-                options = Options.read({**self.options, "questions": sitting.questions})
-                self.episodes.append((sitting, episode_of(sitting, self.episode_id(sitting), options)))
+                self.episodes.append((episode, *self._rows(episode)))
             except InputError as error:
-                self.refuse([sitting], str(error))
+                self.refuse([episode], str(error))
 
     def refuse(self, episodes: Iterable[ImportedEpisode], problem: str) -> None:
         """Make each line of some episodes a fault."""
         path = str(self.source.path)
         self.faults += [
-            Fault(path, sitting.first.decision.item.id, line.number, "format", problem)
-            for sitting in episodes
-            for line in sitting.every
+            Fault(path, episode.first.decision.item.id, line.number, "format", problem)
+            for episode in episodes
+            for line in episode.every
         ]
 
-    def episode_id(self, sitting: ImportedEpisode) -> str:
-        """Return an episode's id as the file has it, but for the run's name at its beginning."""
-        return f"{self.run}/{sitting.id.removeprefix(f'{self.batch.source}/')}"
-
-    def person(self, sitting: ImportedEpisode) -> str | None:
+    def person(self, episode: ImportedEpisode) -> str | None:
         """Return the pseudonym of who plays; a log's own is kept, any other is of this file alone."""
-        actor = sitting.actor
+        actor = episode.actor
         if not actor or _PSEUDONYM.fullmatch(actor):
             return actor or None
         return f"{actor}-{self.source.digest[:DIGEST]}"
 
+    def _rows(self, episode: ImportedEpisode) -> tuple[EpisodeRows, tuple[str, ...]]:
+        # As the file calls the episode, but for the run's name at its beginning.
+        id = f"{self.run}/{episode.id.removeprefix(f'{self.batch.source}/')}"
+        item = item_row(episode.first.decision.item)
+        options = {**self.options, "questions": episode.questions}
+        turns, differences = turns_of(episode, id, Options.read(options))
+        metrics = values(episode.first.decision.item, turns)
+        last = turns[-1].payload
+        unanswered = last["kind"] == "decide" and last["asks"] and episode.questions > 0
+        status: Status = "truncated" if unanswered else "completed"
+        row = EpisodeRow(
+            id=id,
+            run_id=self.run,
+            item_hash=item.hash,
+            language=LANGUAGE,
+            seats=_seats(episode),
+            seed=episode.first.details.seed,
+            participant_id=self.person(episode),
+            options=options,
+        )
+        scores = [
+            Score(episode_id=id, metric=name, value=value, version=VERSION) for name, value in metrics.items()
+        ]
+        rows = EpisodeRows(row, item, turns, scores, status)
+        return rows, (*differences, *_scored(episode.first, metrics))
+
 
 def _build_tests(job: _Job, calibrations: Sequence[_Job], here: _Here, reader: LogReader) -> None:
     """Make the episodes of a batch of tests; where there is no threshold, every line of it is a fault."""
-    built = [other.built for other in calibrations]
+    built = {other.run: other.built for other in calibrations}
     try:
-        calibration = calibration_of(job.batch, built)
-        run = next(
-            (other.run for other, one in zip(calibrations, built, strict=True) if one is calibration), ""
-        )
+        calibration = calibration_of(job.batch, built.values())
+        run = next((run for run, other in built.items() if other is calibration), "")
         threshold = threshold_of(job.batch, calibration, run)
     except InputError as error:
         job.refuse(job.batch.episodes, str(error))
@@ -265,8 +293,8 @@ def _write(job: _Job, here: _Here, log: LogWriter) -> ImportedRun:
     receipt = write_run(
         log,
         run,
-        (_rows(job, sitting, episode) for sitting, episode in job.episodes),
-        people=here.new((job.person(sitting) for sitting, _ in job.episodes), job.source.path.name),
+        (rows for _, rows, _ in job.episodes),
+        people=here.new((rows.episode.participant_id for _, rows, _ in job.episodes), job.source.path.name),
         conflict=(
             f"{job.source.path}: the log holds another import of this file, {run.id!r}, of other lines or "
             "with other texts of tasks; give this one another name with --run"
@@ -277,35 +305,16 @@ def _write(job: _Job, here: _Here, log: LogWriter) -> ImportedRun:
         run=run,
         receipt=receipt,
         title=f"{'calibration, ' if job.batch.calibrates else ''}{who}",
-        rows=sum(len(sitting.every) for sitting, _ in job.episodes),
-        differences=tuple(each for _, episode in job.episodes for each in episode.differences),
+        rows=sum(len(episode.every) for episode, _, _ in job.episodes),
+        differences=tuple(each for _, _, differences in job.episodes for each in differences),
         unit="lines",
     )
-
-
-def _rows(job: _Job, sitting: ImportedEpisode, episode: Episode) -> EpisodeRows:
-    id, item = job.episode_id(sitting), item_row(sitting.first.decision.item)
-    row = EpisodeRow(
-        id=id,
-        run_id=job.run,
-        item_hash=item.hash,
-        language=LANGUAGE,
-        seats=_seats(sitting),
-        seed=sitting.first.details.seed,
-        participant_id=job.person(sitting),
-        options={**job.options, "questions": sitting.questions},
-    )
-    scores = [
-        Score(episode_id=id, metric=name, value=value, version=VERSION)
-        for name, value in episode.scores.items()
-    ]
-    return EpisodeRows(row, item, episode.turns, scores, episode.status)
 
 
 def _run(job: _Job) -> Run:
     first = job.batch.first
     seats = _seats(job.batch.episodes[0])
-    hashes = "".join(item_row(sitting.first.decision.item).hash for sitting, _ in job.episodes)
+    hashes = "".join(rows.item.hash for _, rows, _ in job.episodes)
     origin = {
         "dataset": first.dataset,
         "dataset_version": first.version,
@@ -331,15 +340,126 @@ def _run(job: _Job) -> Run:
     )
 
 
-def _setup(seats: dict[str, str]) -> Setup:
+def _setup(seats: Mapping[str, str]) -> Setup:
     robot, user = (seats.get(seat) == PERSON for seat in (ROBOT, USER))
     if robot:
         return "H2H" if user else "H2L"
     return "L2H" if user else "L2L"
 
 
-def _seats(sitting: ImportedEpisode) -> dict[str, str]:
-    line = sitting.first
+def _seats(episode: ImportedEpisode) -> dict[str, str]:
+    line = episode.first
     robot = PERSON if line.decision.method == PERSON else line.robot or line.decision.generator or PUBLISHED
-    user = line.user or (PERSON if sitting.answers else "")
+    user = line.user or (PERSON if episode.answers else "")
     return {ROBOT: robot, **({USER: user} if user else {})}
+
+
+# ---- turns
+
+
+def turns_of(
+    episode: ImportedEpisode, episode_id: str, options: Options
+) -> tuple[tuple[Turn, ...], tuple[str, ...]]:
+    """Return an episode's turns, and stored values that are not those that come out, a sentence each.
+
+    Args:
+        episode: its lines.
+        episode_id: how it is called in the log.
+        options: of the run; the threshold among them, unless it is a calibration.
+
+    Raises:
+        InputError: if a decision cannot be read.
+    """
+    turns: list[Turn] = []
+    differences: list[str] = []
+
+    def add(seat: str, text: str, payload: dict[str, Any], seconds: float | None, time: str) -> None:
+        turns.append(
+            Turn(
+                episode_id=episode_id,
+                number=len(turns),
+                seat=seat,
+                text=text,
+                payload=payload,
+                seconds=seconds,
+                created_at=time or now(),
+            )
+        )
+
+    first = episode.first
+    if first.decision.method == PERSON and 0 < first.turn <= len(_FRONT):
+        # What was said before, lines do not tell but by the number of the first decision.
+        for kind, text in _FRONT[-first.turn :]:
+            add(
+                ROBOT,
+                text,
+                {"kind": kind, **_person(kind)},
+                None,
+                first.details.shown_at or first.details.made_at,
+            )
+    answers = iter(episode.answers)
+    for line in episode.lines:
+        payload, stored = _decided(line, options)
+        differences += stored
+        asked, details = len(turns), line.details
+        text = details.typed_text or payload["question"] or payload["action"]
+        add(ROBOT, text, payload, details.seconds, details.made_at)
+        if line.decision.answer:
+            answer = next(answers, None)
+            details = answer.details if answer else details
+            payload = _answer(asked, line, answer)
+            add(USER, line.decision.answer, payload, details.seconds if answer else None, details.made_at)
+    return tuple(turns), tuple(differences)
+
+
+def _decided(line: DecisionLine, options: Options) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return a decision's payload, and what of it was stored otherwise than it comes out."""
+    decision, details = line.decision, line.details
+    made = decided(decision, options.model_copy(update={"settings": line.settings}), must_act=False)
+    differences: list[str] = []
+    if not line.calibrates:
+        # Where it could not be answered, its set says whether it asked.
+        asks = made["help"] if decision.asked is None else decision.asked
+        predicted = None if details.prediction_set is None else list(details.prediction_set)
+        stored: dict[str, Any] = {"prediction_set": predicted, "help": details.help}
+        stored = {name: value for name, value in stored.items() if value is not None}
+        differences = [
+            _differs(line, name, value, made[name]) for name, value in stored.items() if value != made[name]
+        ]
+        made |= {**stored, "asks": asks, "question": decision.question if asks else ""}
+    if decision.method == PERSON:
+        made |= {"generator": PERSON, "offered": list(details.offered), "shown_at": details.shown_at}
+        made |= _person("decide")
+    return made | ({"decoding": dict(details.decoding)} if details.decoding else {}), tuple(differences)
+
+
+def _answer(asked: int, line: DecisionLine, answer: AnswerLine | None) -> dict[str, Any]:
+    payload: dict[str, Any] = {"kind": "answer", "asked": asked}
+    if line.decision.method != PERSON:
+        payload["question"] = line.decision.question
+    if answer is not None:
+        payload |= {**_person("answer"), "shown_at": answer.details.shown_at}
+    return payload
+
+
+def _person(kind: str) -> dict[str, Any]:
+    return {"person": True, "private": list(PRIVATE.get(kind, ()))}
+
+
+def _scored(first: DecisionLine, metrics: Values) -> Iterator[str]:
+    """Yield metrics that were stored otherwise than they come out; of the first decision, which is scored."""
+    for name in METRICS:
+        if name in first.details.scores and name in metrics:
+            stored, value = first.details.scores[name], metrics[name]
+            if stored != value and (stored is None or value is None or abs(stored - value) > _CLOSE):
+                yield _differs(first, name, stored, value)
+
+
+def _differs(line: DecisionLine, name: str, stored: Any, value: Any) -> str:
+    return f"line {line.number}: {name} is stored as {_said(stored)}, but comes out as {_said(value)}"
+
+
+def _said(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,31 +1,246 @@
-"""Which of some files hold decisions, and what their tasks say (spec 2, 9, 13)."""
+"""Files that hold decisions, with what their tasks say, and the runs that they become (spec 2, 9, 13)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from simulator.ambik.data import load_scenarios
-from simulator.ambik.files.decisions import DecisionLine, DecisionsFile, read_decisions, with_items
+from simulator.ambik.files.decisions import (
+    PERSON,
+    AnswerLine,
+    DecisionLine,
+    DecisionsFile,
+    read_decisions,
+    with_items,
+)
 from simulator.ambik.files.kinds import DECISIONS, KNOWNO, LOGPROBS, METRIC_CASES, PAIRS, RESULT_TABLE, TABLES
 from simulator.ambik.files.knowno import decisions_of
-from simulator.ambik.importing.batches import Batch, batches_of
 from simulator.ambik.items import PairItem
 from simulator.ambik.naming import is_not_listed
 from simulator.ambik.pairs import Pair
+from simulator.ambik.records import Calibrated, Decision
+from simulator.ambik.reporting.exporting import safe
+from simulator.ambik.reporting.groups import robot_of
 from simulator.ambik.reporting.scoring import texts_of
+from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.settings import DEFAULT
+from simulator.ambik.terms import CONFORMAL
 from simulator.duplicates import Duplicates
 from simulator.errors import InputError
 from simulator.tables.importing import file_digest
 from simulator.tables.spec import TableSpec
 from trees.faults import Fault
 
-_TEXTS: Final = (PAIRS.name, KNOWNO.name)
-_SCORED: Final = (RESULT_TABLE, METRIC_CASES)
+_TEXTS: Final = (PAIRS, KNOWNO)
 _DECISIONS: Final = (DECISIONS, LOGPROBS)
+_SCORED: Final = (RESULT_TABLE, METRIC_CASES)
+
+
+# ---- what becomes a run
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedEpisode:
+    """The lines of one episode.
+
+    Attributes:
+        lines: decisions, by turn.
+        answers: which people gave, in the file's order.
+        repeat: 0, or how many episodes of the file say the same before this one.
+    """
+
+    lines: tuple[DecisionLine, ...]
+    answers: tuple[AnswerLine, ...] = ()
+    repeat: int = 0
+
+    @property
+    def every(self) -> tuple[DecisionLine | AnswerLine, ...]:
+        """All lines."""
+        return (*self.lines, *self.answers)
+
+    @property
+    def first(self) -> DecisionLine:
+        """Before anything was asked."""
+        return self.lines[0]
+
+    @property
+    def id(self) -> str:
+        """As the file has it, with the number of an episode that is there again."""
+        return f"{self.first.decision.episode_id}{f'.{self.repeat + 1}' if self.repeat else ''}"
+
+    @property
+    def questions(self) -> int:
+        """How many questions could be answered: as the lines say, or else how many were."""
+        allowed = [line.questions for line in self.lines if line.questions is not None]
+        return max([*allowed, sum(bool(line.decision.answer) for line in self.lines)])
+
+    @property
+    def actor(self) -> str:
+        """The person who plays, by the name that the file has; empty if none is named."""
+        names = [line.details.actor for line in self.every]
+        if self.first.decision.method == PERSON:
+            names += [line.decision.generator for line in self.lines]
+        return next((name for name in names if name and name != PERSON), "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """The episodes that become one run, of one robot, method and configuration.
+
+    Attributes:
+        file: that it is of.
+        source: the run, as the file calls it.
+        episodes: in the order in which the file has them.
+    """
+
+    file: Path
+    source: str
+    episodes: tuple[ImportedEpisode, ...]
+
+    @property
+    def first(self) -> DecisionLine:
+        """A line like which all others are, as far as the configuration goes."""
+        return self.episodes[0].first
+
+    @property
+    def calibrates(self) -> bool:
+        """Whether a threshold is taken of it, and it has no sets."""
+        return self.first.calibrates
+
+    @property
+    def task(self) -> Hashable:
+        """What it has in common with the calibration that it rests on."""
+        decision = self.first.decision
+        return decision.method, robot_of(decision), decision.context, type(decision.item)
+
+
+def batches_of(file: Path, held: DecisionsFile) -> tuple[tuple[Batch, ...], tuple[Fault, ...]]:
+    """Return the batches of a file, and what is wrong with answers that belong to no question."""
+    answers: defaultdict[tuple[str, str], list[AnswerLine]] = defaultdict(list)
+    for answer in held.answers:
+        answers[answer.episode].append(answer)
+    repeats: Counter[tuple[bool, str]] = Counter()
+    episodes: defaultdict[tuple[bool, tuple[str, str], int], list[DecisionLine]] = defaultdict(list)
+    for line in held.rows:
+        # Lines that are kept though they are there twice are of an episode that was played twice.
+        repeat = repeats[line.calibrates, line.key]
+        repeats[line.calibrates, line.key] += 1
+        episodes[line.calibrates, line.episode, repeat].append(line)
+    groups: defaultdict[Hashable, list[ImportedEpisode]] = defaultdict(list)
+    for (_, episode, repeat), lines in episodes.items():
+        lines.sort(key=lambda line: line.turn)
+        asked = sum(bool(line.decision.answer) for line in lines)
+        own, answers[episode] = answers[episode][:asked], answers[episode][asked:]
+        groups[_configuration(lines[0])].append(ImportedEpisode(tuple(lines), tuple(own), repeat))
+    batches = tuple(
+        Batch(file=file, source=group[0].first.decision.run, episodes=tuple(group))
+        for group in groups.values()
+    )
+    problem = "typed_text: answers no question of its episode"
+    unasked = (answer for rest in answers.values() for answer in rest)
+    return batches, tuple(
+        Fault(str(file), answer.episode[1], answer.number, "format", problem) for answer in unasked
+    )
+
+
+def _configuration(line: DecisionLine) -> Hashable:
+    """Return what all lines of a batch have in common."""
+    decision, threshold = line.decision, line.threshold
+    robot = (decision.run, line.calibrates, decision.method, robot_of(decision), decision.context)
+    if line.calibrates:
+        return (*robot, type(decision.item))
+    if threshold is None or decision.method not in CONFORMAL:
+        return (*robot, decision.dialogue, line.settings)
+    in_force = (threshold.q_hat, threshold.n, threshold.epsilon, threshold.rank, threshold.run)
+    return (*robot, decision.dialogue, line.settings, in_force)
+
+
+def calibration_of(batch: Batch, among: Iterable[Batch]) -> Batch | None:
+    """Return the batch that a batch of tests is calibrated on; None if there is none among these.
+
+    It is the one that the lines name, or else the one of the same method, robot, context and kind of task.
+
+    Raises:
+        InputError: if there are several of those, and the lines do not say which.
+    """
+    if batch.first.decision.method not in CONFORMAL:
+        return None
+    same = [other for other in among if other.calibrates and other.task == batch.task]
+    threshold = batch.first.threshold
+    fit = [other for other in same if threshold is not None and other.source == threshold.run] or same
+    if len(fit) > 1:
+        named = ", ".join(dict.fromkeys(other.source for other in fit))
+        raise InputError(
+            f"calibration_run does not say which of several calibrations it is of ({named}); give the rows "
+            "of one"
+        )
+    return fit[0] if fit else None
+
+
+def threshold_of(batch: Batch, calibration: Batch | None, run: str) -> Calibrated | None:
+    """Return the threshold under which a batch's sets are: as its lines have it, or else of its calibration.
+
+    Args:
+        batch: of tests.
+        calibration: what it is calibrated on; None if that is not at hand.
+        run: how the calibration is called in the log.
+
+    Raises:
+        InputError: if its method needs one, and there is neither.
+    """
+    if batch.first.decision.method not in CONFORMAL:
+        return None
+    if batch.first.threshold is not None:
+        return batch.first.threshold
+    if calibration is None:
+        raise InputError(
+            "q_hat is missing (with epsilon, n_calibration and rank), and no decisions on calibration items "
+            "of this method, robot and context are among the files; import both together"
+        )
+    decisions = [episode.first.decision for episode in calibration.episodes]
+    return calibrate(decisions, batch.first.settings, run=run)
+
+
+_PARTS: Final[tuple[Callable[[Decision], str], ...]] = (
+    lambda decision: decision.method,
+    robot_of,
+    lambda decision: decision.context,
+    lambda decision: decision.dialogue,
+)
+
+
+def names_of(batches: Sequence[Batch], name: str | None = None) -> tuple[str, ...]:
+    """Return how the runs of one file are called: as the file calls them, with what tells them apart.
+
+    Args:
+        batches: of the file.
+        name: in place of the file's names; several begin with it.
+    """
+    by_source: defaultdict[str, list[Decision]] = defaultdict(list)
+    for batch in batches:
+        by_source[batch.source].append(batch.first.decision)
+    taken: Counter[str] = Counter()
+    names = []
+    for batch in batches:
+        beside = by_source[batch.source]
+        base = safe(batch.source)
+        if name is not None:
+            base = f"{name}-{base}" if len(by_source) > 1 else name
+        # What of the configuration tells the batches of one run apart.
+        parts = [part for part in _PARTS if len(set(map(part, beside))) > 1]
+        called = "-".join((base, *(safe(part(batch.first.decision)) for part in parts)))
+        if batch.calibrates and len(beside) > 1:
+            called = f"{called}-calibration"
+        taken[called] += 1
+        names.append(f"{called}-{taken[called]}" if taken[called] > 1 else called)
+    return tuple(names)
+
+
+# ---- files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +266,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What files and folders hold.
+    """The contents of files and folders.
 
     Attributes:
         files: with decisions.
@@ -82,48 +297,43 @@ def read_sources(
     unreadable: list[str] = []
     passed_over: list[Path] = []
     for path in dict.fromkeys(paths):
-        held, problem = _kinds(path)
-        unreadable += problem
-        kinds |= held
+        held = TABLES.files_of(path) if path.exists() else {}
+        if problem := _problem(path, held):
+            unreadable.append(problem)
+        used = {file: kind for file, kind in held.items() if kind in (*_TEXTS, *_DECISIONS)}
+        kinds |= used
         if path.is_dir():
-            passed_over += [file for file, kind in held.items() if not _is_used(kind)]
+            passed_over += [file for file in held if file not in used]
     texts = {
-        name: {file: kind.read(file) for file, kind in kinds.items() if kind.name == name} for name in _TEXTS
+        spec.name: {file: spec.read(file) for file, kind in kinds.items() if kind is spec} for spec in _TEXTS
     }
-    files: list[Source] = []
+    files: dict[str, Source] = {}
     for file, kind in kinds.items():
-        if kind not in _DECISIONS:
-            continue
-        try:
-            source = _source(file, kind, texts, data, duplicates)
-        except InputError as error:
-            unreadable.append(str(error))
-            continue
-        # The same content under two names is one file.
-        if source.digest not in {other.digest for other in files}:
-            files.append(source)
-    return Sources(tuple(files), tuple(unreadable), tuple(passed_over))
+        if kind in _DECISIONS:
+            try:
+                source = _source(file, kind, texts, data, duplicates)
+            except InputError as error:
+                unreadable.append(str(error))
+                continue
+            # The same content under two names is one file.
+            files.setdefault(source.digest, source)
+    return Sources(tuple(files.values()), tuple(unreadable), tuple(passed_over))
 
 
-def _is_used(kind: TableSpec[Any]) -> bool:
-    return kind in _DECISIONS or kind.name in _TEXTS
-
-
-def _kinds(path: Path) -> tuple[dict[Path, TableSpec[Any]], list[str]]:
-    """Return the files of a path by kind, and why there are none."""
+def _problem(path: Path, held: Mapping[Path, TableSpec[Any]]) -> str:
+    """Return why nothing of a path can be imported; empty if something can."""
     if not path.exists():
-        return {}, [f"{path}: there is no such file or folder"]
-    held = TABLES.files_of(path)
+        return f"{path}: there is no such file or folder"
     if path.is_dir():
         usable = any(kind in _DECISIONS for kind in held.values())
-        return held, [] if usable else [f"{path}: holds no decisions of AmbiK's that could be imported"]
+        return "" if usable else f"{path}: holds no decisions of AmbiK's that could be imported"
     if path not in held:
-        return {}, [f"{path}: is none of AmbiK's files, or empty"]
+        return f"{path}: is none of AmbiK's files, or empty"
     kind = held[path]
-    if _is_used(kind):
-        return held, []
+    if kind in (*_TEXTS, *_DECISIONS):
+        return ""
     way = "give it to `askback score ambik`" if kind in _SCORED else "annotate them: `askback study`"
-    return {}, [f"{path}: holds {kind.title}, which are no decisions; {way}"]
+    return f"{path}: holds {kind.title}, which are no decisions; {way}"
 
 
 def _source(
@@ -139,19 +349,15 @@ def _source(
     if not batches:
         first = f"; the first problem: line {faults[0].line}: {faults[0].message}" if faults else ""
         raise InputError(f"{file}: holds no decision that could be imported{first}")
+    items = (line.decision.item for line in held.rows)
     return Source(
         path=file,
         digest=file_digest(file),
         batches=batches,
         faults=faults,
         forms=held.forms,
-        bare=sum(_is_bare(line) for line in held.rows),
+        bare=sum(not isinstance(item, PairItem) and not item.scenario.task for item in items),
     )
-
-
-def _is_bare(line: DecisionLine) -> bool:
-    item = line.decision.item
-    return not isinstance(item, PairItem) and not item.scenario.task
 
 
 def _published(
@@ -165,20 +371,18 @@ def _published(
     scenarios = {scenario.id: scenario for scenario in (load_scenarios(data) if data else rows)}
     read = LOGPROBS.read(file, duplicates)
     decisions = decisions_of(read.rows, file.stem, scenarios=scenarios)
-    return DecisionsFile(
-        rows=tuple(
-            DecisionLine(
-                decision=decision,
-                known=True,
-                calibrates=decision.item.part == "calibration",
-                settings=replace(DEFAULT, not_listed=any(map(is_not_listed, decision.options.values()))),
-                dataset="knowno",
-                number=number,
-            )
-            for decision, number in zip(decisions, read.lines, strict=True)
-        ),
-        faults=read.faults,
+    lines = tuple(
+        DecisionLine(
+            decision=decision,
+            known=True,
+            calibrates=decision.item.part == "calibration",
+            settings=replace(DEFAULT, not_listed=any(map(is_not_listed, decision.options.values()))),
+            dataset="knowno",
+            number=number,
+        )
+        for decision, number in zip(decisions, read.lines, strict=True)
     )
+    return DecisionsFile(rows=lines, faults=read.faults)
 
 
 def _with_texts(
@@ -187,24 +391,15 @@ def _with_texts(
     """Return the lines whose tasks are at hand, and the others as faults."""
     pairs, scenarios = texts_of(held.rows, dict(texts), data)
     lines = with_items(held.rows, pairs, scenarios)
-    faults = tuple(
-        Fault(str(file), _id(line), line.number, "format", _lacking(line, pairs))
-        for line in lines
-        if not line.known
-    )
+    faults = tuple(_lacking(file, line, pairs) for line in lines if not line.known)
     return replace(held, rows=tuple(line for line in lines if line.known)), faults
 
 
-def _id(line: DecisionLine) -> str:
+def _lacking(file: Path, line: DecisionLine, pairs: Mapping[str, Pair]) -> Fault:
     item = line.decision.item
-    return item.pair.id if isinstance(item, PairItem) else item.scenario.id
-
-
-def _lacking(line: DecisionLine, pairs: Mapping[str, Pair]) -> str:
-    item = line.decision.item
-    if isinstance(item, PairItem) and item.pair.id in pairs:
-        return (
-            f"type is {item.pair.type}, but this pair of the data is of {pairs[item.pair.id].type}; name "
-            "other data with --data"
-        )
-    return "pair_id: the task is not at hand; name the data that it is of with --data"
+    id = item.pair.id if isinstance(item, PairItem) else item.scenario.id
+    message = "pair_id: the task is not at hand; name the data that it is of with --data"
+    if isinstance(item, PairItem) and id in pairs:
+        kinds = f"type is {item.pair.type}, but this pair of the data is of {pairs[id].type}"
+        message = f"{kinds}; name other data with --data"
+    return Fault(str(file), id, line.number, "format", message)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from simulator import datasets
-from simulator.ambik.data import BUILTIN, Loaded, load_scenarios, read_pairs
+from simulator.ambik.data import BUILTIN, load_scenarios, read_pairs
 from simulator.ambik.files.decisions import DecisionLine, with_items
 from simulator.ambik.files.kinds import (
     DECISIONS,
@@ -19,6 +19,7 @@ from simulator.ambik.files.kinds import (
     TABLES,
 )
 from simulator.ambik.files.merging import merge
+from simulator.ambik.files.pairs import PairsFile
 from simulator.ambik.items import PairItem
 from simulator.ambik.pairs import Pair, Scenario
 from simulator.ambik.reporting.file_sections import (
@@ -67,9 +68,8 @@ def score_files(
     sections: list[Section] = []
     held, material = _read(paths, problems, settings.duplicates), Material()
     if files := held.get(PAIRS.name):
-        merged = merge([pairs for pairs in files.values() if hasattr(pairs, "pairs")])  # type: ignore[misc]
-        loaded = Loaded(tuple(merged.pairs.values()), merged.faults, merged.report)
-        problems.faults += [fault for fault in merged.faults if fault not in problems.faults]
+        loaded = merge([file for file in files.values() if isinstance(file, PairsFile)])
+        problems.faults += [fault for fault in loaded.faults if fault not in problems.faults]
         sections.append(pairs_section(loaded, tuple(map(str, files))))
     for kind, make in _SECTIONS.items():
         for file, contents in held.get(kind, {}).items():

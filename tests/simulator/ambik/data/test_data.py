@@ -13,7 +13,6 @@ from simulator.ambik import data
 from simulator.ambik.data import (
     load_drafts,
     load_guidelines,
-    load_logprobs,
     load_pairs,
     load_scenarios,
     read_pairs,
@@ -64,8 +63,6 @@ def test_what_is_no_data_says_so(tmp_path: Path, write: WriteCsv) -> None:
         load_pairs(tmp_path)
     with pytest.raises(InputError, match="no file of KnowNo scenarios"):
         load_scenarios(tmp_path)
-    with pytest.raises(InputError, match="no file of log-probabilities of a KnowNo run"):
-        load_logprobs(tmp_path)
 
 
 def test_registered_data_are_read_once_and_go_by_their_name(
@@ -145,7 +142,7 @@ def test_the_parts_of_the_published_data(published: Path) -> None:
     assert len(load_pairs(published)) == 500
     assert len(load_pairs(published, "calibration")) == 100
     assert len(load_pairs(published, "test")) == 400
-    assert len(load_scenarios(published)) == len(load_logprobs(published)) == 100
+    assert len(load_scenarios(published)) == 100
 
 
 def test_one_scenario_in_two_files_is_one(write: WriteCsv) -> None:

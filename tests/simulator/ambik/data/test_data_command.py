@@ -15,9 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simulator import datasets
-from simulator.ambik.data import load_logprobs, load_pairs, load_scenarios, read_pairs
+from simulator.ambik.data import load_pairs, load_scenarios, read_pairs
 from simulator.ambik.data_command import DATA
-from simulator.ambik.files.kinds import TABLES
+from simulator.ambik.files.kinds import LOGPROBS, TABLES
+from simulator.ambik.files.knowno import Logprobs
 from simulator.ambik.rows import BENCHMARK
 from simulator.errors import InputError
 
@@ -36,6 +37,12 @@ RECORD: dict[str, Any] = {
     "top_tokens": ["A"],
     "top_logprobs": [-0.5],
 }
+
+
+def logprobs_of(name: str) -> list[Logprobs]:
+    """Return the records of runs that registered data hold."""
+    folder = datasets.locate(name, BENCHMARK, "builtin").path
+    return [record for file in folder.rglob("*.json") for record in LOGPROBS.read(file).rows]
 
 
 def told(*files: Path) -> list[tuple[str, int, str, str, str]]:
@@ -138,7 +145,7 @@ def test_a_folder_is_registered_with_all_that_is_kept(
     assert "Registered as 'mine'" in shown and "pairs 2, for test 1, for calibration 1" in shown
     assert "pairs.csv: 2 pairs, none of the published versions" in shown
     assert [pair.id for pair in load_pairs("mine")] == ["1", "2"]
-    assert len(load_scenarios("mine")) == len(load_logprobs("mine")) == 1
+    assert len(load_scenarios("mine")) == len(logprobs_of("mine")) == 1
     DATA.add(folder, "mine", False)
     assert "'mine' has not changed" in capsys.readouterr().out
     found = datasets.find("mine")
@@ -161,9 +168,9 @@ def test_a_zip_or_a_file_will_do(row: NewRow, write: WriteCsv, tmp_path: Path) -
         for file in folder.iterdir():
             archive.write(file, f"ambik/{file.name}")
     DATA.register(packed, "packed")
-    assert len(load_pairs("packed")) == 2 and len(load_logprobs("packed")) == 1
+    assert len(load_pairs("packed")) == 2 and len(logprobs_of("packed")) == 1
     DATA.register(folder / "run.json", "run")
-    assert len(load_logprobs("run")) == 1
+    assert len(logprobs_of("run")) == 1
     with pytest.raises(InputError, match="no file of AmbiK's pairs"):
         load_pairs("run")
 
@@ -192,7 +199,7 @@ def test_faulty_rows_are_listed_and_can_be_left_out(row: NewRow, write: WriteCsv
     assert lines[-1] == "  … `askback check` on the folder lists them all" and len(lines) == 7
     DATA.register(folder, partial=True)
     assert [pair.id for pair in load_pairs(BENCHMARK)] == ["0", "3", "5"]
-    assert [one.item for one in load_logprobs(BENCHMARK)] == ["0"]
+    assert [one.item for one in logprobs_of(BENCHMARK)] == ["0"]
     found = datasets.find(BENCHMARK)
     assert found is not None and found.details["rows left out"] == 6
     # What was brought stays as it is.

@@ -145,14 +145,16 @@ def test_the_same_file_again_adds_nothing(exported, imported, call):
 
 @pytest.mark.slow
 def test_an_import_that_was_cut_off_is_completed(exported, tmp_path, monkeypatch):
-    log, kept = tmp_path / "log.sqlite", module._rows
+    log, kept = tmp_path / "log.sqlite", module.write_run
 
-    def fail_at_m_lap(job, sitting, made):
-        if job.run == "m-lap":
-            raise KeyboardInterrupt
-        return kept(job, sitting, made)
+    def cut_off(episodes):
+        yield next(episodes)
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "_rows", fail_at_m_lap)
+    def fail_at_m_lap(writer, run, episodes, **more):
+        return kept(writer, run, cut_off(episodes) if run.id == "m-lap" else episodes, **more)
+
+    monkeypatch.setattr(module, "write_run", fail_at_m_lap)
     with pytest.raises(KeyboardInterrupt):
         brought(log, exported)
     monkeypatch.undo()

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from simulator.ambik.data import load_pairs
+from simulator.ambik.files.pairs import write_pairs_file
 from simulator.ambik.settings import DEFAULT
 from simulator.errors import InputError
 from simulator.reporting import report_json
@@ -37,6 +39,17 @@ def data(told, name):
 def everything(published):
     """What is told of the folder of published files, as JSON."""
     return report_json(report(files=[published]))
+
+
+def test_files_of_pairs_are_counted_together(tmp_path):
+    pairs = load_pairs()
+    files = [
+        write_pairs_file(tmp_path / "a.csv", pairs[:20]),
+        write_pairs_file(tmp_path / "b.csv", pairs[20:30]),
+    ]
+    found = report_json(report(files=files))
+    (section,) = sections(found).values()
+    assert sum(section["data"]["types"].values()) == 30
 
 
 def test_every_published_check_and_metric_case_is_in_the_json(everything, published):
