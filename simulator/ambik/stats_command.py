@@ -11,7 +11,8 @@ from typing import Annotated, Any, Final, get_args
 import typer
 from rich.console import Console
 
-from simulator.ambik.data import BUILTIN, Loaded, Which, read_pairs, refuse
+from simulator.ambik.data import BUILTIN, Which, read_pairs, refuse
+from simulator.ambik.files.merging import Loaded
 from simulator.ambik.statistics import Plans, Statistics, Texts, groups, statistics
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS
 from simulator.errors import InputError

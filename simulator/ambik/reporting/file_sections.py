@@ -12,8 +12,8 @@ from typing import Any, Final, get_args
 
 from simulator.ambik import conformal
 from simulator.ambik.conformal import MARGINAL
-from simulator.ambik.data import Loaded
 from simulator.ambik.files.knowno import Logprobs, decisions_of
+from simulator.ambik.files.merging import Loaded
 from simulator.ambik.files.metric_cases import MetricCase
 from simulator.ambik.files.result_table import METRICS, ResultRow
 from simulator.ambik.files.versions import TITLES
