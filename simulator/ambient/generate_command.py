@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -16,7 +17,7 @@ from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.ambient.data import BUILTIN
 from simulator.ambient.labels import letters
-from simulator.ambient.nli.predict import load_predictor
+from simulator.ambient.nli.predict import Predictor, load_predictor
 from simulator.ambient.pool.embedding import embed
 from simulator.ambient.pool.filters import Drawn, FilterSet
 from simulator.ambient.pool.groups import SIZE, in_drawn_order, make_groups, pool_of
@@ -25,7 +26,6 @@ from simulator.ambient.pool.making import (
     STUDY,
     Balanced,
     Balancing,
-    Judge,
     Made,
     Probabilities,
     Rules,
@@ -140,15 +140,12 @@ def generate_ambient(
         journal.require_only({prompt.key for prompt in everything}, _DIFFERS)
         asyncio.run(_draw(drawing, journal, path, console))
         written = samples_of(drawing.prompts, journal)
-        if judge is None or nli is None:
-            made = make_pairs(written, rules, None, model)
-        else:
-            with Journal(out / PREDICTIONS) as predictions:
-                made = make_pairs(written, rules, _asking(judge, nli, predictions, console), model)
+        ask = None if judge is None else partial(_ask_judge, judge, out / PREDICTIONS, console)
+        made = make_pairs(written, rules, ask, model)
     _finish(made, out, seed, console)
 
 
-def _judge(nli: Path | None, left_out: bool, device: str | None) -> Judge | None:
+def _judge(nli: Path | None, left_out: bool, device: str | None) -> Predictor | None:
     """Return the model of inference, before anything is spent on samples."""
     if (nli is None) != left_out:
         raise InputError(
@@ -162,14 +159,11 @@ def _judge(nli: Path | None, left_out: bool, device: str | None) -> Judge | None
     return judge
 
 
-def _asking(
-    judge: Judge, nli: Path, journal: Journal, console: Console
-) -> Callable[[Sequence[Drawn]], list[Probabilities]]:
-    def ask(pairs: Sequence[Drawn]) -> list[Probabilities]:
-        with counted(console, "pairs", len(pairs)) as tell:
-            return ask_judge(judge, nli, journal, tell)(pairs)
-
-    return ask
+def _ask_judge(
+    judge: Predictor, journal: Path, console: Console, pairs: Sequence[Drawn]
+) -> list[Probabilities]:
+    with Journal(journal) as predictions, counted(console, "pairs", len(pairs)) as tell:
+        return ask_judge(judge, pairs, predictions, tell)
 
 
 async def _draw(drawing: _Drawing, journal: Journal, log: Path, console: Console) -> None:

@@ -22,9 +22,6 @@ from simulator.seeds import derive_seed
 Tell = Callable[[int, float], None]
 _PROBLEMS: Final[dict[Family, str]] = {
     "regression": "regression",
-    "distributional": "single_label_classification",
-    "classifier": "single_label_classification",
-    "set": "single_label_classification",
     "multilabel": "multi_label_classification",
     "binary": "multi_label_classification",
 }
@@ -40,7 +37,7 @@ class Stage:
 
 @dataclass(slots=True)
 class Curve:
-    """How the loss went.
+    """The course of the loss.
 
     Attributes:
         loss: of each update.
@@ -76,7 +73,7 @@ def new_model(base: str, family: Family, classes: Sequence[str], device: str) ->
             num_labels=len(classes),
             id2label=dict(enumerate(classes)),
             label2id={name: place for place, name in enumerate(classes)},
-            problem_type=_PROBLEMS[family],
+            problem_type=_PROBLEMS.get(family, "single_label_classification"),
             ignore_mismatched_sizes=True,
             dtype=torch.float32,
             **here,
@@ -105,7 +102,7 @@ def fit(
     held_out: Sequence[TrainingPair] = (),
     tell: Tell = lambda done, loss: None,
 ) -> Curve:
-    """Train a model, in place; it is not in training afterwards.
+    """Train a model, in place, and return its losses; it is not in training afterwards.
 
     Args:
         model: as `new_model` makes it.
@@ -116,45 +113,48 @@ def fit(
         held_out: pairs on which the loss is measured after each epoch of the last stage; the weights of
             the best one are kept.
         tell: is told the number of updates made and the newest loss.
-
-    Returns:
-        The losses.
     """
     curve = Curve()
-    kept: dict[str, Any] | None = None
+    best: dict[str, Any] | None = None
     for number, stage in enumerate(stages):
-        steps = _Steps(model, tokenizer, config, updates_of([stage], config.batch))
+        weights, optimizer, schedule = _optimizer(model, config, updates_of([stage], config.batch))
         for epoch in range(stage.epochs):
             order = list(stage.pairs)
             Random(derive_seed(seed, "order", number, epoch)).shuffle(order)
             model.train()
             for start in range(0, len(order), config.batch):
-                curve.loss.append(steps.update(order[start : start + config.batch]))
+                loss = _loss(model, tokenizer, order[start : start + config.batch], config)
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(weights, config.clip)
+                optimizer.step()
+                schedule.step()
+                optimizer.zero_grad()
+                curve.loss.append(float(loss.item()))
                 tell(len(curve.loss), curve.loss[-1])
             if held_out and stage is stages[-1]:
                 model.eval()
                 curve.held_out.append(mean_loss(model, tokenizer, held_out, config))
                 if curve.best_epoch == len(curve.held_out):
-                    kept = {name: value.clone() for name, value in model.state_dict().items()}
-    if kept is not None:
-        model.load_state_dict(kept)
+                    best = {name: value.clone() for name, value in model.state_dict().items()}
+    if best is not None:
+        model.load_state_dict(best)
     model.eval()
     return curve
 
 
-def loss_of(logits: Any, wanted: Any, family: Family) -> Any:
+def loss_of(logits: Any, target: Any, family: Family) -> Any:
     """Return the loss of a batch: squares, cross-entropy with shares, or a yes or no for each label.
 
     Args:
         logits: shape (pairs, classes).
-        wanted: of the same shape.
+        target: of the same shape.
         family: what is learnt.
     """
     if family == "regression":
-        return functional.mse_loss(logits, wanted)
+        return functional.mse_loss(logits, target)
     if family in ("multilabel", "binary"):
-        return functional.binary_cross_entropy_with_logits(logits, wanted)
-    return functional.cross_entropy(logits, wanted)
+        return functional.binary_cross_entropy_with_logits(logits, target)
+    return functional.cross_entropy(logits, target)
 
 
 def mean_loss(model: Any, tokenizer: Any, pairs: Sequence[TrainingPair], config: TrainConfig) -> float:
@@ -162,41 +162,27 @@ def mean_loss(model: Any, tokenizer: Any, pairs: Sequence[TrainingPair], config:
     total = 0.0
     with torch.inference_mode():
         for start in range(0, len(pairs), config.read_batch):
-            some = pairs[start : start + config.read_batch]
-            total += len(some) * _loss(model, tokenizer, some, config).item()
+            batch = pairs[start : start + config.read_batch]
+            total += len(batch) * _loss(model, tokenizer, batch, config).item()
     return total / len(pairs)
 
 
-class _Steps:
-    """The updates of one stage."""
-
-    def __init__(self, model: Any, tokenizer: Any, config: TrainConfig, updates: int) -> None:
-        self._model, self._tokenizer, self._config = model, tokenizer, config
-        weights = [weight for weight in model.parameters() if weight.requires_grad]
-        groups = [
-            {"params": [one for one in weights if one.ndim >= 2], "weight_decay": config.weight_decay},
-            {"params": [one for one in weights if one.ndim < 2], "weight_decay": 0.0},
-        ]
-        self._weights = weights
-        self._optimizer = torch.optim.AdamW(groups, lr=config.rate)
-        warm = math.ceil(config.warmup * updates)
-        self._schedule = get_linear_schedule_with_warmup(self._optimizer, warm, updates)
-
-    def update(self, pairs: Sequence[TrainingPair]) -> float:
-        """Learn from a batch; its loss."""
-        loss = _loss(self._model, self._tokenizer, pairs, self._config)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(self._weights, self._config.clip)
-        self._optimizer.step()
-        self._schedule.step()
-        self._optimizer.zero_grad()
-        return float(loss.item())
+def _optimizer(model: Any, config: TrainConfig, updates: int) -> tuple[list[Any], Any, Any]:
+    """Return the weights that are trained, their optimiser and its schedule, for one stage."""
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    groups = [
+        {"params": [weight for weight in weights if weight.ndim >= 2], "weight_decay": config.weight_decay},
+        {"params": [weight for weight in weights if weight.ndim < 2], "weight_decay": 0.0},
+    ]
+    optimizer = torch.optim.AdamW(groups, lr=config.rate)
+    warm = math.ceil(config.warmup * updates)
+    return weights, optimizer, get_linear_schedule_with_warmup(optimizer, warm, updates)
 
 
 def _loss(model: Any, tokenizer: Any, pairs: Sequence[TrainingPair], config: TrainConfig) -> Any:
     encoded = encode(tokenizer, [(pair.premise, pair.hypothesis) for pair in pairs], config.max_length)
-    wanted = torch.tensor([pair.target for pair in pairs], device=model.device)
-    return loss_of(forward(model, encoded), wanted, config.family)
+    target = torch.tensor([pair.target for pair in pairs], device=model.device)
+    return loss_of(forward(model, encoded), target, config.family)
 
 
 def _renew_head(model: Any) -> None:

@@ -7,34 +7,47 @@ its classes: three labels, the seven sets, or one number.
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from simulator.ambient.examples import Example
+from pydantic import BaseModel, ValidationError
+
 from simulator.ambient.labels import LABELS, Label, LabelSet
 from simulator.ambient.nli.families import (
     CLASSES,
     FAMILIES,
     SET_CLASSES,
+    CheckedThreshold,
     Family,
     Output,
-    Pairs,
     Scores,
     Threshold,
     label_set,
     output_of,
-    tuned,
 )
 from simulator.errors import InputError
+from simulator.field_faults import first_fault
 from simulator.models.weights import imported, quiet
+from simulator.tables.records import read_json
 
 Pair = tuple[str, str]
 MAX_LENGTH: Final = 128
 BATCH: Final = 64
+SETTINGS: Final = "nli.json"
+
+
+class Settings(BaseModel, frozen=True):
+    """The part of ``nli.json`` that predictions need."""
+
+    family: Family | None = None
+    threshold: CheckedThreshold = None
+    max_length: int = MAX_LENGTH
+
+
+# ---- reading pairs
 
 
 def encode(tokenizer: Any, pairs: Sequence[Pair], max_length: int) -> Any:
@@ -44,11 +57,11 @@ def encode(tokenizer: Any, pairs: Sequence[Pair], max_length: int) -> Any:
     """
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
-    cut = {"truncation": True, "max_length": max_length, "padding": True, "return_tensors": "pt"}
+    options = {"truncation": True, "max_length": max_length, "padding": True, "return_tensors": "pt"}
     if tokenizer.sep_token_id is None:
-        return tokenizer([f"{premise}\n{hypothesis}" for premise, hypothesis in pairs], **cut)
+        return tokenizer([f"{premise}\n{hypothesis}" for premise, hypothesis in pairs], **options)
     premises, hypotheses = zip(*pairs, strict=True)
-    return tokenizer(list(premises), list(hypotheses), **cut)
+    return tokenizer(list(premises), list(hypotheses), **options)
 
 
 def forward(model: Any, batch: Any) -> Any:
@@ -58,28 +71,6 @@ def forward(model: Any, batch: Any) -> Any:
     return model(**batch.to(model.device), **extra).logits.float()
 
 
-def read_pairs(
-    torch: Any, model: Any, tokenizer: Any, pairs: Sequence[Pair], *, max_length: int, batch: int = BATCH
-) -> list[Scores]:
-    """Return a model's numbers for pairs, in their order.
-
-    Args:
-        torch: the library.
-        model: for sequence classification, not in training.
-        tokenizer: its own.
-        pairs: premise and hypothesis each.
-        max_length: in tokens.
-        batch: pairs that are read at a time; those of about the same length together.
-    """
-    scores: list[Scores] = [()] * len(pairs)
-    with torch.inference_mode():
-        for places in batches(pairs, batch):
-            encoded = encode(tokenizer, [pairs[place] for place in places], max_length)
-            for place, row in zip(places, forward(model, encoded).tolist(), strict=True):
-                scores[place] = tuple(row)
-    return scores
-
-
 def batches(pairs: Sequence[Pair], size: int) -> Iterator[list[int]]:
     """Yield the places of `pairs` in batches of about the same length, the longest first."""
     ordered = sorted(range(len(pairs)), key=lambda place: -sum(map(len, pairs[place])))
@@ -87,7 +78,47 @@ def batches(pairs: Sequence[Pair], size: int) -> Iterator[list[int]]:
         yield ordered[start : start + size]
 
 
-SETTINGS: Final = "nli.json"
+def load_local(kind: str, folder: Path, device: str | None) -> tuple[Any, Any]:
+    """Return the model in a folder, to be read with, and its tokenizer.
+
+    Args:
+        kind: the class of transformers that loads it, such as ``AutoModel``.
+        folder: of the model.
+        device: ``cpu``, ``cuda``; None for a GPU if there is one.
+
+    Raises:
+        Unsupported: if torch or transformers is missing.
+        InputError: if there is no such model.
+    """
+    torch, transformers = imported("torch"), imported("transformers")
+    options = {"local_files_only": True}
+    try:
+        with quiet(transformers):
+            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **options)
+            model = getattr(transformers, kind).from_pretrained(folder, dtype=torch.float32, **options)
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot load the model {folder}: {' '.join(str(error).split())}") from error
+    return model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval(), tokenizer
+
+
+def load_config(folder: Path, wanted: str) -> Any:
+    """Return the configuration of the model in a folder; `wanted` is what there should be in it.
+
+    Raises:
+        Unsupported: if transformers is missing.
+        InputError: if there is no such folder, or no model in it.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder; name one with {wanted}")
+    transformers = imported("transformers")
+    try:
+        with quiet(transformers):
+            return transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot load the model {folder}: {' '.join(str(error).split())}") from error
+
+
+# ---- predictions
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +132,16 @@ class Head:
     model: Any
     tokenizer: Any
     order: tuple[int, ...]
+
+    def scores(self, pairs: Sequence[Pair], max_length: int, batch: int) -> list[Scores]:
+        """Return the model's numbers for pairs, in their order; `batch` of them are read at a time."""
+        scores: list[Scores] = [()] * len(pairs)
+        with imported("torch").inference_mode():
+            for places in batches(pairs, batch):
+                encoded = encode(self.tokenizer, [pairs[place] for place in places], max_length)
+                for place, row in zip(places, forward(self.model, encoded).tolist(), strict=True):
+                    scores[place] = tuple(row[each] for each in self.order)
+        return scores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,15 +170,9 @@ class Predictor:
         return output_of(self.family)
 
     def scores(self, pairs: Sequence[Pair]) -> list[Scores]:
-        """Its numbers for each pair, in the order of `families.CLASSES`."""
-        if not pairs:
-            return []
-        read = [self._read(head, pairs) for head in self.heads]
-        return [tuple(number for part in parts for number in part) for parts in zip(*read, strict=True)]
-
-    def logits(self, pairs: Sequence[Pair]) -> list[dict[str, float]]:
-        """Its numbers for each pair under their names: labels, sets, or ``value``."""
-        return [dict(zip(CLASSES[self.output], score, strict=True)) for score in self.scores(pairs)]
+        """Return its numbers for each pair, in the order of `families.CLASSES`."""
+        by_head = (head.scores(pairs, self.max_length, self.batch) for head in self.heads)
+        return [tuple(number for part in parts for number in part) for parts in zip(*by_head, strict=True)]
 
     def label_sets(self, pairs: Sequence[Pair]) -> list[LabelSet]:
         """Return the predicted label set of each pair.
@@ -147,8 +182,8 @@ class Predictor:
         """
         if self.threshold is None and self.output != "sets":
             raise InputError(
-                f"{self.name}: has no threshold to make label sets with; tune it on dev examples (`tuned`), "
-                f'or write one into {SETTINGS}: {{"threshold": …}}'
+                f"{self.name}: has no threshold to make label sets with; train it with `askback train "
+                f'ambient-nli`, or write one into {SETTINGS}: {{"threshold": …}}'
             )
         return [label_set(score, self.threshold) for score in self.scores(pairs)]
 
@@ -162,26 +197,6 @@ class Predictor:
         """
         return [self._probabilities(score) for score in self.scores(pairs)]
 
-    def tuned(self, examples: Sequence[Example], pairs: Pairs = "all") -> Predictor:
-        """Return the same with a threshold tuned on the original pairs of dev examples.
-
-        Raises:
-            InputError: if there are no examples.
-        """
-        scores = self.scores([(example.premise, example.hypothesis) for example in examples])
-        return replace(self, threshold=tuned(scores, [example.labels for example in examples], pairs))
-
-    def _read(self, head: Head, pairs: Sequence[Pair]) -> list[Scores]:
-        found = read_pairs(
-            imported("torch"),
-            head.model,
-            head.tokenizer,
-            pairs,
-            max_length=self.max_length,
-            batch=self.batch,
-        )
-        return [tuple(row[place] for place in head.order) for row in found]
-
     def _probabilities(self, scores: Scores) -> dict[Label, float]:
         if self.output == "value":
             raise InputError(f"{self.name}: gives one number for a pair, not probabilities of labels")
@@ -190,10 +205,8 @@ class Predictor:
         shares = softmax(scores)
         if self.output == "labels":
             return dict(zip(LABELS, shares, strict=True))
-        return {
-            label: math.fsum(share for one, share in zip(SET_CLASSES, shares, strict=True) if label in one)
-            for label in LABELS
-        }
+        sets = list(zip(SET_CLASSES, shares, strict=True))
+        return {label: math.fsum(share for labels, share in sets if label in labels) for label in LABELS}
 
 
 def load_predictor(
@@ -217,30 +230,27 @@ def load_predictor(
         InputError: if there is no such model, or it does not name its classes.
     """
     folder = Path(folder)
-    if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder; name one with a model for sequence classification")
-    told = _settings(folder / SETTINGS)
-    torch, transformers = imported("torch"), imported("transformers")
-    where = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    found = family or told.get("family")
-    if found == "binary":
-        loaded = [_loaded(transformers, folder / label, where) for label in LABELS]
-        heads = tuple(Head(model, tokenizer, (0,)) for model, tokenizer in loaded)
+    settings = _settings(folder / SETTINGS)
+    family = family or settings.family
+    if family == "binary":
+        for label in LABELS:
+            _config(folder / label)
+        heads = tuple(Head(*load_local(_CLASSIFIER, folder / label, device), (0,)) for label in LABELS)
     else:
-        model, tokenizer = _loaded(transformers, folder, where)
-        output, order = _classes(folder, model.config)
-        found = found or _family(output, model.config)
-        if output_of(found) != output:
+        config = _config(folder)
+        output, order = _classes(folder, config)
+        family = family or _family(output, config)
+        if output_of(family) != output:
             raise InputError(
-                f"{folder}: its classes are {'; '.join(CLASSES[output])}, as in no model of family {found}"
+                f"{folder}: its classes are {'; '.join(CLASSES[output])}, as in no model of family {family}"
             )
-        heads = (Head(model, tokenizer, order),)
+        heads = (Head(*load_local(_CLASSIFIER, folder, device), order),)
     return Predictor(
         name=str(folder),
-        family=found,
-        threshold=threshold if threshold is not None else _threshold(told.get("threshold"), folder),
+        family=family,
+        threshold=settings.threshold if threshold is None else threshold,
         heads=heads,
-        max_length=told.get("max_length", MAX_LENGTH),
+        max_length=settings.max_length,
     )
 
 
@@ -250,29 +260,20 @@ def sigmoid(logit: float) -> float:
 
 
 def softmax(logits: Sequence[float]) -> list[float]:
-    """Shares of exponentials."""
+    """Return shares of exponentials."""
     highest = max(logits)
     powers = [math.exp(logit - highest) for logit in logits]
     return [power / math.fsum(powers) for power in powers]
 
 
-def _loaded(transformers: Any, folder: Path, device: str) -> tuple[Any, Any]:
-    try:
-        with quiet(transformers):
-            here = {"local_files_only": True}
-            config = transformers.AutoConfig.from_pretrained(folder, **here)
-            names = config.architectures or []
-            if not any(name.endswith("ForSequenceClassification") for name in names):
-                raise InputError(
-                    f"{folder}: holds no model for sequence classification; train one on it first"
-                )
-            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **here)
-            model = transformers.AutoModelForSequenceClassification.from_pretrained(
-                folder, dtype=imported("torch").float32, **here
-            )
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot load the model {folder}: {' '.join(str(error).split())}") from error
-    return model.to(device).eval(), tokenizer
+_CLASSIFIER: Final = "AutoModelForSequenceClassification"
+
+
+def _config(folder: Path) -> Any:
+    config = load_config(folder, "a model for sequence classification")
+    if not any(name.endswith("ForSequenceClassification") for name in config.architectures or []):
+        raise InputError(f"{folder}: holds no model for sequence classification; train one on it first")
+    return config
 
 
 def _classes(folder: Path, config: Any) -> tuple[Output, tuple[int, ...]]:
@@ -280,9 +281,9 @@ def _classes(folder: Path, config: Any) -> tuple[Output, tuple[int, ...]]:
     names = [str(config.id2label[place]).strip().lower() for place in range(len(config.id2label))]
     if len(names) == 1:
         return "value", (0,)
-    for output, wanted in CLASSES.items():
-        if sorted(wanted) == sorted(names):
-            return output, tuple(names.index(name) for name in wanted)
+    for output, classes in CLASSES.items():
+        if sorted(classes) == sorted(names):
+            return output, tuple(names.index(name) for name in classes)
     raise InputError(
         f"{folder / 'config.json'}: id2label names the classes {', '.join(names)}; they must be "
         f"{', '.join(LABELS)}, or the seven sets of them"
@@ -295,24 +296,13 @@ def _family(output: Output, config: Any) -> Family:
     return "set" if output == "sets" else "regression"
 
 
-def _settings(path: Path) -> Mapping[str, Any]:
+def _settings(path: Path) -> Settings:
     if not path.is_file():
-        return {}
-    try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
-    if not isinstance(told, dict) or told.get("family") not in FAMILIES:
+        return Settings()
+    content = read_json(path)
+    if not isinstance(content, dict) or content.get("family") not in FAMILIES:
         raise InputError(f"{path}: names no family; there are {', '.join(FAMILIES)}")
-    return told
-
-
-def _threshold(value: Any, folder: Path) -> Threshold:
     try:
-        if isinstance(value, dict):
-            return {label: (float(value[label][0]), float(value[label][1])) for label in LABELS}
-        return None if value is None else float(value)
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{folder / SETTINGS}: threshold is neither a number nor an interval for each label"
-        ) from error
+        return Settings.model_validate(content)
+    except ValidationError as error:
+        raise InputError(f"{path}: {first_fault(error, content)}") from error

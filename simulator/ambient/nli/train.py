@@ -15,11 +15,13 @@ import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 import torch
+import transformers
 
 from simulator.ambient.examples import Example
 from simulator.ambient.files.nli import (
@@ -31,7 +33,7 @@ from simulator.ambient.files.nli import (
     write_seed,
 )
 from simulator.ambient.labels import LABELS
-from simulator.ambient.nli.families import CLASSES, Threshold, output_of
+from simulator.ambient.nli.families import CLASSES, output_of
 from simulator.ambient.nli.fitting import Curve, Stage, Tell, fit, new_model, updates_of
 from simulator.ambient.nli.metrics import example_pairs, nli_records, seed_record, tuned_on, with_scores
 from simulator.ambient.nli.predict import SETTINGS, Head, Predictor
@@ -41,6 +43,7 @@ from simulator.errors import InputError
 from simulator.jsonlines import write_lines
 from simulator.models.weights import quiet
 from simulator.seeds import derive_seed
+from simulator.tables.records import read_json
 
 TRAINING: Final = "training.json"
 CURVE: Final = "curve.json"
@@ -48,7 +51,7 @@ CURVE: Final = "curve.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What a model learns from and is scored on.
+    """The material that a model learns from and is scored on.
 
     Attributes:
         base: folder or hub's id of what is trained.
@@ -78,7 +81,7 @@ def train_seeds(
     bar: Callable[[int, int], Any],
     told: Callable[[SeedRecord, bool], None] = lambda record, before: None,
 ) -> tuple[SeedRecord, ...]:
-    """Train a model for each seed; those that were finished before are not trained again.
+    """Train a model for each seed and return its scores; finished seeds are not trained again.
 
     Args:
         material: what is trained on what.
@@ -87,9 +90,6 @@ def train_seeds(
         out: the folder; its name is that of the model in tables.
         bar: makes a progress bar (a context manager) for a seed and its number of updates.
         told: hears of each seed when it is finished, and whether it was before.
-
-    Returns:
-        The scores of each seed.
 
     Raises:
         InputError: if the folder holds another training.
@@ -108,23 +108,19 @@ def train_seeds(
     return tuple(records)
 
 
-def train_seed(
-    material: Material, config: TrainConfig, seed: int, out: Path, *, tell: Tell = lambda done, loss: None
-) -> SeedRecord:
-    """Train with one seed, tune on dev, score test and write it all.
-
-    Returns:
-        The scores.
-    """
+def train_seed(material: Material, config: TrainConfig, seed: int, out: Path, *, tell: Tell) -> SeedRecord:
+    """Train with one seed, tune on dev, score test, write it all and return the scores."""
     folder = out / f"seed{seed}"
     # What an interrupted training left.
     shutil.rmtree(folder, ignore_errors=True)
-    parts = LABELS if config.family == "binary" else ("",)
     heads, curves = [], {}
-    for number, part in enumerate(parts):
-        told = _after(tell, number * updates_of(material.stages, config.batch))
-        head, curves[part or config.family] = _train_head(material, config, seed, part, told)
-        _save(head, folder / part)
+    updates = updates_of(material.stages, config.batch)
+    for number, part in enumerate(LABELS if config.family == "binary" else ("",)):
+        tell_part = partial(_tell_after, tell, number * updates)
+        head, curves[part or config.family] = _train_head(material, config, seed, part, tell_part)
+        with quiet(transformers):
+            head.model.save_pretrained(folder / part)
+            head.tokenizer.save_pretrained(folder / part)
         heads.append(head)
     predictor = Predictor(
         name=str(folder),
@@ -134,11 +130,10 @@ def train_seed(
         batch=config.read_batch,
     )
     record = _score(predictor, material, config, seed, out)
-    write_lines(
-        folder / CURVE,
-        [_json({name: {**asdict(one), "best_epoch": one.best_epoch} for name, one in curves.items()})],
-    )
-    write_lines(folder / SETTINGS, [_json(_settings(material, config, seed, record.threshold))])
+    shown = {name: {**asdict(curve), "best_epoch": curve.best_epoch} for name, curve in curves.items()}
+    write_lines(folder / CURVE, [_json(shown)])
+    settings = {"base": material.name, "seed": seed, "threshold": record.threshold, **asdict(config)}
+    write_lines(folder / SETTINGS, [_json(settings)])
     write_seed(out, record)
     return record
 
@@ -147,8 +142,6 @@ def _train_head(
     material: Material, config: TrainConfig, seed: int, part: str, tell: Tell
 ) -> tuple[Head, Curve]:
     torch.manual_seed(derive_seed(seed, "weights", part))
-    import transformers
-
     device = "cuda" if torch.cuda.is_available() else "cpu"
     classes = (part,) if part else CLASSES[output_of(config.family)]
     with quiet(transformers):
@@ -187,19 +180,6 @@ def _score(predictor: Predictor, material: Material, config: TrainConfig, seed: 
     return seed_record(out.resolve().name, seed, records, threshold)
 
 
-def _save(head: Head, folder: Path) -> None:
-    import transformers
-
-    with quiet(transformers):
-        head.model.save_pretrained(folder)
-        head.tokenizer.save_pretrained(folder)
-
-
-def _settings(material: Material, config: TrainConfig, seed: int, threshold: Threshold) -> dict[str, Any]:
-    plain = dict(threshold) if isinstance(threshold, Mapping) else threshold
-    return {"base": material.name, "seed": seed, "threshold": plain, **asdict(config)}
-
-
 def _claim(out: Path, material: Material, config: TrainConfig) -> None:
     """Write down what is trained into the folder, or make sure that it is what was."""
     facts = {
@@ -214,11 +194,7 @@ def _claim(out: Path, material: Material, config: TrainConfig) -> None:
     if not path.is_file():
         write_lines(path, [_json(facts)])
         return
-    try:
-        before = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read ({error}); take another folder with --out") from error
-    facts = json.loads(_json(facts))
+    before, facts = read_json(path), json.loads(_json(facts))
     if before != facts:
         changed = [name for name in facts if before.get(name) != facts[name]]
         raise InputError(
@@ -228,15 +204,11 @@ def _claim(out: Path, material: Material, config: TrainConfig) -> None:
 
 
 def _digest(examples: Sequence[Example]) -> str:
-    return sha256(repr([_json(asdict(pair)) for pair in _plain(examples)]).encode()).hexdigest()[:16]
+    return sha256(repr([_json(asdict(pair)) for pair in example_pairs(examples)]).encode()).hexdigest()[:16]
 
 
-def _plain(examples: Sequence[Example]) -> Sequence[Any]:
-    return example_pairs(examples)
-
-
-def _after(tell: Tell, before: int) -> Tell:
-    return lambda done, loss: tell(before + done, loss)
+def _tell_after(tell: Tell, before: int, done: int, loss: float) -> None:
+    tell(before + done, loss)
 
 
 def _json(value: Any) -> str:

@@ -17,18 +17,33 @@ A label is in the set of a distribution or of counts from 20 % on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final, Self
 
-from simulator.ambient.labels import LABELS, Label, LabelSet, parse_label, parse_labels
+from annotated_types import Ge
+from pydantic import AfterValidator, BaseModel, model_validator
+
+from simulator.ambient.labels import LABELS, Label, LabelSet, SomeLabels
 from simulator.ambient.nli.families import SET_CLASSES, Family, Pairs, Scores
 from simulator.ambient.nli.predict import BATCH, MAX_LENGTH
+from simulator.codecs import Codec
+from simulator.fields import Finite, Said, Whole
 from simulator.jsonlines import FieldError, Read, Row, read_lines
 
 SEEDS: Final = (42, 43, 44, 45, 46)
 EPOCHS: Final = 5
+SNLI_VALUES: Final[Mapping[Label, float]] = {
+    "entailment": 0.9272,
+    "neutral": 0.4250,
+    "contradiction": 0.0209,
+}
+"""The numbers to which single labels are mapped for regression."""
+FROM_PERCENT: Final = 20
+FIELDS: Final = ("label", "labels", "value", "distribution", "counts", "annotations")
+_ROUNDING: Final = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,17 +73,6 @@ class TrainConfig:
     read_batch: int = BATCH
 
 
-SNLI_VALUES: Final[Mapping[Label, float]] = {
-    "entailment": 0.9272,
-    "neutral": 0.4250,
-    "contradiction": 0.0209,
-}
-"""The numbers to which single labels are mapped for regression."""
-FROM_PERCENT: Final = 20
-FIELDS: Final = ("label", "labels", "value", "distribution", "counts", "annotations")
-_ROUNDING: Final = 1e-3
-
-
 @dataclass(frozen=True, slots=True)
 class TrainingPair:
     """A pair with what a model should give for it; as many numbers as the family's models give."""
@@ -78,15 +82,107 @@ class TrainingPair:
     target: Scores
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a pair's relation; None is not known."""
+    """A pair with what is known of its relation; None, or an empty set, is not known."""
 
     premise: str
     hypothesis: str
-    value: float | None = None
-    shares: Mapping[Label, float] | None = None
-    labels: LabelSet | None = None
+    value: float | None
+    shares: Mapping[Label, float] | None
+    labels: LabelSet
+
+
+class _Annotation(BaseModel):
+    """One of two annotators; a text that is None was left as it was."""
+
+    label: Label
+    premise: Said | None = None
+    hypothesis: Said | None = None
+
+
+def _add_up(shares: Mapping[Label, float]) -> Mapping[Label, float]:
+    if abs(sum(shares.values()) - 1) > _ROUNDING:
+        raise ValueError(f"adds up to {sum(shares.values()):g}, not 1")
+    return shares
+
+
+def _are_somebodys(counts: Mapping[Label, int]) -> Mapping[Label, int]:
+    if not sum(counts.values()):
+        raise ValueError("are not those of any annotators")
+    return counts
+
+
+def _are_two(annotations: tuple[_Annotation, ...]) -> tuple[_Annotation, ...]:
+    if len(annotations) != 2:
+        raise ValueError(f"has {len(annotations)} entries, not 2")
+    return annotations
+
+
+_Shares = Annotated[Mapping[Label, Annotated[Finite, Ge(0)]], AfterValidator(_add_up)]
+_Counts = Annotated[Mapping[Label, Annotated[Whole, Ge(0)]], AfterValidator(_are_somebodys)]
+
+
+class TrainingRow(BaseModel):
+    """A row of such a file; says what is known in exactly one way."""
+
+    premise: Said
+    hypothesis: Said
+    label: Label | None = None
+    labels: SomeLabels | None = None
+    value: Finite | None = None
+    distribution: _Shares | None = None
+    counts: _Counts | None = None
+    annotations: Annotated[tuple[_Annotation, ...], AfterValidator(_are_two)] | None = None
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Self:
+        names = [name for name in FIELDS if getattr(self, name) is not None]
+        if len(names) != 1:
+            held = " and ".join(names) or "none"
+            raise ValueError(f"has {held}; give exactly one of {', '.join(FIELDS)}")
+        return self
+
+    def known(self) -> Known:
+        """Return what the row says.
+
+        Of two annotators both labels count where neither changed the text; if the first has changed it, text
+        and label of the second do; if only the second has, those of the first (spec 9.2).
+        """
+        texts, label = (self.premise, self.hypothesis), self.label
+        labels: LabelSet = self.labels or frozenset()
+        shares: Mapping[Label, float] | None = self.distribution or self.counts
+        if self.annotations is not None:
+            first, second = (
+                (each.premise or texts[0], each.hypothesis or texts[1]) for each in self.annotations
+            )
+            if first != texts:
+                texts, label = second, self.annotations[1].label
+            elif second != texts:
+                label = self.annotations[0].label
+            else:
+                shares = Counter(each.label for each in self.annotations)
+        if label is None and len(labels) == 1:
+            (label,) = labels  # of several labels nobody knows how likely each is
+        if label is not None:
+            shares = {label: 1.0}
+        if shares:
+            total = sum(shares.values())
+            labels = frozenset(each for each in shares if 100 * shares[each] >= FROM_PERCENT * total)
+            shares = {each: number / total for each, number in shares.items()}
+        return Known(*texts, value=self.value, shares=shares, labels=labels)
+
+
+_ROWS: Final = Codec[TrainingRow](TrainingRow)
+
+
+def read_known(row: Row) -> Known:
+    """Return what a row says of its pair.
+
+    Raises:
+        FieldError: if it says nothing, or the same in several ways.
+    """
+    return _ROWS.read_row(row).known()
 
 
 def read_training(path: str | Path, family: Family) -> Read[TrainingPair]:
@@ -103,19 +199,6 @@ def read_training(path: str | Path, family: Family) -> Read[TrainingPair]:
     return read_lines(path, parse)
 
 
-def read_known(row: Row) -> Known:
-    """Return what a row says of its pair.
-
-    Raises:
-        FieldError: if it says nothing, or the same in several ways.
-    """
-    given = [name for name in FIELDS if row.get(name) is not None]
-    if len(given) != 1:
-        said = f"has {' and '.join(given)}" if given else "has none"
-        raise FieldError(f"{said}; give exactly one of {', '.join(FIELDS)}")
-    return _READERS[given[0]](row, row.text("premise"), row.text("hypothesis"))
-
-
 def target(known: Known, family: Family) -> Scores:
     """Return what a model of a family should give.
 
@@ -123,113 +206,19 @@ def target(known: Known, family: Family) -> Scores:
         FieldError: if too little is known.
     """
     if family == "regression":
-        return (_value(known),)
+        if known.value is not None:
+            return (known.value,)
+        if len(known.labels) != 1:
+            raise FieldError("regression learns from a value, or from a single label")
+        return (SNLI_VALUES[next(iter(known.labels))],)
     if family in ("distributional", "classifier"):
-        shares = known.shares or {}
-        if family == "classifier" and sorted(shares.values())[-1:] != [1.0]:
+        if family == "classifier" and 1.0 not in (known.shares or {}).values():
             raise FieldError("a classifier learns from single labels")
-        if not shares:
+        if not known.shares:
             raise FieldError("says nothing of how likely each label is")
-        return tuple(shares.get(label, 0.0) for label in LABELS)
-    if known.labels is None:
+        return tuple(known.shares.get(label, 0.0) for label in LABELS)
+    if not known.labels:
         raise FieldError("a number says nothing of labels")
     if family == "set":
-        return tuple(float(one == known.labels) for one in SET_CLASSES)
+        return tuple(float(labels == known.labels) for labels in SET_CLASSES)
     return tuple(float(label in known.labels) for label in LABELS)
-
-
-def _value(known: Known) -> float:
-    if known.value is not None:
-        return known.value
-    if known.labels is None or len(known.labels) != 1:
-        raise FieldError("regression learns from a value, or from a single label")
-    return SNLI_VALUES[next(iter(known.labels))]
-
-
-def _of_label(row: Row, premise: str, hypothesis: str) -> Known:
-    return _single(premise, hypothesis, row.parsed("label", parse_label, row.text("label")))
-
-
-def _of_labels(row: Row, premise: str, hypothesis: str) -> Known:
-    value = row.get("labels")
-    text = ", ".join(map(str, value)) if isinstance(value, list) else row.text("labels")
-    labels = row.parsed("labels", parse_labels, text)
-    if not labels:
-        raise row.wrong("labels", "is empty")
-    # Of several labels nobody knows how likely each is.
-    shares = dict.fromkeys(sorted(labels), 1.0) if len(labels) == 1 else None
-    return Known(premise=premise, hypothesis=hypothesis, shares=shares, labels=labels)
-
-
-def _of_value(row: Row, premise: str, hypothesis: str) -> Known:
-    return Known(premise=premise, hypothesis=hypothesis, value=row.number("value"))
-
-
-def _of_distribution(row: Row, premise: str, hypothesis: str) -> Known:
-    numbers = _by_label(row.object("distribution"), "distribution")
-    if abs(sum(numbers.values()) - 1) > _ROUNDING:
-        raise row.wrong("distribution", f"adds up to {sum(numbers.values()):g}, not 1")
-    return _shared(premise, hypothesis, numbers)
-
-
-def _of_counts(row: Row, premise: str, hypothesis: str) -> Known:
-    inner = row.object("counts")
-    numbers = _by_label(inner, "counts")
-    if any(inner.whole(name) < 0 for name in inner.data) or not sum(numbers.values()):
-        raise row.wrong("counts", "are not those of any annotators")
-    return _shared(premise, hypothesis, numbers)
-
-
-def _of_annotations(row: Row, premise: str, hypothesis: str) -> Known:
-    """Return both labels where neither changed the text; else text and label of one (spec 9.2).
-
-    If the first has changed it, those of the second; if only the second has, those of the first.
-    """
-    row.list("annotations", 2)
-    first, second = (_annotation(one, premise, hypothesis) for one in row.rows("annotations"))
-    text = (premise, hypothesis)
-    if first[:2] != text:
-        return _single(*second)
-    if second[:2] != text:
-        return _single(*first)
-    labels = (first[2], second[2])
-    return _shared(premise, hypothesis, {label: labels.count(label) / 2 for label in LABELS})
-
-
-def _annotation(row: Row, premise: str, hypothesis: str) -> tuple[str, str, Label]:
-    return (
-        row.text("premise") if "premise" in row.data else premise,
-        row.text("hypothesis") if "hypothesis" in row.data else hypothesis,
-        row.parsed("label", parse_label, row.text("label")),
-    )
-
-
-def _single(premise: str, hypothesis: str, label: Label) -> Known:
-    return Known(premise=premise, hypothesis=hypothesis, shares={label: 1.0}, labels=frozenset({label}))
-
-
-def _shared(premise: str, hypothesis: str, numbers: Mapping[Label, float]) -> Known:
-    total = sum(numbers.values())
-    return Known(
-        premise=premise,
-        hypothesis=hypothesis,
-        shares={label: number / total for label, number in numbers.items()},
-        labels=frozenset(label for label, number in numbers.items() if 100 * number >= FROM_PERCENT * total),
-    )
-
-
-def _by_label(row: Row, name: str) -> dict[Label, float]:
-    found = {row.parsed(one, parse_label, one): row.number(one) for one in row.data}
-    if any(number < 0 for number in found.values()):
-        raise FieldError(f"{name} has a number below 0")
-    return found
-
-
-_READERS: Final[Mapping[str, Callable[[Row, str, str], Known]]] = {
-    "label": _of_label,
-    "labels": _of_labels,
-    "value": _of_value,
-    "distribution": _of_distribution,
-    "counts": _of_counts,
-    "annotations": _of_annotations,
-}

@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.ambient.nli.predict import MAX_LENGTH, Pair, batches, encode
+from simulator.ambient.nli.predict import MAX_LENGTH, Pair, batches, encode, load_config, load_local
 from simulator.errors import InputError
-from simulator.models.weights import imported, quiet
+from simulator.models.weights import imported
 
 Vectors = NDArray[np.float64]
 """One row a pair."""
@@ -49,7 +49,7 @@ class Embedding(NamedTuple):
 
 def embed(
     pairs: Sequence[Pair],
-    encoder: str | Path | None = None,
+    encoder: Path | None = None,
     *,
     device: str | None = None,
     tell: Tell = lambda read: None,
@@ -68,25 +68,24 @@ def embed(
     """
     if encoder is None:
         return Embedding(WORDS, f"words, in {DIMENSIONS} dimensions at most", of_words(pairs))
-    return _of_encoder(pairs, Path(encoder), device, tell)
+    return _of_encoder(pairs, encoder, device, tell)
 
 
 def of_words(pairs: Sequence[Pair]) -> Vectors:
-    """The vectors of ``offline/words``: a pair's features, hashed with signs, on the main directions."""
+    """Return the vectors of ``offline/words``: features of pairs, hashed with signs, on the main directions."""
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import svds
 
-    places = [[_column(feature) for feature in features(*pair)] for pair in pairs]
-    rows = np.repeat(np.arange(len(pairs)), [len(place) for place in places])
-    found = [one for place in places for one in place]
-    columns = np.array([column for column, _ in found], dtype=np.int64)
-    signs = np.array([sign for _, sign in found], dtype=np.float64)
-    counts = csr_array((signs, (rows, columns)), shape=(len(pairs), COLUMNS))
+    hashed = [[_column(feature) for feature in features(*pair)] for pair in pairs]
+    rows = np.repeat(np.arange(len(pairs)), [len(entries) for entries in hashed])
+    entries = np.array([entry for row in hashed for entry in row], dtype=np.int64).reshape(-1, 2)
+    counts = csr_array((entries[:, 1].astype(float), (rows, entries[:, 0])), shape=(len(pairs), COLUMNS))
     lengths = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
     scaled = csr_array(counts.multiply(1 / np.where(lengths == 0, 1, lengths)[:, None]))
     if len(pairs) <= DIMENSIONS:
         # Few pairs keep all their distances: those are in the products of the rows with each other.
-        return _from_products(np.asarray((scaled @ scaled.T).todense()))
+        values, vectors = np.linalg.eigh(np.asarray((scaled @ scaled.T).todense()))
+        return np.asarray(vectors * np.sqrt(np.clip(values, 0, None)), dtype=np.float64)
     start = np.ones(min(scaled.shape))  # of the iteration, so that the same pairs give the same vectors
     left, values, _ = svds(scaled, k=DIMENSIONS, v0=start)
     return np.asarray(left * values, dtype=np.float64)
@@ -98,60 +97,34 @@ def features(premise: str, hypothesis: str) -> Iterator[str]:
     Words and neighbouring words of each sentence, and the words that only one of them has: how the
     sentences differ is what relates them.
     """
-    first, second = _words(premise), _words(hypothesis)
+    first, second = ([word.lower() for word in _WORD.findall(text)] for text in (premise, hypothesis))
     for side, words, others in (("p", first, second), ("h", second, first)):
         yield from (f"{side} {word}" for word in words)
         yield from (f"{side} {word} {after}" for word, after in pairwise(words))
         yield from (f"{side} only {word}" for word in words if word not in others)
 
 
-def _words(text: str) -> list[str]:
-    return [word.lower() for word in _WORD.findall(text)]
-
-
 def _column(feature: str) -> tuple[int, int]:
+    """Return where a feature is counted, and with which sign."""
     number = int.from_bytes(blake2b(feature.encode(), digest_size=8).digest())
     return (number >> 1) % COLUMNS, 1 if number & 1 else -1
 
 
-def _from_products(products: Vectors) -> Vectors:
-    values, vectors = np.linalg.eigh(products)
-    return np.asarray(vectors * np.sqrt(np.clip(values, 0, None)), dtype=np.float64)
-
-
 def _of_encoder(pairs: Sequence[Pair], folder: Path, device: str | None, tell: Tell) -> Embedding:
-    torch, transformers = imported("torch"), imported("transformers")
-    model, tokenizer = _loaded(transformers, folder)
-    model = model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval()
+    config = load_config(folder, "a transformers encoder")
+    if config.is_encoder_decoder:
+        raise InputError(f"{folder}: is an encoder-decoder model; name an encoder, such as a RoBERTa")
+    torch = imported("torch")
+    model, tokenizer = load_local("AutoModel", folder, device)
     first = tokenizer.cls_token_id is not None
-    vectors: Vectors = np.zeros((len(pairs), 0))
+    vectors: Vectors = np.zeros((len(pairs), config.hidden_size))
     with torch.inference_mode():
         for places in batches(pairs, _BATCH):
             encoded = encode(tokenizer, [pairs[place] for place in places], MAX_LENGTH).to(model.device)
             states = model(**encoded).last_hidden_state.float()
             mask = encoded["attention_mask"]
             # Padding may stand on either side.
-            looked = mask.argmax(1) if first else mask.shape[1] - 1 - mask.flip(1).argmax(1)
-            rows = states[torch.arange(len(places), device=states.device), looked].cpu().numpy()
-            if not vectors.shape[1]:
-                vectors = np.zeros((len(pairs), rows.shape[1]))
-            vectors[places] = rows
+            chosen = mask.argmax(1) if first else mask.shape[1] - 1 - mask.flip(1).argmax(1)
+            vectors[places] = states[torch.arange(len(places), device=states.device), chosen].cpu().numpy()
             tell(len(places))
     return Embedding(str(folder), f"last layer, {'[CLS]' if first else 'last token'}", vectors)
-
-
-def _loaded(transformers: Any, folder: Path) -> tuple[Any, Any]:
-    if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder; name one with a transformers encoder")
-    try:
-        with quiet(transformers):
-            config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
-            if config.is_encoder_decoder:
-                raise InputError(f"{folder}: is an encoder-decoder model; name an encoder, such as a RoBERTa")
-            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            model = transformers.AutoModel.from_pretrained(
-                folder, dtype=imported("torch").float32, local_files_only=True
-            )
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot load the encoder {folder}: {' '.join(str(error).split())}") from error
-    return model, tokenizer

@@ -53,13 +53,13 @@ def clean(text: str, lists: Lists | None = None) -> str:
     What encloses a part only (``"Yes" and "no"``) stays, and so do apostrophes. Cleaned text is clean.
     """
     known = lists or load_lists()
-    while (shorter := _once(text.strip(), known)) != text:
+    while (shorter := _shortened(text.strip(), known)) != text:
         text = shorter
     return text
 
 
-def _once(text: str, lists: Lists) -> str:
-    """`text` with one thing less, if there is one."""
+def _shortened(text: str, lists: Lists) -> str:
+    """Return a text with one thing less, if there is one."""
     for opening, closing in lists.enclosing:
         if _encloses(text, opening, closing):
             return text[1:-1].strip()
@@ -261,7 +261,7 @@ def plain(text: str) -> str:
 
 @lru_cache
 def _any_of(phrases: Sequence[str]) -> re.Pattern[str]:
-    """Any of some phrases as whole words; nothing if there are none."""
+    """Return the pattern of any of some phrases as whole words; nothing if there are none."""
     if not phrases:
         return re.compile(r"(?!)")
     each = (f"{_edge(phrase[0])}{re.escape(phrase)}{_edge(phrase[-1])}" for phrase in phrases)

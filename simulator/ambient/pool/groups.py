@@ -20,10 +20,12 @@ from simulator.ambient.data import BUILTIN, PoolPair, load_pool
 from simulator.ambient.labels import LABELS
 from simulator.ambient.nli.training_data import read_known
 from simulator.ambient.pool.embedding import Vectors
+from simulator.duplicates import told_once
 from simulator.errors import InputError
 from simulator.jsonlines import Read, Row, read_lines
 from simulator.seeds import derive_seed
-from trees.faults import Fault, first_and_more
+from simulator.tables.cells import SAME_ID
+from trees.faults import first_and_more
 
 _DIGITS: Final = 12
 
@@ -34,10 +36,7 @@ def pair_id(premise: str, hypothesis: str) -> str:
 
 
 def pool_of(name: str | Path) -> tuple[PoolPair, ...]:
-    """Return the pairs of a pool.
-
-    Args:
-        name: ``builtin``, or a file.
+    """Return the pairs of a pool: ``builtin``, or a file.
 
     Raises:
         InputError: if the file cannot be read, or a row of it is faulty.
@@ -57,21 +56,11 @@ def read_pool(path: str | Path) -> Read[PoolPair]:
         InputError: if the file cannot be read at all.
     """
     read = read_lines(path, read_pool_pair)
-    ids: dict[str, int] = {}
-    sentences: dict[tuple[str, str], int] = {}
-    faults: list[Fault] = []
-    kept: list[tuple[PoolPair, int]] = []
-    for pair, line in zip(read.rows, read.lines, strict=True):
-        said = (pair.premise, pair.hypothesis)
-        if pair.id in ids or said in sentences:
-            what, first = ("id", ids[pair.id]) if pair.id in ids else ("sentences", sentences[said])
-            message = f"{what}: the row in line {first} has the same"
-            faults.append(Fault(str(path), pair.id, line, "id", message))
-            continue
-        ids[pair.id] = sentences[said] = line
-        kept.append((pair, line))
-    rows, lines = tuple(pair for pair, _ in kept), tuple(line for _, line in kept)
-    return Read(rows, lines, tuple(sorted([*read.faults, *faults], key=lambda fault: fault.line)))
+    read = told_once(path, read, lambda pair: (pair.id, ""), code="id", message=SAME_ID)
+    message = "sentences: the row in line {line} has the same"
+    return told_once(
+        path, read, lambda pair: ("", (pair.premise, pair.hypothesis)), code="id", message=message
+    )
 
 
 def read_pool_pair(row: Row) -> PoolPair:
@@ -81,7 +70,7 @@ def read_pool_pair(row: Row) -> PoolPair:
         FieldError: if a field is missing or wrong, or all three labels are given.
     """
     known = read_known(row)
-    labels = [label for label in LABELS if label in (known.labels or ())]
+    labels = [label for label in LABELS if label in known.labels]
     if len(labels) not in (1, 2):
         raise row.wrong("labels", "are not those of two annotators")
     id = row.key("id") if row.get("id") is not None else pair_id(known.premise, known.hypothesis)
@@ -130,14 +119,13 @@ def make_groups(pool: Sequence[PoolPair], vectors: Vectors, size: int = SIZE) ->
     if len(pool) < size:
         raise InputError(f"the pool has {len(pool)} pairs, and a group {size}; bring more pairs")
     tree = cKDTree(vectors)
-    # One more than wanted: where several lie at the very place of the seed, it need not be the first.
+    # One more than are needed: where several lie at the very place of the seed, it need not be the first.
     distances, places = tree.query(vectors[seeds], k=min(size + 1, len(pool)), workers=-1)
     groups = []
-    for seed, row, near in zip(seeds, np.atleast_2d(distances), np.atleast_2d(places), strict=True):
-        others = sorted(
-            (float(distance), int(place)) for distance, place in zip(row, near, strict=True) if place != seed
-        )
-        chosen = [*reversed(others[: size - 1]), (0.0, seed)]
+    for seed, *near in zip(seeds, np.atleast_2d(distances), np.atleast_2d(places), strict=True):
+        others = sorted((float(distance), int(place)) for distance, place in zip(*near, strict=True))
+        nearest = [other for other in others if other[1] != seed][: size - 1]
+        chosen = [*reversed(nearest), (0.0, seed)]
         groups.append(
             Group(tuple(pool[place] for _, place in chosen), tuple(distance for distance, _ in chosen))
         )

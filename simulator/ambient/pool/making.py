@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from simulator.ambient.claims import second_highest
 from simulator.ambient.examples import Example
@@ -19,6 +19,9 @@ from simulator.ambient.rows import BENCHMARK
 from simulator.generation import Journal, key_of, write_study
 from simulator.models.weights import fingerprint
 from simulator.seeds import derive_seed
+
+if TYPE_CHECKING:
+    from simulator.ambient.nli.predict import Predictor
 
 THRESHOLD: Final = 0.05
 REFERENCE_THRESHOLD: Final = 0.04
@@ -66,15 +69,10 @@ def predicted(probabilities: Mapping[Label, float], which: Balancing = "default"
 
 
 def balanced(sets: Sequence[LabelSet], *, seed: int, which: Balancing = "default") -> Balanced:
-    """Choose pairs by their predicted sets.
+    """Choose pairs by their predicted sets; where there are too many, they are drawn.
 
     By default all {C,E} and {C,E,N}, and as many {E,N} as {C,N}. In the reference all sets with C, and
     then drawn ones with E and without C until both labels are in equally many.
-
-    Args:
-        sets: of each pair.
-        seed: of the drawing where there are too many.
-        which: of the two.
     """
     random = Random(derive_seed(seed, "balance"))
     kept = _default(sets, random) if which == "default" else _reference(sets, random)
@@ -83,9 +81,9 @@ def balanced(sets: Sequence[LabelSet], *, seed: int, which: Balancing = "default
 
 
 def _default(sets: Sequence[LabelSet], random: Random) -> list[int]:
-    pairs = [[place for place, labels in enumerate(sets) if labels == kind] for kind in (_EN, _CN)]
-    number = min(map(len, pairs))
-    chosen = [place for places in pairs for place in random.sample(places, number)]
+    several = [[place for place, labels in enumerate(sets) if labels == kind] for kind in (_EN, _CN)]
+    number = min(map(len, several))
+    chosen = [place for places in several for place in random.sample(places, number)]
     return [place for place, labels in enumerate(sets) if labels >= _CE] + chosen
 
 
@@ -105,19 +103,6 @@ def _counts(sets: Sequence[LabelSet]) -> dict[LabelSet, int]:
 _READ: Final = 256
 _ROUNDED: Final = 6
 Probabilities = Mapping[Label, float]
-
-
-class Judge(Protocol):
-    """A model of inference: `nli.predict.Predictor`."""
-
-    @property
-    def name(self) -> str:
-        """Of its folder."""
-        ...
-
-    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[dict[Label, float]]:
-        """Return the probability of each label, pair by pair."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +146,7 @@ def make_pairs(
     Args:
         samples: what was drawn.
         rules: how.
-        ask: probabilities of pairs; None for neither the filter of ambiguity nor balancing.
+        ask: gives probabilities of pairs; None for neither the filter of ambiguity nor balancing.
         model: who wrote the pairs.
     """
     steps = [
@@ -187,31 +172,28 @@ def make_pairs(
 
 
 def ask_judge(
-    judge: Judge, folder: Path, journal: Journal, tell: Callable[[int], None]
-) -> Callable[[Sequence[Drawn]], list[Probabilities]]:
-    """Asks a model of inference for what the journal does not have yet.
+    judge: Predictor, pairs: Sequence[Drawn], journal: Journal, tell: Callable[[int], None]
+) -> list[Probabilities]:
+    """Return the probabilities of pairs; a model is asked for what the journal does not have yet.
 
     Args:
-        judge: the model.
-        folder: its folder; other weights in it are another model.
+        judge: the model; other weights in its folder are another model.
+        pairs: what is asked about.
         journal: gets a row a pair.
         tell: is told of how many pairs more the probabilities are known.
     """
+    folder = Path(judge.name)
     name = key_of(judge.name, *(fingerprint(str(folder / part)) for part in (".", *LABELS)))
-
-    def ask(pairs: Sequence[Drawn]) -> list[Probabilities]:
-        keys = [f"{name}-{pair_id(*drawn.pair)}" for drawn in pairs]
-        missing = [place for place, key in enumerate(keys) if key not in journal.rows]
-        tell(len(pairs) - len(missing))
-        for start in range(0, len(missing), _READ):
-            places = missing[start : start + _READ]
-            read = judge.probabilities([pairs[place].pair for place in places])
-            for place, shares in zip(places, read, strict=True):
-                journal.add(keys[place], {"probabilities": shares})
-            tell(len(places))
-        return [journal.rows[key]["probabilities"] for key in keys]
-
-    return ask
+    keys = [f"{name}-{pair_id(*drawn.pair)}" for drawn in pairs]
+    missing = [place for place, key in enumerate(keys) if key not in journal.rows]
+    tell(len(pairs) - len(missing))
+    for start in range(0, len(missing), _READ):
+        places = missing[start : start + _READ]
+        read = judge.probabilities([pairs[place].pair for place in places])
+        for place, shares in zip(places, read, strict=True):
+            journal.add(keys[place], {"probabilities": shares})
+        tell(len(places))
+    return [journal.rows[key]["probabilities"] for key in keys]
 
 
 def _example(drawn: Drawn, model: str, shares: Probabilities | None = None) -> Example:
@@ -232,15 +214,7 @@ _HEAD: Final = """\
 
 
 def hand_over(examples: Sequence[Example], folder: Path, *, seed: int) -> tuple[Path, Path]:
-    """Write both files.
-
-    Args:
-        examples: the pairs; at least one.
-        folder: where.
-        seed: of the study.
-
-    Returns:
-        The file of pairs and the study file.
+    """Write the file of pairs, at least one, and the study file; return both.
 
     Raises:
         InputError: if a file cannot be written.

@@ -20,11 +20,7 @@ BLANK_LINE: Final = "\n\n"
 
 
 def new_pairs_prompt(examples: Iterable[PoolPair], language: str = "en") -> Rendered:
-    """Instruction, a blank line, each pair with a blank line after it, and the beginning of another pair.
-
-    Args:
-        examples: in their order; the seed last.
-        language: of the instruction.
+    """Return an instruction, each pair (the seed last), and the beginning of another; blank lines between.
 
     Raises:
         TemplateError: if the instruction's template is missing or malformed.
@@ -41,8 +37,8 @@ def parse_pair(text: str) -> tuple[str, str] | None:
     with ``Sentence 1:`` where a completion would go on; that is passed over. What comes after a blank line
     is not part of it (for backends that have no stop sequences).
     """
-    said = text.strip().removeprefix(FIRST).strip()
-    parts = said.split(BLANK_LINE, 1)[0].split(f"\n{SECOND}")
+    written = text.strip().removeprefix(FIRST).strip()
+    parts = written.split(BLANK_LINE, 1)[0].split(f"\n{SECOND}")
     if len(parts) != 2:
         return None
     premise, hypothesis = (part.strip() for part in parts)
@@ -99,10 +95,10 @@ class Samples:
 
 
 def prompts_of(groups: Iterable[Group], service: str, decoding: Decoding) -> tuple[Asked, ...]:
-    """Return the prompts.
+    """Return a prompt for each group.
 
     Args:
-        groups: one a prompt.
+        groups: of pairs.
         service: which model answers, and where.
         decoding: how it is asked.
 
@@ -124,7 +120,7 @@ async def draw(
     concurrency: int = 8,
     tell: Callable[[], None] = lambda: None,
 ) -> None:
-    """Ask for all that the journal does not have yet.
+    """Ask for all that the journal does not have yet, so many prompts at a time.
 
     What a model refuses is a row without samples, and is not asked again.
 

@@ -210,7 +210,7 @@ def test_what_cannot_be_trained_is_said(encoder, training, ambient, tmp_path, wo
 def test_faulty_pairs_are_named(encoder, training, ambient, tmp_path):
     bad = tmp_path / "bad.jsonl"
     bad.write_text('{"premise": "a", "hypothesis": "b", "label": "yes"}\n', encoding="utf-8")
-    with pytest.raises(InputError, match=r"bad\.jsonl:1: .*'yes' is no label.*1 of 1 rows are faulty"):
+    with pytest.raises(InputError, match=r"bad\.jsonl:1: .*label is .yes.*1 of 1 rows are faulty"):
         train(*options(encoder, bad, ambient, tmp_path / "m"))
 
 

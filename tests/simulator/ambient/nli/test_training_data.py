@@ -94,11 +94,11 @@ def test_where_an_annotator_changed_the_text_the_other_counts(tmp_path, first, s
     [
         ({}, "has none; give exactly one of"),
         ({"label": "neutral", "value": 0.4}, "has label and value; give exactly one"),
-        ({"label": "maybe"}, "'maybe' is no label"),
+        ({"label": "maybe"}, 'label is "maybe"'),
         ({"labels": []}, "labels is empty"),
         ({"distribution": {"neutral": 0.7}}, "adds up to 0.7, not 1"),
         ({"counts": {"neutral": 0}}, "not those of any annotators"),
-        ({"counts": {"neutral": -1, "entailment": 3}}, "below 0"),
+        ({"counts": {"neutral": -1, "entailment": 3}}, "greater than or equal to 0"),
         ({"counts": {"neutral": 1.5}}, "counts.neutral is 1.5, not a whole number"),
         ({"annotations": [annotation("neutral")]}, "has 1 entries, not 2"),
         ({"label": "neutral", "premise": ""}, "premise is empty"),

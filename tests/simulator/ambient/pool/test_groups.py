@@ -151,5 +151,5 @@ def test_folders_without_an_encoder(tmp_path):
     pytest.importorskip("torch", reason="pip install 'askback[local]'")
     with pytest.raises(InputError, match="no such folder"):
         embed([("A.", "B.")], tmp_path / "gone")
-    with pytest.raises(InputError, match="cannot load the encoder"):
+    with pytest.raises(InputError, match="cannot load the model"):
         embed([("A.", "B.")], tmp_path)
