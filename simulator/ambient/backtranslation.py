@@ -14,18 +14,18 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final, Protocol
 
-import yaml
+from pydantic import BaseModel
 
 from personas.templates import render
 from simulator.ambient.examples import Example
 from simulator.ambient.labels import Side
 from simulator.ambient.pool.filters import clean
+from simulator.ambient.relations import table
 from simulator.errors import InputError
 from simulator.models import ChatModel, Message, Request, sample
 from simulator.models.weights import imported, load_weights
 from simulator.seeds import derive_seed
 
-TABLE: Final = Path(__file__).parent / "tables" / "languages.yaml"
 ENGLISH: Final = "english"
 PIVOT: Final = "yoruba"
 DRAWS: Final = 5
@@ -37,43 +37,39 @@ _MAX_TOKENS: Final = 200
 PURPOSE: Final = "ambient.distractor"
 
 
-@dataclass(frozen=True, slots=True)
-class Language:
-    """A language.
+class Language(BaseModel, frozen=True):
+    """A language by its names in prompts, in their language, and its code for translation models."""
 
-    Attributes:
-        names: in prompts, by their language.
-        code: of translation models.
-    """
-
-    names: Mapping[str, str]
+    en: str
+    zh: str
     code: str
 
 
 class Translator(Protocol):
-    """Translates between English and one other language."""
+    """A translator between English and one other language.
 
-    @property
-    def name(self) -> str:
-        """Of the model, in files."""
-        ...
+    Attributes:
+        name: of the model, in files.
+    """
+
+    name: str
 
     async def there(self, text: str) -> str:
-        """Out of English."""
+        """Return a translation out of English."""
         ...
 
     async def back(self, text: str) -> str:
-        """Into English, the likeliest translation."""
+        """Return the likeliest translation into English."""
         ...
 
     async def draws(self, text: str, seed: int) -> Sequence[str]:
-        """Into English, drawn five times."""
+        """Return five drawn translations into English."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What came of a sentence.
+class BackTranslation:
+    """The outcome for a sentence.
 
     Attributes:
         pivot: in the other language.
@@ -99,20 +95,16 @@ class Source:
 def sources(examples: Iterable[Example]) -> tuple[Source, ...]:
     """Return the ambiguous sentences of the examples that crowdworkers see: those with one ambiguous side."""
     return tuple(
-        Source(
-            example.id,
-            example.sides[0],
-            example.sentence(example.sides[0]),
-            example.rewrites(example.sides[0]),
-        )
+        Source(example.id, side, example.sentence(side), example.rewrites(side))
         for example in examples
         if example.xor
+        for side in example.sides
     )
 
 
 async def back_translate(
     translator: Translator, sentence: str, *, seed: int, readings: Collection[str] = ()
-) -> Found:
+) -> BackTranslation:
     """Return a sentence there and back.
 
     Args:
@@ -129,20 +121,17 @@ async def back_translate(
     same = {sentence.strip(), pivot.strip(), *(reading.strip() for reading in readings), ""}
     first = (await translator.back(pivot)).strip()
     if first not in same:
-        return Found(pivot, first, False)
+        return BackTranslation(pivot, first, False)
     drawn = [text.strip() for text in await translator.draws(pivot, derive_seed(seed, "draws"))]
     others = [text for text in drawn if text not in same]
     chosen = Random(derive_seed(seed, "choice")).choice(others) if others else None
-    return Found(pivot, chosen, True)
+    return BackTranslation(pivot, chosen, True)
 
 
 @cache
 def languages() -> Mapping[str, Language]:
     """Return the languages of `tables/languages.yaml` by their English names in small letters."""
-    given = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
-    return {
-        name: Language({key: one[key] for key in ("en", "zh")}, one["code"]) for name, one in given.items()
-    }
+    return {name: Language.model_validate(language) for name, language in table("languages").items()}
 
 
 def language_called(name: str) -> Language:
@@ -151,7 +140,7 @@ def language_called(name: str) -> Language:
     Raises:
         InputError: if it is not in the table, or English; says which there are.
     """
-    known = {one: language for one, language in languages().items() if one != ENGLISH}
+    known = {each: language for each, language in languages().items() if each != ENGLISH}
     if name.lower() not in known:
         raise InputError(f"language {name!r}: must be one of {', '.join(known)}")
     return known[name.lower()]
@@ -172,22 +161,22 @@ class ModelTranslator:
     ) -> None:
         self.name = model.name
         self._model = model
-        self._language = language.names[prompts]
+        self._language = getattr(language, prompts)
         self._prompts = prompts
         self._temperature = temperature
         # Whoever follows a schema chats; others go on with the prompt.
         self._plain = model.capabilities.plain and not model.capabilities.schema
 
     async def there(self, text: str) -> str:
-        """Out of English."""
+        """Return a translation out of English."""
         return (await self._ask("translate", text))[0]
 
     async def back(self, text: str) -> str:
-        """Into English, at temperature 0."""
+        """Return a translation into English, at temperature 0."""
         return (await self._ask("translate_back", text))[0]
 
     async def draws(self, text: str, seed: int) -> Sequence[str]:
-        """Into English, drawn."""
+        """Return drawn translations into English."""
         return await self._ask(
             "translate_back", text, temperature=self._temperature, samples=DRAWS, seed=seed
         )
@@ -210,7 +199,7 @@ class ModelTranslator:
                 prompt_version=prompt.version,
             ),
         )
-        return tuple(_said(one, text) for one in answer.samples)
+        return tuple(_bare(written, text) for written in answer.samples)
 
 
 class FolderTranslator:
@@ -244,22 +233,22 @@ class FolderTranslator:
         self._tokenizer, self._model = weights.tokenizer, weights.model
         self._english, self._other = languages()[ENGLISH].code, language.code
         self._temperature = temperature
-        unknown = [one for one in (self._english, self._other) if self._id(one) is None]
+        unknown = [code for code in (self._english, self._other) if self._id(code) is None]
         if not weights.answers or unknown:
             lacks = f"does not know {' and '.join(unknown)}" if unknown else "does not translate"
             raise InputError(f"{folder}: {lacks}; name a translation model such as NLLB")
         self._lock = asyncio.Lock()
 
     async def there(self, text: str) -> str:
-        """Out of English, greedily."""
+        """Return a translation out of English, greedily."""
         return (await self._translate(text, self._english, self._other))[0]
 
     async def back(self, text: str) -> str:
-        """Into English, greedily."""
+        """Return a translation into English, greedily."""
         return (await self._translate(text, self._other, self._english))[0]
 
     async def draws(self, text: str, seed: int) -> Sequence[str]:
-        """Into English by beams whose tokens are drawn."""
+        """Return translations into English by beams whose tokens are drawn."""
         drawing: dict[str, Any] = {
             "do_sample": True,
             "num_beams": BEAMS,
@@ -291,11 +280,11 @@ class FolderTranslator:
         return tuple(tokenizer.batch_decode(written, skip_special_tokens=True))
 
     def _id(self, code: str) -> int | None:
-        found = self._tokenizer.convert_tokens_to_ids(code)
-        return None if found in (None, self._tokenizer.unk_token_id) else int(found)
+        token = self._tokenizer.convert_tokens_to_ids(code)
+        return None if token in (None, self._tokenizer.unk_token_id) else int(token)
 
 
-def _said(answer: str, text: str) -> str:
+def _bare(answer: str, text: str) -> str:
     """Return an answer on one line, without quotes and marks around it that the text does not have."""
     line = " ".join(answer.split())
     return clean(line.strip("<>")) if clean(text) == text else line

@@ -8,34 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from personas.templates import Rendered, render
 from simulator.ambient.intervals import share_interval
 from simulator.ambient.items import ClaimItem
 from simulator.ambient.labels import LABELS, Label, LabelSet
-from simulator.ambient.nli.predict import sigmoid
+from simulator.ambient.nli.predict import Predictor, sigmoid
 from simulator.ambient.records import ClaimRecord, Paraphrase
 from simulator.stats import Interval
 
 THRESHOLD: Final = sigmoid(-1.97)
 """The median logit threshold of multi-label WANLI (Table 11) as a probability."""
 PARAPHRASES: Final = 5
-TOP_P: Final = 0.9
-"""As in the paper; the call in the reference notebook passes 0.4."""
 AMBIGUITY: Final = "a"
 FACTUALITY: Final = "f"
 TOLERANCE: Final = 1e-9
 
 _DELETED: Final = ("Says that", "Says", '"', "“", "”", "(", ")")
-
-
-class HasProbabilities(Protocol):
-    """What paraphrases are scored with: `nli.predict.Predictor`."""
-
-    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[dict[Label, float]]:
-        """Return the probability of each label, pair by pair."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +72,7 @@ def kept(paraphrases: Iterable[str], cleaned: str = "") -> tuple[str, ...]:
 
     Args:
         paraphrases: as a model wrote them; blanks around them do not count.
-        cleaned: the claim that was paraphrased; if given, what is identical to it is dropped.
+        cleaned: the claim that was paraphrased; empty if it may be repeated.
     """
     written = dict.fromkeys(text.strip() for text in paraphrases)
     return tuple(text for text in written if text and text != cleaned)
@@ -94,18 +84,13 @@ def second_highest(probabilities: Mapping[Label, float]) -> float:
 
 
 def score_paraphrases(
-    predictor: HasProbabilities, cleaned: str, paraphrases: Sequence[str]
+    predictor: Predictor, cleaned: str, paraphrases: Sequence[str]
 ) -> tuple[Paraphrase, ...]:
-    """Paraphrases with their scores, the claim being the premise.
-
-    Args:
-        predictor: a multilabel model.
-        cleaned: the claim.
-        paraphrases: of it.
-    """
-    found = predictor.probabilities([(cleaned, text) for text in paraphrases])
+    """Return the paraphrases of a claim with their scores, the claim being the premise."""
+    probabilities = predictor.probabilities([(cleaned, text) for text in paraphrases])
     return tuple(
-        Paraphrase(text, second_highest(some), some) for text, some in zip(paraphrases, found, strict=True)
+        Paraphrase(text, second_highest(shares), shares)
+        for text, shares in zip(paraphrases, probabilities, strict=True)
     )
 
 
@@ -116,8 +101,8 @@ def score(record: ClaimRecord) -> float | None:
 
 def flagged(record: ClaimRecord, threshold: float = THRESHOLD) -> bool:
     """Return True if a claim is taken to be ambiguous: its score is strictly above the threshold."""
-    found = score(record)
-    return found is not None and found > threshold
+    highest = score(record)
+    return highest is not None and highest > threshold
 
 
 def predicted_set(paraphrase: Paraphrase, threshold: float = THRESHOLD) -> LabelSet | None:
@@ -128,46 +113,40 @@ def predicted_set(paraphrase: Paraphrase, threshold: float = THRESHOLD) -> Label
 
 
 def explanation(record: ClaimRecord, threshold: float = THRESHOLD) -> Paraphrase | None:
-    """The paraphrase for which a claim is flagged: the one with the highest score; None if it is not."""
-    return (
-        max(record.paraphrases, key=lambda paraphrase: paraphrase.score)
-        if flagged(record, threshold)
-        else None
-    )
+    """Return the paraphrase for which a claim is flagged, that with the highest score; None if it is not."""
+    if not flagged(record, threshold):
+        return None
+    return max(record.paraphrases, key=lambda paraphrase: paraphrase.score)
 
 
 def claim_measures(records: Sequence[ClaimRecord], threshold: float = THRESHOLD) -> ClaimMeasures:
-    """Precision and recall for claims that are marked as ambiguous.
+    """Return precision and recall for claims that are marked as ambiguous.
 
     Args:
         records: claims; those that nobody has marked are only counted.
         threshold: a probability; a claim is flagged above it.
     """
     marked = [record for record in records if record.marks is not None]
-    given = [flagged(record, threshold) for record in marked]
-    wanted = [_ambiguous(record) for record in marked]
+    flags = [flagged(record, threshold) for record in marked]
+    ambiguous = [AMBIGUITY in (record.marks or ()) for record in marked]
     return ClaimMeasures(
         n=len(marked),
         unmarked=len(records) - len(marked),
         unscored=sum(not record.paraphrases for record in marked),
-        flagged=sum(given),
+        flagged=sum(flags),
         flagged_of_all=sum(flagged(record, threshold) for record in records),
-        ambiguous=sum(wanted),
+        ambiguous=sum(ambiguous),
         threshold=threshold,
-        precision=share_interval(wanted, given),
-        recall=share_interval(given, wanted),
+        precision=share_interval(ambiguous, flags),
+        recall=share_interval(flags, ambiguous),
     )
 
 
 def rescored(records: Iterable[ClaimRecord]) -> tuple[tuple[ClaimRecord, float | None], ...]:
-    """Claims whose stored score differs from that of their paraphrases by more than 1e-9, with the latter."""
-    found = ((record, score(record)) for record in records if record.stored_score is not None)
+    """Return claims whose stored score is not that of their paraphrases, with the latter."""
+    scores = ((record, score(record)) for record in records if record.stored_score is not None)
     return tuple(
         (record, now)
-        for record, now in found
+        for record, now in scores
         if now is None or abs(now - (record.stored_score or 0.0)) > TOLERANCE
     )
-
-
-def _ambiguous(record: ClaimRecord) -> bool:
-    return AMBIGUITY in (record.marks or ())

@@ -29,8 +29,7 @@ from simulator.ambient.reporting.paper import is_published, paper
 from simulator.errors import InputError
 from simulator.figures import Cell, Column, Table
 from simulator.runner.options import JsonOption
-
-"""Of multi-label WANLI on 200 claims; the recall is truncated there, not rounded."""
+from simulator.runner.run_summary import say
 
 
 def score_ambient_claims(
@@ -55,15 +54,12 @@ def score_ambient_claims(
     records, notes = _records(results, annotations)
     if model is not None:
         predictor = load_predictor(model)
+        texts = [[paraphrase.text for paraphrase in record.paraphrases] for record in records]
         records = [
             replace(
-                record,
-                paraphrases=score_paraphrases(
-                    predictor, record.cleaned, [paraphrase.text for paraphrase in record.paraphrases]
-                ),
-                stored_score=None,
+                record, paraphrases=score_paraphrases(predictor, record.cleaned, written), stored_score=None
             )
-            for record in records
+            for record, written in zip(records, texts, strict=True)
         ]
     notes += [
         f"claim {record.id}: its score is stored as {record.stored_score:.9g}, but is "
@@ -80,27 +76,26 @@ def score_ambient_claims(
         typer.echo("\n".join(table.to_latex() for table in tables), nl=False)
     else:
         _print(measures, table_6(records, threshold, most=show))
-    errors = Console(stderr=True)
     for note in notes:
-        errors.print(note, highlight=False, markup=False, style="yellow", soft_wrap=True)
+        say(Console(stderr=True), note, "yellow")
     if not records:
         raise typer.Exit(1)
 
 
 def measures_table(measures: ClaimMeasures) -> Table:
-    """Precision and recall for ambiguity with intervals; the paper's beside those of as many claims."""
+    """Return precision and recall with intervals; the paper's beside those of as many claims."""
     printed = paper()["claims"] if is_published("claims", measures.n) else {}
-    columns: list[Column | str] = ["measure", Column("value", 1, 100), Column("paper", 1)]
     rows: list[list[Cell]] = [
         [name, getattr(measures, name), printed.get(name)] for name in ("precision", "recall")
     ]
+    columns: list[Column | str] = ["measure", Column("value", 1, 100), Column("paper", 1)]
     return Table(columns, rows, "Claims marked as ambiguous, in %")
 
 
 def table_6(
     records: Sequence[ClaimRecord], threshold: float, *, most: int | None = None, all_claims: bool = False
 ) -> Table:
-    """Flagged claims, the highest score first, each with the paraphrase that explains it and its label set.
+    """Return flagged claims by falling score, each with the paraphrase that explains it and its label set.
 
     Args:
         records: claims.
@@ -108,19 +103,18 @@ def table_6(
         most: rows at most.
         all_claims: those that are not flagged, too.
     """
-    ordered = sorted(records, key=lambda record: -(score(record) or 0.0))
     rows: list[list[Cell]] = []
-    for record in ordered:
+    for record in sorted(records, key=lambda record: -(score(record) or 0.0)):
         reason = explanation(record, threshold)
         if reason is None and not all_claims:
             continue
-        found = predicted_set(reason, threshold) if reason else None
+        labels = predicted_set(reason, threshold) if reason else None
         rows.append(
             [
                 record.id,
                 record.claim,
                 reason.text if reason else None,
-                None if found is None else format_labels(found),
+                None if labels is None else format_labels(labels),
                 score(record),
                 None if record.marks is None else ", ".join(sorted(record.marks)),
             ]
@@ -156,12 +150,11 @@ def _print(measures: ClaimMeasures, flagged: Table) -> None:
     console = Console()
     if measures.n:
         console.print(measures_table(measures).to_text())
-    console.print(
+    say(
+        console,
         f"{measures.n} claims marked, {measures.ambiguous} of them as ambiguous; {measures.flagged} flagged "
         f"(score above {measures.threshold:.4f}); {measures.unscored} without a paraphrase; "
         f"{measures.unmarked} not marked",
-        highlight=False,
-        soft_wrap=True,
     )
     if flagged.rows:
         console.print()

@@ -8,7 +8,7 @@ likelihoods, and a distractor that is far off makes the test easy: reports shoul
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Final, Literal
@@ -102,7 +102,7 @@ class Sampled:
 
 
 def log_odds(option: Sampled, reduce: Reduce = "sum") -> tuple[float, ...]:
-    """Log P(c|d) - log P(c|a) of every continuation that is long enough and has both, in their order.
+    """Return log P(c|d) - log P(c|a) of every continuation that is long enough and has both, in order.
 
     Args:
         option: continuations of one character and shorter are dropped.
@@ -134,6 +134,8 @@ def kl_options(
 ) -> ContinuationRecord:
     """Return the estimates of one instance, all from the same number of continuations.
 
+    They are None throughout if an option has nothing left (`num_conts` is 0 then).
+
     Args:
         id: of the example.
         sentence: the ambiguous one, with its stem.
@@ -141,34 +143,26 @@ def kl_options(
         seed: of the random sub-samples that cut every option to the smallest remaining number.
         reduce: see `log_odds`.
 
-    Returns:
-        Estimates that are None throughout if an option has nothing left (`num_conts` is 0 then).
-
     Raises:
         ValueError: if the lists of an option differ in length.
     """
     odds = {option.name: log_odds(option, reduce) for option in options}
     number = min(map(len, odds.values()), default=0)
+
+    def estimate(name: str) -> float | None:
+        values = odds[name]
+        if len(values) > number:
+            values = tuple(Random(derive_seed(seed, id, name)).sample(values, number))
+        return math.fsum(values) / number if number else None
+
     return ContinuationRecord(
         id=id,
         sentence=sentence,
         options=tuple(
-            ContinuationOption(
-                option.name,
-                option.sentence,
-                _estimate(odds[option.name], number, derive_seed(seed, id, option.name)),
-            )
-            for option in options
+            ContinuationOption(option.name, option.sentence, estimate(option.name)) for option in options
         ),
         num_conts=number,
     )
-
-
-def _estimate(odds: Sequence[float], number: int, seed: int) -> float | None:
-    if not number:
-        return None
-    chosen = odds if len(odds) == number else Random(seed).sample(odds, number)
-    return math.fsum(chosen) / number
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +225,7 @@ class ContinuationMeasures:
 
 
 def ranks_first(record: ContinuationRecord) -> bool:
-    """Whether the distractor's estimate is strictly larger than that of every rewrite; no if one lacks."""
+    """Return True if the distractor's estimate is larger than that of every rewrite, and none lacks."""
     distractor, rewrites = _estimates(record)
     if distractor is None or not rewrites:
         return False
@@ -241,7 +235,7 @@ def ranks_first(record: ContinuationRecord) -> bool:
 def continuation_measures(
     records: Sequence[ContinuationRecord], examples: Iterable[Example] = (), *, seed: int = 0
 ) -> ContinuationMeasures:
-    """Ranking accuracy with its baselines.
+    """Return ranking accuracy with its baselines.
 
     Args:
         records: of one model; the denominator is their number.
@@ -262,7 +256,7 @@ def continuation_measures(
     return ContinuationMeasures(
         accuracy=clustered_interval(right, ids, instances, seed=seed),
         random=clustered_interval(chances, ids, instances, seed=seed),
-        random_examples=clustered_interval(by_example, _ids(ambiguous), seed=seed),
+        random_examples=clustered_interval(by_example, [example.id for example in ambiguous], seed=seed),
         right=sum(right),
         instances=len(records),
         missing=tuple(record.id for record in records if _is_missing(record)),
@@ -272,17 +266,13 @@ def continuation_measures(
     )
 
 
-def _ids(examples: Iterable[Example]) -> list[Hashable]:
-    return [example.id for example in examples]
-
-
 def _estimates(record: ContinuationRecord) -> tuple[float | None, list[float | None]]:
     """Return the distractor's and the rewrites'; what is not a number is None."""
-    found = {
+    estimates = {
         option.name: None if option.kl is None or math.isnan(option.kl) else option.kl
         for option in record.options
     }
-    return found.pop(DISTRACTOR, None), list(found.values())
+    return estimates.pop(DISTRACTOR, None), list(estimates.values())
 
 
 def _is_missing(record: ContinuationRecord) -> bool:

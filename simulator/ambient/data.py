@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, Final, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Final, Literal, NamedTuple, get_args
 
-from pydantic import BaseModel, BeforeValidator
+from pydantic import BaseModel, BeforeValidator, Field
 
 from simulator import datasets
 from simulator.ambient.examples import Example
@@ -21,12 +22,14 @@ from simulator.ambient.files.dataset import (
 )
 from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.files.people import CROWD
-from simulator.ambient.labels import LABELS, Category, Label, parse_label
+from simulator.ambient.labels import LABELS, Category, Label
 from simulator.ambient.merging import merge, with_categories, with_distractors
 from simulator.ambient.rows import BENCHMARK
 from simulator.ambient.views import Discard
+from simulator.codecs import Codec
 from simulator.errors import InputError
-from simulator.jsonlines import Row
+from simulator.fields import Key, Said
+from simulator.jsonlines import Read
 from simulator.tables.builtin import read_list, read_texts
 from trees.faults import Fault, first_and_more
 
@@ -46,10 +49,14 @@ class Loaded(NamedTuple):
 class Question:
     """A question that crowdworkers answer before they take part; `why` is for researchers (spec 5.1)."""
 
-    premise: str
-    hypothesis: str
+    premise: Said
+    hypothesis: Said
     label: Label
     why: str = ""
+
+
+def _marks(written: object) -> frozenset[str]:
+    return frozenset(mark for mark in ("a", "f") if mark in str(written))
 
 
 def _named_texts(points: list[dict[str, str]]) -> list[tuple[str, str]]:
@@ -91,22 +98,22 @@ class Claim:
         rating: of its truth.
     """
 
-    id: str
-    claim: str
-    justification: str
-    marks: frozenset[str]
-    rating: str
-    person: str
-    venue: str
+    id: Key
+    claim: Said
+    justification: Said
+    marks: Annotated[frozenset[str], BeforeValidator(_marks), Field(alias="annotation")]
+    rating: Annotated[Said, Field(alias="label")]
+    person: Said
+    venue: Said
 
 
 @dataclass(frozen=True, slots=True)
 class PoolPair:
     """A pair that two annotators labelled, to find patterns for new examples in (spec 2.2)."""
 
-    id: str
-    premise: str
-    hypothesis: str
+    id: Key
+    premise: Said
+    hypothesis: Said
     labels: tuple[Label, Label]
 
     @property
@@ -140,30 +147,30 @@ def read_examples(data: str | Path = BUILTIN, split: Split = "all") -> Loaded:
     """
     if split not in get_args(Split):
         raise InputError(f"split {split!r}: must be one of {', '.join(get_args(Split))}")
-    held = _all(data)
+    contents = _contents(data)
     if split == "all":
-        return Loaded(tuple(held.examples.values()), held.faults)
-    if not held.splits.get(split):
+        return Loaded(tuple(contents.examples.values()), contents.faults)
+    if not contents.splits.get(split):
         raise InputError(f"data {str(data)!r} have no split {split!r}; ask for all of them")
-    return Loaded(tuple(held.examples[id] for id in held.splits[split]), held.faults)
+    return Loaded(tuple(contents.examples[id] for id in contents.splits[split]), contents.faults)
 
 
 def load_categories(data: str | Path = BUILTIN) -> tuple[CategoryRecord, ...]:
-    """The rows with kinds of ambiguity: of the data's own files of them, else of examples that name some.
+    """Return the rows with kinds of ambiguity: of the data's own files, else of examples that name some.
 
     Raises:
         InputError: if the data do not exist.
     """
-    held = _all(data)
-    return held.categories or tuple(
-        category_record(example) for example in held.examples.values() if example.categories
+    contents = _contents(data)
+    return contents.categories or tuple(
+        category_record(example) for example in contents.examples.values() if example.categories
     )
 
 
 @lru_cache
 def load_qualification() -> tuple[Question, ...]:
     """Return the built-in questions for those who want to take part (spec 5.1)."""
-    return read_list(FOLDER / "qualification.yaml", _question)
+    return read_list(FOLDER / "qualification.yaml", Codec[Question](Question).read_row)
 
 
 @lru_cache
@@ -184,17 +191,17 @@ def load_guidelines(language: str = "en") -> Guidelines:
 @lru_cache
 def load_claims() -> tuple[Claim, ...]:
     """Return the built-in claims with fact-checks, all invented (spec 10)."""
-    return read_list(FOLDER / "claims.yaml", _claim)
+    return read_list(FOLDER / "claims.yaml", Codec[Claim](Claim).read_row)
 
 
 @lru_cache
 def load_pool() -> tuple[PoolPair, ...]:
     """Return the built-in pairs with the labels of two annotators (spec 2.2)."""
-    return read_list(FOLDER / "pool.yaml", _pool_pair)
+    return read_list(FOLDER / "pool.yaml", Codec[PoolPair](PoolPair).read_row)
 
 
-class _Held(NamedTuple):
-    """What data hold: examples by id, ids by split, rows of files with kinds of ambiguity, and faults."""
+class _Contents(NamedTuple):
+    """The contents of data: examples by id, ids by split, rows with kinds of ambiguity, and faults."""
 
     examples: Mapping[str, Example]
     splits: Mapping[str, tuple[str, ...]]
@@ -202,20 +209,20 @@ class _Held(NamedTuple):
     faults: tuple[Fault, ...]
 
 
-def _all(data: str | Path) -> _Held:
+def _contents(data: str | Path) -> _Contents:
     if data == BUILTIN:
-        return _Held({example.id: example for example in _builtin()}, {}, (), ())
+        return _Contents({example.id: example for example in _builtin()}, {}, (), ())
     path, fixed = datasets.locate(data, BENCHMARK, BUILTIN)
     return _read_registered(path) if fixed else _read_path(path)
 
 
 @lru_cache(maxsize=4)
-def _read_registered(folder: Path) -> _Held:
+def _read_registered(folder: Path) -> _Contents:
     """Registered folders are named by content and never change, so they are read once."""
     return _read_path(folder)
 
 
-def _read_path(path: Path) -> _Held:
+def _read_path(path: Path) -> _Contents:
     kinds = TABLES.files_of(path)
     # Rows so damaged that they are of no kind are told, where one file is asked for.
     reads = {file: DATASET.read(file) for file in TABLES.main_files(path)}
@@ -231,35 +238,12 @@ def _read_path(path: Path) -> _Held:
     # Faults of the crowd's votes are no faults of the examples: `askback check` tells them.
     shown = [row for file, kind in kinds.items() if kind is CROWD for row in CROWD.read(file).rows]
     known = with_distractors(with_categories(merged.examples.values(), rows), shown)
-    examples = {one.id: one for one in known}
-    unread = [fault for read in reads.values() for fault in read.faults]
-    unread += [fault for read in annotated for fault in read.faults]
-    return _Held(examples, merged.splits, rows, (*unread, *merged.faults))
+    unread = chain.from_iterable(read.faults for read in chain[Read[Any]](reads.values(), annotated))
+    return _Contents(
+        {example.id: example for example in known}, merged.splits, rows, (*unread, *merged.faults)
+    )
 
 
 @lru_cache
 def _builtin() -> tuple[Example, ...]:
     return read_list(FOLDER / "examples.yaml", read_checked)
-
-
-def _question(row: Row) -> Question:
-    label = row.parsed("label", parse_label)
-    return Question(row.text("premise"), row.text("hypothesis"), label, row.text("why"))
-
-
-def _claim(row: Row) -> Claim:
-    marks = row.get("annotation")
-    return Claim(
-        id=row.key("id"),
-        claim=row.text("claim"),
-        justification=row.text("justification"),
-        marks=frozenset(mark for mark in ("a", "f") if mark in str(marks)),
-        rating=row.text("label"),
-        person=row.text("person"),
-        venue=row.text("venue"),
-    )
-
-
-def _pool_pair(row: Row) -> PoolPair:
-    first, second = (row.parsed("labels", parse_label, label) for label in row.list("labels", 2))
-    return PoolPair(row.key("id"), row.text("premise"), row.text("hypothesis"), (first, second))

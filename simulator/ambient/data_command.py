@@ -23,12 +23,16 @@ PUBLISHED_FILES: Final = ("ambient_full.jsonl", "dev.jsonl", "test.jsonl")
 
 def _holds(copy: Path) -> Mapping[str, int]:
     examples = load_examples(copy)
-    held = statistics(examples)
-    rows = {"examples": held.examples, "dev": held.dev, "test": held.test}
-    rows["ambiguous"] = round(held.ambiguous.value * held.ambiguous.n) if held.ambiguous else 0
+    facts = statistics(examples)
     others = Counter(kind.title for kind in TABLES.files_of(copy).values() if kind is not DATASET)
-    files = {f"files of {title}": count for title, count in sorted(others.items())}
-    return {**rows, **_distractors(examples), **files}
+    return {
+        "examples": facts.examples,
+        "dev": facts.dev,
+        "test": facts.test,
+        "ambiguous": sum(example.ambiguous for example in examples),
+        **_distractors(examples),
+        **{f"files of {title}": count for title, count in sorted(others.items())},
+    }
 
 
 def _differences(copy: Path) -> tuple[str, ...]:
@@ -38,13 +42,16 @@ def _differences(copy: Path) -> tuple[str, ...]:
 
 def _distractors(examples: Sequence[Example]) -> dict[str, int]:
     """Return how many examples for crowdworkers have a distractor, and for how many it is a reading."""
-    held = [
-        (example, example.sides[0])
+    tell_apart = [
+        tells_apart(example, side, example.distractors[side])
         for example in examples
-        if example.xor and example.sides[0] in example.distractors
+        for side in example.sides
+        if example.xor and side in example.distractors
     ]
-    repeated = sum(not tells_apart(one, side, one.distractors[side]) for one, side in held)
-    return {"examples with a distractor": len(held), "of them the sentence or a reading": repeated}
+    return {
+        "examples with a distractor": len(tell_apart),
+        "of them the sentence or a reading": tell_apart.count(False),
+    }
 
 
 DATA: Final = Registration(

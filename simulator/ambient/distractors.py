@@ -92,18 +92,15 @@ class _Token(NamedTuple):
 
 @cache
 def _words() -> _Words:
-    found = table("words")
-    plurals: dict[str, str] = found["irregular_plurals"]
-    lists = {
-        name: frozenset(found[name].split())
-        for name in ("unchanging", "also_verbs", "before_verbs", "function_words")
-    }
+    words = table("words")
+    plurals: dict[str, str] = words["irregular_plurals"]
+    lists = ("unchanging", "also_verbs", "before_verbs", "function_words")
     return _Words(
-        pronouns=tuple(tuple(group) for group in found["pronouns"]),
-        last_resort=found["last_resort"],
+        pronouns=tuple(tuple(group) for group in words["pronouns"]),
+        last_resort=words["last_resort"],
         plurals=plurals,
-        singulars={many.lower(): one for one, many in plurals.items()},
-        **lists,
+        singulars={plural.lower(): singular for singular, plural in plurals.items()},
+        **{name: frozenset(words[name].split()) for name in lists},
     )
 
 
@@ -123,12 +120,8 @@ def _singulars(word: str) -> list[str]:
     """Return what a word may be the plural of, in small letters, itself excluded."""
     low = word.lower()
     guesses = [_words().singulars.get(low, "").lower()]
-    if low.endswith("ies"):
-        guesses.append(f"{low[:-3]}y")
-    if low.endswith("es"):
-        guesses.append(low[:-2])
-    if low.endswith("s"):
-        guesses.append(low[:-1])
+    endings = (("ies", "y"), ("es", ""), ("s", ""))
+    guesses += [low.removesuffix(many) + single for many, single in endings if low.endswith(many)]
     return [guess for guess in dict.fromkeys(guesses) if guess and plural(guess).lower() == low]
 
 
@@ -150,11 +143,11 @@ def distractor_for(
     tokens = _tokens(sentence)
     if not tokens:
         raise InputError(f"{sentence!r}: has no word that could be replaced by a distractor's")
-    found = relations or builtin_relations()
-    nouns = [token for token in tokens if _is_noun(token, found)]
+    known = relations or builtin_relations()
+    nouns = [token for token in tokens if _is_noun(token, known)]
     by_kind = _by_reference if rule == "reference" else _by_paper
     token, replacement, step, kind = (
-        by_kind(nouns, found, random) or _by_pronoun(tokens, random) or _last_resort(tokens, nouns, random)
+        by_kind(nouns, known, random) or _by_pronoun(tokens, random) or _last_resort(tokens, nouns, random)
     )
     if rule == "reference":
         changed = sentence.replace(token.word, replacement, 1)
@@ -176,7 +169,8 @@ def _by_paper(nouns: Sequence[_Token], relations: Relations, random: Random) -> 
     if not kinds:
         return None
     kind = max(kinds, key=kinds.__getitem__)
-    others = [one for one in relations.members[kind] if one.lower() not in (term, token.word.lower())]
+    own = (term, token.word.lower())
+    others = [member for member in relations.members[kind] if member.lower() not in own]
     if not others:
         return None
     member = random.choice(others)
@@ -184,14 +178,14 @@ def _by_paper(nouns: Sequence[_Token], relations: Relations, random: Random) -> 
 
 
 def _by_reference(nouns: Sequence[_Token], relations: Relations, random: Random) -> _Choice | None:
-    """Nouns in random order; of the first that has other members, one with the largest weight of all."""
+    """Try nouns in random order: of the first that has other members, one with the largest weight of all."""
     for token in random.sample(nouns, len(nouns)):
         term, kinds = _term(token, relations)
         others = [
-            (weight, one, kind)
+            (weight, member, kind)
             for kind in kinds
-            for one, weight in relations.members[kind].items()
-            if one.lower() not in (term, token.word.lower())
+            for member, weight in relations.members[kind].items()
+            if member.lower() not in (term, token.word.lower())
         ]
         if others:
             best = max(weight for weight, _, _ in others)
@@ -202,16 +196,16 @@ def _by_reference(nouns: Sequence[_Token], relations: Relations, random: Random)
 
 def _by_pronoun(tokens: Sequence[_Token], random: Random) -> _Choice | None:
     groups = _words().pronouns
-    found = [
+    pronouns = [
         token
         for token in tokens
         if token.clitic in _AUXILIARY and any(token.word.lower() in group for group in groups)
     ]
-    if not found:
+    if not pronouns:
         return None
-    token = random.choice(found)
+    token = random.choice(pronouns)
     word = token.word.lower()
-    others = dict.fromkeys(one for group in groups if word in group for one in group if one != word)
+    others = dict.fromkeys(other for group in groups if word in group for other in group if other != word)
     return token, random.choice(list(others)), "pronoun", ""
 
 
@@ -221,19 +215,19 @@ def _last_resort(tokens: Sequence[_Token], nouns: Sequence[_Token], random: Rand
 
 
 def _tokens(sentence: str) -> list[_Token]:
-    found: list[_Token] = []
+    tokens: list[_Token] = []
     before = ""
     for match in _WORD.finditer(sentence):
         clitic = match["clitic"] or ""
         lead = sentence[: match.start()]
         first = bool(_OPENING.match(lead) or _SENTENCE_END.search(lead))
-        found.append(_Token(match[0].removesuffix(clitic), match.start(), clitic, first, before))
+        tokens.append(_Token(match[0].removesuffix(clitic), match.start(), clitic, first, before))
         before = match[0].lower().replace("’", "'")
-    return found
+    return tokens
 
 
 def _is_noun(token: _Token, relations: Relations) -> bool:
-    """Return a name, or a word that the table has, unless it is a function word or looks like a verb here."""
+    """Return True of a name, or a known word that is no function word and does not look like a verb here."""
     if token.clitic not in _GENITIVE:
         return False
     if token.capital:
@@ -248,15 +242,15 @@ def _is_noun(token: _Token, relations: Relations) -> bool:
 
 
 def _term(token: _Token, relations: Relations) -> tuple[str, Mapping[str, float]]:
-    """The term that a word is, or is the plural of, and its kinds; names are written with a capital."""
+    """Return the term that a word is, or is the plural of, and its kinds; names have a capital."""
     low = token.word.lower()
     for term in (low, *_singulars(low)):
         kinds = relations.kinds_of(term)
         names = {kind: weight for kind, weight in kinds.items() if kind in relations.names}
         common = {kind: weight for kind, weight in kinds.items() if kind not in relations.names}
-        wanted = names or common if token.capital else common or (names if token.first else {})
-        if wanted:
-            return term, wanted
+        fitting = names or common if token.capital else common or (names if token.first else {})
+        if fitting:
+            return term, fitting
     return low, {}
 
 

@@ -28,7 +28,7 @@ from simulator.ambient.backtranslation import (
 from simulator.ambient.data import BUILTIN, Split, load_examples
 from simulator.ambient.examples import published_id
 from simulator.errors import InputError
-from simulator.generation import Journal, counted, each, key_of, open_model, resumable
+from simulator.generation import Journal, counted, each, key_of, open_model, resumable, say
 from simulator.models import Refused
 from simulator.runner.command import asked_how, refuse_idle_options
 from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models
@@ -86,7 +86,7 @@ def generate_distractors(
         key_of(about, source.id, source.side, source.sentence, source.readings): source
         for source in ambiguous
     }
-    asked_for = dict(list(keys.items())[:limit])
+    due = dict(list(keys.items())[:limit])
 
     @asynccontextmanager
     async def open_translator() -> AsyncIterator[Translator]:
@@ -98,21 +98,21 @@ def generate_distractors(
 
     async def work(journal: Journal) -> None:
         """Translate what the journal does not have yet."""
-        missing = [key for key in asked_for if key not in journal.rows]
+        missing = [key for key in due if key not in journal.rows]
         async with open_translator() as by:
-            with counted(console, "sentences", len(asked_for), len(asked_for) - len(missing)) as tell:
+            with counted(console, "sentences", len(due), len(due) - len(missing)) as tell:
 
                 async def translate(key: str) -> None:
-                    journal.add(key, await row_of(by, asked_for[key], seed))
+                    journal.add(key, await row_of(by, due[key], seed))
                     tell(1)
 
                 await each(iter(missing), translate, concurrency)
 
     with resumable(out, console, done="translated", place=out) as journal:
         journal.require_only(keys, _DIFFERS)
-        if asked_for.keys() - journal.rows.keys():
+        if due.keys() - journal.rows.keys():
             asyncio.run(work(journal))
-        _report([journal.rows[key] for key in asked_for], out, console)
+        _report([journal.rows[key] for key in due], out, console)
 
 
 async def row_of(translator: Translator, source: Source, seed: int) -> dict[str, Any]:
@@ -135,19 +135,16 @@ async def row_of(translator: Translator, source: Source, seed: int) -> dict[str,
 def _report(rows: Sequence[Mapping[str, Any]], out: Path, console: Console) -> None:
     without = [str(row["id"]) for row in rows if row["distractor"] is None]
     resampled = sum(bool(row.get("resampled")) for row in rows)
-    console.print(
+    say(
+        console,
         f"{len(rows)} ambiguous sentences, {len(rows) - len(without)} with a distractor; {resampled} came "
         f"back the same (or as a reading) and were drawn again. They are in {out}.",
-        soft_wrap=True,
-        highlight=False,
-        markup=False,
     )
     if without:
         named = ", ".join(without[:_NAMED])
         more = f" and {len(without) - _NAMED} more" if len(without) > _NAMED else ""
-        console.print(
+        say(
+            console,
             f"None for {named}{more}: nothing that came back differs. Try another --language or write the "
             "sentences into the file.",
-            soft_wrap=True,
-            highlight=False,
         )

@@ -6,12 +6,13 @@ import re
 import string
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from simulator.ambient.labels import Label
 
 Tokenizer = Callable[[str], Sequence[str]]
 Denominator = Literal["gold", "predicted", "union"]
+DENOMINATORS: Final[tuple[Denominator, ...]] = get_args(Denominator)
 Edit = tuple[Literal["-", "+"], str]
 """A deleted or an added token."""
 
@@ -30,7 +31,7 @@ _STOP_WORDS: Final = frozenset(
 
 
 def tokens(text: str) -> Sequence[str]:
-    """The rule: split at single blanks only. Case and punctuation stay; two blanks make an empty token."""
+    """Split at single blanks only, as the rule says: punctuation stays, two blanks make an empty token."""
     return text.split(" ")
 
 
@@ -57,16 +58,13 @@ TOKENIZERS: Final[Mapping[str, Tokenizer]] = {
 def edits(original: str, rewrite: str, tokenize: Tokenizer = tokens) -> Counter[Edit]:
     """Return the multiset of tokens that a rewrite deletes and adds; where they stand does not matter."""
     before, after = Counter(tokenize(original)), Counter(tokenize(rewrite))
-    counter: Counter[Edit] = Counter()
-    for token, count in (before - after).items():
-        counter["-", token] = count
-    for token, count in (after - before).items():
-        counter["+", token] = count
-    return counter
+    deleted: dict[Edit, int] = {("-", token): count for token, count in (before - after).items()}
+    added: dict[Edit, int] = {("+", token): count for token, count in (after - before).items()}
+    return Counter({**deleted, **added})
 
 
 def edit_f1(original: str, gold: str, predicted: str, *, tokenize: Tokenizer = tokens) -> float:
-    """F1 of the predicted edits against the gold ones.
+    """Return F1 of the predicted edits against the gold ones.
 
     Args:
         original: the ambiguous sentence.
@@ -77,13 +75,13 @@ def edit_f1(original: str, gold: str, predicted: str, *, tokenize: Tokenizer = t
     Returns:
         0 to 1; 1 if neither edits anything, 0 if only one of them does.
     """
-    wanted, made = edits(original, gold, tokenize), edits(original, predicted, tokenize)
-    if not wanted and not made:
+    right, made = edits(original, gold, tokenize), edits(original, predicted, tokenize)
+    if not right and not made:
         return 1.0
-    shared = (wanted & made).total()
+    shared = (right & made).total()
     if not shared:
         return 0.0
-    precision, recall = shared / made.total(), shared / wanted.total()
+    precision, recall = shared / made.total(), shared / right.total()
     return 2 * precision * recall / (precision + recall)
 
 
@@ -95,7 +93,7 @@ def item_edit_f1(
     denominator: Denominator = "gold",
     tokenize: Tokenizer = tokens,
 ) -> float:
-    """Mean EDIT-F1 over the gold labels; one that was not predicted counts 0, one too many is ignored.
+    """Return mean EDIT-F1 over the gold labels; one not predicted counts 0, one too many is ignored.
 
     Args:
         original: the ambiguous sentence.

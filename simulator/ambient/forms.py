@@ -25,7 +25,7 @@ from simulator.ambient.annotation.rules import (
     describe,
     read_annotation,
 )
-from simulator.ambient.labels import LABELS, Label
+from simulator.ambient.labels import LABELS, SIDES, Label
 from simulator.ambient.playing import ANNOTATOR, Kind
 from simulator.ambient.shown import Shown
 from simulator.ambient.views import Annotation
@@ -41,8 +41,8 @@ class FormError(SeatFormError[Problem]):
     """A linguist's form breaks rules (spec 3); nothing is logged, and it can be mended."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        said = "; ".join(f"{problem.field}: {problem} ({problem.code})" for problem in problems)
-        super().__init__(problems, ANNOTATOR, code="annotation", said=said)
+        listed = "; ".join(f"{problem.field}: {problem} ({problem.code})" for problem in problems)
+        super().__init__(problems, ANNOTATOR, code="annotation", said=listed)
 
 
 class Form(NamedTuple):
@@ -78,8 +78,8 @@ def read_form(kind: Kind, shown: Shown, reply: Reply) -> Form:
             flags = [_flag(answer, "plausible") for answer in answers]
             return Form(plausible_text(flags), {"answers": flags})
         case "relabel":
-            found = _list(move.get("labels"), len(shown.pairs), "relabel")
-            labels = [_label(one, "relabel") for one in found]
+            answers = _list(move.get("labels"), len(shown.pairs), "relabel")
+            labels = [_label(answer, "relabel") for answer in answers]
             return Form(", ".join(labels), {"answers": labels, "comment": _comment(move)})
         case "true_false":
             flag = _flag(move.get("answer"), "true_false")
@@ -91,7 +91,7 @@ def read_form(kind: Kind, shown: Shown, reply: Reply) -> Form:
 
 
 def plausible_text(flags: Sequence[bool]) -> str:
-    """Answers to the candidates as a turn's text."""
+    """Return answers to the candidates as a turn's text."""
     return " ".join(YES if flag else NO for flag in flags)
 
 
@@ -126,12 +126,9 @@ def _annotation(shown: Shown, move: Mapping[str, Any]) -> Annotation:
         annotation = read_annotation(move)
     except InputError as error:
         raise SeatError(str(error), ANNOTATOR, code="malformed") from error
-    for text in (annotation.comment, *(text for rewrite in annotation.rewrites for text in _texts(rewrite))):
+    rewritten = (rewrite.sentence(side) for rewrite in annotation.rewrites for side in SIDES)
+    for text in (annotation.comment, *rewritten):
         checked_length(text, ANNOTATOR)
     if problems := check_annotation(shown.premise, shown.hypothesis, annotation):
         raise FormError(problems)
     return annotation
-
-
-def _texts(rewrite: Any) -> tuple[str, str]:
-    return rewrite.premise, rewrite.hypothesis

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Literal, NamedTuple
 
-from simulator.ambient.edit_f1 import TOKENIZERS, Denominator, Tokenizer, item_edit_f1, tokens
+from simulator.ambient.edit_f1 import DENOMINATORS, TOKENIZERS, Denominator, Tokenizer, item_edit_f1, tokens
 from simulator.ambient.examples import Example
 from simulator.ambient.intervals import clustered_interval, mean_interval
 from simulator.ambient.labels import Label, Side
@@ -22,8 +23,8 @@ Source = Parser | Literal["stored"]
 
 
 def gold_rewrites(example: Example, side: Side) -> dict[Label, str]:
-    """Label -> rewrite of an example; of several rewrites of a label the last (spec 6.4)."""
-    return {disambiguation.label: disambiguation.sentence(side) for disambiguation in example.disambiguations}
+    """Return label -> rewrite of an example; of several rewrites of a label the last (spec 6.4)."""
+    return {reading.label: reading.sentence(side) for reading in example.disambiguations}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,24 +105,9 @@ def item_scores(
     denominator: Denominator = "gold",
     tokenize: Tokenizer = tokens,
 ) -> tuple[float, ...]:
-    """EDIT-F1 of each row, 0 to 1.
-
-    Args:
-        records: of one model.
-        source: where the predicted rewrites come from.
-        denominator: see `item_edit_f1`.
-        tokenize: makes tokens.
-    """
-    return tuple(
-        item_edit_f1(
-            record.original,
-            record.gold,
-            rewrites_of(record, source),
-            denominator=denominator,
-            tokenize=tokenize,
-        )
-        for record in records
-    )
+    """Return EDIT-F1 of each row, 0 to 1; `denominator` and `tokenize` as in `item_edit_f1`."""
+    score = partial(item_edit_f1, denominator=denominator, tokenize=tokenize)
+    return tuple(score(record.original, record.gold, rewrites_of(record, source)) for record in records)
 
 
 def generation_measures(
@@ -135,20 +121,22 @@ def generation_measures(
         seed: of the resampling.
     """
     parsed = [parse(record.generation, parser) for record in records]
-    warnings = Counter(code for one in parsed for code in one.warnings)
-    counts = Counter(len(one.rewrites) for one in parsed)
+    warnings = Counter(code for reading in parsed for code in reading.warnings)
+    counts = Counter(len(reading.rewrites) for reading in parsed)
     empty = [not cut(record.generation).strip() for record in records]
     items = [(record.id, record.side) for record in records]
     return GenerationMeasures(
         edit_f1=mean_interval(item_scores(records, parser), items, seed=seed),
         robust=mean_interval(item_scores(records, "robust"), items, seed=seed),
-        patterns=patterns(records, [one.rewrites for one in parsed], seed=seed),
+        patterns=patterns(records, [reading.rewrites for reading in parsed], seed=seed),
         rewrites={number: counts[number] for number in sorted(counts)},
         warnings={code: warnings[code] for code in PARSE_WARNINGS if warnings[code]},
         parser=parser,
         items=len(records),
         empty=sum(empty),
-        unparsable=sum(not one.rewrites and not none for one, none in zip(parsed, empty, strict=True)),
+        unparsable=sum(
+            not reading.rewrites and not blank for reading, blank in zip(parsed, empty, strict=True)
+        ),
         null=sum(text is None for record in records for text in (record.stored_rewrites or {}).values()),
     )
 
@@ -163,32 +151,26 @@ def patterns(
         rewrites: label -> rewrite, of each record.
         seed: of the resampling.
     """
-    originals, items = (
-        [record.original for record in records],
-        [(record.id, record.side) for record in records],
-    )
-    found = [list(rewrite.values()) for rewrite in rewrites]
+    items = [(record.id, record.side) for record in records]
+    rows = [
+        (item, record.original, list(texts.values()))
+        for item, record, texts in zip(items, records, rewrites, strict=True)
+    ]
     restated = [
-        all(original[:-1] in text and text != original for text in texts)
-        for original, texts in zip(originals, found, strict=True)
+        all(original[:-1] in text and text != original for text in texts) for _, original, texts in rows
     ]
-    copied = [
-        (item, text == original)
-        for item, original, texts in zip(items, originals, found, strict=True)
-        for text in texts
-    ]
+    copied = [(item, text == original) for item, original, texts in rows for text in texts]
+    found = [every and bool(texts) for every, (_, _, texts) in zip(restated, rows, strict=True)]
     return Patterns(
-        empty=mean_interval([not texts for texts in found], items, seed=seed),
+        empty=mean_interval([not texts for _, _, texts in rows], items, seed=seed),
         copied=clustered_interval([copy for _, copy in copied], [item for item, _ in copied], seed=seed),
         restated=mean_interval(restated, items, seed=seed),
-        restated_found=mean_interval(
-            [every and bool(texts) for every, texts in zip(restated, found, strict=True)], items, seed=seed
-        ),
+        restated_found=mean_interval(found, items, seed=seed),
     )
 
 
 def rescored(records: Iterable[GenerationRecord]) -> tuple[Difference, ...]:
-    """Stored values that the rows' own continuations do not give, by the reference rule (spec 11).
+    """Return stored values that the rows' own continuations do not give, by the reference rule (spec 11).
 
     Compared are the rewrites, of which those stored without a text are none, and EDIT-F1 (by more than
     `TOLERANCE`); what a file does not store is not compared.
@@ -208,7 +190,7 @@ def rescored(records: Iterable[GenerationRecord]) -> tuple[Difference, ...]:
 def gold_differences(
     records: Iterable[GenerationRecord], examples: Iterable[Example]
 ) -> tuple[Difference, ...]:
-    """Rows whose gold rewrites, or whose sentences, are not those of the dataset; ids that it lacks, too."""
+    """Return where gold rewrites or sentences of rows are not the dataset's; ids that it lacks, too."""
     by_id = {example.id: example for example in examples}
     differences: list[Difference] = []
     for record in records:
@@ -234,15 +216,12 @@ def edit_f1_variants(
     Returns:
         ``denominator: …`` and ``tokens: …`` -> mean; nothing if there are no records.
     """
-    if not records:
-        return {}
-    denominators: tuple[Denominator, ...] = ("gold", "predicted", "union")
-    by_denominator = {
+    scores = {
         f"denominator: {denominator}": item_scores(records, source, denominator=denominator)
-        for denominator in denominators
+        for denominator in DENOMINATORS
     }
-    by_tokens = {
+    scores |= {
         f"tokens: {name}": item_scores(records, source, tokenize=tokenize)
         for name, tokenize in TOKENIZERS.items()
     }
-    return {name: sum(scores) / len(scores) for name, scores in (by_denominator | by_tokens).items()}
+    return {name: sum(values) / len(values) for name, values in scores.items() if values}

@@ -8,7 +8,7 @@ a model writes is read by the same words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
@@ -45,8 +45,10 @@ def instruction(side: Side, which: InstructionText = "published", *, language: s
     Raises:
         TemplateError: if the template is missing or malformed.
     """
-    found = render(f"ambient/generate_{_PARTS[side]}", language, {})
-    return found if which == "published" else replace(found, text=found.text.replace(*_SLIP))
+    published = render(f"ambient/generate_{_PARTS[side]}", language, {})
+    if which == "published":
+        return published
+    return replace(published, text=published.text.replace(*_SLIP))
 
 
 def bridge(side: Side) -> str:
@@ -62,8 +64,8 @@ def question(example: Example, side: Side) -> str:
 def worked_example(example: Example, side: Side) -> str:
     """Return an example with all its readings, in the order of the dataset."""
     readings = (
-        f"{number}. {one.sentence(side)} {VERBALIZERS[one.label]}"
-        for number, one in enumerate(example.disambiguations, start=1)
+        f"{number}. {reading.sentence(side)} {VERBALIZERS[reading.label]}"
+        for number, reading in enumerate(example.disambiguations, start=1)
     )
     return question(example, side) + "\n".join(readings)
 
@@ -96,21 +98,19 @@ def generate_items(
     """
     chosen = tuple(example for example in examples if example.xor)
     pools = {side: [example for example in chosen if example.flagged(side)] for side in SIDES}
-    return tuple(_item(example, pools, seed, shots, instruction) for example in chosen)
 
+    def item(example: Example) -> GenerateItem:
+        side = example.sides[0]
+        others = [other for other in pools[side] if other.id != example.id]
+        if len(others) < shots:
+            raise InputError(
+                f"{example.id}: {shots} worked examples are wanted, and {len(others)} other examples are "
+                f"ambiguous in the {side} alone; give more examples, or ask for fewer worked ones"
+            )
+        drawn = tuple(Random(derive_seed(seed, example.id)).sample(others, shots))
+        return GenerateItem(id=example.id, example=example, side=side, shots=drawn, instruction=instruction)
 
-def _item(
-    example: Example, pools: dict[Side, list[Example]], seed: int, shots: int, which: InstructionText
-) -> GenerateItem:
-    side = example.sides[0]
-    others = [other for other in pools[side] if other.id != example.id]
-    if len(others) < shots:
-        raise InputError(
-            f"{example.id}: {shots} worked examples are wanted, and {len(others)} other examples are "
-            f"ambiguous in the {side} alone; give more examples, or ask for fewer worked ones"
-        )
-    drawn = Random(derive_seed(seed, example.id)).sample(others, shots)
-    return GenerateItem(id=example.id, example=example, side=side, shots=tuple(drawn), instruction=which)
+    return tuple(map(item, chosen))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,37 +139,29 @@ def read_prompt(text: str) -> ReadPrompt:
     first, *blocks = text.split("\n\n")
     if not blocks:
         raise InputError("the prompt has one paragraph; worked examples and an item should follow it")
-    read = [_block(block, number) for number, block in enumerate(blocks, start=2)]
-    side = read[-1].sides[0]
-    return ReadPrompt(first, side, tuple(read[:-1]), read[-1])
+    *shots, example = (_block(block, number) for number, block in enumerate(blocks, start=2))
+    return ReadPrompt(first, example.sides[0], tuple(shots), example)
 
 
 def _block(block: str, number: int) -> Example:
     match = _BLOCK.fullmatch(block)
-    sides = [side for side in SIDES if match and match["bridge"] == bridge(side)]
-    if match is None or not sides:
+    side = next((side for side in SIDES if match and match["bridge"] == bridge(side)), None)
+    if match is None or side is None:
         raise InputError(f"paragraph {number} of the prompt is no example")
-    premise, hypothesis = match["premise"], match["hypothesis"]
-    pairs = _readings([line for line in match["readings"].split("\n") if line], number)
+    texts = {"premise": match["premise"], "hypothesis": match["hypothesis"]}
+    readings = []
+    for line in filter(None, match["readings"].split("\n")):
+        reading = _READING.fullmatch(line)
+        if reading is None or reading["verdict"] not in _LABELS:
+            raise InputError(f"paragraph {number} of the prompt has a reading without a verdict")
+        rewritten = {**texts, side: reading["rewrite"]}
+        readings.append(Disambiguation(**rewritten, label=_LABELS[reading["verdict"]]))
     return Example(
         id="",
-        premise=premise,
-        hypothesis=hypothesis,
-        premise_ambiguous=sides[0] == "premise",
-        hypothesis_ambiguous=sides[0] == "hypothesis",
-        labels=frozenset(label for _, label in pairs),
-        disambiguations=tuple(
-            Disambiguation(text, hypothesis, label)
-            if sides[0] == "premise"
-            else Disambiguation(premise, text, label)
-            for text, label in pairs
-        ),
+        premise=texts["premise"],
+        hypothesis=texts["hypothesis"],
+        premise_ambiguous=side == "premise",
+        hypothesis_ambiguous=side == "hypothesis",
+        labels=frozenset(reading.label for reading in readings),
+        disambiguations=tuple(readings),
     )
-
-
-def _readings(lines: Sequence[str], number: int) -> list[tuple[str, Label]]:
-    found = [_READING.fullmatch(line) for line in lines]
-    pairs = [(one["rewrite"], _LABELS[one["verdict"]]) for one in found if one and one["verdict"] in _LABELS]
-    if len(pairs) != len(lines):
-        raise InputError(f"paragraph {number} of the prompt has a reading without a verdict")
-    return pairs

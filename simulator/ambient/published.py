@@ -51,24 +51,21 @@ CATEGORIES: Final[Mapping[Category, float]] = {
 
 
 def differences(statistics: Statistics) -> tuple[str, ...]:
-    """In what a dataset is not the published one; nothing if it is, as far as numbers tell."""
-    wanted: dict[str, object] = {
-        **EXAMPLES,
-        "ambiguous in": dict(AMBIGUOUS_IN),
-        "label sets": dict(LABEL_SETS),
+    """Return in what a dataset is not the published one; nothing if it is, as far as numbers tell."""
+    pairs: dict[str, tuple[object, object]] = {
+        **{name: (getattr(statistics, name), count) for name, count in EXAMPLES.items()},
+        "ambiguous in": (dict(sorted(statistics.ambiguous_in.items())), dict(AMBIGUOUS_IN)),
+        "label sets": (named_sets(statistics.label_sets), dict(LABEL_SETS)),
+        **{
+            name.replace("_", " "): (_some_of(getattr(statistics, name)), f"{part} of {whole}")
+            for name, (part, whole) in COUNTS.items()
+        },
     }
-    wanted |= {name.replace("_", " "): f"{some} of {every}" for name, (some, every) in COUNTS.items()}
-    has: dict[str, object] = {name: getattr(statistics, name) for name in EXAMPLES}
-    has |= {
-        "ambiguous in": dict(sorted(statistics.ambiguous_in.items())),
-        "label sets": named_sets(statistics.label_sets),
-    }
-    has |= {name.replace("_", " "): _some_of(getattr(statistics, name)) for name in COUNTS}
-    return tuple(f"{name}: {has[name]}, not {value}" for name, value in wanted.items() if has[name] != value)
+    return tuple(f"{name}: {own}, not {known}" for name, (own, known) in pairs.items() if own != known)
 
 
 def named_sets(counts: Mapping[LabelSet, int]) -> dict[str, int]:
-    """Counts of label sets by their letters, single labels first."""
+    """Return counts of label sets by their letters, single labels first."""
     return {letters(labels): count for labels, count in counts.items()}
 
 

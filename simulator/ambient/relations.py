@@ -16,9 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from simulator.errors import InputError
+from simulator.tables.builtin import read_yaml
+from simulator.tables.records import read_text
 
 TABLES: Final = Path(__file__).parent / "tables"
 _RELATION: Final = "isa"
@@ -40,13 +40,13 @@ class Relations:
     names: frozenset[str] = frozenset()
 
     def kinds_of(self, term: str) -> Mapping[str, float]:
-        """Kind -> weight, in the order of the table or file; empty if the term is not known."""
+        """Return kind -> weight, in the order of the table or file; empty if the term is not known."""
         return self.kinds.get(term.lower(), {})
 
 
 def table(name: str) -> Mapping[str, Any]:
     """Return a table of this package, ``tables/<name>.yaml``."""
-    content: Mapping[str, Any] = yaml.safe_load((TABLES / f"{name}.yaml").read_text(encoding="utf-8"))
+    content: Mapping[str, Any] = read_yaml(TABLES / f"{name}.yaml")
     return content
 
 
@@ -58,7 +58,7 @@ def builtin_relations() -> Relations:
         (word, kind, float(weight) if weight else float(entry["weight"]))
         for group in groups.values()
         for kind, entry in group.items()
-        for word, _, weight in (one.partition(":") for one in entry["words"].split())
+        for word, _, weight in (written.partition(":") for written in entry["words"].split())
     ]
     return _relations(triples, frozenset(groups["names"]))
 
@@ -73,14 +73,7 @@ def read_relations(path: str | Path) -> Relations:
     Raises:
         InputError: if the file cannot be read, a line of it is wrong, or it holds no such relation.
     """
-    path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8 (byte {error.start + 1})") from error
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    relations = _relations(_triples(path, text.split("\n")), frozenset())
+    relations = _relations(_triples(path, read_text(path).split("\n")), frozenset())
     if not relations.kinds:
         raise InputError(
             f"{path}: holds no English IsA relations; lines should be start, relation, end, weight"
@@ -92,21 +85,16 @@ def _relations(triples: Iterable[tuple[str, str, float]], names: frozenset[str])
     kinds: dict[str, dict[str, float]] = {}
     members: dict[str, dict[str, float]] = {}
     for term, kind, weight in triples:
-        of_term = kinds.setdefault(term.lower(), {})
+        of_term, of_kind = kinds.setdefault(term.lower(), {}), members.setdefault(kind, {})
         of_term[kind] = max(weight, of_term.get(kind, -math.inf))
-        of_kind = members.setdefault(kind, {})
         of_kind[term] = max(weight, of_kind.get(term, -math.inf))
     return Relations(kinds, members, names)
 
 
-def _triples(path: Path, lines: Sequence[str]) -> Iterator[tuple[str, str, float]]:
-    first = next((line for line in lines if line.strip()), "")
-    delimiter = "\t" if "\t" in first else ","
+def _triples(path: str | Path, lines: Sequence[str]) -> Iterator[tuple[str, str, float]]:
+    tabs = "\t" in next((line for line in lines if line.strip()), "")
     # ConceptNet's own columns hold JSON, which is not quoted as CSV.
-    if delimiter == "\t":
-        rows = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
-    else:
-        rows = csv.reader(lines)
+    rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE) if tabs else csv.reader(lines)
     for number, cells in enumerate(rows, start=1):
         columns = [cell.strip() for cell in cells]
         if not any(columns):
@@ -115,24 +103,19 @@ def _triples(path: Path, lines: Sequence[str]) -> Iterator[tuple[str, str, float
             raise InputError(
                 f"{path}:{number}: has {len(columns)} columns; wanted are start, relation, end, weight"
             )
-        relation = columns[1].rsplit("/", 1)[-1].lower()
-        if relation == _RELATION:
-            triple = _triple(path, number, columns)
-            if triple is not None:
-                yield triple
-
-
-def _triple(path: Path, number: int, columns: Sequence[str]) -> tuple[str, str, float] | None:
-    whole = columns[0].startswith("/a/")
-    start, end, weight = columns[2:5] if whole else (columns[0], *columns[2:4])
-    try:
-        value = float(json.loads(weight)["weight"] if whole else weight)
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}:{number}: weight: {weight!r} holds no number") from error
-    if not math.isfinite(value):
-        raise InputError(f"{path}:{number}: weight: {weight!r} is not finite")
-    term, kind = _term(start), _term(end)
-    return (term, kind, value) if term and kind and " " not in term else None
+        if columns[1].rsplit("/", 1)[-1].lower() != _RELATION:
+            continue
+        whole = columns[0].startswith("/a/")
+        start, end, weight = columns[2:5] if whole else (columns[0], *columns[2:4])
+        try:
+            value = float(json.loads(weight)["weight"] if whole else weight)
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{path}:{number}: weight: {weight!r} holds no number") from error
+        if not math.isfinite(value):
+            raise InputError(f"{path}:{number}: weight: {weight!r} is not finite")
+        term, kind = _term(start), _term(end)
+        if term and kind and " " not in term:
+            yield term, kind, value
 
 
 def _term(text: str) -> str:

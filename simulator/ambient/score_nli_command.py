@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,6 @@ import typer
 from rich.console import Console
 
 from simulator.ambient.data import BUILTIN, load_examples
-from simulator.ambient.examples import Example
 from simulator.ambient.nli.families import Pairs
 from simulator.ambient.nli.results import Results, read_results
 from simulator.ambient.nli.table import (
@@ -26,6 +24,7 @@ from simulator.ambient.nli.table import (
 from simulator.errors import InputError
 from simulator.figures import Table
 from simulator.runner.options import JsonOption
+from simulator.runner.run_summary import say
 
 
 def score_ambient_nli(
@@ -52,10 +51,7 @@ def score_ambient_nli(
     if as_json + as_csv + as_latex > 1:
         raise InputError("take one of --json, --csv and --latex")
 
-    def examples() -> Sequence[Example]:
-        return load_examples(data or BUILTIN)
-
-    results = read_results(paths, examples, pairs)
+    results = read_results(paths, lambda: load_examples(data or BUILTIN), pairs)
     if data is not None and not results.gold:
         results.gold = tuple(example.labels for example in load_examples(data, split="test"))
     results.add_baselines()
@@ -67,9 +63,8 @@ def score_ambient_nli(
         typer.echo("\n".join(table.to_latex() for table in _tables(results, terminal=False)), nl=False)
     else:
         _print(results)
-    errors = Console(stderr=True)
     for problem in results.problems:
-        errors.print(problem, highlight=False, markup=False, style="yellow", soft_wrap=True)
+        say(Console(stderr=True), problem, "yellow")
     if not results.models:
         raise typer.Exit(1)
 
@@ -87,10 +82,10 @@ def _print(results: Results) -> None:
         console.print()
     for model in results.models:
         if model.folder and model.measures is not None:
-            some = model.measures
-            console.print(f"{model.name}: {some.n} examples, {some.empty} with an empty set", highlight=False)
+            n, empty = model.measures.n, model.measures.empty
+            say(console, f"{model.name}: {n} examples, {empty} with an empty set")
     for check in results.checks:
-        console.print(check, highlight=False, markup=False, soft_wrap=True)
+        say(console, check)
 
 
 def _json(results: Results) -> str:

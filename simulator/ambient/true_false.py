@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final, Literal, NamedTuple
@@ -74,13 +74,13 @@ def read_table(table: Mapping[str, float]) -> Reading:
             that of those which are, over the mass of the whole table.
     """
     total = math.fsum(math.exp(value) for value in table.values())
-    found = [table[word] for word in (TRUE, FALSE) if word in table]
-    mass = math.fsum(math.exp(value) for value in found) / total if total else None
-    return Reading(found[0] > found[1] if len(found) == 2 else None, mass)
+    words = [table[word] for word in (TRUE, FALSE) if word in table]
+    mass = math.fsum(math.exp(value) for value in words) / total if total else None
+    return Reading(words[0] > words[1] if len(words) == 2 else None, mass)
 
 
 def read_text(text: str) -> Reading:
-    """The answer out of what a model wrote: exactly ``True`` or ``False`` with blanks around, else None."""
+    """Return the answer out of what a model wrote: ``True`` or ``False``, blanks around, else None."""
     return Reading({"True": True, "False": False}.get(text.strip()))
 
 
@@ -136,14 +136,9 @@ def true_false_measures(
         seed: of the resampling.
     """
     groups = _grouped(records)
-    rewrites = [(sentence, four) for sentence, found in groups.items() for four in found.values()]
+    rewrites = [(sentence, four) for sentence, by_rewrite in groups.items() for four in by_rewrite.values()]
     answered = [record for record in records if record.prediction is not None]
     weighed = [record for record in records if record.mass is not None]
-    two = [
-        (sentence, _is_inconsistent(found[one], found[other], pairs))
-        for sentence, found in groups.items()
-        for one, other in combinations(sorted(found), 2)
-    ]
     return TrueFalseMeasures(
         accuracy=_accuracy(records, seed),
         by_template=tuple(
@@ -152,7 +147,7 @@ def true_false_measures(
         ),
         answered_accuracy=_accuracy(answered, seed),
         all_four=_share(((sentence, _all_right(four)) for sentence, four in rewrites), seed),
-        inconsistent=_share(two, seed),
+        inconsistent=_share(_inconsistent(groups, pairs), seed),
         self_contradictions=(_both(rewrites, 0, 2), _both(rewrites, 1, 3)),
         mass=_mean(weighed, lambda record: record.mass or 0.0, seed),
         answered=_mean(records, lambda record: record.prediction is not None, seed),
@@ -171,12 +166,17 @@ def inconsistent_pairs(records: Iterable[TrueFalseRecord], pairs: Pairs = "paper
         pairs: ``paper``: "may" and "can only" are judged true of both rewrites; ``reference``, the published
             notebook's shortcut: "can only" is looked at for the alphabetically first of the two alone.
     """
-    found = [
-        _is_inconsistent(rewrites[one], rewrites[other], pairs)
-        for rewrites in _grouped(records).values()
-        for one, other in combinations(sorted(rewrites), 2)
-    ]
-    return sum(found), len(found)
+    inconsistent = [holds for _, holds in _inconsistent(_grouped(records), pairs)]
+    return sum(inconsistent), len(inconsistent)
+
+
+def _inconsistent(groups: _Groups, pairs: Pairs) -> Iterator[tuple[_Sentence, bool]]:
+    """Yield of every pair of rewrites of a sentence whether they contradict each other."""
+    for sentence, rewrites in groups.items():
+        for first, second in combinations(sorted(rewrites), 2):
+            both = (rewrites[first], rewrites[second])
+            only = both[:1] if pairs == "reference" else both
+            yield sentence, all(_says(four, 0) for four in both) and all(_says(four, 3) for four in only)
 
 
 def _sentence(record: TrueFalseRecord) -> _Sentence:
@@ -198,7 +198,7 @@ def _accuracy(records: Sequence[TrueFalseRecord], seed: int) -> Interval | None:
 def _mean(
     records: Sequence[TrueFalseRecord], value: Callable[[TrueFalseRecord], float], seed: int
 ) -> Interval | None:
-    """Of statements; one that was judged several times is one."""
+    """Return the mean over statements; one that was judged several times is one."""
     return clustered_interval(
         [value(record) for record in records],
         [_sentence(record) for record in records],
@@ -223,8 +223,3 @@ def _all_right(four: _Four) -> bool:
 
 def _both(rewrites: Iterable[tuple[_Sentence, _Four]], one: int, other: int) -> int:
     return sum(_says(four, one) and _says(four, other) for _, four in rewrites)
-
-
-def _is_inconsistent(first: _Four, second: _Four, pairs: Pairs) -> bool:
-    only = (first,) if pairs == "reference" else (first, second)
-    return all(_says(four, 0) for four in (first, second)) and all(_says(four, 3) for four in only)

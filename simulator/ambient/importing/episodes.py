@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final
 
-from simulator.ambient.annotation.rules import annotation_payload, describe
+from simulator.ambient.annotation.rules import DISCARDS, annotation_payload, describe
 from simulator.ambient.claims import flagged, score
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.items import (
@@ -27,7 +27,6 @@ from simulator.ambient.items import (
     NliItem,
     TrueFalseItem,
 )
-from simulator.ambient.labels import Label
 from simulator.ambient.payloads import logged
 from simulator.ambient.playing import Options, Step, statements, task_steps
 from simulator.ambient.prepare import claim_items
@@ -45,23 +44,20 @@ from simulator.ambient.shown import shown_in, shown_record
 from simulator.ambient.true_false import FALSE, TRUE, true_false_prompt
 from simulator.ambient.views import Annotation, Discard
 from simulator.errors import InputError
+from simulator.jsonlines import FieldError
 from simulator.seats import Reply
 from simulator.tables.importing import PUBLISHED
 
 _OPTIONS: Final = Options()
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedTurn:
-    """One turn."""
-
-    text: str
-    payload: Mapping[str, Any]
+ImportedTurn = tuple[str, Mapping[str, Any]]
+"""Text and payload."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedEpisode:
-    """What becomes an episode.
+    """An episode as a file tells it.
 
     Attributes:
         annotator: who sat there; empty for the model that the file is of.
@@ -74,12 +70,13 @@ class PublishedEpisode:
     complete: bool = True
 
 
-class RowProblem(Exception):
-    """A row that cannot be brought into the log; the message names the field."""
-
-
 def crowd_episodes(record: CrowdRecord, id: str) -> list[PublishedEpisode]:
-    """One episode per worker of a row; `id` is the item's, and rows of one example have different ones."""
+    """Return one episode per worker of a row.
+
+    Args:
+        record: the row.
+        id: the item's; rows of one example have different ones.
+    """
     item = CrowdItem(
         id=id,
         example_id=record.id,
@@ -92,58 +89,52 @@ def crowd_episodes(record: CrowdRecord, id: str) -> list[PublishedEpisode]:
         gold=frozenset(label for label in record.labels if label is not None),
         origin=record.origin,
     )
-    workers = len(record.plausible[0])
     return [
         PublishedEpisode(
             item=item,
             annotator=PUBLISHED,
-            turns=tuple(_said(item, step, _vote(record, step, worker)) for step in task_steps(item)),
+            turns=tuple(_turn(item, step, _vote(record, step, worker)) for step in task_steps(item)),
         )
-        for worker in range(workers)
+        for worker in range(len(record.plausible[0]))
     ]
 
 
 def linguist_episodes(record: LinguistRecord, id: str) -> list[PublishedEpisode]:
-    """Return one episode per annotation of a row; rewrites are nobody's in the file and stand with the first.
+    """Return one episode per annotation of a row; arguments as for `crowd_episodes`.
 
-    They are marked as merged, and shown as by one or both.
-
-    Args:
-        record: the row.
-        id: the item's; rows of one example have different ones.
+    Rewrites are nobody's in the file: they stand with the first, marked as merged, and are shown as by one or
+    both.
     """
     item = AnnotateItem(
         id=id, example=Example(id=record.id, premise=record.premise, hypothesis=record.hypothesis)
     )
-    kept = [
-        Annotation(labels=labels, rewrites=() if place else record.rewrites)
-        for place, labels in enumerate(record.annotations)
+    forms = [
+        (worker, Annotation(labels=labels, rewrites=() if place else record.rewrites))
+        for place, (worker, labels) in enumerate(zip(record.workers, record.annotations, strict=True))
     ]
-    forms = list(zip(record.workers, kept, strict=True))
-    forms += [(who, Annotation(discard=_discard(why))) for who, why in (record.discarded or {}).items()]
+    forms += [(worker, Annotation(discard=_discard(why))) for worker, why in (record.discarded or {}).items()]
     step = Step("annotate")
     shown = {"shown": shown_record(item, step, shown_in(item, step))}
-    made = []
-    for who, form in forms:
-        payload = {"kind": step.kind, **annotation_payload(form), **shown}
-        payload |= {"merged": True} if form.rewrites else {}
-        turn = ImportedTurn(describe(form), payload)
-        made.append(PublishedEpisode(item=item, annotator=who, turns=(turn,)))
-    return made
+    episodes = []
+    for worker, form in forms:
+        merged = {"merged": True} if form.rewrites else {}
+        turn = describe(form), {"kind": step.kind, **annotation_payload(form), **shown, **merged}
+        episodes.append(PublishedEpisode(item=item, annotator=worker, turns=(turn,)))
+    return episodes
 
 
 def generation_episode(record: GenerationRecord) -> PublishedEpisode:
     """Return the one episode of a row; its item has the readings and worked examples that the row tells."""
     item = _generate_item(record)
-    said = _said(item, Step("generate"), Reply(text=record.generation))
-    payload = dict(said.payload)
+    more: dict[str, Any] = {}
     if record.prompt and record.prompt != prompt(item):
-        payload |= {"prompt": record.prompt, "prompt_hash": sha256(record.prompt.encode()).hexdigest()}
+        more |= {"prompt": record.prompt, "prompt_hash": sha256(record.prompt.encode()).hexdigest()}
     if record.stored_rewrites is not None:
-        payload["stored_rewrites"] = dict(record.stored_rewrites)
+        more["stored_rewrites"] = dict(record.stored_rewrites)
     if record.stored_edit_f1 is not None:
-        payload["stored_edit_f1"] = record.stored_edit_f1
-    return PublishedEpisode(item=item, turns=(ImportedTurn(said.text, payload),))
+        more["stored_edit_f1"] = record.stored_edit_f1
+    turn = _turn(item, Step("generate"), Reply(text=record.generation), more)
+    return PublishedEpisode(item=item, turns=(turn,))
 
 
 def true_false_episode(records: Sequence[TrueFalseRecord], sentence: str) -> PublishedEpisode:
@@ -161,26 +152,24 @@ def true_false_episode(records: Sequence[TrueFalseRecord], sentence: str) -> Pub
         sentence=sentence,
         rewrites=tuple(dict.fromkeys(record.disambiguation for record in records)),
     )
-    asked = {(one.rewrite, one.template): number for number, one in enumerate(statements(item))}
+    numbers = {(each.rewrite, each.template): number for number, each in enumerate(statements(item))}
     turns = []
     for record in records:
-        step = Step("true_false", asked[record.disambiguation, record.template])
+        step = Step("true_false", numbers[record.disambiguation, record.template])
         word = "" if record.prediction is None else TRUE if record.prediction else FALSE
-        said = _said(item, step, Reply(text=word))
-        payload = {**said.payload, "mass": record.mass}
+        more: dict[str, Any] = {"mass": record.mass}
         if record.prompt != true_false_prompt(record.template, sentence, record.disambiguation):
-            payload["prompt"] = record.prompt
-        turns.append(ImportedTurn(said.text, payload))
-    return PublishedEpisode(item=item, turns=tuple(turns), complete=len(turns) == len(asked))
+            more["prompt"] = record.prompt
+        turns.append(_turn(item, step, Reply(text=word), more))
+    return PublishedEpisode(item=item, turns=tuple(turns), complete=len(turns) == len(numbers))
 
 
 def statement_sentence(record: TrueFalseRecord) -> str | None:
-    """The ambiguous sentence, read out of the prompt of one of its statements; None if it is no such."""
-    marks = true_false_prompt(record.template, "\0", record.disambiguation).split("\0")
-    text = record.prompt
-    if len(marks) != 2 or not (text.startswith(marks[0]) and text.endswith(marks[1])):
+    """Return the ambiguous sentence out of the prompt of one of its statements; None if it is no such."""
+    before, _, after = true_false_prompt(record.template, "\0", record.disambiguation).partition("\0")
+    if not (record.prompt.startswith(before) and record.prompt.endswith(after)):
         return None
-    return text[len(marks[0]) : len(text) - len(marks[1])] or None
+    return record.prompt.removeprefix(before).removesuffix(after) or None
 
 
 def continuation_episode(record: ContinuationRecord, examples: Mapping[str, Example]) -> PublishedEpisode:
@@ -191,39 +180,34 @@ def continuation_episode(record: ContinuationRecord, examples: Mapping[str, Exam
         examples: the dataset by id: it tells the ambiguous sentence, and so the stem in front of it.
 
     Raises:
-        RowProblem: if the dataset has no such example or sentence.
+        FieldError: if the dataset has no such example or sentence.
     """
     example = examples.get(record.id)
     if example is None:
-        raise RowProblem(f"id: {record.id} is not in the dataset, which tells the sentence's side")
-    sides = [one for one in example.sides if record.sentence.endswith(example.sentence(one))]
-    if not sides:
-        raise RowProblem("ambiguous_sentence: is no flagged sentence of this example in the dataset")
-    side = sides[0]
+        raise FieldError(f"id: {record.id} is not in the dataset, which tells the sentence's side")
+    side = next((side for side in example.sides if record.sentence.endswith(example.sentence(side))), None)
+    if side is None:
+        raise FieldError("ambiguous_sentence: is no flagged sentence of this example in the dataset")
     sentence = example.sentence(side)
     stem = record.sentence.removesuffix(sentence)
-    texts = {option.name: option.sentence for option in record.options}
-    if wrong := [name for name, text in texts.items() if not text.startswith(stem)]:
-        raise RowProblem(f"options.{wrong[0]}.sentence: has not the stem {stem!r} of the ambiguous one")
-    *rewrites, distractor = texts.values()
+    if wrong := [option.name for option in record.options if not option.sentence.startswith(stem)]:
+        raise FieldError(f"options.{wrong[0]}.sentence: has not the stem {stem!r} of the ambiguous one")
+    *rewrites, distractor = (option.sentence.removeprefix(stem) for option in record.options)
     item = ContinueItem(
         id=f"{record.id}.{side}",
         example_id=record.id,
         side=side,
         sentence=sentence,
-        rewrites=tuple(text.removeprefix(stem) for text in rewrites),
-        distractor=distractor.removeprefix(stem),
+        rewrites=tuple(rewrites),
+        distractor=distractor,
         stem=stem,
         wanted=max(record.num_conts, 1),
     )
-    estimates = {option.name: option.kl for option in record.options}
     nothing: dict[str, Any] = {"continuations": [], "own": [], "original": [], "tokens": []}
-    turns = []
-    for step in task_steps(item):
-        said = _said(item, step, Reply(move=nothing))
-        name = item.options[step.number][0]
-        more = {"kl": estimates[name], "num_conts": record.num_conts}
-        turns.append(ImportedTurn(said.text, {**said.payload, **more}))
+    turns = (
+        _turn(item, step, Reply(move=nothing), {"kl": option.kl, "num_conts": record.num_conts})
+        for step, option in zip(task_steps(item), record.options, strict=True)
+    )
     return PublishedEpisode(item=item, turns=tuple(turns))
 
 
@@ -235,8 +219,8 @@ def nli_episode(record: NliRecord) -> PublishedEpisode:
             id=record.id, premise=record.premise, hypothesis=record.hypothesis, labels=record.gold
         ),
     )
-    said = _said(item, Step("nli"), Reply(move={"prediction": record.predicted}))
-    return PublishedEpisode(item=item, turns=(ImportedTurn(said.text, {**said.payload, "readings": False}),))
+    turn = _turn(item, Step("nli"), Reply(move={"prediction": record.predicted}), {"readings": False})
+    return PublishedEpisode(item=item, turns=(turn,))
 
 
 def claim_episode(record: ClaimRecord) -> PublishedEpisode:
@@ -252,17 +236,15 @@ def claim_episode(record: ClaimRecord) -> PublishedEpisode:
         for paraphrase in record.paraphrases
     ]
     move = {"paraphrases": paraphrases, "score": score(record), "flagged": flagged(record)}
-    asked = _said(
-        item, Step("paraphrase"), Reply(text="\n".join(texts), move={"texts": texts, "kept": texts})
-    )
-    scored = _said(item, Step("claim"), Reply(move=move))
-    if record.annotations is not None:
-        scored = ImportedTurn(scored.text, {**scored.payload, "annotations": record.annotations})
-    return PublishedEpisode(item=item, turns=(asked, scored))
+    written = Reply(text="\n".join(texts), move={"texts": texts, "kept": texts})
+    more = {} if record.annotations is None else {"annotations": record.annotations}
+    turns = _turn(item, Step("paraphrase"), written), _turn(item, Step("claim"), Reply(move=move), more)
+    return PublishedEpisode(item=item, turns=turns)
 
 
-def _said(item: Item, step: Step, reply: Reply) -> ImportedTurn:
-    return ImportedTurn(*logged(item, step, reply, _OPTIONS, person=False))
+def _turn(item: Item, step: Step, reply: Reply, more: Mapping[str, Any] | None = None) -> ImportedTurn:
+    text, payload = logged(item, step, reply, _OPTIONS, person=False)
+    return text, {**payload, **(more or {})}
 
 
 def _vote(record: CrowdRecord, step: Step, worker: int) -> Reply:
@@ -273,15 +255,18 @@ def _vote(record: CrowdRecord, step: Step, worker: int) -> Reply:
     return Reply(move={"labels": [votes[worker] for votes in record.relabelled]})
 
 
-def _discard(reason: str | None) -> Discard | None:
-    match reason:
-        case None | "offensive" | "not_fluent" | "incoherent":
-            return reason
-    raise RowProblem(f"discarded: {reason!r} is no reason")
+def _discard(reason: str) -> Discard:
+    for known in DISCARDS:
+        if reason == known:
+            return known
+    raise FieldError(f"discarded: {reason!r} is no reason")
 
 
 def _generate_item(record: GenerationRecord) -> GenerateItem:
-    readings = [_reading(record, label, text) for label, text in record.gold.items()]
+    texts = {"premise": record.premise, "hypothesis": record.hypothesis}
+    readings = (
+        Disambiguation(**{**texts, record.side: text}, label=label) for label, text in record.gold.items()
+    )
     example = Example(
         id=record.id,
         premise=record.premise,
@@ -296,20 +281,13 @@ def _generate_item(record: GenerationRecord) -> GenerateItem:
     except InputError:
         # A prompt of another form is kept as a text.
         return GenerateItem(id=record.id, example=example, side=record.side, shots=())
-    shots = tuple(
-        replace(shot, id=f"{record.id}.shot{number}") for number, shot in enumerate(read.shots, start=1)
-    )
     published = read.instruction == instruction(record.side, "published").text
     return GenerateItem(
         id=record.id,
         example=example,
         side=record.side,
-        shots=shots,
+        shots=tuple(
+            replace(shot, id=f"{record.id}.shot{number}") for number, shot in enumerate(read.shots, start=1)
+        ),
         instruction="published" if published else "corrected",
     )
-
-
-def _reading(record: GenerationRecord, label: Label, text: str) -> Disambiguation:
-    if record.side == "premise":
-        return Disambiguation(text, record.hypothesis, label)
-    return Disambiguation(record.premise, text, label)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +25,6 @@ from simulator.ambient.files.results import CONTINUATIONS, GENERATION, TRUE_FALS
 from simulator.ambient.generation import rescored
 from simulator.ambient.importing.episodes import (
     PublishedEpisode,
-    RowProblem,
     claim_episode,
     continuation_episode,
     crowd_episodes,
@@ -36,14 +36,14 @@ from simulator.ambient.importing.episodes import (
 )
 from simulator.ambient.items import Task
 from simulator.ambient.playing import ANNOTATOR
-from simulator.ambient.records import CrowdRecord, LinguistRecord, TrueFalseRecord
+from simulator.ambient.records import TrueFalseRecord
 from simulator.ambient.reporting.datasets import examples_beside
 from simulator.ambient.reporting.paper import model_of
 from simulator.ambient.rows import BENCHMARK, LANGUAGE, item_row
 from simulator.ambient.score import score_rows
 from simulator.duplicates import Duplicates
 from simulator.errors import InputError
-from simulator.jsonlines import Read
+from simulator.jsonlines import FieldError, Read
 from simulator.tables.importing import DIGEST, PUBLISHED, EpisodeRows, ImportedRun, file_digest, write_run
 from simulator.tables.spec import TableSpec
 from trees.faults import Fault
@@ -77,20 +77,20 @@ def import_file(
     kind = _kind(path)
     task, make = _IMPORTED[kind.name]
     read = kind.read(path, duplicates)
-    made, unmade = make(path, read, data)
-    faults = (*read.faults, *unmade)
-    if not made:
+    episodes, unusable = make(path, read, data)
+    faults = (*read.faults, *unusable)
+    if not episodes:
         first = f"; the first problem: line {faults[0].line}: {faults[0].message}" if faults else ""
         raise InputError(f"{path}: holds no row that could be imported{first}")
-    if task == "crowd" and all(episode.item.task == "evaluate" for episode in made):
+    if task == "crowd" and all(episode.item.task == "evaluate" for episode in episodes):
         task = "evaluate"
-    run = _run(path, kind, task, len(made), name)
-    receipt = write_run(log, run, (_rows(episode, place, run) for place, episode in enumerate(made)))
+    run = _run(path, kind, task, len(episodes), name)
+    receipt = write_run(log, run, (_rows(episode, place, run) for place, episode in enumerate(episodes)))
     return ImportedRun(
         run=run,
         receipt=receipt,
         title=task,
-        rows=len(read.rows) - len({fault.line for fault in unmade}),
+        rows=len(read.rows) - len({fault.line for fault in unusable}),
         differences=tuple(_differences(kind, read)),
         faults=faults,
     )
@@ -141,118 +141,101 @@ def _rows(made: PublishedEpisode, place: int, run: Run) -> EpisodeRows:
         seed=0,
     )
     turns = [
-        Turn(episode_id=episode.id, number=number, seat=ANNOTATOR, text=said.text, payload=dict(said.payload))
-        for number, said in enumerate(made.turns)
+        Turn(episode_id=episode.id, number=number, seat=ANNOTATOR, text=text, payload=dict(payload))
+        for number, (text, payload) in enumerate(made.turns)
     ]
     scores = score_rows(episode.id, made.item, turns)
     return EpisodeRows(episode, item, turns, scores, "completed" if made.complete else "truncated")
 
 
-_Made = tuple[list[PublishedEpisode], tuple[Fault, ...]]
+_Episodes = tuple[list[PublishedEpisode], tuple[Fault, ...]]
+_Make = Callable[[Path, Read[Any], str | None], _Episodes]
 
 
-def _each(path: Path, read: Read[Any], make: Callable[[Any], Sequence[PublishedEpisode]]) -> _Made:
-    """Episodes row by row; rows that cannot be made into any are faults."""
-    made: list[PublishedEpisode] = []
+def _row_by_row(path: Path, read: Read[Any], make: Callable[[Any], Sequence[PublishedEpisode]]) -> _Episodes:
+    """Return episodes row by row; rows that cannot be made into any are faults."""
+    episodes: list[PublishedEpisode] = []
     faults: list[Fault] = []
     for record, line in zip(read.rows, read.lines, strict=True):
         try:
-            made += make(record)
-        except RowProblem as problem:
-            faults.append(Fault(str(path), record.id, line, "format", str(problem)))
-    return made, tuple(faults)
+            episodes += make(record)
+        except FieldError as error:
+            faults.append(Fault(str(path), record.id, line, "format", str(error)))
+    return episodes, tuple(faults)
 
 
-def _crowd(path: Path, read: Read[CrowdRecord], data: str | None) -> _Made:
-    seen: Counter[str] = Counter()
-    return _each(path, read, lambda one: crowd_episodes(one, _apart(f"{one.id}.{one.side}", seen)))
+def _single(make: Callable[[Any], PublishedEpisode]) -> _Make:
+    """Return what makes one episode of each row."""
+    return lambda path, read, data: _row_by_row(path, read, lambda record: [make(record)])
 
 
-def _linguists(path: Path, read: Read[LinguistRecord], data: str | None) -> _Made:
-    seen: Counter[str] = Counter()
-    return _each(path, read, lambda one: linguist_episodes(one, _apart(one.id, seen)))
+def _several(make: Callable[[Any, str], Sequence[PublishedEpisode]], id: Callable[[Any], str]) -> _Make:
+    """Return what makes an item of each row; rows of one example get a number from the second on."""
+
+    def make_all(path: Path, read: Read[Any], data: str | None) -> _Episodes:
+        seen: Counter[str] = Counter()
+
+        def make_row(record: Any) -> Sequence[PublishedEpisode]:
+            name = id(record)
+            seen[name] += 1
+            return make(record, name if seen[name] == 1 else f"{name}.{seen[name]}")
+
+        return _row_by_row(path, read, make_row)
+
+    return make_all
 
 
-def _apart(id: str, seen: Counter[str]) -> str:
-    """Return an item's id; rows of one example, each of which is an item, get a number from the second on."""
-    seen[id] += 1
-    return id if seen[id] == 1 else f"{id}.{seen[id]}"
-
-
-def _true_false(path: Path, read: Read[TrueFalseRecord], data: str | None) -> _Made:
-    faults: list[Fault] = []
+def _true_false(path: Path, read: Read[TrueFalseRecord], data: str | None) -> _Episodes:
     groups: dict[tuple[str, str], list[TrueFalseRecord]] = {}
     sentences: dict[tuple[str, str], str] = {}
-    known = _Lazy(path, data)
-    for record, line in zip(read.rows, read.lines, strict=True):
+    dataset = cache(partial(_dataset, path, data))
+
+    def add(record: TrueFalseRecord) -> Sequence[PublishedEpisode]:
         group = (record.id, record.side)
-        sentence = statement_sentence(record) or known.sentence(record)
-        problem = ""
+        sentence = statement_sentence(record)
+        if sentence is None and (example := dataset().get(record.id)):
+            sentence = example.sentence(record.side)
         if sentence is None:
-            problem = "prompt: does not hold the sentence; name the dataset with --data"
-        elif sentences.setdefault(group, sentence) != sentence:
-            problem = "prompt: has another sentence than earlier rows of this example and side"
-        if problem:
-            faults.append(Fault(str(path), record.id, line, "format", problem))
-            continue
+            raise FieldError("prompt: does not hold the sentence; name the dataset with --data")
+        if sentences.setdefault(group, sentence) != sentence:
+            raise FieldError("prompt: has another sentence than earlier rows of this example and side")
         groups.setdefault(group, []).append(record)
-    made = [true_false_episode(some, sentences[group]) for group, some in groups.items()]
-    return made, tuple(faults)
+        return ()
+
+    _, faults = _row_by_row(path, read, add)
+    return [true_false_episode(group, sentences[key]) for key, group in groups.items()], faults
 
 
-def _continuation(path: Path, read: Read[Any], data: str | None) -> _Made:
-    examples = _Lazy(path, data).by_id
+def _continuation(path: Path, read: Read[Any], data: str | None) -> _Episodes:
+    examples = _dataset(path, data)
     if not examples:
         raise InputError(
             f"{path}: does not say which side is ambiguous; name the dataset that does with --data"
         )
-    return _each(path, read, lambda record: [continuation_episode(record, examples)])
+    return _row_by_row(path, read, lambda record: [continuation_episode(record, examples)])
 
 
-class _Lazy:
-    """The dataset of a file, read when something is asked of it."""
-
-    def __init__(self, path: Path, data: str | None) -> None:
-        self._path, self._data = path, data
-        self._examples: dict[str, Example] | None = None
-
-    @property
-    def by_id(self) -> Mapping[str, Example]:
-        """Examples by id; empty if no dataset is found."""
-        if self._examples is None:
-            self._examples = {one.id: one for one in examples_beside(self._data, [self._path])}
-        return self._examples
-
-    def sentence(self, record: TrueFalseRecord) -> str | None:
-        """Return the ambiguous sentence of a statement."""
-        example = self.by_id.get(record.id)
-        return None if example is None else example.sentence(record.side)
-
-
-_Make = Callable[[Path, Read[Any], str | None], _Made]
-
-
-def _by_row(make: Callable[[Any], PublishedEpisode]) -> _Make:
-    """Return what makes one episode of each row."""
-    return lambda path, read, data: _each(path, read, lambda record: [make(record)])
+def _dataset(path: Path, data: str | None) -> Mapping[str, Example]:
+    """Return the examples that a file is of, by id; empty if no dataset is found."""
+    return {example.id: example for example in examples_beside(data, [path])}
 
 
 _IMPORTED: Final[Mapping[str, tuple[Task, _Make]]] = {
-    CROWD.name: ("crowd", _crowd),
-    LINGUISTS.name: ("annotate", _linguists),
-    GENERATION.name: ("generate", _by_row(generation_episode)),
+    CROWD.name: ("crowd", _several(crowd_episodes, lambda record: f"{record.id}.{record.side}")),
+    LINGUISTS.name: ("annotate", _several(linguist_episodes, lambda record: record.id)),
+    GENERATION.name: ("generate", _single(generation_episode)),
     TRUE_FALSE.name: ("true_false", _true_false),
     CONTINUATIONS.name: ("continue", _continuation),
-    NLI_PREDICTIONS.name: ("nli", _by_row(nli_episode)),
-    CLAIMS.name: ("claim", _by_row(claim_episode)),
+    NLI_PREDICTIONS.name: ("nli", _single(nli_episode)),
+    CLAIMS.name: ("claim", _single(claim_episode)),
 }
-"""What can be imported: kind of file -> task of the run, and how its rows become episodes."""
+"""Kind of file -> task of the run, and how its rows become episodes."""
 
 
 def _differences(kind: TableSpec[Any], read: Read[Any]) -> Iterator[str]:
     if kind is GENERATION:
-        for one in rescored(read.rows):
-            yield f"row {one.id}: {one.field} is stored as {one.stored}, but comes out as {one.computed}"
+        for each in rescored(read.rows):
+            yield f"row {each.id}: {each.field} is stored as {each.stored}, but comes out as {each.computed}"
     elif kind is CLAIMS:
         for record, now in rescored_claims(read.rows):
             stored = f"ambiguity_score is stored as {record.stored_score}"

@@ -72,7 +72,7 @@ def embed(
 
 
 def of_words(pairs: Sequence[Pair]) -> Vectors:
-    """Return the vectors of ``offline/words``: features of pairs, hashed with signs, on the main directions."""
+    """Return the vectors of ``offline/words``: features of pairs, hashed with signs, on main directions."""
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import svds
 
