@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
@@ -19,13 +18,21 @@ from simulator.ambient.data import BUILTIN
 from simulator.ambient.labels import letters
 from simulator.ambient.nli.predict import Predictor, load_predictor
 from simulator.ambient.pool.embedding import embed
-from simulator.ambient.pool.filters import Drawn, FilterSet
-from simulator.ambient.pool.groups import SIZE, in_drawn_order, make_groups, pool_of
+from simulator.ambient.pool.filters import Drawn
+from simulator.ambient.pool.groups import (
+    SIZE,
+    Decoding,
+    draw,
+    in_drawn_order,
+    make_groups,
+    pool_of,
+    prompts_of,
+    samples_of,
+)
 from simulator.ambient.pool.making import (
     PAIRS,
     STUDY,
     Balanced,
-    Balancing,
     Made,
     Probabilities,
     Rules,
@@ -33,33 +40,22 @@ from simulator.ambient.pool.making import (
     hand_over,
     make_pairs,
 )
-from simulator.ambient.pool.sampling import Asked, Decoding, draw, prompts_of, samples_of
 from simulator.errors import InputError
+from simulator.field_options import options_of
 from simulator.generation import Journal, counted, open_model, resumable, say
-from simulator.models import ModelOptions, Needs
+from simulator.models import Needs
 from simulator.runner.command import service_name
-from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models
-from simulator.runner.options import FolderOption, SeedOption
-from trees import Language
+from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models, takes
+from simulator.runner.options import FolderOption
 
 SAMPLES: Final = "samples.jsonl"
 PREDICTIONS: Final = "predictions.jsonl"
-_USUAL: Final = Decoding()
 _DIFFERS: Final = "model, server, pool, encoder, prompt or decoding"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Drawing:
-    """The request to the model that writes the pairs."""
-
-    model: str
-    options: ModelOptions
-    decoding: Decoding
-    prompts: Sequence[Asked]
-    concurrency: int
-
-
 @asks_models
+@takes("decoding", options_of(Decoding), Decoding)
+@takes("rules", options_of(Rules), Rules)
 def generate_ambient(
     model: Annotated[str, typer.Option(help="provider/model that writes the pairs")],
     out: FolderOption,
@@ -79,19 +75,11 @@ def generate_ambient(
     prompts: Annotated[
         int | None, typer.Option(min=1, help="how many; default: one for each pair annotators disagree on")
     ] = None,
-    samples: Annotated[int, typer.Option(min=1, help="per prompt")] = _USUAL.samples,
     group: Annotated[
         int, typer.Option(min=4, max=5, help="pairs in a prompt: 4, or 5 as in the text")
     ] = SIZE,
-    top_p: Annotated[float, typer.Option(min=0.01, max=1)] = _USUAL.top_p,
-    temperature: Annotated[float, typer.Option(min=0.01)] = _USUAL.temperature,
-    max_tokens: Annotated[int, typer.Option(min=1, help="of a sample")] = _USUAL.max_tokens,
-    language: Annotated[Language, typer.Option(help="of the instruction; pairs are English")] = "en",
-    filters: Annotated[
-        FilterSet, typer.Option(help='reference: without question marks and "said", too')
-    ] = "default",
-    selection: Annotated[Balancing, typer.Option(help="thresholds and balancing")] = "default",
-    seed: SeedOption = 0,
+    decoding: Decoding = Decoding(),  # noqa: B008
+    rules: Rules = Rules(),  # noqa: B008
     concurrency: Annotated[int, typer.Option(min=1, help="prompts at a time")] = 8,
     device: Annotated[str | None, typer.Option(help="of encoder and model of inference")] = None,
     flags: ModelFlags = NO_FLAGS,
@@ -100,15 +88,7 @@ def generate_ambient(
     """Make new examples for linguists. The same command again continues where it stopped."""
     console = Console()
     judge = _judge(nli, no_ambiguity_filter, device)
-    decoding = Decoding(
-        samples=samples,
-        top_p=top_p,
-        temperature=temperature,
-        max_tokens=max_tokens,
-        seed=seed,
-        language=language,
-    )
-    path = log or default_path()
+    path, seed = log or default_path(), decoding.seed
     options = flags.options(path, seed=seed)
     pairs = pool_of(pool)
     sentences = [(pair.premise, pair.hypothesis) for pair in pairs]
@@ -124,24 +104,27 @@ def generate_ambient(
             "seed of one prompt; ask for fewer, or for more --samples"
         )
     everything = prompts_of(groups, service_name(model, options), decoding)
-    drawing = _Drawing(
-        model=model,
-        options=options,
-        decoding=decoding,
-        prompts=everything[:prompts],
-        concurrency=concurrency,
-    )
-    rules = Rules(filters=filters, selection=selection, seed=seed)
+    chosen = everything[:prompts]
+
+    async def ask_model(journal: Journal) -> None:
+        missing = sum(prompt.key not in journal.rows for prompt in chosen)
+        if not missing:
+            console.print("All samples were there already; the model was not asked.")
+            return
+        async with open_model(model, options, path, Needs(samples=decoding.samples > 1)) as service:
+            with counted(console, "prompts", len(chosen), len(chosen) - missing) as tell:
+                await draw(service, chosen, decoding, journal, concurrency=concurrency, tell=lambda: tell(1))
+
     say(
         console,
         f"{len(pairs)} pairs, {len(groups)} seeds; neighbours by {embedding.name} ({embedding.how})",
     )
     with resumable(out / SAMPLES, console, done="drawn", place=out) as journal:
         journal.require_only({prompt.key for prompt in everything}, _DIFFERS)
-        asyncio.run(_draw(drawing, journal, path, console))
-        written = samples_of(drawing.prompts, journal)
+        asyncio.run(ask_model(journal))
+        written = samples_of(chosen, journal)
         ask = None if judge is None else partial(_ask_judge, judge, out / PREDICTIONS, console)
-        made = make_pairs(written, rules, ask, model)
+        made = make_pairs(written, rules, ask, model=model, seed=seed)
     _finish(made, out, seed, console)
 
 
@@ -164,25 +147,6 @@ def _ask_judge(
 ) -> list[Probabilities]:
     with Journal(journal) as predictions, counted(console, "pairs", len(pairs)) as tell:
         return ask_judge(judge, pairs, predictions, tell)
-
-
-async def _draw(drawing: _Drawing, journal: Journal, log: Path, console: Console) -> None:
-    prompts = drawing.prompts
-    missing = sum(prompt.key not in journal.rows for prompt in prompts)
-    if not missing:
-        console.print("All samples were there already; the model was not asked.")
-        return
-    needs = Needs(samples=drawing.decoding.samples > 1)
-    async with open_model(drawing.model, drawing.options, log, needs) as model:
-        with counted(console, "prompts", len(prompts), len(prompts) - missing) as tell:
-            await draw(
-                model,
-                prompts,
-                drawing.decoding,
-                journal,
-                concurrency=drawing.concurrency,
-                tell=lambda: tell(1),
-            )
 
 
 def _finish(made: Made, out: Path, seed: int, console: Console) -> None:

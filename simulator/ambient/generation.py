@@ -160,12 +160,12 @@ def patterns(
         all(original[:-1] in text and text != original for text in texts) for _, original, texts in rows
     ]
     copied = [(item, text == original) for item, original, texts in rows for text in texts]
-    found = [every and bool(texts) for every, (_, _, texts) in zip(restated, rows, strict=True)]
+    with_texts = [every and bool(texts) for every, (_, _, texts) in zip(restated, rows, strict=True)]
     return Patterns(
         empty=mean_interval([not texts for _, _, texts in rows], items, seed=seed),
         copied=clustered_interval([copy for _, copy in copied], [item for item, _ in copied], seed=seed),
         restated=mean_interval(restated, items, seed=seed),
-        restated_found=mean_interval(found, items, seed=seed),
+        restated_found=mean_interval(with_texts, items, seed=seed),
     )
 
 
@@ -198,13 +198,13 @@ def gold_differences(
         if example is None:
             differences.append(Difference(record.id, "id", record.id, None))
             continue
-        for field, stored, given in (
+        for field, stored, known in (
             ("premise", record.premise, example.premise),
             ("hypothesis", record.hypothesis, example.hypothesis),
             ("gold_rewrites", dict(record.gold), gold_rewrites(example, record.side)),
         ):
-            if stored != given:
-                differences.append(Difference(record.id, field, stored, given))
+            if stored != known:
+                differences.append(Difference(record.id, field, stored, known))
     return tuple(differences)
 
 

@@ -19,7 +19,7 @@ LABELS: Final[tuple[Label, ...]] = get_args(Label)
 
 LabelSet = frozenset[Label]
 LABEL_SETS: Final[tuple[LabelSet, ...]] = tuple(
-    frozenset(some) for size in (1, 2, 3) for some in combinations(LABELS, size)
+    frozenset(labels) for size in (1, 2, 3) for labels in combinations(LABELS, size)
 )
 """The seven that are not empty: C, E, N, CE, CN, EN, CEN."""
 
@@ -61,8 +61,8 @@ def parse_label(text: str) -> Label:
 
 def format_labels(labels: Iterable[Label], separator: str = _BLANK_COMMA) -> str:
     """Return the labels in canonical order, joined as the published files do."""
-    given = set(labels)
-    return separator.join(label for label in LABELS if label in given)
+    held = set(labels)
+    return separator.join(label for label in LABELS if label in held)
 
 
 def read_words(value: Any, read: Callable[[str], T]) -> tuple[T, ...]:
@@ -110,7 +110,7 @@ Categories = Annotated[tuple[Category, ...], BeforeValidator(_read_categories)]
 
 def letters(labels: Iterable[Label]) -> str:
     """Return a set in short: ``C``, ``EN``, ``CEN``."""
-    return "".join(label[0].upper() for label in LABELS if label in set(labels))
+    return "".join(label[0].upper() for label in sorted(set(labels)))
 
 
 VERBALIZERS: Final[Mapping[Label, str]] = {

@@ -84,8 +84,8 @@ def _reference(text: str) -> Parsed:
     pieces: list[str] = []
     repeated = False
     for separator in _SEPARATORS:
-        piece, found, after = rest.partition(separator)
-        if not found:
+        piece, split, after = rest.partition(separator)
+        if not split:
             break
         repeated = repeated or separator in after
         pieces.append(piece)

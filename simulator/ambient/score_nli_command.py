@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from simulator.ambient.data import BUILTIN, load_examples
-from simulator.ambient.nli.families import Pairs
+from simulator.ambient.nli.families import PairsOption
 from simulator.ambient.nli.results import Results, read_results
 from simulator.ambient.nli.table import (
     table_5,
@@ -40,9 +40,7 @@ def score_ambient_nli(
             help="data the results are of: gold labels where files have none (default: builtin), baselines"
         ),
     ] = None,
-    pairs: Annotated[
-        Pairs, typer.Option(help="regression: which intervals are tried: all, or as the reference does")
-    ] = "all",
+    pairs: PairsOption = "all",
     as_json: JsonOption = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="print CSV, with every digit")] = False,
     as_latex: Annotated[bool, typer.Option("--latex", help="print LaTeX, in the paper's shape")] = False,

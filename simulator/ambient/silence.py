@@ -40,8 +40,11 @@ def has_silence(item: Item) -> bool:
 def with_silence(item: Item, episode: Episode, turns: Sequence[Turn]) -> tuple[Turn, ...]:
     """Return the turns of an aborted episode, and an empty answer for each step that is missing."""
     options = Options.read(episode.options)
-    said = list(turns)
-    for step in task_steps(item)[len(said) :]:
-        text, payload = logged(item, step, _NOTHING, options, person=False)
-        said.append(Turn(episode_id=episode.id, number=len(said), seat=ANNOTATOR, text=text, payload=payload))
-    return tuple(said)
+    silent = [logged(item, step, _NOTHING, options, person=False) for step in task_steps(item)[len(turns) :]]
+    return (
+        *turns,
+        *(
+            Turn(episode_id=episode.id, number=number, seat=ANNOTATOR, text=text, payload=payload)
+            for number, (text, payload) in enumerate(silent, start=len(turns))
+        ),
+    )

@@ -13,23 +13,25 @@ from rich.console import Console
 
 from simulator.ambient.data import BUILTIN, load_examples
 from simulator.ambient.examples import Example
-from simulator.ambient.nli.families import Family, Pairs
+from simulator.ambient.nli.families import Family
 from simulator.ambient.nli.metrics import seeds_summary
-from simulator.ambient.nli.predict import BATCH, MAX_LENGTH
 from simulator.ambient.nli.table import Model, table_5_short, table_11
 from simulator.ambient.nli.training_data import EPOCHS, SEEDS, TrainConfig, TrainingPair, read_training
 from simulator.ambient.records import SeedRecord
 from simulator.errors import InputError
+from simulator.field_options import options_of
 from simulator.models import require_local, weights_of
+from simulator.runner.model_flags import takes
 from simulator.runner.options import ThreadsOption
 from simulator.runner.progress import updates_bar
+from simulator.runner.run_summary import say
 from simulator.seeds import derive_seed
 
 _PREFIXES: Final = ("local/", "transformers/")
-_USUAL: Final = TrainConfig()
 DEV_SHARE: Final = 0.2
 
 
+@takes("config", options_of(TrainConfig), TrainConfig)
 def train_ambient_nli(
     train: Annotated[
         list[str],
@@ -38,20 +40,11 @@ def train_ambient_nli(
     base: Annotated[
         str, typer.Option(help="what is trained: local/smollm2, or a folder of transformers")
     ] = "local/smollm2",
-    family: Annotated[Family, typer.Option(help="what is learnt")] = "multilabel",
     epochs: Annotated[int, typer.Option(min=1, help="of a FILE that says nothing else")] = EPOCHS,
-    rate: Annotated[float, typer.Option(min=0, help="highest learning rate")] = _USUAL.rate,
-    batch: Annotated[int, typer.Option(min=1, help="pairs per update")] = _USUAL.batch,
-    warmup: Annotated[float, typer.Option(min=0, max=1, help="share of updates")] = _USUAL.warmup,
-    weight_decay: Annotated[float, typer.Option(min=0, help="of matrices")] = _USUAL.weight_decay,
-    max_length: Annotated[int, typer.Option(min=8, help="of a pair, in tokens")] = MAX_LENGTH,
-    clip: Annotated[float, typer.Option(min=0, help="largest norm of a gradient")] = _USUAL.clip,
+    config: TrainConfig = TrainConfig(),  # noqa: B008
     held_out: Annotated[
         Path | None, typer.Option(help="pairs by whose loss the best epoch of the last stage is chosen")
     ] = None,
-    pairs: Annotated[
-        Pairs, typer.Option(help="regression: which intervals are tried: all, or as the reference does")
-    ] = "all",
     seeds: Annotated[str, typer.Option(help="separated by commas")] = ",".join(map(str, SEEDS)),
     data: Annotated[
         str, typer.Option(help="AmbiEnt data to tune and score on: builtin, added data, or a path")
@@ -59,7 +52,6 @@ def train_ambient_nli(
     dev_share: Annotated[
         float, typer.Option(min=0, max=1, help="of data without dev and test: share drawn for dev")
     ] = DEV_SHARE,
-    read_batch: Annotated[int, typer.Option(min=1, help="pairs read at a time for predictions")] = BATCH,
     threads: ThreadsOption = None,
     out: Annotated[Path, typer.Option(help="folder; its name is the model's in tables")] = Path(
         "ambient-nli"
@@ -70,40 +62,28 @@ def train_ambient_nli(
     A seed that was finished before is not trained again.
     """
     console = Console()
-    config = TrainConfig(
-        family=family,
-        rate=rate,
-        batch=batch,
-        warmup=warmup,
-        weight_decay=weight_decay,
-        max_length=max_length,
-        clip=clip,
-        pairs=pairs,
-        read_batch=read_batch,
-    )
-    wanted = _seeds(seeds)
-    stages = [_stage(one, epochs) for one in train]
-    found = {str(path): _pairs(path, family) for path, _ in stages}
-    held = _pairs(held_out, family) if held_out is not None else ()
+    numbers = _seeds(seeds)
+    stages = [_stage(text, epochs) for text in train]
+    read = {path: _pairs(path, config.family) for path, _ in stages}
+    held = _pairs(held_out, config.family) if held_out is not None else ()
     dev, test = dev_and_test(load_examples(data), dev_share)
     if not any(example.split for example in dev):
-        console.print(
+        say(
+            console,
             f"{data} has no dev and test: thresholds are tuned on {len(dev)} examples drawn from it, "
             f"scores are of the other {len(test)}",
-            highlight=False,
         )
     require_local()
     import torch
 
-    from simulator.ambient.nli.fitting import Stage
-    from simulator.ambient.nli.train import Material, train_seeds
+    from simulator.ambient.nli.train import Material, Stage, train_seeds
 
     if threads is not None:
         torch.set_num_threads(threads)
     material = Material(
         base=weights_of(base) if base.startswith(_PREFIXES) else base,
         name=base,
-        stages=tuple(Stage(found[str(path)], count) for path, count in stages),
+        stages=tuple(Stage(read[path], count) for path, count in stages),
         held_out=held,
         dev=dev,
         test=test,
@@ -116,15 +96,11 @@ def train_ambient_nli(
     def bar(seed: int, updates: int) -> Any:
         return updates_bar(console, updates, title=f"seed {seed}")
 
-    def told(record: SeedRecord, before: bool) -> None:
-        note = " (trained before)" if before else ""
-        console.print(
-            f"seed {record.seed}: EM {100 * record.em:.1f}, F1 {100 * record.f1:.1f}, "
-            f"group EM {100 * record.group_em:.1f}{note}",
-            highlight=False,
-        )
+    def finished(record: SeedRecord, before: bool) -> None:
+        scores = f"EM {100 * record.em:.1f}, F1 {100 * record.f1:.1f}, group EM {100 * record.group_em:.1f}"
+        say(console, f"seed {record.seed}: {scores}{' (trained before)' if before else ''}")
 
-    records = train_seeds(material, config, wanted, out, bar=bar, told=told)
+    records = train_seeds(material, config, numbers, out, bar=bar, finished=finished)
     model = Model(name=out.resolve().name, seeds=seeds_summary(records))
     for table in (table_5_short([model]), table_11([model])):
         console.print(table.to_text())
@@ -139,14 +115,15 @@ def dev_and_test(
     Raises:
         InputError: if one of the two would be empty.
     """
-    if any(example.split for example in examples):
-        dev = tuple(example for example in examples if example.split == "dev")
-        test = tuple(example for example in examples if example.split == "test")
-    else:
+    splits = [example.split for example in examples]
+    if not any(splits):
         count = round(share * len(examples))
         drawn = set(Random(derive_seed(seed, "dev")).sample(range(len(examples)), count))
-        dev = tuple(example for place, example in enumerate(examples) if place in drawn)
-        test = tuple(example for place, example in enumerate(examples) if place not in drawn)
+        splits = ["dev" if place in drawn else "test" for place in range(len(examples))]
+    dev, test = (
+        tuple(example for example, split in zip(examples, splits, strict=True) if split == name)
+        for name in ("dev", "test")
+    )
     if not dev or not test:
         raise InputError(
             f"{len(dev)} dev and {len(test)} test examples: both are needed, to tune and to score"
@@ -156,12 +133,12 @@ def dev_and_test(
 
 def _seeds(text: str) -> tuple[int, ...]:
     try:
-        found = tuple(int(part) for part in text.split(","))
+        seeds = tuple(int(part) for part in text.split(","))
     except ValueError:
-        found = ()
-    if not found or len(set(found)) < len(found) or min(found) < 0:
+        seeds = ()
+    if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0:
         raise InputError(f"--seeds {text!r}: write different whole numbers with commas, such as 42,43,44")
-    return found
+    return seeds
 
 
 def _stage(text: str, epochs: int) -> tuple[Path, int]:

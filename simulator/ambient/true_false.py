@@ -221,5 +221,5 @@ def _all_right(four: _Four) -> bool:
     return len(four) == len(TEMPLATES) and all(record.correct for record in four.values())
 
 
-def _both(rewrites: Iterable[tuple[_Sentence, _Four]], one: int, other: int) -> int:
-    return sum(_says(four, one) and _says(four, other) for _, four in rewrites)
+def _both(rewrites: Iterable[tuple[_Sentence, _Four]], first: int, second: int) -> int:
+    return sum(_says(four, first) and _says(four, second) for _, four in rewrites)

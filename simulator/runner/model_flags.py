@@ -109,23 +109,40 @@ def asks_models(command: Callable[..., None]) -> Callable[..., None]:
     Args:
         command: gets every option by name.
     """
-    hints = get_type_hints(command, include_extras=True)
-    own = inspect.signature(command).parameters
-    names = [name for name in MODEL_OPTIONS if name not in own]
-    options: dict[str, Any] = {}
-    for name, parameter in own.items():
-        if name == "flags":
-            options |= {each: MODEL_OPTIONS[each] for each in names}
-        else:
-            options[name] = hints[name], parameter.default
+    return takes("flags", MODEL_OPTIONS, ModelFlags)(command)
 
-    def call(**given: Any) -> None:
-        flags = ModelFlags(**{name: given.pop(name) for name in names if name in given})
-        command(**given, flags=flags)
 
-    made = command_of(call, options, inspect.getdoc(command) or "")
-    made.__name__, made.__module__ = command.__name__, command.__module__
-    return made
+def takes(
+    parameter: str, options: Mapping[str, Any], make: Callable[..., Any]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator for a command that has several options where one of its parameters stands.
+
+    Args:
+        parameter: of the command.
+        options: option -> annotation and default, such as `field_options.options_of` gives.
+        make: makes the parameter's value of those options that the command does not declare itself.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(command, include_extras=True)
+        own = inspect.signature(command).parameters
+        names = [name for name in options if name not in own]
+        declared: dict[str, Any] = {}
+        for name, each in own.items():
+            if name == parameter:
+                declared |= {option: options[option] for option in names}
+            else:
+                declared[name] = hints[name], each.default
+
+        def call(**values: Any) -> None:
+            value = make(**{name: values.pop(name) for name in names if name in values})
+            command(**values, **{parameter: value})
+
+        made = command_of(call, declared, inspect.getdoc(command) or "")
+        made.__name__, made.__module__ = command.__name__, command.__module__
+        return made
+
+    return decorate
 
 
 def command_of(function: Callable[..., Any], options: Mapping[str, Any], help: str) -> Callable[..., None]:

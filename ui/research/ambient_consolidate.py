@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from logs import LogReader
-from simulator.ambient.annotation.annotated import worker_forms
 from simulator.ambient.annotation.consolidation import (
     CONSOLIDATION,
     Case,
@@ -21,7 +20,12 @@ from simulator.ambient.annotation.consolidation import (
     to_consolidate,
     to_discuss,
 )
-from simulator.ambient.annotation.linguists import ValidatorMeasures, linguist_measures, worker_statistics
+from simulator.ambient.annotation.linguists import (
+    ValidatorMeasures,
+    linguist_measures,
+    worker_forms,
+    worker_statistics,
+)
 from simulator.ambient.annotation.rules import MAX_REWRITES, annotation_payload
 from simulator.ambient.data import load_guidelines
 from simulator.ambient.labels import LABELS

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from logs import LogReader
-from simulator.ambient.annotation.annotated import worker_forms
-from simulator.ambient.annotation.linguists import worker_statistics
+from simulator.ambient.annotation.linguists import worker_forms, worker_statistics
 from simulator.ambient.crowd import TIES, VoteTable, agrees, crowd_measures, vote_table
 from simulator.ambient.items import Item, Task
 from simulator.ambient.labels import Label, LabelSet, letters

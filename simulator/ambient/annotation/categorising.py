@@ -47,12 +47,7 @@ SORTING: Final = JudgingForm(kind="ambient.category", model=CategoryForm, source
 
 
 class Categorised(NamedTuple):
-    """The rows that a form makes, to be written in this order.
-
-    Attributes:
-        item: the example; the log has it once, however often it is sorted.
-        judgment: what the annotator says of it.
-    """
+    """The rows that a form makes, to be written in this order."""
 
     item: Item
     judgment: Judgment
@@ -140,7 +135,7 @@ def sort_example(
 
     Args:
         example: an ambiguous one.
-        annotator: the annotator's pseudonym.
+        annotator: by pseudonym.
         categories: one for each ambiguity; the same kind twice is that kind once.
         data: names the data set or run that the example is of.
         submission: the same is the same form, however often it is sent.
@@ -152,11 +147,8 @@ def sort_example(
         InputError: if the example is not ambiguous, or a kind is missing or unknown.
     """
     if not example.ambiguous:
-        raise InputError(
-            f"Example {example.id} is not ambiguous, so it is of no kind.",
-            code="not_ambiguous",
-            example=example.id,
-        )
+        message = f"Example {example.id} is not ambiguous, so it is of no kind."
+        raise InputError(message, code="not_ambiguous", example=example.id)
     SORTING.require_name(annotator)
     named = tuple(categories)
     require_known(named, CATEGORIES, "kind of ambiguity")
@@ -168,16 +160,13 @@ def sort_example(
 
 
 def sorted_examples(reader: LogReader, examples: Iterable[Example], data: str) -> tuple[Sorted, ...]:
-    """Return how far every ambiguous example is, in their order.
+    """Return how far every ambiguous example of a data set is, in their order.
 
-    Args:
-        reader: of the log.
-        examples: of a data set; forms on an example that has been changed since are not found.
-        data: as in `sort_example`.
+    Forms on an example that has been changed since are not found.
     """
-    said = SORTING.read(reader, data)
+    opinions = SORTING.read(reader, data)
     ambiguous = [example for example in examples if example.ambiguous]
-    return tuple(Sorted(example, said.get(_item(example).hash, Opinions())) for example in ambiguous)
+    return tuple(Sorted(example, opinions.get(_item(example).hash, Opinions())) for example in ambiguous)
 
 
 def to_sort(
@@ -194,19 +183,14 @@ def to_sort(
 def to_settle(
     examples: Sequence[Sorted], annotator: str, *, annotators: int = ANNOTATORS
 ) -> tuple[Sorted, ...]:
-    """The examples on which annotators differ, without those that `annotator` has yet to sort alone."""
+    """Return the examples on which annotators differ, without those that one has yet to sort alone."""
     return tuple(
         each for each in examples if each.differs and not each.opinions.awaits(annotator, annotators)
     )
 
 
 def category_agreement(examples: Sequence[Sorted], *, seed: int = 0) -> CategoryAgreement:
-    """Return how far annotators sort alike.
-
-    Args:
-        examples: out of `sorted_examples`.
-        seed: of the resampling of examples.
-    """
+    """Return how far annotators sort alike; `seed` is that of the resampling of examples."""
     units = [[frozenset(kinds) for kinds in each.kinds.values()] for each in examples if each.kinds]
     usual = [units[place] for place in modal_subjects(units)]
     measures = {**set_measures(usual, CATEGORIES), "alpha": alpha_measure(units, masi_distance)}
@@ -231,10 +215,7 @@ def category_records(examples: Sequence[Sorted]) -> tuple[CategoryRecord, ...]:
 
 
 def export_categories(examples: Sequence[Sorted], path: str | Path) -> int:
-    """Write the settled examples in the published format.
-
-    Returns:
-        How many there are.
+    """Write the settled examples in the published format, and return how many there are.
 
     Raises:
         InputError: if there are none, or the file cannot be written.

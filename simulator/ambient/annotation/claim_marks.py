@@ -58,12 +58,11 @@ def marked_claims(reader: LogReader, run_id: str) -> tuple[MarkedClaim, ...]:
         InputError: if the run is another benchmark's.
         NotInLog: if there is no such run.
     """
-    keys = _keys(reader, run_id)
-    said = MARKING.read(reader, run_id)
+    opinions = MARKING.read(reader, run_id)
     newest = {record.id: record for record in claim_records(reader, [run_id], aborted=False)}
     claims = [
-        MarkedClaim(key=key, record=newest[id], marks=said.get(key, Opinions()).blind)
-        for id, key in keys.items()
+        MarkedClaim(key=key, record=newest[id], marks=opinions.get(key, Opinions()).blind)
+        for id, key in _keys(reader, run_id).items()
         if id in newest
     ]
     return tuple(sorted(claims, key=_rank))
@@ -79,16 +78,9 @@ def mark_claim(
     submission: str,
     note: str = "",
 ) -> Judgment:
-    """Return the row that an annotator's form makes; nothing is written here.
+    """Return the row that an annotator's form on a claim of a run makes; nothing is written here.
 
-    Args:
-        reader: of the log.
-        run_id: whose claims they are.
-        key: of the claim.
-        annotator: the annotator's pseudonym.
-        marks: ``a``, ``f`` or both.
-        submission: the same is the same form, however often it is sent.
-        note: anything else.
+    The same `submission` is the same form, however often it is sent.
 
     Raises:
         InputError: if there is no such claim, a mark is unknown, or there is none.
@@ -99,10 +91,8 @@ def mark_claim(
     chosen = list(marks)
     require_known(chosen, MARKS, "mark")
     if not chosen:
-        raise InputError(
-            "Say what the fact-check complains about: a (ambiguity), f (factuality), or both.",
-            code="markless",
-        )
+        message = "Say what the fact-check complains about: a (ambiguity), f (factuality), or both."
+        raise InputError(message, code="markless")
     form = Mark(marks=tuple(mark for mark in MARKS if mark in chosen), note=note)
     return MARKING.judgment(key, annotator, form, submission=submission, source=run_id)
 

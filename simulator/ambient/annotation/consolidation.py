@@ -18,8 +18,7 @@ from pydantic import InstanceOf, model_serializer, model_validator
 
 from logs import LogReader
 from logs.rows import Judgment
-from simulator.ambient.annotation.annotated import Annotated, annotated
-from simulator.ambient.annotation.linguists import ValidatorMeasures, validator_measures
+from simulator.ambient.annotation.linguists import Annotated, ValidatorMeasures, annotated, validator_measures
 from simulator.ambient.annotation.rules import (
     Problem,
     annotation_payload,

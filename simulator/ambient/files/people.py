@@ -74,11 +74,11 @@ class CrowdRow(BaseModel, frozen=True):
         if self.origin and not self.q0_gold:
             del votes["q0_gold"]
         first = next(iter(votes))
-        for name, given in votes.items():
-            if not given:
+        for name, workers in votes.items():
+            if not workers:
                 raise ValueError(f"{name} holds no votes")
-            if len(given) != len(votes[first]):
-                raise ValueError(f"{name} has {len(given)} votes, but {first} has {len(votes[first])}")
+            if len(workers) != len(votes[first]):
+                raise ValueError(f"{name} has {len(workers)} votes, but {first} has {len(votes[first])}")
         return self
 
     def record(self) -> CrowdRecord:

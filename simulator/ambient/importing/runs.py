@@ -129,23 +129,23 @@ def _run(path: Path, kind: TableSpec[Any], task: Task, planned: int, name: str |
     )
 
 
-def _rows(made: PublishedEpisode, place: int, run: Run) -> EpisodeRows:
-    item = item_row(made.item)
+def _rows(published: PublishedEpisode, place: int, run: Run) -> EpisodeRows:
+    item = item_row(published.item)
     episode = Episode(
         # Read in the order of the file: episodes that end together are sorted by name.
         id=f"{run.id}/{place:06}.{item.name}",
         run_id=run.id,
         item_hash=item.hash,
         language=LANGUAGE,
-        seats={ANNOTATOR: made.annotator or str(run.config["model"])},
+        seats={ANNOTATOR: published.annotator or str(run.config["model"])},
         seed=0,
     )
     turns = [
         Turn(episode_id=episode.id, number=number, seat=ANNOTATOR, text=text, payload=dict(payload))
-        for number, (text, payload) in enumerate(made.turns)
+        for number, (text, payload) in enumerate(published.turns)
     ]
-    scores = score_rows(episode.id, made.item, turns)
-    return EpisodeRows(episode, item, turns, scores, "completed" if made.complete else "truncated")
+    scores = score_rows(episode.id, published.item, turns)
+    return EpisodeRows(episode, item, turns, scores, "completed" if published.complete else "truncated")
 
 
 _Episodes = tuple[list[PublishedEpisode], tuple[Fault, ...]]

@@ -24,6 +24,7 @@ from typing import Annotated, Any, Final, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 from pydantic import AfterValidator, ValidatorFunctionWrapHandler, WrapValidator
+from typer import Option
 
 from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet, format_labels
 from simulator.codecs import Codec
@@ -74,6 +75,9 @@ Threshold = float | Mapping[Label, Interval] | None
 PAPER_ORDER: Final[tuple[Label, ...]] = ("entailment", "neutral", "contradiction")
 """Of intervals in Table 11."""
 Pairs = Literal["all", "reference"]
+PairsOption = Annotated[
+    Pairs, Option(help="regression: which intervals are tried: all, or as the reference does")
+]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 

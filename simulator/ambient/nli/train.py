@@ -12,16 +12,19 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from random import Random
 from typing import Any, Final
 
 import torch
 import transformers
+from torch.nn import functional
 
 from simulator.ambient.examples import Example
 from simulator.ambient.files.nli import (
@@ -33,10 +36,9 @@ from simulator.ambient.files.nli import (
     write_seed,
 )
 from simulator.ambient.labels import LABELS
-from simulator.ambient.nli.families import CLASSES, output_of
-from simulator.ambient.nli.fitting import Curve, Stage, Tell, fit, new_model, updates_of
+from simulator.ambient.nli.families import CLASSES, Family, output_of
 from simulator.ambient.nli.metrics import example_pairs, nli_records, seed_record, tuned_on, with_scores
-from simulator.ambient.nli.predict import SETTINGS, Head, Predictor
+from simulator.ambient.nli.predict import SETTINGS, Head, Predictor, encode, forward
 from simulator.ambient.nli.training_data import TrainConfig, TrainingPair
 from simulator.ambient.records import SeedRecord
 from simulator.errors import InputError
@@ -45,8 +47,186 @@ from simulator.models.weights import quiet
 from simulator.seeds import derive_seed
 from simulator.tables.records import read_json
 
+Tell = Callable[[int, float], None]
 TRAINING: Final = "training.json"
 CURVE: Final = "curve.json"
+_PROBLEMS: Final[dict[Family, str]] = {
+    "regression": "regression",
+    "multilabel": "multi_label_classification",
+    "binary": "multi_label_classification",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Pairs that are seen so many times, before the next stage begins."""
+
+    pairs: Sequence[TrainingPair]
+    epochs: int
+
+
+@dataclass(slots=True)
+class Curve:
+    """The course of the loss.
+
+    Attributes:
+        loss: of each update.
+        held_out: after each epoch of the last stage, if there are pairs held out.
+    """
+
+    loss: list[float] = field(default_factory=list)
+    held_out: list[float] = field(default_factory=list)
+
+    @property
+    def best_epoch(self) -> int | None:
+        """The epoch of the last stage, from 1, whose weights were kept; None if nothing was held out."""
+        return 1 + self.held_out.index(min(self.held_out)) if self.held_out else None
+
+
+def new_model(base: str, family: Family, classes: Sequence[str], device: str) -> tuple[Any, Any]:
+    """Return a model with a new head, and its tokenizer.
+
+    Args:
+        base: a folder, or an id that transformers knows; a head that it has is thrown away.
+        family: what is learnt.
+        classes: names of the head's numbers.
+        device: where it goes.
+
+    Raises:
+        InputError: if there is no such model, or it cannot classify.
+    """
+    here = {"local_files_only": Path(base).is_dir()}
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(base, **here)
+        model = transformers.AutoModelForSequenceClassification.from_pretrained(
+            base,
+            num_labels=len(classes),
+            id2label=dict(enumerate(classes)),
+            label2id={name: place for place, name in enumerate(classes)},
+            problem_type=_PROBLEMS.get(family, "single_label_classification"),
+            ignore_mismatched_sizes=True,
+            dtype=torch.float32,
+            **here,
+        )
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot train on {base}: {' '.join(str(error).split())}") from error
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    model.config.pad_token_id = tokenizer.pad_token_id
+    _renew_head(model)
+    return model.to(device), tokenizer
+
+
+def updates_of(stages: Sequence[Stage], batch: int) -> int:
+    """Return how many updates stages take."""
+    return sum(stage.epochs * math.ceil(len(stage.pairs) / batch) for stage in stages)
+
+
+def fit(
+    model: Any,
+    tokenizer: Any,
+    stages: Sequence[Stage],
+    config: TrainConfig,
+    seed: int,
+    *,
+    held_out: Sequence[TrainingPair] = (),
+    tell: Tell = lambda done, loss: None,
+) -> Curve:
+    """Train a model, in place, and return its losses; it is not in training afterwards.
+
+    Args:
+        model: as `new_model` makes it.
+        tokenizer: its own.
+        stages: one after the other.
+        config: how.
+        seed: of the order of pairs; what the model draws itself is torch's.
+        held_out: pairs on which the loss is measured after each epoch of the last stage; the weights of
+            the best one are kept.
+        tell: is told the number of updates made and the newest loss.
+    """
+    curve = Curve()
+    best: dict[str, Any] | None = None
+    for number, stage in enumerate(stages):
+        weights, optimizer, schedule = _optimizer(model, config, updates_of([stage], config.batch))
+        for epoch in range(stage.epochs):
+            order = list(stage.pairs)
+            Random(derive_seed(seed, "order", number, epoch)).shuffle(order)
+            model.train()
+            for start in range(0, len(order), config.batch):
+                loss = _loss(model, tokenizer, order[start : start + config.batch], config)
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(weights, config.clip)
+                optimizer.step()
+                schedule.step()
+                optimizer.zero_grad()
+                curve.loss.append(float(loss.item()))
+                tell(len(curve.loss), curve.loss[-1])
+            if held_out and stage is stages[-1]:
+                model.eval()
+                curve.held_out.append(mean_loss(model, tokenizer, held_out, config))
+                if curve.best_epoch == len(curve.held_out):
+                    best = {name: value.clone() for name, value in model.state_dict().items()}
+    if best is not None:
+        model.load_state_dict(best)
+    model.eval()
+    return curve
+
+
+def loss_of(logits: Any, target: Any, family: Family) -> Any:
+    """Return the loss of a batch: squares, cross-entropy with shares, or a yes or no for each label.
+
+    Args:
+        logits: shape (pairs, classes).
+        target: of the same shape.
+        family: what is learnt.
+    """
+    if family == "regression":
+        return functional.mse_loss(logits, target)
+    if family in ("multilabel", "binary"):
+        return functional.binary_cross_entropy_with_logits(logits, target)
+    return functional.cross_entropy(logits, target)
+
+
+def mean_loss(model: Any, tokenizer: Any, pairs: Sequence[TrainingPair], config: TrainConfig) -> float:
+    """Return the mean loss of pairs from which nothing is learnt."""
+    total = 0.0
+    with torch.inference_mode():
+        for start in range(0, len(pairs), config.read_batch):
+            batch = pairs[start : start + config.read_batch]
+            total += len(batch) * _loss(model, tokenizer, batch, config).item()
+    return total / len(pairs)
+
+
+def _optimizer(model: Any, config: TrainConfig, updates: int) -> tuple[list[Any], Any, Any]:
+    """Return the weights that are trained, their optimiser and its schedule, for one stage."""
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    groups = [
+        {"params": [weight for weight in weights if weight.ndim >= 2], "weight_decay": config.weight_decay},
+        {"params": [weight for weight in weights if weight.ndim < 2], "weight_decay": 0.0},
+    ]
+    optimizer = torch.optim.AdamW(groups, lr=config.rate)
+    warm = math.ceil(config.warmup * updates)
+    return weights, optimizer, transformers.get_linear_schedule_with_warmup(optimizer, warm, updates)
+
+
+def _loss(model: Any, tokenizer: Any, pairs: Sequence[TrainingPair], config: TrainConfig) -> Any:
+    encoded = encode(tokenizer, [(pair.premise, pair.hypothesis) for pair in pairs], config.max_length)
+    target = torch.tensor([pair.target for pair in pairs], device=model.device)
+    return loss_of(forward(model, encoded), target, config.family)
+
+
+def _renew_head(model: Any) -> None:
+    """Draw the head anew: one that the base brings along may mean other classes, or in another order."""
+    deviation = getattr(model.config, "initializer_range", 0.02)
+    for name, module in model.named_modules():
+        inner = name == model.base_model_prefix or name.startswith(f"{model.base_model_prefix}.")
+        if isinstance(module, torch.nn.Linear) and not inner:
+            torch.nn.init.normal_(module.weight, std=deviation)
+            if module.bias is not None:
+                torch.nn.init.zeros_(module.bias)
+
+
+# ---- trainings over several seeds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +259,7 @@ def train_seeds(
     out: Path,
     *,
     bar: Callable[[int, int], Any],
-    told: Callable[[SeedRecord, bool], None] = lambda record, before: None,
+    finished: Callable[[SeedRecord, bool], None] = lambda record, before: None,
 ) -> tuple[SeedRecord, ...]:
     """Train a model for each seed and return its scores; finished seeds are not trained again.
 
@@ -89,7 +269,7 @@ def train_seeds(
         seeds: of heads, order and dropout.
         out: the folder; its name is that of the model in tables.
         bar: makes a progress bar (a context manager) for a seed and its number of updates.
-        told: hears of each seed when it is finished, and whether it was before.
+        finished: hears of each seed when it is finished, and whether it was before.
 
     Raises:
         InputError: if the folder holds another training.
@@ -104,7 +284,7 @@ def train_seeds(
             with bar(seed, heads * updates_of(material.stages, config.batch)) as tell:
                 train_seed(material, config, seed, out, tell=tell)
         records.append(read_seed(path, out.resolve().name))
-        told(records[-1], before)
+        finished(records[-1], before)
     return tuple(records)
 
 

@@ -25,9 +25,10 @@ from typing import Annotated, Final, Self
 
 from annotated_types import Ge
 from pydantic import AfterValidator, BaseModel, model_validator
+from typer import Option
 
 from simulator.ambient.labels import LABELS, Label, LabelSet, SomeLabels
-from simulator.ambient.nli.families import SET_CLASSES, Family, Pairs, Scores
+from simulator.ambient.nli.families import SET_CLASSES, Family, PairsOption, Scores
 from simulator.ambient.nli.predict import BATCH, MAX_LENGTH
 from simulator.codecs import Codec
 from simulator.fields import Finite, Said, Whole
@@ -50,27 +51,19 @@ _ROUNDING: Final = 1e-3
 class TrainConfig:
     """A training; every stage has an optimiser and a schedule of its own.
 
-    Attributes:
-        family: what is learnt.
-        rate: AdamW's learning rate at its highest.
-        batch: pairs per update.
-        warmup: share of a stage's updates over which the rate rises; it falls to 0 linearly after that.
-        weight_decay: of matrices; biases and norms have none.
-        max_length: of a pair, in tokens.
-        clip: largest norm of a gradient.
-        pairs: which intervals are tried in tuning a regression.
-        read_batch: pairs that are read at a time where nothing is learnt.
+    AdamW's rate rises over the warm-up, and falls to 0 linearly after that; biases and norms have no weight
+    decay.
     """
 
-    family: Family = "multilabel"
-    rate: float = 1e-5
-    batch: int = 32
-    warmup: float = 0.06
-    weight_decay: float = 0.1
-    max_length: int = MAX_LENGTH
-    clip: float = 1.0
-    pairs: Pairs = "all"
-    read_batch: int = BATCH
+    family: Annotated[Family, Option(help="what is learnt")] = "multilabel"
+    rate: Annotated[float, Option(min=0, help="highest learning rate")] = 1e-5
+    batch: Annotated[int, Option(min=1, help="pairs per update")] = 32
+    warmup: Annotated[float, Option(min=0, max=1, help="share of updates")] = 0.06
+    weight_decay: Annotated[float, Option(min=0, help="of matrices")] = 0.1
+    max_length: Annotated[int, Option(min=8, help="of a pair, in tokens")] = MAX_LENGTH
+    clip: Annotated[float, Option(min=0, help="largest norm of a gradient")] = 1.0
+    pairs: PairsOption = "all"
+    read_batch: Annotated[int, Option(min=1, help="pairs read at a time for predictions")] = BATCH
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The pool that new examples take after, and groups of like pairs in it (spec 2.2.1).
+"""The pool that new examples take after, groups of like pairs in it, prompts, samples (spec 2.2.1 to 2.2.3).
 
 A file of JSON lines has ``premise``, ``hypothesis`` and what its annotators said, in one of the forms in
 which training data say it (`nli.training_data`): ``labels`` (of both, or the one they share), or
@@ -7,24 +7,31 @@ which training data say it (`nli.training_data`): ``labels`` (of both, or the on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Annotated, Any, Final
 
 import numpy as np
+from typer import Option
 
+from personas.templates import Rendered, render
 from simulator.ambient.data import BUILTIN, PoolPair, load_pool
 from simulator.ambient.labels import LABELS
 from simulator.ambient.nli.training_data import read_known
 from simulator.ambient.pool.embedding import Vectors
+from simulator.ambient.pool.filters import Drawn
 from simulator.duplicates import told_once
 from simulator.errors import InputError
+from simulator.generation import Journal, each, key_of
 from simulator.jsonlines import Read, Row, read_lines
+from simulator.models import ChatModel, Message, Refused, Request, sample
+from simulator.runner.options import SeedOption
 from simulator.seeds import derive_seed
 from simulator.tables.cells import SAME_ID
+from trees import Language
 from trees.faults import first_and_more
 
 _DIGITS: Final = 12
@@ -137,3 +144,168 @@ def in_drawn_order(groups: Sequence[Group], seed: int) -> tuple[Group, ...]:
     shuffled = list(groups)
     Random(derive_seed(seed, "groups")).shuffle(shuffled)
     return tuple(shuffled)
+
+
+# ---- prompts and samples
+
+FIRST: Final = "Sentence 1:"
+SECOND: Final = "Sentence 2: "
+BLANK_LINE: Final = "\n\n"
+
+
+def new_pairs_prompt(examples: Iterable[PoolPair], language: str = "en") -> Rendered:
+    """Return an instruction, each pair (the seed last), and the beginning of another; blank lines between.
+
+    Raises:
+        TemplateError: if the instruction's template is missing or malformed.
+    """
+    instruction = render("ambient/new_pairs", language, {})
+    blocks = [f"{FIRST} {pair.premise}\n{SECOND}{pair.hypothesis}" for pair in examples]
+    return Rendered(BLANK_LINE.join((instruction.text, *blocks, FIRST)), instruction.version)
+
+
+def parse_pair(text: str) -> tuple[str, str] | None:
+    """Premise and hypothesis of an answer, without blanks around them; None if it is no pair.
+
+    It is one if a line feed and ``Sentence 2: `` divide it into exactly two parts. Chat models begin anew
+    with ``Sentence 1:`` where a completion would go on; that is passed over. What comes after a blank line
+    is not part of it (for backends that have no stop sequences).
+    """
+    written = text.strip().removeprefix(FIRST).strip()
+    parts = written.split(BLANK_LINE, 1)[0].split(f"\n{SECOND}")
+    if len(parts) != 2:
+        return None
+    premise, hypothesis = (part.strip() for part in parts)
+    return premise, hypothesis
+
+
+PURPOSE: Final = "ambient.new_pairs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoding:
+    """How a model is asked; the defaults are the paper's."""
+
+    samples: Annotated[int, Option(min=1, help="per prompt")] = 5
+    top_p: Annotated[float, Option(min=0.01, max=1)] = 0.9
+    temperature: Annotated[float, Option(min=0.01)] = 1.0
+    max_tokens: Annotated[int, Option(min=1, help="of a sample")] = 120
+    language: Annotated[Language, Option(help="of the instruction; pairs are English")] = "en"
+    seed: SeedOption = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A prompt.
+
+    Attributes:
+        key: of everything that its samples follow from.
+    """
+
+    group: Group
+    prompt: Rendered
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """What has come of the prompts.
+
+    Attributes:
+        pairs: in the order of the prompts.
+        prompts: that have been answered or refused.
+        refused: that the model would not answer.
+        texts: samples drawn.
+    """
+
+    pairs: tuple[Drawn, ...]
+    prompts: int
+    refused: int
+    texts: int
+
+
+def prompts_of(groups: Iterable[Group], service: str, decoding: Decoding) -> tuple[Asked, ...]:
+    """Return a prompt for each group.
+
+    Args:
+        groups: of pairs.
+        service: which model answers, and where.
+        decoding: how it is asked.
+
+    Raises:
+        TemplateError: if the instruction's template is missing or malformed.
+    """
+    prompts = ((group, new_pairs_prompt(group.examples, decoding.language)) for group in groups)
+    return tuple(
+        Asked(group, prompt, key_of(service, prompt.text, asdict(decoding))) for group, prompt in prompts
+    )
+
+
+async def draw(
+    model: ChatModel,
+    prompts: Sequence[Asked],
+    decoding: Decoding,
+    journal: Journal,
+    *,
+    concurrency: int = 8,
+    tell: Callable[[], None] = lambda: None,
+) -> None:
+    """Ask for all that the journal does not have yet, so many prompts at a time.
+
+    What a model refuses is a row without samples, and is not asked again.
+
+    Args:
+        model: who is asked; a prompt is continued by those that can.
+        prompts: what is asked.
+        decoding: how.
+        journal: gets a row a prompt.
+        concurrency: prompts at a time.
+        tell: is called after each.
+
+    Raises:
+        ModelError: see `simulator.models.errors`; what has been drawn before is in the journal.
+    """
+
+    async def ask(asked: Asked) -> None:
+        try:
+            answer = await sample(model, _request(model, asked, decoding))
+            row: dict[str, Any] = {"texts": list(answer.samples)}
+        except Refused as refused:
+            row = {"texts": [], "refused": str(refused)}
+        journal.add(asked.key, {"examples": [pair.id for pair in asked.group.examples], **row})
+        tell()
+
+    await each((asked for asked in prompts if asked.key not in journal.rows), ask, concurrency)
+
+
+def samples_of(prompts: Iterable[Asked], journal: Journal) -> Samples:
+    """Return the pairs in a journal, in the order of the prompts."""
+    rows = [(asked, journal.rows[asked.key]) for asked in prompts if asked.key in journal.rows]
+    pairs: list[Drawn] = []
+    for asked, row in rows:
+        examples = asked.group.examples
+        ids = tuple(example.id for example in examples)
+        shown = tuple((example.premise, example.hypothesis) for example in examples)
+        written = (parse_pair(text) for text in row["texts"])
+        pairs += [Drawn(*pair, examples=ids, shown=shown) for pair in written if pair is not None]
+    return Samples(
+        pairs=tuple(pairs),
+        prompts=len(rows),
+        refused=sum("refused" in row for _, row in rows),
+        texts=sum(len(row["texts"]) for _, row in rows),
+    )
+
+
+def _request(model: ChatModel, asked: Asked, decoding: Decoding) -> Request:
+    return Request(
+        messages=(Message("user", asked.prompt.text),),
+        plain=model.capabilities.plain,
+        temperature=decoding.temperature,
+        top_p=decoding.top_p,
+        max_tokens=decoding.max_tokens,
+        seed=derive_seed(decoding.seed, "samples", asked.group.seed.id),
+        stop=(BLANK_LINE,),
+        samples=decoding.samples,
+        purpose=PURPOSE,
+        prompt_version=asked.prompt.version,
+    )

@@ -6,15 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+from typer import Option
 
 from simulator.ambient.claims import second_highest
 from simulator.ambient.examples import Example
 from simulator.ambient.files.dataset import DATASET
 from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet
 from simulator.ambient.pool.filters import Drawn, FilterSet, filtered
-from simulator.ambient.pool.groups import pair_id
-from simulator.ambient.pool.sampling import Samples
+from simulator.ambient.pool.groups import Samples, pair_id
 from simulator.ambient.rows import BENCHMARK
 from simulator.generation import Journal, key_of, write_study
 from simulator.models.weights import fingerprint
@@ -133,13 +134,19 @@ class Made:
 class Rules:
     """Which of the two ways each step goes."""
 
-    filters: FilterSet = "default"
-    selection: Balancing = "default"
-    seed: int = 0
+    filters: Annotated[FilterSet, Option(help='reference: without question marks and "said", too')] = (
+        "default"
+    )
+    selection: Annotated[Balancing, Option(help="thresholds and balancing")] = "default"
 
 
 def make_pairs(
-    samples: Samples, rules: Rules, ask: Callable[[Sequence[Drawn]], list[Probabilities]] | None, model: str
+    samples: Samples,
+    rules: Rules,
+    ask: Callable[[Sequence[Drawn]], list[Probabilities]] | None,
+    *,
+    model: str,
+    seed: int,
 ) -> Made:
     """Filter, ask a model of inference, balance.
 
@@ -148,6 +155,7 @@ def make_pairs(
         rules: how.
         ask: gives probabilities of pairs; None for neither the filter of ambiguity nor balancing.
         model: who wrote the pairs.
+        seed: of balancing.
     """
     steps = [
         Step("prompts answered", samples.prompts - samples.refused),
@@ -165,7 +173,7 @@ def make_pairs(
     likely = [(drawn, shares) for drawn, shares in asked if may_be_ambiguous(shares, rules.selection)]
     steps.append(Step("two labels are likely", len(likely), len(asked) - len(likely)))
     sets = [predicted(shares, rules.selection) for _, shares in likely]
-    balance = balanced(sets, seed=rules.seed, which=rules.selection)
+    balance = balanced(sets, seed=seed, which=rules.selection)
     steps.append(Step("label sets balanced", len(balance.kept), len(likely) - len(balance.kept)))
     chosen = (likely[place] for place in balance.kept)
     return Made(tuple(_example(drawn, model, shares) for drawn, shares in chosen), tuple(steps), balance)

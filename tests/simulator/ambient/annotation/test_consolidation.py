@@ -10,7 +10,6 @@ import pytest
 
 from logs import LogReader, LogWriter, erase_participant
 from logs.rows import Run
-from simulator.ambient.annotation.annotated import annotated, worker_forms
 from simulator.ambient.annotation.consolidation import (
     FormProblems,
     agreement,
@@ -24,7 +23,7 @@ from simulator.ambient.annotation.consolidation import (
     to_consolidate,
     to_discuss,
 )
-from simulator.ambient.annotation.linguists import worker_statistics
+from simulator.ambient.annotation.linguists import annotated, worker_forms, worker_statistics
 from simulator.ambient.data import load_examples
 from simulator.ambient.examples import Disambiguation
 from simulator.ambient.files.people import LINGUISTS

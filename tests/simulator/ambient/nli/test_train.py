@@ -19,10 +19,16 @@ from simulator.ambient.data import load_examples  # noqa: E402
 from simulator.ambient.files.nli import NLI_PREDICTIONS, read_logits, read_seed  # noqa: E402
 from simulator.ambient.labels import LABELS  # noqa: E402
 from simulator.ambient.nli.families import CLASSES, FAMILIES, output_of  # noqa: E402
-from simulator.ambient.nli.fitting import Stage, fit, loss_of, new_model, updates_of  # noqa: E402
 from simulator.ambient.nli.metrics import nli_records  # noqa: E402
 from simulator.ambient.nli.predict import load_predictor  # noqa: E402
-from simulator.ambient.nli.train import train_seeds  # noqa: E402
+from simulator.ambient.nli.train import (  # noqa: E402
+    Stage,
+    fit,
+    loss_of,
+    new_model,
+    train_seeds,
+    updates_of,
+)
 from simulator.ambient.nli.training_data import TrainConfig, read_training  # noqa: E402
 from simulator.ambient.train_nli_command import dev_and_test, train_ambient_nli  # noqa: E402
 from simulator.errors import InputError  # noqa: E402
@@ -152,7 +158,7 @@ def test_the_best_epoch_by_loss_on_held_out_pairs_is_kept(encoder, training):
     # So high a rate does harm sooner or later.
     curve = fit(model, tokenizer, [Stage(pairs[:32], 4)], config, 1, held_out=pairs[32:])
     assert len(curve.held_out) == 4
-    from simulator.ambient.nli.fitting import mean_loss
+    from simulator.ambient.nli.train import mean_loss
 
     kept = mean_loss(model, tokenizer, pairs[32:], config)
     assert kept == pytest.approx(min(curve.held_out), rel=1e-5)

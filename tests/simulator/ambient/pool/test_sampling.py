@@ -6,9 +6,9 @@ import json
 import pytest
 
 from simulator.ambient.data import PoolPair
-from simulator.ambient.pool.groups import Group
-from simulator.ambient.pool.sampling import (
+from simulator.ambient.pool.groups import (
     Decoding,
+    Group,
     draw,
     new_pairs_prompt,
     parse_pair,
