@@ -172,7 +172,7 @@ def test_a_bad_entry_of_what_is_built_in_is_named(tmp_path: Path, monkeypatch: p
     (tmp_path / "pool.yaml").write_text("- {premise: a, hypothesis: b, labels: [neutral, maybe]}\n")
     monkeypatch.setattr(data, "FOLDER", tmp_path)
     load_pool.cache_clear()
-    with pytest.raises(InputError, match=r"pool\.yaml: entry pool-001: labels: 'maybe' is no label"):
+    with pytest.raises(InputError, match=r'pool\.yaml: entry pool-001: labels\[1\] is "maybe"'):
         load_pool()
 
 
