@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,7 +14,7 @@ from rich.text import Text
 _GAP: Final = 2
 """Between columns."""
 _LEAST: Final = 8
-"""A column of texts is folded to no less."""
+"""A column of texts has no less."""
 _NAMES: Final = 20
 """What a column of names may take where a table is told in several blocks."""
 
@@ -36,10 +36,13 @@ class TextColumn:
         """Signs of the longest cell, or of the head."""
         return max(cell_len(one.plain) for one in (self.head, *self.cells))
 
-    @property
-    def least(self) -> int:
-        """What it cannot do without."""
-        return max(_LEAST, cell_len(self.head.plain)) if self.folds else self.width
+    def least(self, *, whole_words: bool) -> int:
+        """Return what it cannot do without; a word longer than a name may be is folded in any case."""
+        if not self.folds:
+            return self.width
+        words = (cell_len(word) for text in self.cells for word in text.plain.split())
+        longest = min(_NAMES, max(words, default=0)) if whole_words else 0
+        return max(_LEAST, cell_len(self.head.plain), longest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,31 +62,40 @@ class UncutTable:
         for number, columns in enumerate(self._blocks(options.max_width)):
             if number:
                 yield ""
-            yield self._made(columns, "" if number else self.title)
+            yield self._made(columns, "" if number else self.title, options.max_width)
 
     def _blocks(self, width: int) -> Iterator[Sequence[TextColumn]]:
         """Yield the columns, as many at a time as there is room for."""
-        if _needed(one.least for one in self.columns) <= width:
+        least = self._least(width)
+        if _needed(map(least, self.columns)) <= width:
             yield self.columns
             return
         first = next((at for at, one in enumerate(self.columns) if not one.folds), len(self.columns))
         names = self.columns[:first]
-        of_names = [max(name.least, min(name.width, _NAMES)) for name in names]
+        of_names = [max(least(name), min(name.width, _NAMES)) for name in names]
         block: list[TextColumn] = []
         for column in self.columns[first:]:
-            if block and _needed([*of_names, *(one.least for one in block), column.least]) > width:
+            if block and _needed([*of_names, *map(least, block), least(column)]) > width:
                 yield [*names, *block]
                 block = []
             block.append(column)
         yield [*names, *block]
 
-    def _made(self, columns: Sequence[TextColumn], title: str) -> Table:
+    def _least(self, width: int) -> Callable[[TextColumn], int]:
+        """Return what columns need: whole words, unless not even one number has room beside them then."""
+        names = [column.least(whole_words=True) for column in self.columns if column.folds]
+        numbers = [column.width for column in self.columns if not column.folds]
+        roomy = _needed([*names, *([max(numbers)] if numbers else [])]) <= width
+        return lambda column: column.least(whole_words=roomy)
+
+    def _made(self, columns: Sequence[TextColumn], title: str, width: int) -> Table:
+        least = self._least(width)
         made = Table(
             title=Text(title, "dim") if title else None, title_justify="left", box=None, pad_edge=False
         )
         for column in columns:
             if column.folds:
-                made.add_column(column.head, justify="left", overflow="fold", min_width=_LEAST)
+                made.add_column(column.head, justify="left", overflow="fold", min_width=least(column))
             else:
                 made.add_column(column.head, justify="right", no_wrap=True, min_width=column.width)
         for row in zip(*(one.cells for one in columns), strict=True):
