@@ -18,8 +18,9 @@ from rich.console import Console
 from rich.table import Table
 from scipy.special import logsumexp
 
+from simulator.handmethat.meanings.enumerate import Floats
 from simulator.handmethat.meanings.model import QUESTS, Grounding, Quest
-from simulator.handmethat.meanings.prior import Floats, Pool, prior
+from simulator.handmethat.meanings.prior import Pool, prior
 from simulator.handmethat.meanings.rsa import ALPHA, DEPTH, Rsa
 from simulator.handmethat.meanings.utterances import Utterances, enumerate_utterances
 from simulator.handmethat.profiles import load_profiles

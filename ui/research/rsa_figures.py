@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simulator.handmethat.meanings.prior import Floats
+from simulator.handmethat.meanings.enumerate import Floats
 from ui.i18n import Strings
 from ui.research.figures import Figure, Plotly
 

@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
-from itertools import chain
 from operator import or_
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simulator.handmethat.meanings.enumerate import (
     Descriptions,
+    Floats,
     RewardsLike,
     TargetsLike,
+    Words,
     arguments_of,
+    columns,
     descriptions,
     has_subclasses,
     sources,
     universe,
     useful_by_argument,
+    words,
 )
 from simulator.handmethat.meanings.model import Meaning, Quest
 from simulator.handmethat.profiles import Profile
-from simulator.handmethat.world import BitSet, State, World, bit_set, entities
+from simulator.handmethat.world import BitSet, State, World
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
 # P(m) is proportional to exp[RATIONALITY * (mean reward - COST_WEIGHT * c(m))]: the paper's beta1, beta2.
 RATIONALITY: Final = 3.0
 COST_WEIGHT: Final = 0.5
@@ -120,14 +120,13 @@ class _Block:
 
     quest: Quest
     table: Descriptions
-    codes: tuple[int, ...]
     arguments: tuple[str | None, ...]
     weights: Floats
 
     def decode(self, indices: Sequence[int]) -> list[Meaning]:
         """Return the meanings at some places of the flattened `weights`."""
         many, quest = len(self.arguments), self.quest
-        told = {row: self.table.decode(self.codes[row]) for row in {index // many for index in indices}}
+        told = {row: self.table.decode(row) for row in {index // many for index in indices}}
         return [Meaning(quest, told[index // many], self.arguments[index % many]) for index in indices]
 
 
@@ -163,99 +162,48 @@ def _blocks(
         if profile.all_meanings:
             if subclasses not in tables:
                 everything = world.of("movable")
-                table = descriptions(world, state, everything, subclasses=subclasses, among=everybody)
-                tables[subclasses] = _Told.of(table, len(world))
-            told = tables[subclasses].part(some)
+                tables[subclasses] = descriptions(
+                    world, state, everything, subclasses=subclasses, among=everybody
+                )
+            table = tables[subclasses].about(some)
         else:
             table = descriptions(world, state, some, subclasses=subclasses, among=everybody)
             # All that fits must be useful with one and the same argument; most fails without asking which.
-            outside = ~_union(useful[argument] for argument in arguments)
-            extents = {code: fits for code, fits in table.extents.items() if not fits & outside}
-            told = _Told.of(replace(table, extents=extents), len(world))
-        if not told.codes:
+            inside = words([useful[argument] for argument in arguments], len(world))
+            union = np.bitwise_or.reduce(inside)
+            table = table.pick(np.flatnonzero(~(table.extents & ~union).any(axis=1)))
+        if not len(table.extents):
             continue
-        worth = _rewards(rewards, arguments, len(world), rest)
-        # Rewards are whole numbers, and so are their sums: exact, in whatever order they are added up.
-        mean = (told.rows @ worth / told.sizes[:, None])[told.extent]
-        cost = told.specifiers - 1 + _OFFSET[quest]
+        mean = _mean_rewards(table.extents, rewards, arguments, rest)
+        cost = table.lengths - 1 + _OFFSET[quest]
         weights = RATIONALITY * (mean - COST_WEIGHT * cost[:, None])
         if not profile.all_meanings:
-            useless = 1 - bit_rows(tuple(useful[argument] for argument in arguments), len(world))
-            weights[(told.rows @ useless.T > 0)[told.extent]] = -np.inf
-        blocks.append(_Block(quest, told.table, told.codes, arguments, weights))
+            weights[(table.extents[:, None] & ~inside).any(axis=2)] = -np.inf
+        blocks.append(_Block(quest, table, arguments, weights))
     return blocks
 
 
-class _Told(NamedTuple):
-    """Descriptions, and what fits them. Many descriptions fit the same things.
-
-    Attributes:
-        table: the descriptions.
-        codes: their codes.
-        specifiers: how many specifiers each has.
-        rows: different sets of things that fit; shape (sets, entities).
-        sizes: how many things fit; shape (sets,).
-        extent: of each description the row.
-    """
-
-    table: Descriptions
-    codes: tuple[int, ...]
-    specifiers: Integers
-    rows: Floats
-    sizes: Floats
-    extent: Integers
-
-    @classmethod
-    def of(cls, table: Descriptions, entities: int) -> _Told:
-        """Put down what `table` says."""
-        codes, extents = tuple(table.extents), table.extents.values()
-        number = {fits: i for i, fits in enumerate(dict.fromkeys(extents))}
-        rows = bit_rows(tuple(number), entities)
-        return cls(
-            table,
-            codes,
-            np.array([code.bit_count() for code in codes], dtype=np.intp),
-            rows,
-            rows.sum(axis=1),
-            np.array([number[fits] for fits in extents], dtype=np.intp),
-        )
-
-    def part(self, some: BitSet) -> _Told:
-        """Return the descriptions of some of the things, in the order that they alone would have."""
-        codes_of = self.table.codes
-        if some == bit_set(codes_of):
-            return self
-        number = self.table.numbers
-        like = {id(codes_of[entity]): codes_of[entity] for entity in entities(some)}
-        codes = tuple(dict.fromkeys(chain.from_iterable(like.values())))
-        kept = [number[code] for code in codes]
-        return self._replace(codes=codes, specifiers=self.specifiers[kept], extent=self.extent[kept])
-
-
 # Everything that can be described, by whether it is by subclass, too.
-_Tables = dict[bool, _Told]
+_Tables = dict[bool, Descriptions]
 
 
 def _union(sets: Iterable[BitSet]) -> BitSet:
     return reduce(or_, sets, 0)
 
 
-def _rewards(rewards: RewardsLike, arguments: Sequence[str | None], entities: int, rest: int) -> Floats:
-    """R of every entity with every argument; shape (entities, arguments)."""
+def _mean_rewards(extents: Words, rewards: RewardsLike, arguments: Sequence[str | None], rest: int) -> Floats:
+    """Return the mean of R over the things that fit; shape (descriptions, arguments).
+
+    Rewards are whole numbers, and so are their sums: exact, in whatever order they are added up.
+    """
     column = {argument: i for i, argument in enumerate(arguments)}
-    worth = np.full((entities, len(arguments)), -float(rest))
+    weighed = {entity: i for i, entity in enumerate(dict.fromkeys(entity for entity, _ in rewards.values))}
+    more = np.zeros((len(weighed), len(arguments)))
     for (entity, argument), value in rewards.values.items():
         if argument in column:
-            worth[entity, column[argument]] = value
-    return worth
-
-
-def bit_rows(sets: Sequence[BitSet], entities: int) -> Floats:
-    """Bit sets as rows of 0 and 1; shape (sets, entities)."""
-    width = (entities + 7) // 8
-    raw = b"".join(bits.to_bytes(width, "little") for bits in sets)
-    packed = np.frombuffer(raw, np.uint8).reshape(len(sets), width)
-    return np.unpackbits(packed, axis=1, count=entities, bitorder="little").astype(np.float64)
+            more[weighed[entity], column[argument]] = value + rest
+    sizes = np.bitwise_count(extents).sum(axis=1, dtype=np.float64)[:, None]
+    return np.asarray((columns(extents, list(weighed)) @ more - rest * sizes) / sizes)
 
 
 def _cut(weights: Floats) -> Floats | None:

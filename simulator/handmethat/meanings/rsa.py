@@ -28,8 +28,9 @@ import numpy as np
 from simulator.errors import InputError
 from simulator.handmethat.files.names import parse_name
 from simulator.handmethat.goals.formula import parse_goal
+from simulator.handmethat.meanings.enumerate import Floats
 from simulator.handmethat.meanings.model import QUESTS, Meaning
-from simulator.handmethat.meanings.prior import Floats, Pool, joint_prior
+from simulator.handmethat.meanings.prior import Pool, joint_prior
 from simulator.handmethat.meanings.utterances import Indices, Utterances, enumerate_utterances, true_by_sets
 from simulator.handmethat.planner.relevance import find_targets
 from simulator.handmethat.planner.rewards import rewards

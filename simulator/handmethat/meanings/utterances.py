@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.handmethat.hierarchy import hierarchy
+from simulator.handmethat.meanings.enumerate import Floats, words
 from simulator.handmethat.meanings.model import (
     KEYS,
     KIND_KEYS,
@@ -27,11 +28,13 @@ from simulator.handmethat.meanings.model import (
     Utterance,
     extension,
 )
-from simulator.handmethat.meanings.prior import Floats, Pool, bit_rows
+from simulator.handmethat.meanings.prior import Pool
 from simulator.handmethat.profiles import Profile
 from simulator.handmethat.world import entities
 
 Indices = NDArray[np.intp]
+# What is asked for: quest type and argument.
+Head = tuple[Quest, str | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,17 +48,20 @@ class Utterances(Sequence[Utterance]):
         costs: c(u); shape (utterances,).
         starts: shape (meanings + 1,).
         columns: shape (pairs,).
+        codes: of each utterance its specifiers and what it asks for, a bit each.
+        specifiers: what the first bits stand for, in canonical order.
+        heads: what the others stand for.
     """
 
     costs: Floats
     starts: Indices
     columns: Indices
-    _codes: tuple[int, ...]
-    _words: tuple[Specifier, ...]
-    _heads: tuple[tuple[Quest, str | None], ...]
+    codes: tuple[int, ...]
+    specifiers: tuple[Specifier, ...]
+    heads: tuple[Head, ...]
 
     def __len__(self) -> int:
-        return len(self._codes)
+        return len(self.codes)
 
     @overload
     def __getitem__(self, index: int) -> Utterance: ...
@@ -63,16 +69,16 @@ class Utterances(Sequence[Utterance]):
     def __getitem__(self, index: slice) -> tuple[Utterance, ...]: ...
     def __getitem__(self, index: int | slice) -> Utterance | tuple[Utterance, ...]:
         if isinstance(index, slice):
-            return tuple(self._decode(code) for code in self._codes[index])
-        return self._decode(self._codes[index])
+            return tuple(self._decode(code) for code in self.codes[index])
+        return self._decode(self.codes[index])
 
     def __iter__(self) -> Iterator[Utterance]:
-        return map(self._decode, self._codes)
+        return map(self._decode, self.codes)
 
     def _decode(self, code: int) -> Utterance:
-        low = (1 << len(self._words)) - 1
-        quest, argument = self._heads[(code >> len(self._words)).bit_length() - 1]
-        return Meaning(quest, tuple(self._words[bit] for bit in entities(code & low)), argument)
+        low = (1 << len(self.specifiers)) - 1
+        quest, argument = self.heads[(code >> len(self.specifiers)).bit_length() - 1]
+        return Meaning(quest, tuple(self.specifiers[bit] for bit in entities(code & low)), argument)
 
 
 def enumerate_utterances(pool: Pool, profile: Profile) -> Utterances:
@@ -82,23 +88,23 @@ def enumerate_utterances(pool: Pool, profile: Profile) -> Utterances:
         pool: the meanings.
         profile: `plain_cost` matters here.
     """
-    words, heads = _vocabulary(pool)
-    bit = {pair: 1 << i for i, pair in enumerate(words)}
-    head = {pair: 1 << (len(words) + i) for i, pair in enumerate(heads)}
+    specifiers, heads = _vocabulary(pool)
+    bit = {pair: 1 << i for i, pair in enumerate(specifiers)}
+    head = {pair: 1 << (len(specifiers) + i) for i, pair in enumerate(heads)}
     rows = [_codes(meaning, bit, head) for meaning in pool.meanings]
     index = {code: i for i, code in enumerate(dict.fromkeys(chain.from_iterable(rows)))}
     codes = tuple(index)
     starts = np.zeros(len(rows) + 1, dtype=np.intp)
     np.cumsum([len(row) for row in rows], out=starts[1:])
     columns = np.fromiter(map(index.__getitem__, chain.from_iterable(rows)), np.intp, int(starts[-1]))
-    return Utterances(_costs(codes, words, heads, profile), starts, columns, codes, words, heads)
+    return Utterances(_costs(codes, specifiers, heads, profile), starts, columns, codes, specifiers, heads)
 
 
-def _vocabulary(pool: Pool) -> tuple[tuple[Specifier, ...], tuple[tuple[Quest, str | None], ...]]:
+def _vocabulary(pool: Pool) -> tuple[tuple[Specifier, ...], tuple[Head, ...]]:
     """Specifiers in canonical order (kinds first), and what utterances ask for."""
     kinds: dict[Specifier, None] = {}
     others: dict[str, dict[Specifier, None]] = {}
-    heads: dict[tuple[Quest, str | None], None] = {}
+    heads: dict[Head, None] = {}
     for meaning in pool.meanings:
         heads[meaning.quest, meaning.argument] = None
         if meaning.quest == "move_to":
@@ -127,9 +133,7 @@ def _coarser(kind: Specifier) -> tuple[Specifier, ...]:
     return (("class", of_type.cls), ("subclass", of_type.subclass), kind)
 
 
-def _codes(
-    meaning: Meaning, bit: dict[Specifier, int], head: dict[tuple[Quest, str | None], int]
-) -> list[int]:
+def _codes(meaning: Meaning, bit: dict[Specifier, int], head: dict[Head, int]) -> list[int]:
     """Return the codes of what can be said for `meaning`, each once."""
     codes = [head[meaning.quest, meaning.argument]]
     if meaning.quest == "move_to":
@@ -145,17 +149,19 @@ def _codes(
 
 def _costs(
     codes: Sequence[int],
-    words: Sequence[Specifier],
-    heads: Sequence[tuple[Quest, str | None]],
+    specifiers: Sequence[Specifier],
+    heads: Sequence[Head],
     profile: Profile,
 ) -> Floats:
     """Return c(u) as published, or the number of specifiers with `Profile.plain_cost` (spec 7.2)."""
-    low = (1 << len(words)) - 1
+    low = (1 << len(specifiers)) - 1
     if profile.plain_cost:
         return np.array([(code & low).bit_count() for code in codes], dtype=np.float64)
-    subclasses = sum(1 << i for i, (key, _) in enumerate(words) if key == "subclass")
-    types = sum(1 << i for i, (key, _) in enumerate(words) if key == "type")
-    arguments = sum(1 << (len(words) + i) for i, (_, argument) in enumerate(heads) if argument is not None)
+    subclasses = sum(1 << i for i, (key, _) in enumerate(specifiers) if key == "subclass")
+    types = sum(1 << i for i, (key, _) in enumerate(specifiers) if key == "type")
+    arguments = sum(
+        1 << (len(specifiers) + i) for i, (_, argument) in enumerate(heads) if argument is not None
+    )
     # Each specifier and the argument cost 1, a subclass 1 more, a type 2 more.
     once = low | arguments
     dear = subclasses | types
@@ -173,33 +179,21 @@ def true_by_sets(pool: Pool, spoken: Utterances) -> Utterances:
 
     For move_to an utterance without a destination leaves every destination of the pool open.
     """
-    said = list(spoken)
-    meant, meant_rows = _extents(pool, pool.meanings)
-    fits, said_rows = _extents(pool, said)
-    within = (meant @ (1 - fits).T == 0)[np.ix_(meant_rows, said_rows)]
-    heads = {pair: i for i, pair in enumerate(dict.fromkeys(map(_head, (*pool.meanings, *said))))}
-    answers = np.array([[_answers(head, other) for other in heads] for head in heads])
-    asked = answers[
-        np.ix_([heads[_head(meaning)] for meaning in pool.meanings], [heads[_head(one)] for one in said])
-    ]
-    rows, columns = np.nonzero(within & asked)
+    fits = {pair: extension(pool.world, pool.state, *pair) for pair in spoken.specifiers}
+    in_order, count = tuple(fits.values()), len(fits)
+    movable, low = pool.world.of("movable"), (1 << count) - 1
+    meant = [reduce(and_, (fits[pair] for pair in meaning.description), movable) for meaning in pool.meanings]
+    said = [reduce(and_, (in_order[i] for i in entities(code & low)), movable) for code in spoken.codes]
+    size = len(pool.world)
+    within = ~(words(meant, size)[:, None] & ~words(said, size)).any(axis=2)
+    heads = {head: i for i, head in enumerate(spoken.heads)}
+    answers = np.array([[_answers(asked, head) for head in heads] for asked in heads])
+    asked = [heads[meaning.quest, meaning.argument] for meaning in pool.meanings]
+    answered = [(code >> count).bit_length() - 1 for code in spoken.codes]
+    rows, columns = np.nonzero(within & answers[np.ix_(asked, answered)])
     starts = np.searchsorted(rows, np.arange(len(pool) + 1)).astype(np.intp)
     return replace(spoken, starts=starts, columns=columns.astype(np.intp))
 
 
-def _extents(pool: Pool, meanings: Sequence[Meaning]) -> tuple[Floats, list[int]]:
-    """Return the sets of movable things that fit, once each, (sets, entities), and each meaning's row."""
-    pairs = dict.fromkeys(pair for meaning in meanings for pair in meaning.description)
-    fits = {pair: extension(pool.world, pool.state, *pair) for pair in pairs}
-    movable = pool.world.of("movable")
-    sets = [reduce(and_, (fits[pair] for pair in meaning.description), movable) for meaning in meanings]
-    number = {extent: i for i, extent in enumerate(dict.fromkeys(sets))}
-    return bit_rows(tuple(number), len(pool.world)), [number[extent] for extent in sets]
-
-
-def _head(meaning: Meaning) -> tuple[Quest, str | None]:
-    return meaning.quest, meaning.argument
-
-
-def _answers(asked: tuple[Quest, str | None], said: tuple[Quest, str | None]) -> bool:
+def _answers(asked: Head, said: Head) -> bool:
     return asked == said or (said == ("move_to", None) and asked[0] == "move_to")

@@ -1,4 +1,4 @@
-"""A subgoal made ready for planning, with the walks that are known to lead to it.
+"""A subgoal made ready for planning, with the trips that are known to lead to it.
 
 How a subgoal is best come by depends on few things: where the person stands, what is in the hand, which
 locations are open or switched on, and how the things that it is about stand, with what they lie in. What
@@ -7,28 +7,92 @@ differs in nothing of that is solved alike, so each such case is walked once and
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cache
+from itertools import chain
 from operator import itemgetter
-from typing import Final, NamedTuple
+from random import Random
+from typing import Any, Final, NamedTuple, TypeVar
 
-from simulator.handmethat.actions import Action
 from simulator.handmethat.goals.model import Subgoal
 from simulator.handmethat.hierarchy import STATES
 from simulator.handmethat.planner.demands import Choice, Demand, Option, choices_of
-from simulator.handmethat.planner.walk import Walk
+from simulator.handmethat.planner.errands import Errands, ErrandStyle, errands_for, run, styles
+from simulator.handmethat.planner.walk import NO_LIMIT, NOWHERE, DeadEndError, Walk
 from simulator.handmethat.world import NOTHING, BitSet, World, bit_set, entities
 
-_NOWHERE: Final = 255
+T = TypeVar("T")
 # What locations are, apart from what is demanded of them, that makes a difference to a way.
 _OF_LOCATIONS: Final = ("open", "toggled")
-# RunRequest states that are brought about by switching an appliance on, maybe only to soak a tool.
+# States that are brought about by switching an appliance on, maybe only to soak a tool.
 _BY_APPLIANCE: Final = frozenset({"toggled", "cooked", "frozen", "soaked", "dusty", "stained"})
 _BY_CLEANING: Final = frozenset({"dusty", "stained"})
 
 
-class _Test(NamedTuple):
-    """What must be true for an option to be met; `places` and `states` may be empty.
+class Rewound(Random):
+    """The same random numbers, to be drawn from the first on as often as one likes.
+
+    What depends on nothing but a case and these numbers is planned once.
+
+    Attributes:
+        drawn: how many were drawn since the beginning; set it to 0 to begin again.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.drawn = 0
+        self._numbers: list[float] = []
+
+    def random(self) -> float:
+        """Draw the next number."""
+        self.drawn += 1
+        while len(self._numbers) < self.drawn:
+            self._numbers.append(super().random())
+        return self._numbers[self.drawn - 1]
+
+
+# What lies elsewhere, and where; by state, the entities of which it is otherwise.
+Changes = tuple[tuple[tuple[int, int], ...], tuple[tuple[str, BitSet], ...]]
+
+
+class Trip(NamedTuple):
+    """The way to one subgoal, without what it has nothing to do with.
+
+    Attributes:
+        steps: how many actions it takes.
+        at: where it ends.
+        holding: what is in the hand then.
+        moved: what lies elsewhere then, and where.
+        changed: by state, the entities of which it has changed.
+        settled: the things that lie where the subgoal wants them.
+        errands: what is done, and
+        style: in which manner, and
+        fixed: what is left where it is.
+    """
+
+    steps: int
+    at: int
+    holding: int
+    moved: tuple[tuple[int, int], ...]
+    changed: tuple[tuple[str, BitSet], ...]
+    settled: BitSet
+    errands: Errands
+    style: ErrandStyle
+    fixed: BitSet
+
+    def follow(self, walk: Walk) -> None:
+        """Take `walk` to the end of the trip."""
+        walk.at, walk.holding, place = self.at, self.holding, walk.place
+        for entity, container in self.moved:
+            place[entity] = container
+        for name, bits in self.changed:
+            walk.states[name] ^= bits
+            if name == "open":
+                walk.shut ^= bits
+
+
+class _Test:
+    """What must be true for options to be met; `places` and `states` may be empty.
 
     Attributes:
         option: the option.
@@ -37,31 +101,28 @@ class _Test(NamedTuple):
         placed: bit set of the entities that it wants somewhere.
     """
 
-    option: Option
-    places: tuple[tuple[int, int], ...]
-    states: tuple[tuple[str, BitSet, BitSet], ...]
-    placed: BitSet
+    __slots__ = ("option", "placed", "places", "states")
 
-    def met(self, walk: Walk) -> bool:
-        place, bits = walk.place, walk.states
+    def __init__(self, option: Option) -> None:
+        self.option = option
+        self.places = tuple((one.entity, one.place) for one in option if one.place != NOTHING)
+        self.placed = bit_set(entity for entity, _ in self.places)
+        states: dict[str, list[BitSet]] = {}
+        for demand in option:
+            for name, value in demand.states:
+                states.setdefault(name, [0, 0])[0 if value else 1] |= 1 << demand.entity
+        self.states = tuple((name, on, off) for name, (on, off) in states.items())
+
+    def is_met(self, walk: Walk) -> bool:
+        place = walk.place
         for entity, container in self.places:
             if place[entity] != container:
                 return False
-        for name, wanted, unwanted in self.states:
-            found = bits[name]
-            if found & wanted != wanted or found & unwanted:
+        for name, on, off in self.states:
+            bits = walk.states[name]
+            if bits & on != on or bits & off:
                 return False
         return True
-
-
-class Trip(NamedTuple):
-    """A walk without what it has nothing to do with."""
-
-    at: int
-    holding: int
-    places: tuple[tuple[int, int], ...]
-    states: tuple[BitSet, ...]
-    actions: list[Action]
 
 
 class Aim:
@@ -72,128 +133,159 @@ class Aim:
         subgoal: what is wanted.
         grounded: what plans may use.
         states: those that matter.
-
-    Attributes:
-        choices: what it demands.
-        solved: by case and drawn numbers: the trip taken, None if there is none, and the numbers drawn then.
     """
 
     def __init__(self, world: World, subgoal: Subgoal, grounded: BitSet, states: Sequence[str]) -> None:
-        self.choices: Sequence[Choice] = choices_of(world, subgoal)
-        self._tests = [[_test(option) for option in choice if _possible(option)] for choice in self.choices]
-        self._openable = world.of("openable")
-        self._locations = world.of("LOCATION")
-        self._about = _about(world, subgoal, self.choices, grounded) & ~self._locations
-        self._demanded = _entities_of(self.choices) & self._locations
+        self._choices: Sequence[Choice] = choices_of(world, subgoal)
+        self._tests = [
+            [_Test(option) for option in choice if _is_possible(option)] for choice in self._choices
+        ]
+        self._plain: list[Demand] | None = None
+        if all(len(choice) == 1 for choice in self._choices):
+            self._plain = [demand for choice in self._choices for demand in choice[0]]
+        # What leaves no choice is tested at once.
+        forced = [tests[0].option for tests in self._tests if len(tests) == 1]
+        self._fixed = _Test(tuple(chain.from_iterable(forced)))
+        self._open = [tests for tests in self._tests if len(tests) != 1]
+        self._locations = locations = world.of("LOCATION")
+        about = _about(world, subgoal, self._choices, grounded)
+        self._about, demanded = about & ~locations, _entities_of(self._choices) & locations
         things = tuple(entities(self._about))
-        self._places = itemgetter(*things) if things else _nowhere
-        self._states = tuple((name, name in _OF_LOCATIONS) for name in states)
+        self._places: Any = itemgetter(*things, things[0]) if things else lambda place: ()
+        self._at_rest = frozenset((*entities(self._about | locations), NOWHERE))
+        own, shared = self._about | demanded, self._about | locations
+        self._masks = tuple((name, shared if name in _OF_LOCATIONS else own) for name in states)
+        # By case and errands: the shortest trip, or a number of steps below which there is none.
         self._known: dict[Hashable, Trip | int] = {}
-        self.solved: dict[Hashable, tuple[Trip | None, int]] = {}
+        # By case and numbers drawn before: the trip taken, and the numbers drawn then.
+        self._solved: dict[Hashable, tuple[Trip | None, int]] = {}
 
-    def met(self, walk: Walk) -> list[Option | None]:
-        """Of each choice the first option that is met by now; None where there is none."""
-        return [next((test.option for test in tests if test.met(walk)), None) for tests in self._tests]
-
-    def is_met(self, walk: Walk) -> bool:
-        """Return True if every choice has an option that is met."""
-        for tests in self._tests:
+    def settled(self, walk: Walk) -> BitSet | None:
+        """Return the things that lie where the subgoal wants them; None if it is not met."""
+        if not self._fixed.is_met(walk):
+            return None
+        settled = self._fixed.placed
+        for tests in self._open:
             for test in tests:
-                if test.met(walk):
+                if test.is_met(walk):
+                    settled |= test.placed
                     break
             else:
-                return False
-        return True
+                return None
+        return settled
 
-    def settled(self, walk: Walk) -> BitSet:
-        """Return the things that lie where the subgoal wants them."""
-        found = 0
-        for tests in self._tests:
-            for test in tests:
-                if test.met(walk):
-                    found |= test.placed
-                    break
-        return found
+    def trip(self, walk: Walk, fixed: BitSet, random: Random | None) -> Trip | None:
+        """Return the shortest of the promising trips on from `walk`; None if none leads there.
 
-    def case(self, walk: Walk, fixed: BitSet) -> Case:
-        """Return what matters of where `walk` is by now."""
-        place, locations = walk.place, self._locations
-        about, carriers = self._about, 0
-        where = self._places(place)
-        for container in where if isinstance(where, tuple) else (where,):
-            while container != _NOWHERE and not (locations | about) >> container & 1:
-                carriers |= 1 << container
-                about |= 1 << container
-                container = place[container]
-        own, shared = about | self._demanded, about | locations
-        masks = {name: shared if both else own for name, both in self._states}
-        bits = [walk.states[name] & mask for name, mask in masks.items()]
-        below = [(entity, place[entity]) for entity in entities(carriers)]
-        return Case(masks, (walk.at, walk.holding, where, *below, *bits, fixed & about), about)
-
-    def known(self, case: Case, demands: Sequence[Demand], limit: int) -> Trip | None:
-        """Return the trip that meets `demands` in `case`; None if none shorter than `limit` is known to.
-
-        Raises:
-            KeyError: if neither is known.
+        Args:
+            walk: where it begins; the subgoal is not met there.
+            fixed: bit set of things that are best left where they are.
+            random: settles what makes no difference; without it the first created goes first.
         """
-        known = self._known[case.key, tuple(demands)]
-        if not isinstance(known, int):
-            return known
-        if known < limit:
-            raise KeyError
-        return None
-
-    def note(
-        self, case: Case, demands: Sequence[Demand], walk: Walk | None, held: int, limit: int
-    ) -> Trip | None:
-        """Make `walk`, which begins with `held` in the hand, known as the one that meets `demands`.
-
-        Without a walk it is known that none shorter than `limit` does.
-        """
-        if walk is None:
-            self._known[case.key, tuple(demands)] = limit
-            return None
-        touched = case.about | (1 << held if held != NOTHING else 0)
-        places = tuple((entity, walk.place[entity]) for entity in entities(touched))
-        bits = tuple([walk.states[name] & mask for name, mask in case.masks.items()])
-        trip = self._known[case.key, tuple(demands)] = Trip(walk.at, walk.holding, places, bits, walk.actions)
+        case = self.case(walk, fixed)
+        if not isinstance(random, Rewound):
+            return self._shortest_trip(walk, case, fixed, random)
+        key = random.drawn, case
+        solved = self._solved.get(key)
+        if solved is None:
+            trip = self._shortest_trip(walk, case, fixed, random)
+            self._solved[key] = trip, random.drawn
+            return trip
+        trip, random.drawn = solved
         return trip
 
-    def taken(self, walk: Walk, case: Case, trip: Trip) -> Walk:
-        """Return the walk on from `walk` by a trip."""
-        there = walk.fork()
-        there.at, there.holding, there.actions = trip.at, trip.holding, trip.actions
-        for entity, container in trip.places:
-            there.place[entity] = container
-        for (name, mask), bits in zip(case.masks.items(), trip.states, strict=True):
-            there.states[name] = there.states[name] & ~mask | bits
-        there.shut = self._openable & ~there.states["open"]
-        return there
+    def case(self, walk: Walk, fixed: BitSet) -> Hashable:
+        """Return all that matters of where `walk` is by now."""
+        place, states, about = walk.place, walk.states, self._about
+        where = self._places(place)
+        if self._at_rest.issuperset(where):
+            bits = [states[name] & mask for name, mask in self._masks]
+            return walk.at, walk.holding, where, fixed & about, *bits
+        carriers = 0
+        for container in where:
+            while container != NOWHERE and not (self._locations | about | carriers) >> container & 1:
+                carriers |= 1 << container
+                container = place[container]
+        below = tuple([(entity, place[entity]) for entity in entities(carriers)])
+        bits = [states[name] & (mask | carriers) for name, mask in self._masks]
+        return walk.at, walk.holding, where, fixed & (about | carriers), below, *bits
+
+    def _shortest_trip(self, walk: Walk, case: Hashable, fixed: BitSet, random: Random | None) -> Trip | None:
+        best, limit = None, NO_LIMIT
+        for demands in self._selections(walk, fixed, random):
+            errands = errands_for(walk, shuffled(demands, random))
+            # Each thing is at least taken and laid.
+            if errands is None or 2 * len(errands.loads) - (walk.holding in errands.loads) >= limit:
+                continue
+            key = case, errands.key()
+            known = self._known.get(key, 0)
+            if isinstance(known, int) and known < limit:
+                known = self._known[key] = self._shortest(walk, errands, fixed, limit) or limit
+            if not isinstance(known, int) and known.steps < limit:
+                best, limit = known, known.steps
+        return best
+
+    def _shortest(self, walk: Walk, errands: Errands, fixed: BitSet, limit: int) -> Trip | None:
+        """Return the shortest of the trips on `errands` that take less than `limit` steps."""
+        best: Trip | None = None
+        for style in styles(walk, errands, fixed):
+            there = walk.fork(limit - 1)
+            try:
+                run(there, errands, style, fixed)
+            except DeadEndError:
+                continue
+            if there.steps < limit and (settled := self.settled(there)) is not None:
+                limit, changes = there.steps, self._changes(walk, there)
+                best = Trip(limit, there.at, there.holding, *changes, settled, errands, style, fixed)
+        return best
+
+    def _changes(self, start: Walk, end: Walk) -> Changes:
+        """Return what is otherwise at the `end` of a trip than at its `start`."""
+        place, before, after = end.place, start.states, end.states
+        moved = {entity: place[entity] for entity in end.laid}
+        if end.holding not in (start.holding, NOTHING):
+            moved[end.holding] = NOWHERE
+        changed = [
+            (name, before[name] ^ after[name]) for name, _ in self._masks if before[name] != after[name]
+        ]
+        return tuple(moved.items()), tuple(changed)
+
+    def _selections(self, walk: Walk, fixed: BitSet, random: Random | None) -> Iterator[list[Demand]]:
+        """Yield the options that may be worth taking, one of each choice."""
+        if self._plain is not None:
+            yield self._plain
+            return
+        plain: list[Demand] = []
+        open_choices: list[Choice] = []
+        for choice, tests in zip(self._choices, self._tests, strict=True):
+            if len(choice) == 1:
+                plain += choice[0]
+            elif met := next((test for test in tests if test.is_met(walk)), None):
+                plain += met.option
+            else:
+                loose = tuple(option for option in choice if not _moves(walk, option, fixed))
+                open_choices.append(loose or choice)
+        if not open_choices:
+            yield plain
+        elif len(open_choices) == 1:
+            for option in _distinct(walk, shuffled(open_choices[0], random)):
+                yield [*plain, *option]
+        else:
+            # Many things, and places of a kind for them: all into one place, or each into the nearest.
+            for i in shuffled(range(min(map(len, open_choices))), random):
+                yield plain + [demand for choice in open_choices for demand in choice[i]]
+                yield plain + [
+                    demand for choice in open_choices for demand in _nearest(walk, choice, choice[i])
+                ]
 
 
-class Case(NamedTuple):
-    """What matters of where a person is.
-
-    Attributes:
-        masks: of which entities each state matters; states that do not matter are not among them.
-        key: all that matters.
-        about: the things whose places matter, and what they lie in.
-    """
-
-    masks: dict[str, BitSet]
-    key: Hashable
-    about: BitSet
-
-
-def aims_for(world: World, subgoals: Sequence[Subgoal], grounded: BitSet) -> tuple[Aim, ...]:
+def aims_for(world: World, subgoals: tuple[Subgoal, ...], grounded: BitSet) -> tuple[Aim, ...]:
     """Return an aim for each subgoal; the same ones again for the same household."""
-    key = "aims", tuple(subgoals), grounded
-    known = world.worked_out.get(key)
-    if known is None:
-        states = states_that_matter(tuple(subgoals))
-        known = world.worked_out[key] = tuple(Aim(world, subgoal, grounded, states) for subgoal in subgoals)
-    aims: tuple[Aim, ...] = known
+    key = "aims", subgoals, grounded
+    if key not in world.worked_out:
+        states = states_that_matter(subgoals)
+        world.worked_out[key] = tuple(Aim(world, subgoal, grounded, states) for subgoal in subgoals)
+    aims: tuple[Aim, ...] = world.worked_out[key]
     return aims
 
 
@@ -209,23 +301,24 @@ def states_that_matter(subgoals: tuple[Subgoal, ...]) -> tuple[str, ...]:
     return tuple(name for name in STATES if name in matter)
 
 
-def _test(option: Option) -> _Test:
-    places = tuple((one.entity, one.place) for one in option if one.place != NOTHING)
-    states: dict[str, list[BitSet]] = {}
-    for one in option:
-        for name, value in one.states:
-            states.setdefault(name, [0, 0])[0 if value else 1] |= 1 << one.entity
-    wanted = tuple((name, on, off) for name, (on, off) in states.items())
-    return _Test(option, places, wanted, bit_set(entity for entity, _ in places))
+def shuffled(items: Sequence[T], random: Random | None) -> list[T]:
+    """Return the items in a random order; as they are if nothing is random."""
+    if random is None:
+        return list(items)
+    if len(items) == 1:
+        # Whoever comes next draws the same, however many there are to sort.
+        random.random()
+        return list(items)
+    return sorted(items, key=lambda _: random.random())
 
 
-def _possible(option: Option) -> bool:
+def _is_possible(option: Option) -> bool:
     """Return True if it can be met at all."""
-    return all(one.possible or one.place == NOTHING for one in option)
+    return all(demand.possible or demand.place == NOTHING for demand in option)
 
 
 def _entities_of(choices: Sequence[Choice]) -> BitSet:
-    demands = [one for choice in choices for option in choice for one in option]
+    demands = [demand for choice in choices for option in choice for demand in option]
     return bit_set(
         [demand.entity for demand in demands]
         + [demand.place for demand in demands if demand.place != NOTHING]
@@ -245,5 +338,39 @@ def _about(world: World, subgoal: Subgoal, choices: Sequence[Choice], grounded: 
     return about
 
 
-def _nowhere(_: bytearray) -> tuple[int, ...]:
-    return ()
+def _moves(walk: Walk, option: Option, fixed: BitSet) -> bool:
+    """Return True if `option` takes something away that is best left where it is."""
+    return any(
+        fixed >> demand.entity & 1 and demand.place not in (NOTHING, walk.place[demand.entity])
+        for demand in option
+    )
+
+
+def _distinct(walk: Walk, options: Iterable[Option]) -> list[Option]:
+    """Return the first of the options that cost the same."""
+    first: dict[tuple[object, ...], Option] = {}
+    for option in options:
+        first.setdefault(tuple([_signature(walk, demand) for demand in option]), option)
+    return list(first.values())
+
+
+def _signature(walk: Walk, demand: Demand) -> tuple[object, ...]:
+    """Return what makes a difference to how `demand` is met."""
+    entity, place, states, _ = demand
+    there: tuple[object, ...] = (place,)
+    if place != NOTHING and not walk.is_location[place]:
+        # Of two containers that stand side by side the one is as good as the other, if both are shut.
+        there = (walk.place[place], walk.is_shut(place), walk.place[entity] == place)
+    held = walk.holding == entity
+    return (walk.place[entity], held, *there, *(walk.states[name] >> entity & 1 for name, _ in states))
+
+
+def _nearest(walk: Walk, choice: Choice, otherwise: Option) -> Option:
+    """Return the option that wants things where they are, if there is one."""
+    for option in choice:
+        if all(
+            demand.place == NOTHING or walk.location(demand.place) == walk.location(demand.entity)
+            for demand in option
+        ):
+            return option
+    return otherwise

@@ -6,13 +6,14 @@ Which of them is shortest depends on where things are; each is walked in thought
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from typing import Final, NamedTuple
 
-from simulator.handmethat.planner import jobs
+from simulator.handmethat.goals.model import Requirement
+from simulator.handmethat.planner import walk as walking
 from simulator.handmethat.planner.demands import Demand
 from simulator.handmethat.planner.walk import DeadEndError, Walk
 from simulator.handmethat.world import NOTHING, BitSet, entities
@@ -49,6 +50,10 @@ class ErrandStyle(NamedTuple):
     singly: bool = False
 
 
+_PLAINLY: Final = ErrandStyle()
+_BRINGING: Final = ErrandStyle(bring=True)
+
+
 @dataclass(slots=True)
 class Errands:
     """What is left to do.
@@ -57,115 +62,123 @@ class Errands:
         loads: entity -> the container it is wanted in.
         jobs: state and value -> the entities of which it should be true.
         lids: containers that are shut and should be so again at the end.
+        dirty: what is to be cleaned.
+        hot: what is to be heated.
+        cold: what is to be cooled.
     """
 
-    loads: dict[int, int] = field(default_factory=dict)
-    jobs: dict[tuple[str, bool], list[int]] = field(default_factory=dict)
-    lids: list[int] = field(default_factory=list)
+    loads: dict[int, int]
+    jobs: dict[Requirement, list[int]]
+    lids: list[int]
+    dirty: list[int] = field(init=False, default_factory=list)
+    hot: list[int] = field(init=False, default_factory=list)
+    cold: list[int] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.jobs:
+            self.dirty = list(dict.fromkeys(self.of("dusty", False) + self.of("stained", False)))
+            self.hot = list(dict.fromkeys(self.of("cooked") + self.of("frozen", False)))
+            self.cold = list(dict.fromkeys(self.of("frozen") + self.of("cooked", False)))
 
     def of(self, name: str, value: bool = True) -> list[int]:
         """Return the entities of which a state is wanted."""
         return self.jobs.get((name, value), [])
 
-    @property
+    def key(self) -> Hashable:
+        """Return the same for equal errands."""
+        loads = tuple(self.loads.items())
+        if not (self.jobs or self.lids):
+            return loads
+        return loads, tuple([(job, *some) for job, some in self.jobs.items()]), tuple(self.lids)
+
     def first(self) -> list[int]:
-        """What is to be sliced, heated, cooled or soaked before it is carried."""
+        """Return what is to be sliced, heated, cooled or soaked before it is carried."""
         return [*self.of("sliced"), *self.hot, *self.cold, *self.of("soaked")]
-
-    @property
-    def shut(self) -> list[int]:
-        """What is to be shut at the end."""
-        return self.of("open", False) + self.lids
-
-    @property
-    def dirty(self) -> list[int]:
-        """What is to be cleaned."""
-        return list(dict.fromkeys((*self.of("dusty", False), *self.of("stained", False))))
-
-    @property
-    def hot(self) -> list[int]:
-        """What is to be heated."""
-        return list(dict.fromkeys((*self.of("cooked"), *self.of("frozen", False))))
-
-    @property
-    def cold(self) -> list[int]:
-        """What is to be cooled."""
-        return list(dict.fromkeys((*self.of("frozen"), *self.of("cooked", False))))
 
 
 def errands_for(walk: Walk, demands: Iterable[Demand]) -> Errands | None:
     """Return what is left to do for `demands`; None if something is wanted that no action brings about."""
-    errands = Errands()
+    loads: dict[int, int] = {}
+    jobs: dict[Requirement, list[int]] = {}
+    lids: list[int] = []
     for entity, place, states, possible in demands:
         if not possible:
             return None
-        if place != NOTHING and walk.place[entity] != place:
-            if errands.loads.get(entity, place) != place:
-                return None
-            errands.loads[entity] = place
-        kind = walk.world.kinds[entity]
-        for name, value in states:
+        if place not in (NOTHING, walk.place[entity]) and loads.setdefault(entity, place) != place:
+            return None
+        for required in states:
+            name, value = required
             if name == "open" and not value and walk.is_shut(entity):
-                errands.lids.append(entity)
-            if bool(walk.states[name] >> entity & 1) != value:
-                if name not in kind.states or (name, value) in _FOR_EVER:
+                lids.append(entity)
+            if (walk.states[name] >> entity & 1) != value:
+                if name not in walk.world.kinds[entity].states or required in _FOR_EVER:
                     return None
-                errands.jobs.setdefault((name, value), []).append(entity)
-    if errands.hot and errands.cold and set(errands.hot) & set(errands.cold):
-        return None
-    return errands
+                jobs.setdefault(required, []).append(entity)
+    errands = Errands(loads, jobs, lids)
+    return None if errands.hot and not set(errands.hot).isdisjoint(errands.cold) else errands
 
 
-def run(walk: Walk, errands: Errands, manner: ErrandStyle, fixed: BitSet) -> None:
+def run(walk: Walk, errands: Errands, style: ErrandStyle, fixed: BitSet) -> None:
     """Do everything in one manner.
 
     Args:
         walk: who does it.
         errands: what is to be done.
-        manner: how.
+        style: how.
         fixed: containers that must stay where they are.
 
     Raises:
         DeadEndError: if that does not work.
     """
-    loads, wanted = errands.loads, errands.jobs
-    dirty = errands.dirty if wanted else []
-    if walk.holding in loads and walk.holding not in errands.first and not manner.clean_first:
+    loads, dirty, of = errands.loads, errands.dirty, errands.of
+    if not errands.jobs:
+        if len(loads) == 1:
+            for entity, place in loads.items():
+                walk.lay(entity, place)
+        else:
+            walking.carry(walk, loads, bring=style.bring, fixed=fixed)
+        _close(walk, errands.lids)
+        return
+    if walk.holding in loads and walk.holding not in errands.first() and not style.clean_first:
         walk.lay(walk.holding, loads[walk.holding])
-    if wanted:
-        _change_first(walk, errands, manner, fixed)
-        if dirty and manner.clean_first:
-            jobs.clean(walk, dirty, manner.tools)
+    _change_first(walk, errands, style, fixed)
+    if dirty and style.clean_first:
+        walking.clean(walk, dirty, style.tools)
+    if toggled := of("toggled") + of("toggled", False):
         # In a movable container nothing can be switched.
-        _switch(walk, errands, [one for one, place in loads.items() if not walk.locations >> place & 1])
-    if manner.stage:
+        _switch(walk, errands, [entity for entity, place in loads.items() if not walk.is_location[place]])
+    if style.stage:
         walk.go(walk.location(next(iter(loads.values()))))
-    if loads:
-        jobs.carry(walk, loads, bring=manner.bring, fixed=fixed)
-    if dirty and not manner.clean_first:
-        jobs.clean(walk, dirty, manner.tools)
-    if wanted:
-        _switch(walk, errands, [*errands.of("toggled"), *errands.of("toggled", False)])
-        jobs.visit(walk, [one for one in errands.of("open") if walk.is_shut(one)], walk.open)
-    if wanted or errands.lids:
-        jobs.visit(walk, [one for one in errands.shut if not walk.is_shut(one)], walk.close)
+    walking.carry(walk, loads, bring=style.bring, fixed=fixed)
+    if dirty and not style.clean_first:
+        walking.clean(walk, dirty, style.tools)
+    if toggled:
+        _switch(walk, errands, toggled)
+    if opened := of("open"):
+        walking.visit(walk, [entity for entity in opened if walk.is_shut(entity)], walk.open)
+    _close(walk, of("open", False) + errands.lids)
 
 
-def _change_first(walk: Walk, errands: Errands, manner: ErrandStyle, fixed: BitSet) -> None:
+def _close(walk: Walk, lids: Sequence[int]) -> None:
+    if lids:
+        walking.visit(walk, [lid for lid in lids if not walk.is_shut(lid)], walk.close)
+
+
+def _change_first(walk: Walk, errands: Errands, style: ErrandStyle, fixed: BitSet) -> None:
     """Slice, heat, cool and soak, which comes before carrying."""
     loads = errands.loads
     if sliced := errands.of("sliced"):
-        if manner.bring and walk.holding == NOTHING:
-            _bring_along(walk, {one: loads[one] for one in sliced if one in loads}, fixed)
-        if manner.gather:
-            jobs.carry(walk, dict.fromkeys(sliced, manner.surface))
-        jobs.slice_up(walk, sliced, manner.knife, manner.surface)
+        if style.bring and walk.holding == NOTHING:
+            _bring_along(walk, {entity: loads[entity] for entity in sliced if entity in loads}, fixed)
+        if style.gather:
+            walking.carry(walk, dict.fromkeys(sliced, style.surface))
+        walking.slice_up(walk, sliced, style.knife, style.surface)
     if errands.hot:
-        jobs.heat(walk, errands.hot, manner.heater, loads if manner.singly else {})
+        walking.heat(walk, errands.hot, style.heater, loads if style.singly else {})
     if errands.cold:
-        jobs.cool(walk, errands.cold)
-    if errands.of("soaked"):
-        jobs.soak(walk, errands.of("soaked"))
+        walking.cool(walk, errands.cold)
+    if soaked := errands.of("soaked"):
+        walking.soak(walk, soaked)
 
 
 def _bring_along(walk: Walk, loads: Mapping[int, int], fixed: BitSet) -> None:
@@ -180,15 +193,13 @@ def _bring_along(walk: Walk, loads: Mapping[int, int], fixed: BitSet) -> None:
             return
 
 
-def _switch(walk: Walk, errands: Errands, some: Sequence[int]) -> None:
-    if not some:
-        return
+def _switch(walk: Walk, errands: Errands, among: Sequence[int]) -> None:
     for on in (True, False):
-        mine = [one for one in errands.of("toggled", on) if one in some]
-        jobs.visit(walk, mine, partial(walk.switch, on=on))
+        switched = [entity for entity in errands.of("toggled", on) if entity in among]
+        walking.visit(walk, switched, partial(walk.switch, on=on))
 
 
-def manners(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[ErrandStyle]:
+def styles(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[ErrandStyle]:
     """Yield the manners that may be shortest.
 
     Args:
@@ -197,23 +208,18 @@ def manners(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[ErrandStyle
         fixed: things that are best left alone.
     """
     loads = errands.loads
-    if len(loads) == 1 and not errands.jobs:
-        yield ErrandStyle()
+    brings = len(loads) > 1 and any(not (walk.locations | fixed) >> place & 1 for place in loads.values())
+    if not errands.jobs:
+        yield _PLAINLY
+        if brings:
+            yield _BRINGING
         return
-    dirty = errands.dirty
-    movable = {place for place in loads.values() if not (walk.locations | fixed) >> place & 1}
-    brings = (False, True) if movable and len(loads) > 1 else (False,)
-    cuts = list(_cuts(walk, errands, fixed)) if errands.of("sliced") or errands.hot else [ErrandStyle()]
-    washes = list(_washes(walk, errands, fixed)) if dirty else [ErrandStyle()]
+    cuts = list(_cuts(walk, errands, fixed)) if errands.of("sliced") or errands.hot else [_PLAINLY]
+    washes = list(_washes(walk, errands, fixed)) if errands.dirty else [_PLAINLY]
     singles = (False, True) if errands.hot and loads else (False,)
-    for cut, wash, bring, singly in product(cuts, washes, brings, singles):
-        yield wash._replace(
-            bring=bring,
-            knife=cut.knife,
-            surface=cut.surface,
-            gather=cut.gather,
-            heater=cut.heater,
-            singly=singly,
+    for cut, wash, bring, singly in product(cuts, washes, (False, True) if brings else (False,), singles):
+        yield cut._replace(
+            bring=bring, clean_first=wash.clean_first, stage=wash.stage, tools=wash.tools, singly=singly
         )
 
 
@@ -229,58 +235,57 @@ def _washes(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[ErrandStyle
 def _tool_sets(walk: Walk, dirty: Sequence[int], fixed: BitSet) -> list[tuple[int, ...]]:
     """Tools that together clean everything: one for all, or else one for each sort of thing."""
     kinds = walk.world.kinds
-    sorts = list(dict.fromkeys(kinds[one].cleaners for one in dirty))
-    places = {walk.location(one) for one in dirty}
+    sorts = list(dict.fromkeys(kinds[entity].cleaners for entity in dirty))
+    places = {walk.location(entity) for entity in dirty}
     ranked = {sort: _ranked_tools(walk, sort, places, fixed) for sort in sorts}
     if len(sorts) == 1:
         return [(tool,) for tool in ranked[sorts[0]][:_TOOLS]]
-    common = frozenset.intersection(*sorts)
-    found = [(tool,) for tool in _ranked_tools(walk, common, places, fixed)[:_TOOLS]]
+    common = _ranked_tools(walk, frozenset.intersection(*sorts), places, fixed)
     best = tuple(ranked[sort][0] for sort in sorts if ranked[sort])
-    return [*found, best, best[::-1]]
+    return [*((tool,) for tool in common[:_TOOLS]), best, best[::-1]]
 
 
 def _ranked_tools(walk: Walk, types: frozenset[str], places: Set[int], fixed: BitSet) -> list[int]:
     """Return one tool of each type, place and wetness, the one that is ready soonest first."""
-    found = 0
+    tools = 0
     for name in types:
-        found |= walk.world.of(name)
+        tools |= walk.world.of(name)
     costs = {}
-    for tool in _distinct(walk, found, fixed):
+    for tool in _distinct(walk, tools, fixed):
         there = walk.fork()
         try:
-            jobs.take_ready(there, tool)
+            walking.take_ready(there, tool)
         except DeadEndError:
             continue
-        costs[tool] = len(there.actions) + (there.at not in places)
+        costs[tool] = there.steps + (there.at not in places)
     return sorted(costs, key=costs.__getitem__)
 
 
-def _distinct(walk: Walk, some: BitSet, fixed: BitSet) -> list[int]:
+def _distinct(walk: Walk, tools: BitSet, fixed: BitSet) -> list[int]:
     """Return one of each sort of some tools; of the fixed ones only if there are no others."""
-    some &= walk.grounded
-    some = some & ~fixed or some
+    tools &= walk.grounded
+    tools = tools & ~fixed or tools
     soaked = walk.states["soaked"]
     sorts: dict[tuple[str, int, int], int] = {}
-    for entity in entities(some):
-        sorts.setdefault((walk.world.kinds[entity].name, walk.place[entity], soaked >> entity & 1), entity)
+    for tool in entities(tools):
+        sorts.setdefault((walk.world.kinds[tool].name, walk.place[tool], soaked >> tool & 1), tool)
     return list(sorts.values())
 
 
 def _cuts(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[ErrandStyle]:
     """Yield the manners of slicing and heating."""
-    heaters = jobs.appliances(walk, "heats") if errands.hot else [NOTHING]
+    heaters = walking.appliances(walk, "heats") if errands.hot else [NOTHING]
     if not (sliced := errands.of("sliced")):
         yield from (ErrandStyle(heater=heater) for heater in heaters)
         return
     knives = _distinct(walk, walk.world.of("knife"), fixed)
-    knives.sort(key=lambda one: (walk.holding != one, walk.location(one) != walk.at))
+    knives.sort(key=lambda knife: (walk.holding != knife, walk.location(knife) != walk.at))
     relation = {location: walk.world.kinds[location].relation for location in walk.world.locations}
-    strays = [one for one in sliced if relation.get(walk.place[one]) != "ontop"]
+    strays = [entity for entity in sliced if relation.get(walk.place[entity]) != "ontop"]
+    places = [*map(walk.location, sliced), *map(walk.location, errands.loads.values()), walk.at]
     for knife, heater in product(knives[:_KNIVES], heaters):
-        homes = (walk.location(place) for place in errands.loads.values())
-        near = [*map(walk.location, sliced), *homes, walk.at, walk.location(knife), heater]
-        surfaces = list(dict.fromkeys(one for one in near if relation.get(one) == "ontop"))
+        near = dict.fromkeys((*places, walk.location(knife), heater))
+        surfaces = [place for place in near if relation.get(place) == "ontop"]
         for surface in surfaces or [walk.world.entity("floor")] if strays else [NOTHING]:
             yield ErrandStyle(knife=knife, surface=surface, heater=heater)
         if relation.get(heater) == "ontop":

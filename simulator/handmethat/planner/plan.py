@@ -2,53 +2,29 @@
 
 A plan for a subgoal is not searched for among actions. What is to be done with each thing is plain; open
 is only which things where a goal leaves a choice, with which tools, and in what order. The promising ways
-are walked in thought, and the shortest is taken.
+are walked in thought, and the shortest is taken (see `aims`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import permutations
 from math import factorial
 from random import Random
-from typing import Final, TypeVar
+from typing import Final
 
 from simulator.handmethat.actions import Action, domain
 from simulator.handmethat.goals.model import Goal, Subgoal
-from simulator.handmethat.planner.aims import Aim, Case, Trip, aims_for
-from simulator.handmethat.planner.demands import Choice, Demand, Option
-from simulator.handmethat.planner.errands import errands_for, manners, run
+from simulator.handmethat.planner.aims import Aim, Trip, aims_for
+from simulator.handmethat.planner.errands import run
 from simulator.handmethat.planner.relevance import Targets
-from simulator.handmethat.planner.walk import NO_LIMIT, DeadEndError, Walk
-from simulator.handmethat.world import NOTHING, BitSet, State, World
+from simulator.handmethat.planner.walk import Walk
+from simulator.handmethat.world import BitSet, State, World
 
 Plan = tuple[Action, ...]
-T = TypeVar("T")
+Order = tuple[int, ...]
 # All orders of so many subgoals are tried; of more, this many.
 _ORDERS: Final = 12
-
-
-class Rewound(Random):
-    """The numbers of ``Random(origin)``, to be drawn from the first on as often as one likes.
-
-    What depends on nothing but a case and these numbers is planned once.
-
-    Attributes:
-        origin: the seed.
-        drawn: how many were drawn since the beginning; set it to 0 to begin again.
-    """
-
-    def __init__(self, origin: int) -> None:
-        super().__init__(origin)
-        self.origin, self.drawn = origin, 0
-        self._numbers: list[float] = []
-
-    def random(self) -> float:
-        """Draw the next number."""
-        self.drawn += 1
-        while len(self._numbers) < self.drawn:
-            self._numbers.append(super().random())
-        return self._numbers[self.drawn - 1]
 
 
 def plan_subgoal(
@@ -72,9 +48,9 @@ def plan_subgoal(
     Returns:
         The actions, none if the subgoal holds already; None if it cannot be reached.
     """
-    (aim,) = aims_for(world, (subgoal,), targets.grounded)
-    walk = _solve(Walk(world, state, targets.grounded), aim, fixed, random)
-    return None if walk is None else tuple(walk.actions)
+    aims = aims_for(world, (subgoal,), targets.grounded)
+    trips = _trips(Walk(world, state, targets.grounded), aims, random, fixed)
+    return None if trips is None else _written(world, state, targets, trips)[0]
 
 
 def plan_goal(
@@ -102,38 +78,48 @@ def plan_goal(
         One plan per subgoal, in that order; None if a subgoal cannot be reached.
     """
     aims = aims_for(world, goal.subgoals, targets.grounded)
-    walks = _in_order(Walk(world, state, targets.grounded), [aims[number] for number in order], random)
-    return None if walks is None else tuple(tuple(walk.actions) for walk in walks)
+    trips = _trips(Walk(world, state, targets.grounded), [aims[number] for number in order], random)
+    return None if trips is None else _written(world, state, targets, trips)
 
 
 def plan_whole(
-    world: World, state: State, goal: Goal, targets: Targets, random: Random, orders: int = _ORDERS
-) -> tuple[tuple[int, ...], tuple[Plan, ...]] | None:
-    """A short plan after which the whole goal holds: that of the best of several orders of its subgoals.
+    world: World, state: State, goal: Goal, targets: Targets, random: Random
+) -> tuple[Order, tuple[Plan, ...]] | None:
+    """Return a short plan after which the whole goal holds.
 
-    All orders of the subgoals are tried if they are at most `orders`, else so many drawn ones.
+    It goes about the subgoals in the best of all orders if they are at most 12, else of 12 drawn ones.
 
     Returns:
         The order and the plans in it; None if no order was found that does not undo what was done.
     """
-    numbers = range(len(goal.subgoals))
-    if factorial(len(numbers)) <= orders:
-        tried = list(permutations(numbers))
-    else:
-        tried = [tuple(sorted(numbers, key=lambda _: random.random())) for _ in range(orders)]
-    aims, start = aims_for(world, goal.subgoals, targets.grounded), Walk(world, state, targets.grounded)
-    best: tuple[tuple[int, ...], list[Walk]] | None = None
-    length = 0
-    for order in tried:
-        walks = _in_order(start, [aims[number] for number in order], random)
-        if walks is None:
+    orders = draw_orders(len(goal.subgoals), _ORDERS, random)
+    aims = aims_for(world, goal.subgoals, targets.grounded)
+    best = best_order(Walk(world, state, targets.grounded), aims, orders, random)
+    return None if best is None else (best[0], _written(world, state, targets, best[1]))
+
+
+def draw_orders(subgoals: int, most: int, random: Random) -> list[Order]:
+    """Return all orders of so many subgoals, or `most` drawn ones if there are more."""
+    numbers = range(subgoals)
+    if factorial(subgoals) <= most:
+        return list(permutations(numbers))
+    return [tuple(sorted(numbers, key=lambda _: random.random())) for _ in range(most)]
+
+
+def best_order(
+    start: Walk, aims: Sequence[Aim], orders: Iterable[Order], random: Random
+) -> tuple[Order, list[Trip | None], int] | None:
+    """Return the shortest order of the aims that undoes nothing, its trips and steps; None if none does."""
+    best: tuple[Order, list[Trip | None], int] | None = None
+    for order in orders:
+        walk = start.fork()
+        trips = _trips(walk, [aims[number] for number in order], random)
+        if trips is None:
             return None
-        steps = sum(len(walk.actions) for walk in walks)
-        if best is None or steps < length:
-            end = walks[-1] if walks else start
-            if all(aim.is_met(end) for aim in aims):
-                best, length = (order, walks), steps
-    return None if best is None else (best[0], tuple(tuple(walk.actions) for walk in best[1]))
+        steps = sum([trip.steps for trip in trips if trip is not None])
+        if (best is None or steps < best[2]) and all(aim.settled(walk) is not None for aim in aims):
+            best = order, trips, steps
+    return best
 
 
 def states_along(state: State, actions: Iterable[Action]) -> tuple[State, ...]:
@@ -150,135 +136,34 @@ def states_along(state: State, actions: Iterable[Action]) -> tuple[State, ...]:
     return tuple(states)
 
 
-def _in_order(walk: Walk, aims: Iterable[Aim], random: Random | None) -> list[Walk] | None:
-    """Walks to one aim after the other; None if one of them cannot be reached."""
-    walks, fixed = [], 0
+def _trips(
+    walk: Walk, aims: Iterable[Aim], random: Random | None, fixed: BitSet = 0
+) -> list[Trip | None] | None:
+    """Take `walk` to one aim after the other; return the trips, None where an aim is met already.
+
+    Returns:
+        None if an aim cannot be reached.
+    """
+    trips: list[Trip | None] = []
     for aim in aims:
-        there = _solve(walk, aim, fixed, random)
-        if there is None:
-            return None
-        walks.append(there)
-        fixed |= aim.settled(there)
-        walk = there
-    return walks
+        trip, settled = None, aim.settled(walk)
+        if settled is None:
+            trip = aim.trip(walk, fixed, random)
+            if trip is None:
+                return None
+            trip.follow(walk)
+            settled = trip.settled
+        trips.append(trip)
+        fixed |= settled
+    return trips
 
 
-def _solve(walk: Walk, aim: Aim, fixed: BitSet, random: Random | None) -> Walk | None:
-    """Return the shortest of the promising walks on from `walk`; None if none leads to `aim`."""
-    if aim.is_met(walk):
-        return walk.fork()
-    case = aim.case(walk, fixed)
-    if isinstance(random, Rewound):
-        key = case.key, random.origin, random.drawn
-        solved = aim.solved.get(key)
-        if solved is None:
-            trip = _shortest_trip(walk, aim, case, fixed, random)
-            solved = aim.solved[key] = trip, random.drawn
-        best, random.drawn = solved
-    else:
-        best = _shortest_trip(walk, aim, case, fixed, random)
-    return None if best is None else aim.taken(walk, case, best)
-
-
-def _shortest_trip(walk: Walk, aim: Aim, case: Case, fixed: BitSet, random: Random | None) -> Trip | None:
-    best, limit = None, NO_LIMIT
-    for demands in _selections(walk, aim.choices, aim.met(walk), fixed, random):
-        ordered = _shuffled(demands, random)
-        try:
-            trip = aim.known(case, ordered, limit)
-        except KeyError:
-            shortest = _shortest(walk, aim, ordered, fixed, limit)
-            trip = aim.note(case, ordered, shortest, walk.holding, limit)
-        if trip is not None and len(trip.actions) < limit:
-            best, limit = trip, len(trip.actions)
-    return best
-
-
-def _shortest(walk: Walk, aim: Aim, demands: Sequence[Demand], fixed: BitSet, limit: int) -> Walk | None:
-    """Return the shortest of the walks that meet `demands` in less than `limit` steps."""
-    errands = errands_for(walk, demands)
-    if errands is None:
-        return None
-    best: Walk | None = None
-    for manner in manners(walk, errands, fixed):
-        there = walk.fork(limit - 1)
-        try:
-            run(there, errands, manner, fixed)
-        except DeadEndError:
-            continue
-        if aim.is_met(there):
-            best, limit = there, len(there.actions)
-    return best
-
-
-def _selections(
-    walk: Walk, choices: Sequence[Choice], met: Sequence[Option | None], fixed: BitSet, random: Random | None
-) -> Iterator[list[Demand]]:
-    """Yield the options that may be worth taking, one of each choice."""
-    plain: list[Demand] = []
-    open_choices: list[Choice] = []
-    for choice, already in zip(choices, met, strict=True):
-        if already is not None:
-            plain += already
-        elif len(choice) == 1:
-            plain += choice[0]
-        else:
-            loose = tuple(option for option in choice if not _moves(walk, option, fixed))
-            open_choices.append(loose or choice)
-    if not open_choices:
-        yield plain
-    elif len(open_choices) == 1:
-        for option in _distinct(walk, _shuffled(open_choices[0], random)):
-            yield [*plain, *option]
-    else:
-        # Many things, and places of a kind for them: all into one place, or each into the nearest.
-        for i in _shuffled(range(min(map(len, open_choices))), random):
-            yield plain + [one for choice in open_choices for one in choice[i]]
-            yield plain + [one for choice in open_choices for one in _nearest(walk, choice, choice[i])]
-
-
-def _shuffled(some: Sequence[T], random: Random | None) -> list[T]:
-    if random is None:
-        return list(some)
-    if len(some) == 1:
-        # Whoever comes next draws the same, however many there are to sort.
-        random.random()
-        return list(some)
-    return sorted(some, key=lambda _: random.random())
-
-
-def _moves(walk: Walk, option: Option, fixed: BitSet) -> bool:
-    """Return True if `option` takes something away that is best left where it is."""
-    return any(
-        fixed >> one.entity & 1 and one.place not in (NOTHING, walk.place[one.entity]) for one in option
-    )
-
-
-def _distinct(walk: Walk, options: Iterable[Option]) -> list[Option]:
-    """Return the first of the options that cost the same."""
-    found: dict[tuple[object, ...], Option] = {}
-    for option in options:
-        key = tuple(_signature(walk, one) for one in option)
-        found.setdefault(key, option)
-    return list(found.values())
-
-
-def _signature(walk: Walk, demand: Demand) -> tuple[object, ...]:
-    """Return what makes a difference to how `demand` is met."""
-    entity, place, states, _ = demand
-    there: tuple[object, ...] = (place,)
-    if place != NOTHING and not walk.locations >> place & 1:
-        # Of two containers that stand side by side the one is as good as the other, if both are shut.
-        there = (walk.place[place], walk.is_shut(place), walk.place[entity] == place)
-    held = walk.holding == entity
-    return (walk.place[entity], held, *there, *(walk.states[name] >> entity & 1 for name, _ in states))
-
-
-def _nearest(walk: Walk, choice: Choice, otherwise: Option) -> Option:
-    """Return the option that wants things where they are, if there is one."""
-    for option in choice:
-        if all(
-            one.place == NOTHING or walk.location(one.place) == walk.location(one.entity) for one in option
-        ):
-            return option
-    return otherwise
+def _written(world: World, state: State, targets: Targets, trips: Iterable[Trip | None]) -> tuple[Plan, ...]:
+    """Return the actions of each trip; none for None."""
+    walk, plans = Walk(world, state, targets.grounded), []
+    for trip in trips:
+        walk.actions = []
+        if trip is not None:
+            run(walk, trip.errands, trip.style, trip.fixed)
+        plans.append(tuple(walk.actions))
+    return tuple(plans)

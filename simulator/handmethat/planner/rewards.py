@@ -15,13 +15,14 @@ from simulator.handmethat.actions import Action, domain
 from simulator.handmethat.goals.model import Goal, goal_holds
 from simulator.handmethat.hierarchy import STATES
 from simulator.handmethat.meanings.model import VERBS, Grounding, Quest
-from simulator.handmethat.planner.aims import states_that_matter
+from simulator.handmethat.planner.aims import Rewound, aims_for, states_that_matter
 from simulator.handmethat.planner.cost import UNREACHABLE, Around, CostToGo
 from simulator.handmethat.planner.exact import ExactSearch
 from simulator.handmethat.planner.grounding import ground
-from simulator.handmethat.planner.plan import Rewound, plan_whole
+from simulator.handmethat.planner.plan import best_order, draw_orders
 from simulator.handmethat.planner.relaxed import RelaxedGraph, wanted
 from simulator.handmethat.planner.relevance import Targets
+from simulator.handmethat.planner.walk import Walk
 from simulator.handmethat.profiles import Profile
 from simulator.handmethat.world import NOTHING, BitSet, State, World, bit_set, entities
 from simulator.seeds import derive_seed
@@ -260,10 +261,15 @@ class _Planned:
     """Plan lengths, each state's from the same orders of the subgoals, so that they can be compared."""
 
     def __init__(self, world: World, state: State, goal: Goal, targets: Targets) -> None:
-        self._world, self._state, self._goal, self._targets = world, state, goal, targets
-        self._random = Rewound(0)
+        self._world, self._state, self._grounded = world, state, targets.grounded
+        self._aims = aims_for(world, goal.subgoals, targets.grounded)
+        self._random = Rewound()
+        self._orders = draw_orders(len(goal.subgoals), _ORDERS, self._random)
+        self._first = self._random.drawn
         matter = states_that_matter(goal.subgoals)
         self._alike: dict[str, Any] = dict.fromkeys((name for name in STATES if name not in matter), 0)
+        # Quest types are weighed one after the other, and often lead to the same states.
+        self._known: dict[State, int] = world.worked_out.setdefault(("costs", goal, targets.grounded), {})
         self.before = self._cost(state)
 
     def after(self, grounding: Grounding) -> int:
@@ -272,14 +278,13 @@ class _Planned:
         return self._cost(after)
 
     def _cost(self, state: State) -> int:
-        # Different help often leads to states between which a plan sees no difference, and quest types are
-        # weighed one after the other.
+        # Different help often leads to states between which a plan sees no difference.
         state = state._replace(waiting=False, given=0, **self._alike)
-        key = self._goal, self._targets.grounded, state
-        known = self._world.worked_out.get(key)
+        known = self._known.get(state)
         if known is None:
-            self._random.drawn = 0
-            planned = plan_whole(self._world, state, self._goal, self._targets, self._random, orders=_ORDERS)
-            known = UNREACHABLE if planned is None else sum(map(len, planned[1]))
-            self._world.worked_out[key] = known
-        return int(known)
+            self._random.drawn = self._first
+            best = best_order(
+                Walk(self._world, state, self._grounded), self._aims, self._orders, self._random
+            )
+            known = self._known[state] = UNREACHABLE if best is None else best[2]
+        return known

@@ -37,11 +37,16 @@ def enumerate_meanings(world, state, quest, rewards, targets, profile):
         things, everybody = sources(world, quest, argument, useful, profile), universe(world, profile)
         table = descriptions(world, state, things, subclasses=has_subclasses(quest, profile), among=everybody)
         found += [
-            Meaning(quest, table.decode(code), argument)
-            for code, fits in table.extents.items()
+            Meaning(quest, table.decode(number), argument)
+            for number, fits in enumerate(extents(table))
             if profile.all_meanings or not fits & ~useful.get(argument, 0)
         ]
     return found
+
+
+def extents(table):
+    """What fits each description, as bit sets."""
+    return [int.from_bytes(row.tobytes(), "little") for row in table.extents]
 
 
 FRUIT = {"apple#0": "table", "apple#1": "table", "banana#0": "refrigerator"}
@@ -50,7 +55,7 @@ FRUIT = {"apple#0": "table", "apple#1": "table", "banana#0": "refrigerator"}
 def test_descriptions_of_one_thing(household):
     world, state = household({"apple#0": "table", "hammer#0": "shelf"}, sliced=["apple#0"])
     table = descriptions(world, state, 1 << world.entity("hammer#0"))
-    found = {table.decode(code): fits for code, fits in table.extents.items()}
+    found = {table.decode(number): fits for number, fits in enumerate(extents(table))}
     on_shelf, hammer = ("ontop", "shelf"), 1 << world.entity("hammer#0")
     both = hammer | 1 << world.entity("apple#0")
     assert found == {
@@ -68,10 +73,23 @@ def test_descriptions_of_one_thing(household):
 def test_descriptions_fit_what_the_model_says_they_fit():
     world, state = sample_scene(Random(5))
     table = descriptions(world, state, world.of("movable"))
-    for code in list(table.extents)[::17]:
-        description = table.decode(code)
+    for number, fits in list(enumerate(extents(table)))[::17]:
+        description = table.decode(number)
         assert description == describe(description)
-        assert table.extents[code] == matching(world, state, description) != 0
+        assert table.lengths[number] == len(description)
+        assert fits == matching(world, state, description) != 0
+
+
+def test_descriptions_of_some_things_are_those_that_they_alone_would_have():
+    world, state = sample_scene(Random(6))
+    table = descriptions(world, state, world.of("movable"))
+    for word in ("FOOD", "dustyable", "apple", "knife"):
+        some = world.of(word) & world.of("movable")
+        alone, among = descriptions(world, state, some), table.about(some)
+        assert extents(among) == extents(alone)
+        numbers = range(len(alone.extents))
+        assert [*map(among.decode, numbers)] == [*map(alone.decode, numbers)]
+    assert not len(table.about(0).extents)
 
 
 def test_number_of_descriptions_of_sampled_scenes():
@@ -258,5 +276,5 @@ def test_pool_agrees_with_the_definition(case, quest):
 def test_subclasses_known(household):
     world, state = household({"tray#0": "table"})
     table = descriptions(world, state, bit_set(world.movables), subclasses=False)
-    assert not any(key == "subclass" for key, _ in table.specifiers)
+    assert not any(key == "subclass" for key, _ in table.pairs)
     assert "tray" in hierarchy().subclasses

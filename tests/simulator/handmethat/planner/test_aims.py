@@ -5,20 +5,21 @@ from __future__ import annotations
 from random import Random
 
 from simulator.handmethat.planner import plan
+from simulator.handmethat.planner.aims import Aim, Rewound
 from simulator.handmethat.planner.plan import plan_whole
 from simulator.handmethat.planner.rewards import groundings, landed
 
 
 def test_known_walks_change_no_plan(sampled, monkeypatch):
     walked = 0
-    shortest = plan._shortest
+    shortest = Aim._shortest
 
     def counted(*args):
         nonlocal walked
         walked += 1
         return shortest(*args)
 
-    monkeypatch.setattr(plan, "_shortest", counted)
+    monkeypatch.setattr(Aim, "_shortest", counted)
     anew, repeated, different = 0, 0, []
     for template in range(69):
         world, state, goal, targets = sampled(template, seed=7, distractors=bool(template % 2))
@@ -28,11 +29,11 @@ def test_known_walks_change_no_plan(sampled, monkeypatch):
         after = [landed(world, asking, one) for one in drawn]
         for there in dict.fromkeys(one for one in [state, *after] if one is not None):
             before = walked
-            found = plan_whole(world, there, goal, targets, Random(0), orders=4)
+            found = plan_whole(world, there, goal, targets, Rewound())
             repeated += walked - before
             # A household that is equal, of which nothing is known.
             fresh, before = type(world)(world.names, world.kinds, world.colors, world.sizes), walked
-            if found != plan_whole(fresh, there, goal, targets, Random(0), orders=4):
+            if found != plan_whole(fresh, there, goal, targets, Rewound()):
                 different.append((template, there))
             anew += walked - before
     assert not different
