@@ -47,17 +47,17 @@ _log = logging.getLogger(__name__)
 PersonTask = Literal["crowd", "evaluate", "annotate", "true_false"]
 
 
-def _names(given: Any) -> Any:
-    return tuple(map(str, given if isinstance(given, list) else [given] if given else ()))
+def _names(value: Any) -> Any:
+    return tuple(map(str, value if isinstance(value, list) else [value] if value else ()))
 
 
-def _needed(given: Any) -> int | None:
-    if given is None or given is False:
+def _needed(value: Any) -> int | None:
+    if value is None or value is False:
         return None
     asked = len(load_qualification())
-    needed = given.get("pass") if isinstance(given, Mapping) and given.keys() == {"pass"} else None
+    needed = value.get("pass") if isinstance(value, Mapping) and value.keys() == {"pass"} else None
     if type(needed) is not int or not 1 <= needed <= asked:
-        raise ValueError(f"is {given!r}; it must be false, or {{pass: N}} with N from 1 to {asked}")
+        raise ValueError(f"is {value!r}; it must be false, or {{pass: N}} with N from 1 to {asked}")
     return needed
 
 
@@ -114,10 +114,10 @@ class ExampleStudy(ItemStudy[Settings]):
         """Return an item of each example; of an evaluation so many as are wanted."""
         settings, seed = self.settings, self.study.seed
         examples = self._examples()
-        given = load_distractors(settings.distractors, examples) if settings.distractors else {}
+        distractors = load_distractors(settings.distractors, examples) if settings.distractors else {}
         match settings.task:
             case "crowd":
-                return crowd_items(examples, seed=derive_seed(seed, "items"), distractors=given)
+                return crowd_items(examples, seed=derive_seed(seed, "items"), distractors=distractors)
             case "annotate":
                 return annotate_items(examples)
             case "true_false":
@@ -125,7 +125,7 @@ class ExampleStudy(ItemStudy[Settings]):
             case "evaluate":
                 return evaluation_items(
                     results_of(settings.results, self.reader.path if self.reader else default_path()),
-                    {**distractors_of(examples), **given},
+                    {**distractors_of(examples), **distractors},
                     seed=seed,
                     items=settings.items or EVALUATED,
                 )

@@ -21,7 +21,7 @@ agreement            share of rows where every reading has a yes of more than ha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, get_args
 
@@ -141,17 +141,21 @@ def crowd_measures(records: Sequence[CrowdRecord], tie: Tie = "first", seed: int
         tie: what wins where votes are split evenly.
         seed: of the resampling of rows.
     """
-    used = [record for record in records if _workers(record) and record.true_slots]
-    pooled = [(row, slot) for row, one in enumerate(used) for slot in one.true_slots]
+    used = [record for record in records if record.workers and record.true_slots]
+    pooled = [(row, slot) for row, record in enumerate(used) for slot in record.true_slots]
     rows = [row for row, _ in pooled]
-    original = _labelling([one.original for one in used], range(len(used)), len(used))
+    original = _labelling([record.original for record in used], range(len(used)), len(used))
     readings = _labelling([used[row].relabelled[slot] for row, slot in pooled], rows, len(used))
-    every = [(row, slot) for row, one in enumerate(used) for slot in range(len(one.labels))]
+    every = [(row, slot) for row, record in enumerate(used) for slot in range(len(record.labels))]
     shown = _labelling(
         [used[row].relabelled[slot] for row, slot in every], [row for row, _ in every], len(used)
     )
     ties = Counter(_tied(used[row].relabelled[slot]) for row, slot in pooled)
-    fooled = [row for row, one in enumerate(used) if len(one.true_slots) == 2 and one.distractor is not None]
+    fooled = [
+        row
+        for row, record in enumerate(used)
+        if len(record.true_slots) == 2 and record.distractor is not None
+    ]
     apart = [row for row in fooled if not repeats_a_reading(used[row])]
     measures = {
         "kappa_original": original.kappa,
@@ -168,10 +172,10 @@ def crowd_measures(records: Sequence[CrowdRecord], tie: Tie = "first", seed: int
         "distractor_plausible_told_apart": mean_measure(
             [_share(used[row].plausible[used[row].distractor or 0]) for row in apart], apart, len(used)
         ),
-        "accepts_all": mean_measure([_share(_accepting(one)) for one in used]),
-        "agreement": mean_measure([float(agrees(one, tie)) for one in used]),
+        "accepts_all": mean_measure([_share(_accepting(record)) for record in used]),
+        "agreement": mean_measure([float(agrees(record, tie)) for record in used]),
     }
-    found = intervals(measures, seed=seed)
+    known = intervals(measures, seed=seed)
     return CrowdMeasures(
         rows=len(records),
         left_out=len(records) - len(used),
@@ -179,15 +183,15 @@ def crowd_measures(records: Sequence[CrowdRecord], tie: Tie = "first", seed: int
         repeated_distractors=len(fooled) - len(apart),
         two_way_ties=ties[2],
         three_way_ties=ties[3],
-        three_readings=sum(len(one.true_slots) == 3 for one in used),
-        workers=_histogram(used),
+        three_readings=sum(len(record.true_slots) == 3 for record in used),
+        workers=worker_counts(used),
         raters_original=original.raters,
         raters_disambiguated=readings.raters,
         other_original=original.others,
         other_disambiguated=readings.others,
-        **found,
+        **known,
         tie=tie,
-        undefined={name: _why(name, bool(used)) for name, value in found.items() if value is None},
+        undefined={name: _why(name, bool(used)) for name, value in known.items() if value is None},
     )
 
 
@@ -208,7 +212,7 @@ def vote_table(record: CrowdRecord) -> VoteTable:
 
 
 def count_labels(votes: Sequence[Label]) -> dict[Label, int]:
-    """Label -> votes, in canonical order."""
+    """Return label -> votes, in canonical order."""
     return {label: votes.count(label) for label in LABELS}
 
 
@@ -216,7 +220,7 @@ def wins(votes: Sequence[Label], label: Label, tie: Tie = "first") -> bool:
     """Return True if the plurality of votes is for a label."""
     counts = count_labels(votes)
     most = max(counts.values())
-    tied = [one for one in LABELS if counts[one] == most]
+    tied = [each for each in LABELS if counts[each] == most]
     match tie:
         case "first":
             return tied[0] == label
@@ -234,7 +238,7 @@ def is_plausible(votes: Sequence[bool]) -> bool:
 
 
 def agrees(record: CrowdRecord, tie: Tie = "first") -> bool:
-    """Whether the votes agree with the labels of a row: for every reading, it is possible and its label wins.
+    """Return True if the votes agree with a row's labels: each reading is possible, and its label wins.
 
     A row without readings agrees with nothing.
     """
@@ -271,9 +275,9 @@ class _Labelling(NamedTuple):
 
 
 def _labelling(votes: Sequence[Sequence[Label]], rows: Sequence[int], number: int) -> _Labelling:
-    """Of votes on subjects, each of which is of one of `number` rows."""
+    """Return the agreement of votes on subjects, each of which is of one of `number` rows."""
     raters = modal_raters(votes)
-    modal = [place for place, one in enumerate(votes) if len(one) == raters]
+    modal = [place for place, each in enumerate(votes) if len(each) == raters]
     counts = tally([votes[place] for place in modal], LABELS)
     return _Labelling(
         kappa_measure(counts, [rows[place] for place in modal], number),
@@ -294,17 +298,14 @@ def _share(votes: Sequence[bool]) -> float:
 
 
 def _accepting(record: CrowdRecord) -> list[bool]:
-    """Per worker, whether they say yes to every reading."""
-    return [all(said) for said in zip(*(record.plausible[slot] for slot in record.true_slots), strict=True)]
+    """Return per worker whether they say yes to every reading."""
+    readings = (record.plausible[slot] for slot in record.true_slots)
+    return [all(answers) for answers in zip(*readings, strict=True)]
 
 
-def _workers(record: CrowdRecord) -> int:
-    return len(record.plausible[0]) if record.plausible else 0
-
-
-def _histogram(records: Sequence[CrowdRecord]) -> dict[int, int]:
-    sizes = [_workers(record) for record in records]
-    return {size: sizes.count(size) for size in sorted(set(sizes))}
+def worker_counts(records: Iterable[CrowdRecord]) -> dict[int, int]:
+    """Return how many rows have so many workers."""
+    return dict(sorted(Counter(record.workers for record in records).items()))
 
 
 def _why(name: str, any_rows: bool) -> str:

@@ -14,7 +14,7 @@ from random import Random
 from typing import Final
 
 from logs import LogError, LogReader
-from simulator.ambient.crowd import Tie, agrees
+from simulator.ambient.crowd import Tie, agrees, worker_counts
 from simulator.ambient.examples import Example
 from simulator.ambient.files.results import GENERATION
 from simulator.ambient.intervals import mean_interval
@@ -64,7 +64,7 @@ def evaluation_items(
     items: int = ITEMS,
     parser: Parser = "reference",
 ) -> tuple[CrowdItem, ...]:
-    """Items of the same examples for every model, example by example.
+    """Return items of the same examples for every model, example by example.
 
     Which examples are drawn depends on the seed and their ids alone, so models evaluated one by one share
     them, too, if their results cover the same examples. The order of candidates is drawn for each item. An
@@ -92,23 +92,23 @@ def evaluation_items(
     for key in sorted(common, key=lambda key: (derive_seed(seed, "evaluation", *key), key)):
         if drawn == items:
             break
-        found = [
+        items_of = [
             _item(by_model[model][key], model, number, parser, distractors.get(key, ""), seed)
             for number, model in enumerate(sorted(by_model), start=1)
         ]
-        whole = [one for one in found if one is not None]
-        if len(whole) < len(found):
+        whole = [item for item in items_of if item is not None]
+        if len(whole) < len(items_of):
             missing[key[0]] = None
             continue
         made += whole
         drawn += 1
     if missing:
-        said = f"no distractor for the ambiguous sentence of examples {', '.join(missing)}"
+        reason = f"no distractor for the ambiguous sentence of examples {', '.join(missing)}"
         if any((id, side) in distractors for id in missing for side in SIDES):
-            said += ", or one that is the sentence or a rewrite itself"
+            reason += ", or one that is the sentence or a rewrite itself"
         if not made:
-            raise InputError(said)
-        _log.warning("%d examples left out: %s", len(missing), said)
+            raise InputError(reason)
+        _log.warning("%d examples left out: %s", len(missing), reason)
     return tuple(made)
 
 
@@ -149,8 +149,8 @@ def distractors_of(examples: Iterable[Example]) -> dict[_Key, str]:
 
 def labelled_rewrites(record: GenerationRecord, parser: Parser = "reference") -> dict[Label, str]:
     """Return what a model wrote, label by label; a rewrite without words is none."""
-    found = parse(record.generation, parser).rewrites
-    return {label: found[label].strip() for label in LABELS if found.get(label, "").strip()}
+    texts = parse(record.generation, parser).rewrites
+    return {label: texts[label].strip() for label in LABELS if texts.get(label, "").strip()}
 
 
 def is_correct(record: CrowdRecord, tie: Tie = "first") -> bool:
@@ -161,7 +161,7 @@ def is_correct(record: CrowdRecord, tie: Tie = "first") -> bool:
 def evaluation_measures(
     records: Sequence[CrowdRecord], tie: Tie = "first", seed: int = 0
 ) -> dict[str, EvaluationMeasures]:
-    """Model -> how many of its rows are correct, models in the order of their first row.
+    """Return model -> how many of its rows are correct, models in the order of their first row.
 
     Args:
         records: `CrowdRecord.origin` names the model.
@@ -178,23 +178,22 @@ def evaluation_measures(
 def _measures(model: str, records: Sequence[CrowdRecord], tie: Tie, seed: int) -> EvaluationMeasures:
     few = [record for record in records if len(record.true_slots) < NEEDED]
     asked = [record for record in records if len(record.true_slots) >= NEEDED]
-    judged = [one for one in asked if _workers(one)]
-    sizes = [_workers(record) for record in records]
-    correct = [0.0] * len(few) + [float(is_correct(one, tie)) for one in judged]
+    judged = [record for record in asked if record.workers]
+    correct = [0.0] * len(few) + [float(is_correct(record, tie)) for record in judged]
     return EvaluationMeasures(
         model=model,
         correct=mean_interval(correct, seed=seed),
         rows=len(records),
         few=len(few),
         without_votes=len(asked) - len(judged),
-        workers={size: sizes.count(size) for size in sorted(set(sizes))},
+        workers=worker_counts(records),
     )
 
 
 def _item(
     record: GenerationRecord, model: str, number: int, parser: Parser, distractor: str, seed: int
 ) -> CrowdItem | None:
-    """The item of a model's rewrites; None if a slot is left to a distractor that cannot stand there."""
+    """Return the item of a model's rewrites; None if a slot is left to a distractor that cannot be there."""
     rewrites = labelled_rewrites(record, parser)
     candidates = [Candidate(text, label) for label, text in rewrites.items()]
     if len(candidates) < CANDIDATES:
@@ -213,7 +212,3 @@ def _item(
         gold=frozenset(record.gold),
         origin=model,
     )
-
-
-def _workers(record: CrowdRecord) -> int:
-    return len(record.plausible[0]) if record.plausible else 0

@@ -75,40 +75,40 @@ def merge(reads: Mapping[Path, Read[Example]]) -> Merged:
 
 
 def with_categories(examples: Iterable[Example], annotated: Iterable[CategoryRecord]) -> Iterator[Example]:
-    """Examples with the kinds of ambiguity of those annotated rows that have the same two sentences.
+    """Yield examples with the kinds of ambiguity of those annotated rows that have the same two sentences.
 
     Ids do not tell: annotated files have ids of their own, and some of their pairs are out of date (1.3).
     """
     categories: dict[tuple[str, str | None], tuple[Category, ...]] = {
-        (one.premise, one.hypothesis): one.categories for one in annotated
+        (row.premise, row.hypothesis): row.categories for row in annotated
     }
     for example in examples:
-        found = categories.get((example.premise, example.hypothesis))
-        yield replace(example, categories=found) if found and not example.categories else example
+        kinds = categories.get((example.premise, example.hypothesis))
+        yield replace(example, categories=kinds) if kinds and not example.categories else example
 
 
 def with_distractors(examples: Iterable[Example], shown: Iterable[CrowdRecord]) -> Iterator[Example]:
-    """Examples with the distractors that crowdworkers were shown, where they bring none of their own.
+    """Yield examples with the distractors that crowdworkers were shown, where they bring none of their own.
 
     A row is of the example that has its id, its two sentences and its ambiguous side (some published rows are
     of no example any more, spec 5.2). Of several rows on one sentence the first counts.
     """
-    found: dict[tuple[str, str, str, Side], str] = {}
+    texts: dict[tuple[str, str, str, Side], str] = {}
     for row in shown:
         if row.distractor is not None and not row.origin:
             key = (row.id, row.premise, row.hypothesis, row.side)
-            found.setdefault(key, row.interpretations[row.distractor])
+            texts.setdefault(key, row.interpretations[row.distractor])
     for example in examples:
-        given: dict[Side, str] = {
+        own: dict[Side, str] = {
             side: text
             for side in example.sides
-            if (text := found.get((example.id, example.premise, example.hypothesis, side)))
+            if (text := texts.get((example.id, example.premise, example.hypothesis, side)))
         }
-        yield replace(example, distractors={**given, **example.distractors}) if given else example
+        yield replace(example, distractors={**own, **example.distractors}) if own else example
 
 
 def _contradiction(known: Example, other: Example) -> str:
-    """Code and message of what two rows of one id disagree about; empty if nothing."""
+    """Return code and message of what two rows of one id disagree about; empty if nothing."""
     for field in _COMMON:
         if getattr(known, field) != getattr(other, field):
             return f"differs {field}: not what another file says of the same id"

@@ -121,7 +121,7 @@ def _fields(
 
 
 def _true_false(item: TrueFalseItem, step: Step, reply: Reply, answers: Mapping[str, Any]) -> dict[str, Any]:
-    one, move = statements(item)[step.number], reply.move or {}
+    asked, move = statements(item)[step.number], reply.move or {}
     scores, table = move.get("scores"), move.get("table")
     mass = None
     if answers:
@@ -134,10 +134,10 @@ def _true_false(item: TrueFalseItem, step: Step, reply: Reply, answers: Mapping[
         prediction, mass = read_text(reply.text)
     return {
         "number": step.number,
-        "rewrite": one.rewrite,
-        "template": one.template,
+        "rewrite": asked.rewrite,
+        "template": asked.template,
         "prediction": prediction,
-        "answer": one.answer,
+        "answer": asked.answer,
         "mass": mass,
         "scores": dict(scores) if scores is not None else None,
     }

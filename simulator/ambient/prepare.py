@@ -18,6 +18,13 @@ from simulator.seeds import derive_seed
 
 CANDIDATES: Final = 3
 _NAMED: Final = 5
+_MISSING: Final = (
+    "no distractor for the ambiguous side; give the examples a field "
+    '"distractors": {"premise": …} with a sentence near the ambiguous one that is no reading of it, '
+    "or name the file that `askback generate ambient-distractors` makes (a run: --distractors FILE, "
+    "a study's settings: distractors: FILE)"
+)
+_WRONG: Final = "the distractor is the ambiguous sentence or one of its readings"
 _log = logging.getLogger(__name__)
 Distractors = Mapping[tuple[str, Side], str]
 """By id of the example and side."""
@@ -26,7 +33,7 @@ Distractors = Mapping[tuple[str, Side], str]
 def crowd_items(
     examples: Iterable[Example], *, seed: int, distractors: Distractors | None = None
 ) -> tuple[CrowdItem, ...]:
-    """The examples of which exactly one side is ambiguous, each with three candidates in a drawn order.
+    """Return the examples with exactly one ambiguous side, each with three candidates in a drawn order.
 
     Two readings get a distractor, three get none, and of four three are drawn. The readings are shuffled
     and the distractor's slot is drawn uniformly, for each example from the seed and its id alone. Examples
@@ -43,27 +50,24 @@ def crowd_items(
     fit = [example for example in examples if example.xor]
     if not fit:
         raise InputError("no example has exactly one ambiguous side: there is nothing for crowdworkers")
-    found = {example.id: _distractor(example, distractors or {}) for example in fit}
-    missing = [one for one in fit if len(_readings(one)) < CANDIDATES and not found[one.id]]
-    wrong = [one for one in fit if found[one.id] and not tells_apart(one, one.sides[0], found[one.id])]
+    texts = {example.id: _distractor(example, distractors or {}) for example in fit}
     # With three readings nobody sees the distractor.
-    wrong = [one for one in wrong if len(_readings(one)) < CANDIDATES]
-    reasons = []
-    if missing:
-        reasons.append(
-            f"{_ids(missing)}: no distractor for the ambiguous side; give the examples a field "
-            '"distractors": {"premise": …} with a sentence near the ambiguous one that is no reading of it, '
-            "or name the file that `askback generate ambient-distractors` makes (a run: --distractors FILE, "
-            "a study's settings: distractors: FILE)"
-        )
-    if wrong:
-        reasons.append(f"{_ids(wrong)}: the distractor is the ambiguous sentence or one of its readings")
-    left_out = {one.id for one in (*missing, *wrong)}
+    shown = [example for example in fit if len(_readings(example)) < CANDIDATES]
+    missing = [example for example in shown if not texts[example.id]]
+    wrong = [
+        example
+        for example in shown
+        if texts[example.id] and not tells_apart(example, example.sides[0], texts[example.id])
+    ]
+    groups = [(group, why) for group, why in ((missing, _MISSING), (wrong, _WRONG)) if group]
+    left_out = {example.id for group, _ in groups for example in group}
     if len(left_out) == len(fit):
-        raise InputError("; ".join(reasons))
-    for count, reason in zip(filter(None, (len(missing), len(wrong))), reasons, strict=True):
-        _log.warning("%d of %d examples left out: %s", count, len(fit), reason)
-    return tuple(_crowd_item(one, seed, found[one.id]) for one in fit if one.id not in left_out)
+        raise InputError("; ".join(f"{_ids(group)}: {why}" for group, why in groups))
+    for group, why in groups:
+        _log.warning("%d of %d examples left out: %s: %s", len(group), len(fit), _ids(group), why)
+    return tuple(
+        _crowd_item(example, seed, texts[example.id]) for example in fit if example.id not in left_out
+    )
 
 
 def tells_apart(example: Example, side: Side, distractor: str) -> bool:
@@ -82,7 +86,7 @@ def annotate_items(examples: Iterable[Example]) -> tuple[AnnotateItem, ...]:
 
 
 def true_false_items(examples: Iterable[Example]) -> tuple[TrueFalseItem, ...]:
-    """Every flagged sentence with its distinct rewrites; an example with both sides flagged gives two."""
+    """Return flagged sentences with their distinct rewrites; an example with two of them gives two items."""
     return tuple(
         TrueFalseItem(
             id=f"{example.id}.{side}",
@@ -110,7 +114,7 @@ def nli_items(examples: Iterable[Example]) -> tuple[NliItem, ...]:
 
 
 def claim_items(claims: Iterable[Claim | ClaimRecord]) -> tuple[ClaimItem, ...]:
-    """Claims, built in or of a results file, to be paraphrased (spec 10)."""
+    """Return claims, built in or of a results file, to be paraphrased (spec 10)."""
     return tuple(
         ClaimItem(
             id=claim.id,
@@ -147,7 +151,7 @@ def _crowd_item(example: Example, seed: int, distractor: str) -> CrowdItem:
 
 
 def _readings(example: Example) -> dict[str, Label]:
-    """Distinct rewrites of the one ambiguous side with their labels."""
+    """Return the distinct rewrites of the one ambiguous side with their labels."""
     return {
         disambiguation.sentence(example.sides[0]): disambiguation.label
         for disambiguation in example.disambiguations
@@ -161,5 +165,5 @@ def _distractor(example: Example, distractors: Distractors) -> str:
 
 def _ids(examples: Sequence[Example]) -> str:
     more = f" and {len(examples) - _NAMED} more" if len(examples) > _NAMED else ""
-    ids = ", ".join(one.id for one in examples[:_NAMED])
+    ids = ", ".join(example.id for example in examples[:_NAMED])
     return f"example{'s' if len(examples) > 1 else ''} {ids}{more}"

@@ -141,6 +141,11 @@ class CrowdRecord:
         return tuple(place for place, label in enumerate(self.labels) if label is not None)
 
     @property
+    def workers(self) -> int:
+        """How many have voted."""
+        return len(self.plausible[0]) if self.plausible else 0
+
+    @property
     def distractor(self) -> int | None:
         """The place of the distractor where there is exactly one."""
         places = [place for place, label in enumerate(self.labels) if label is None]

@@ -39,14 +39,14 @@ def findings(example: Example) -> Iterator[Finding]:
 
 
 def _flags(example: Example) -> Iterator[Finding]:
-    """Yield a row is flagged exactly when it has more than one label."""
+    """Yield a finding unless a row is flagged exactly when it has more than one label."""
     flags = " and ".join(example.sides) or "neither side"
     if example.ambiguous != (len(example.labels) > 1):
         yield Finding("flags", f"labels: {format_labels(example.labels)}, but {flags} flagged as ambiguous")
 
 
 def _number(example: Example) -> Iterator[Finding]:
-    """Ambiguous rows have two to four disambiguations, others none."""
+    """Yield a finding unless ambiguous rows have two to four disambiguations, others none."""
     count = len(example.disambiguations)
     if example.ambiguous and not 2 <= count <= MOST_DISAMBIGUATIONS:
         yield Finding(
@@ -57,11 +57,11 @@ def _number(example: Example) -> Iterator[Finding]:
 
 
 def _rewrites(example: Example, side: Side) -> Iterator[Finding]:
-    """Yield a flagged side has two different rewrites at least, and none is the original."""
+    """Yield findings unless a flagged side has two rewrites at least, and none is the original."""
     different = example.rewrites(side)
     changed = len(different) - (example.sentence(side) in different)
-    for place, one in enumerate(example.disambiguations):
-        if one.sentence(side) == example.sentence(side):
+    for place, reading in enumerate(example.disambiguations):
+        if reading.sentence(side) == example.sentence(side):
             yield Finding(
                 "rewrites",
                 f"disambiguations[{place}].{side}: repeats the {side}, which is flagged as ambiguous",
@@ -75,9 +75,9 @@ def _rewrites(example: Example, side: Side) -> Iterator[Finding]:
 
 
 def _unchanged(example: Example, side: Side) -> Iterator[Finding]:
-    """Yield a side that is not flagged is repeated unchanged."""
-    for place, one in enumerate(example.disambiguations):
-        if one.sentence(side) != example.sentence(side):
+    """Yield a finding wherever a side that is not flagged is not repeated unchanged."""
+    for place, reading in enumerate(example.disambiguations):
+        if reading.sentence(side) != example.sentence(side):
             yield Finding(
                 "unchanged",
                 f"disambiguations[{place}].{side}: is changed, but the {side} is not flagged as ambiguous",
@@ -85,7 +85,7 @@ def _unchanged(example: Example, side: Side) -> Iterator[Finding]:
 
 
 def _labels(example: Example) -> Iterator[Finding]:
-    """Yield the labels are those of the disambiguations; that one of them has several is worth knowing."""
+    """Yield findings unless the labels are those of the disambiguations, each once."""
     counts = Counter(disambiguation.label for disambiguation in example.disambiguations)
     if example.disambiguations and frozenset(counts) != example.labels:
         message = (
@@ -103,7 +103,7 @@ def _labels(example: Example) -> Iterator[Finding]:
 
 
 def _distractors(example: Example) -> Iterator[Finding]:
-    """Yield a distractor is for a flagged side, and neither the sentence nor one of its readings."""
+    """Yield findings unless a distractor is for a flagged side, and not the sentence or a reading of it."""
     for side, text in example.distractors.items():
         if not example.flagged(side):
             message = f"distractors.{side}: the {side} is not flagged as ambiguous"

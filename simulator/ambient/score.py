@@ -73,16 +73,16 @@ def values(item: Item, turns: Sequence[Turn]) -> Values:
 
 
 def _crowd(item: CrowdItem, turns: Sequence[Turn]) -> Values:
-    true = [place for place, one in enumerate(item.candidates) if one.label is not None]
-    false = [place for place, one in enumerate(item.candidates) if one.label is None]
+    true = [place for place, candidate in enumerate(item.candidates) if candidate.label is not None]
+    false = [place for place, candidate in enumerate(item.candidates) if candidate.label is None]
     values: Values = {}
     for payload in payloads(turns, "label"):
         values["label"] = float(payload["answer"] in item.gold)
     for payload in payloads(turns, "plausible"):
-        said = payload["answers"]
-        values["plausible"] = _mean([said[place] for place in true])
-        values["accepts_all"] = float(all(said[place] for place in true))
-        values["distractor"] = float(said[false[0]]) if len(false) == 1 else None
+        answers = payload["answers"]
+        values["plausible"] = _mean([answers[place] for place in true])
+        values["accepts_all"] = float(all(answers[place] for place in true))
+        values["distractor"] = float(answers[false[0]]) if len(false) == 1 else None
     for payload in payloads(turns, "relabel"):
         values["relabel"] = _mean(
             [payload["answers"][place] == item.candidates[place].label for place in true]
@@ -116,19 +116,19 @@ def _generated(item: GenerateItem, turns: Sequence[Turn]) -> Values:
 
 
 def _true_false(turns: Sequence[Turn]) -> Values:
-    said = payloads(turns, "true_false")
+    told = payloads(turns, "true_false")
     right: dict[int, list[bool]] = {}
     of_rewrite: dict[str, list[bool]] = {}
-    for payload in said:
+    for payload in told:
         correct = payload["prediction"] == payload["answer"]
         right.setdefault(payload["template"], []).append(correct)
         of_rewrite.setdefault(payload["rewrite"], []).append(correct)
-    every = [correct for one in right.values() for correct in one]
+    every = [correct for group in right.values() for correct in group]
     return {
         "accuracy": _mean(every),
         **{f"accuracy_{template}": _mean(right[template]) for template in sorted(right)},
-        "all_right": _mean([all(one) for one in of_rewrite.values()]),
-        "null": _mean([payload["prediction"] is None for payload in said]),
+        "all_right": _mean([all(group) for group in of_rewrite.values()]),
+        "null": _mean([payload["prediction"] is None for payload in told]),
     }
 
 
@@ -137,15 +137,15 @@ def _continued(item: ContinueItem, turns: Sequence[Turn]) -> Values:
 
 
 def _nli(item: NliItem, turns: Sequence[Turn]) -> Values:
-    said = payloads(turns, "nli")
-    predicted = {payload["pair"]: frozenset(payload["prediction"]) for payload in said}
+    told = payloads(turns, "nli")
+    predicted = {payload["pair"]: frozenset(payload["prediction"]) for payload in told}
     gold = (
         item.example.labels,
         *(frozenset({disambiguation.label}) for disambiguation in item.example.disambiguations),
     )
     right = [predicted.get(place) == labels for place, labels in enumerate(gold)]
     # Imported files may tell of original pairs alone.
-    whole = all(payload.get("readings", True) for payload in said)
+    whole = all(payload.get("readings", True) for payload in told)
     return {"exact": float(right[0]), "group_exact": float(all(right)) if whole else None}
 
 

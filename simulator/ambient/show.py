@@ -45,15 +45,15 @@ def participant_view(
 
 
 def _earlier(item: Item, step: Step | None, state: State) -> tuple[tuple[str, str], ...]:
-    """What a crowdworker said in the steps before: ``("label", …)``, then each candidate with yes or no.
+    """Return a crowdworker's earlier answers: ``("label", …)``, then each candidate with yes or no.
 
     The candidates are not shown before the step that asks about them, nor is anything in another one.
     """
     if not isinstance(item, CrowdItem) or step is None or step.kind not in ("plausible", "relabel"):
         return ()
-    said = {kind: text for kind, text in state["said"]}
-    label = (("label", said["label"]),) if "label" in said else ()
-    flags = said["plausible"].split() if "plausible" in said else []
+    answers = {kind: text for kind, text in state["said"]}
+    label = (("label", answers["label"]),) if "label" in answers else ()
+    flags = answers["plausible"].split() if "plausible" in answers else []
     pairs = zip((candidate.sentence for candidate in item.candidates), flags, strict=False)
     return (*label, *pairs)
 
@@ -64,29 +64,29 @@ def replay(item: Item, turns: Sequence[Turn]) -> Replay:
     Raises:
         InputError: if it is a task that people do not do.
     """
-    said = {turn.payload["kind"]: turn.payload for turn in turns if turn.payload.get("kind")}
+    payloads = {turn.payload["kind"]: turn.payload for turn in turns if turn.payload.get("kind")}
     match item:
         case CrowdItem():
-            return _crowd(item, said)
+            return _crowd(item, payloads)
         case AnnotateItem():
-            return _annotated(item, said)
+            return _annotated(item, payloads)
         case TrueFalseItem():
             return _true_false(item, turns)
     raise InputError(f"Episodes of the task {item.task} are not shown: no person does it.")
 
 
-def _crowd(item: CrowdItem, said: Mapping[str, Mapping[str, Any]]) -> Replay:
-    plausible = said.get("plausible", {}).get("answers")
-    relabelled = said.get("relabel", {}).get("answers")
-    label = said.get("label", {}).get("answer")
+def _crowd(item: CrowdItem, payloads: Mapping[str, Mapping[str, Any]]) -> Replay:
+    plausible = payloads.get("plausible", {}).get("answers")
+    relabelled = payloads.get("relabel", {}).get("answers")
+    label = payloads.get("label", {}).get("answer")
     candidates = tuple(
         ReplayCandidate(
-            sentence=one.sentence,
-            label=one.label,
+            sentence=candidate.sentence,
+            label=candidate.label,
             plausible=plausible[place] if plausible else None,
             answer=relabelled[place] if relabelled else None,
         )
-        for place, one in enumerate(item.candidates)
+        for place, candidate in enumerate(item.candidates)
     )
     agreed = [
         candidate.found and candidate.labelled for candidate in candidates if candidate.labelled is not None
@@ -104,9 +104,9 @@ def _crowd(item: CrowdItem, said: Mapping[str, Mapping[str, Any]]) -> Replay:
     )
 
 
-def _annotated(item: AnnotateItem, said: Mapping[str, Mapping[str, Any]]) -> Replay:
+def _annotated(item: AnnotateItem, payloads: Mapping[str, Mapping[str, Any]]) -> Replay:
     example = item.example
-    annotation = read_annotation(said["annotate"]) if "annotate" in said else None
+    annotation = read_annotation(payloads["annotate"]) if "annotate" in payloads else None
     kept = annotation is not None and annotation.discard is None and bool(example.labels)
     return Replay(
         task=item.task,
@@ -123,7 +123,7 @@ def _annotated(item: AnnotateItem, said: Mapping[str, Mapping[str, Any]]) -> Rep
 
 def _true_false(item: TrueFalseItem, turns: Sequence[Turn]) -> Replay:
     asked = statements(item)
-    given = [
+    judged = [
         (asked[turn.payload["number"]], turn.payload["prediction"])
         for turn in turns
         if turn.payload.get("kind") == "true_false"
@@ -135,8 +135,9 @@ def _true_false(item: TrueFalseItem, turns: Sequence[Turn]) -> Replay:
         side=item.side,
         gold=frozenset(),
         statements=tuple(
-            ReplayStatement(statement=one.text, answer=one.answer, given=said) for one, said in given
+            ReplayStatement(statement=asked.text, answer=asked.answer, given=answer)
+            for asked, answer in judged
         ),
-        correct=sum(said == one.answer for one, said in given),
-        of=len(given),
+        correct=sum(answer == statement.answer for statement, answer in judged),
+        of=len(judged),
     )

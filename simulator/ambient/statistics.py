@@ -7,7 +7,7 @@ are shares of. None where there is nothing to take a share of. Pairs that nobody
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from simulator.ambient.examples import Example, published_id
@@ -94,8 +94,12 @@ class CategoryStatistics:
 def statistics(examples: Sequence[Example]) -> Statistics:
     """Return all statistics of a dataset."""
     annotated = [example for example in examples if example.labels]
-    ambiguous = [one for one in annotated if one.ambiguous]
-    codes = {one.id: {(finding.code, finding.severity) for finding in findings(one)} for one in annotated}
+    ambiguous = [example for example in annotated if example.ambiguous]
+    flagged = [(example, side) for example in ambiguous for side in example.sides]
+    faults = {
+        example.id: {(finding.code, finding.severity) for finding in findings(example)}
+        for example in annotated
+    }
     return Statistics(
         examples=len(examples),
         dev=sum(example.split == "dev" for example in examples),
@@ -104,25 +108,23 @@ def statistics(examples: Sequence[Example]) -> Statistics:
         generated=sum(not example.curated for example in examples),
         numbered=sum(isinstance(published_id(example.id), int) for example in examples),
         unlabelled=len(examples) - len(annotated),
-        ambiguous=share(annotated, lambda one: one.ambiguous),
-        several_labels=share(annotated, lambda one: len(one.labels) > 1),
-        premise=share(ambiguous, lambda one: one.premise_ambiguous),
-        hypothesis=share(ambiguous, lambda one: one.hypothesis_ambiguous),
-        both=share(ambiguous, lambda one: not one.xor),
-        one_side=share(ambiguous, lambda one: one.xor),
-        ambiguous_in=dict(Counter(ambiguou.split for ambiguou in ambiguous if ambiguou.split)),
+        ambiguous=share(annotated, lambda example: example.ambiguous),
+        several_labels=share(annotated, lambda example: len(example.labels) > 1),
+        premise=share(ambiguous, lambda example: example.premise_ambiguous),
+        hypothesis=share(ambiguous, lambda example: example.hypothesis_ambiguous),
+        both=share(ambiguous, lambda example: not example.xor),
+        one_side=share(ambiguous, lambda example: example.xor),
+        ambiguous_in=Counter(example.split for example in ambiguous if example.split),
         label_sets=label_sets(annotated),
         extra_words=extra_words(ambiguous),
         extra_words_distinct=extra_words(ambiguous, distinct=True),
         two_rewrites=two_rewrites(ambiguous),
-        two_disambiguations=share(ambiguous, lambda one: len(one.disambiguations) == 2),
-        rewrites=_sorted(
-            Counter(len(ambiguou.rewrites(side)) for ambiguou in ambiguous for side in ambiguou.sides)
-        ),
-        disambiguations=_sorted(Counter(len(ambiguou.disambiguations) for ambiguou in ambiguous)),
-        labels_differ=tuple(id for id, found in codes.items() if ("labels", "warning") in found),
-        several=tuple(one.id for one in annotated if _label_repeats(one)),
-        faulty=tuple(id for id, found in codes.items() if any(severity == "error" for _, severity in found)),
+        two_disambiguations=share(ambiguous, lambda example: len(example.disambiguations) == 2),
+        rewrites=_sizes(example.rewrites(side) for example, side in flagged),
+        disambiguations=_sizes(example.disambiguations for example in ambiguous),
+        labels_differ=tuple(id for id, codes in faults.items() if ("labels", "warning") in codes),
+        several=tuple(example.id for example in annotated if _repeats_a_label(example)),
+        faulty=tuple(id for id, codes in faults.items() if "error" in {severity for _, severity in codes}),
     )
 
 
@@ -138,69 +140,55 @@ def label_sets(examples: Sequence[Example]) -> dict[LabelSet, int]:
 
 
 def extra_words(examples: Sequence[Example], *, distinct: bool = False) -> Share:
-    """By how many words a rewrite is longer than its sentence, on average.
-
-    A value is the number of words (between white space) of a rewrite minus that of the flagged sentence; an
-    example with both sides flagged gives values for both.
+    """Return by how many words (between white space) a rewrite is longer than its sentence, on average.
 
     Args:
-        examples: the ambiguous ones among them count.
+        examples: the ambiguous ones among them count; one with both sides flagged gives values for both.
         distinct: whether a rewrite that a sentence has twice counts once.
     """
-    values: list[float] = []
-    clusters: list[str] = []
-    for example, difference in _differences(examples, distinct):
-        values.append(difference)
-        clusters.append(example.id)
-    return clustered_interval(values, clusters)
+    pairs = [
+        (float(len(rewrite.split()) - len(example.sentence(side).split())), example.id)
+        for example in examples
+        for side in example.sides
+        for rewrite in (
+            example.rewrites(side) if distinct else (each.sentence(side) for each in example.disambiguations)
+        )
+    ]
+    return clustered_interval([words for words, _ in pairs], [id for _, id in pairs])
 
 
 def two_rewrites(examples: Sequence[Example]) -> Share:
     """Return the share of flagged sentences that have exactly two distinct rewrites."""
     flagged = [(example, side) for example in examples for side in example.sides]
-    values = [float(len(one.rewrites(side)) == 2) for one, side in flagged]
-    return clustered_interval(values, [one.id for one, _ in flagged])
+    values = [float(len(example.rewrites(side)) == 2) for example, side in flagged]
+    return clustered_interval(values, [example.id for example, _ in flagged])
 
 
 def category_statistics(
     records: Sequence[CategoryRecord], examples: Sequence[Example] = ()
 ) -> CategoryStatistics:
-    """Statistics of rows with kinds of ambiguity.
-
-    Args:
-        records: the rows.
-        examples: the dataset that they may come from.
-    """
+    """Return statistics of rows with kinds of ambiguity; `examples` are the dataset they may come from."""
     mentions = [(kind, place) for place, record in enumerate(records) for kind in record.categories]
+    places = [place for _, place in mentions]
     pairs = {(example.premise, example.hypothesis) for example in examples}
     counts = Counter(kind for kind, _ in mentions)
     return CategoryStatistics(
         rows=len(records),
         counts={kind: counts[kind] for kind in CATEGORIES},
         shares={
-            kind: clustered_interval(
-                [float(one == kind) for one, _ in mentions], [place for _, place in mentions]
-            )
+            kind: clustered_interval([float(mention == kind) for mention, _ in mentions], places)
             for kind in CATEGORIES
         },
-        in_dataset=sum((one.premise, one.hypothesis) in pairs for one in records),
-        not_whole=sum(not one.whole for one in records),
+        in_dataset=sum((record.premise, record.hypothesis) in pairs for record in records),
+        not_whole=sum(not record.whole for record in records),
     )
 
 
-def _differences(examples: Sequence[Example], distinct: bool) -> Iterator[tuple[Example, float]]:
-    for example in examples:
-        for side in example.sides:
-            words = len(example.sentence(side).split())
-            every = tuple(disambiguation.sentence(side) for disambiguation in example.disambiguations)
-            for rewrite in example.rewrites(side) if distinct else every:
-                yield example, float(len(rewrite.split()) - words)
-
-
-def _label_repeats(example: Example) -> bool:
+def _repeats_a_label(example: Example) -> bool:
     labels = [disambiguation.label for disambiguation in example.disambiguations]
     return len(set(labels)) < len(labels)
 
 
-def _sorted(counts: Mapping[int, int]) -> dict[int, int]:
-    return dict(sorted(counts.items()))
+def _sizes(groups: Iterable[Sequence[object]]) -> dict[int, int]:
+    """Return how many groups have so many members."""
+    return dict(sorted(Counter(map(len, groups)).items()))

@@ -18,14 +18,7 @@ from ui.study.pages import Here, session_page
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A candidate with what was said of it.
-
-    Attributes:
-        given: with what was hidden, and the answers.
-        pieces: its sentence against the ambiguous one.
-        found: whether its being a reading, or none, was seen; None if nothing was said.
-        labelled: whether the label of the pair with it was seen; None for a distractor.
-    """
+    """A candidate with what was hidden and answered; `pieces` are its sentence against the ambiguous one."""
 
     given: ReplayCandidate
     pieces: tuple[Piece, ...]

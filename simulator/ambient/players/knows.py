@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from simulator.ambient.items import Item
-from simulator.ambient.playing import Step
+from simulator.ambient.playing import ANNOTATOR, Step
 from simulator.ambient.shown import Shown
 from simulator.seats import Reply, View
 
@@ -45,3 +45,18 @@ class AnswersAll(Protocol):
             ModelError: if its model fails.
         """
         ...
+
+
+def asked_in(view: View, step: str, place: int = 0) -> dict[str, Any]:
+    """Return what a request to a model says of itself: what it is for, and in which turn.
+
+    Args:
+        view: what the seat sees.
+        step: the kind of step.
+        place: of the step among the view's.
+    """
+    return {
+        "purpose": f"{ANNOTATOR}.{step}",
+        "episode_id": view.episode_id,
+        "turn_number": view.number + place,
+    }

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from simulator.ambient.continuations import one_sentence
 from simulator.ambient.items import ContinueItem, TrueFalseItem
-from simulator.ambient.players.knows import Knows
-from simulator.ambient.playing import ANNOTATOR, Options, statements
+from simulator.ambient.players.knows import Knows, asked_in
+from simulator.ambient.playing import Options, statements
 from simulator.ambient.true_false import FALSE, TRUE, true_false_prompt
 from simulator.models import ChatModel, Likelihood, Message, Request, ScoreRequest, as_sent, sample
 from simulator.models.decoding import drawn
@@ -21,27 +21,20 @@ _SHORTEST: Final = 2
 
 
 async def judge_all(model: ChatModel, view: View, item: TrueFalseItem) -> tuple[Reply, ...]:
-    """Whether a model takes each of the statements that are left for true; all are asked at once.
+    """Return whether a model takes each of the statements that are left for true; all are asked at once.
 
     A model that scores texts is asked for the probabilities of both words, one that continues texts and
     tells probabilities for a table of the likeliest words, and any other for one word.
     """
     knows: Knows = view.task
-    every = statements(item)
-    ask = _word
+    every, ask = statements(item), _word
     if model.capabilities.scoring:
         ask = _scores
     elif model.capabilities.plain and model.capabilities.logprobs:
         ask = _table
-    asked = [(place, every[step.number]) for place, step in enumerate(knows.steps)]
-    return tuple(
-        await asyncio.gather(
-            *(
-                ask(model, view, place, true_false_prompt(one.template, item.sentence, one.rewrite))
-                for place, one in asked
-            )
-        )
-    )
+    asked = (every[step.number] for step in knows.steps)
+    prompts = (true_false_prompt(each.template, item.sentence, each.rewrite) for each in asked)
+    return tuple(await asyncio.gather(*(ask(model, view, *prompt) for prompt in enumerate(prompts))))
 
 
 async def _scores(model: ChatModel, view: View, place: int, prompt: str) -> Reply:
@@ -51,9 +44,7 @@ async def _scores(model: ChatModel, view: View, place: int, prompt: str) -> Repl
             text=prompt,
             continuations=(TRUE, FALSE),
             top=0,
-            purpose=f"{ANNOTATOR}.true_false",
-            episode_id=view.episode_id,
-            turn_number=view.number + place,
+            **asked_in(view, "true_false", place),
         )
     )
     if all(likelihood.logprob is not None and likelihood.tokens == 1 for likelihood in both.likelihoods):
@@ -63,35 +54,28 @@ async def _scores(model: ChatModel, view: View, place: int, prompt: str) -> Repl
 
 
 def _judged(model: ChatModel, true: float | None, false: float | None, seconds: float) -> Reply:
-    return Reply(
-        move={
-            "scores": {"True": true, "False": false},
-            "decoding": {"service": model.name, "scored": True},
-        },
-        seconds=seconds,
-    )
+    decoding = {"service": model.name, "scored": True}
+    return Reply(move={"scores": {"True": true, "False": false}, "decoding": decoding}, seconds=seconds)
 
 
 async def _first_tokens(model: ChatModel, view: View, place: int, prompt: str) -> Reply:
     """Return the log-probabilities of the first token of either word, where one has several."""
     first = len(prompt) + 1
-    found = await asyncio.gather(
+    scored = await asyncio.gather(
         *(
             model.score(
                 ScoreRequest(
                     text=prompt + word,
                     offsets=(first,),
                     top=0,
-                    purpose=f"{ANNOTATOR}.true_false",
-                    episode_id=view.episode_id,
-                    turn_number=view.number + place,
+                    **asked_in(view, "true_false", place),
                 )
             )
             for word in (TRUE, FALSE)
         )
     )
-    true, false = (one.positions[0].logprob for one in found)
-    return _judged(model, true, false, max(one.seconds for one in found))
+    true, false = (scores.positions[0].logprob for scores in scored)
+    return _judged(model, true, false, max(scores.seconds for scores in scored))
 
 
 async def _table(model: ChatModel, view: View, place: int, prompt: str) -> Reply:
@@ -122,14 +106,12 @@ def _one_token(view: View, place: int, prompt: str, *, plain: bool, top: int | N
         seed=SEED,
         top_logprobs=top,
         repeat=view.repeat,
-        purpose=f"{ANNOTATOR}.true_false",
-        episode_id=view.episode_id,
-        turn_number=view.number + place,
+        **asked_in(view, "true_false", place),
     )
 
 
 async def continue_all(model: ChatModel, view: View, item: ContinueItem) -> tuple[Reply, ...]:
-    """Continuations of each option that is left, and how probable each is after it and after the original.
+    """Return continuations of each option that is left, and how probable each is after it and the original.
 
     An option is one request for all its samples and two for their probabilities.
     """
@@ -153,9 +135,7 @@ async def _continue(model: ChatModel, view: View, item: ContinueItem, place: int
             stop=_STOPS,
             samples=item.wanted,
             repeat=view.repeat,
-            purpose=f"{ANNOTATOR}.continue",
-            episode_id=view.episode_id,
-            turn_number=view.number + place,
+            **asked_in(view, "continue", place),
         ),
     )
     answers = await sample(model, request)
@@ -165,9 +145,9 @@ async def _continue(model: ChatModel, view: View, item: ContinueItem, place: int
     )
     move: dict[str, Any] = {
         "continuations": texts,
-        "own": [one.logprob for one in after_own],
-        "original": [one.logprob for one in after_original],
-        "tokens": [one.tokens for one in after_own],
+        "own": [each.logprob for each in after_own],
+        "original": [each.logprob for each in after_original],
+        "tokens": [each.tokens for each in after_own],
         "decoding": {
             "service": model.name,
             **drawn(request),
@@ -184,19 +164,17 @@ async def _likelihoods(
     model: ChatModel, view: View, place: int, before: str, texts: list[str]
 ) -> tuple[list[Likelihood], float]:
     """Return what each text's probability is after `before`; those that are too short to count have none."""
-    wanted = [text for text in texts if len(text) >= _SHORTEST]
-    if not wanted:
+    counted = [text for text in texts if len(text) >= _SHORTEST]
+    if not counted:
         return [Likelihood(None, 0)] * len(texts), 0.0
     scored = await model.score(
         ScoreRequest(
             text=before,
-            continuations=tuple(wanted),
+            continuations=tuple(counted),
             top=0,
-            purpose=f"{ANNOTATOR}.continue",
-            episode_id=view.episode_id,
-            turn_number=view.number + place,
+            **asked_in(view, "continue", place),
         )
     )
-    found = iter(scored.likelihoods)
-    kept = [next(found) if len(text) >= _SHORTEST else Likelihood(None, 0) for text in texts]
+    likelihoods = iter(scored.likelihoods)
+    kept = [next(likelihoods) if len(text) >= _SHORTEST else Likelihood(None, 0) for text in texts]
     return kept, scored.seconds

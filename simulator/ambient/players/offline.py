@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from typing import Any, Final
 
@@ -46,11 +46,10 @@ class OfflineAnnotator:
         return self._say(knows.item, knows.steps[0], Random(derive_seed(view.seed, self.name)))
 
 
-def numbered(rewrites: Mapping[Label, str] | list[tuple[Label, str]]) -> str:
-    """Rewrites as a model is asked to write them (spec 6.2)."""
-    pairs = rewrites.items() if isinstance(rewrites, Mapping) else rewrites
-    lines = (f"{place}. {text} {VERBALIZERS[label]}" for place, (label, text) in enumerate(pairs, start=1))
-    return "\n".join(lines)
+def numbered(rewrites: Iterable[tuple[Label, str]]) -> str:
+    """Return rewrites as a model is asked to write them (spec 6.2)."""
+    pairs = enumerate(rewrites, start=1)
+    return "\n".join(f"{place}. {text} {VERBALIZERS[label]}" for place, (label, text) in pairs)
 
 
 def _gold(item: Item, step: Step, random: Random) -> Reply:
@@ -58,18 +57,16 @@ def _gold(item: Item, step: Step, random: Random) -> Reply:
         case CrowdItem():
             return _form(_gold_crowd(item, step, random))
         case AnnotateItem():
-            return _form(annotation_payload(_gold_annotation(item.example)))
+            gold = Annotation(labels=item.example.labels, rewrites=item.example.disambiguations)
+            return _form(annotation_payload(gold))
         case GenerateItem():
-            pairs = [
-                (disambiguation.label, disambiguation.sentence(item.side))
-                for disambiguation in item.example.disambiguations
-            ]
-            return _written(numbered(pairs))
+            readings = item.example.disambiguations
+            return _written(numbered((reading.label, reading.sentence(item.side)) for reading in readings))
         case TrueFalseItem():
             return _form({"answer": statements(item)[step.number].answer})
         case NliItem():
-            readings = (frozenset({disambiguation.label}) for disambiguation in item.example.disambiguations)
-            return _labelled((item.example.labels, *readings)[step.number])
+            labels = (frozenset({reading.label}) for reading in item.example.disambiguations)
+            return _labelled((item.example.labels, *labels)[step.number])
     raise _cannot("offline/gold", item)
 
 
@@ -82,10 +79,6 @@ def _gold_crowd(item: CrowdItem, step: Step, random: Random) -> dict[str, Any]:
     return {"labels": [candidate.label or "neutral" for candidate in item.candidates]}
 
 
-def _gold_annotation(example: Example) -> Annotation:
-    return Annotation(labels=example.labels, rewrites=example.disambiguations)
-
-
 def _random(item: Item, step: Step, random: Random) -> Reply:
     match item:
         case CrowdItem():
@@ -94,7 +87,7 @@ def _random(item: Item, step: Step, random: Random) -> Reply:
             return _form(annotation_payload(_random_annotation(item.example, random)))
         case GenerateItem():
             labels = random.sample(LABELS, random.choice((2, 3)))
-            return _written(numbered([(label, _shortened(_original(item), random)) for label in labels]))
+            return _written(numbered((label, _shortened(_original(item), random)) for label in labels))
         case TrueFalseItem():
             return _form({"answer": random.random() < 0.5})
         case NliItem():
@@ -111,7 +104,7 @@ def _random_crowd(item: CrowdItem, step: Step, random: Random) -> dict[str, Any]
 
 
 def _random_annotation(example: Example, random: Random) -> Annotation:
-    """One of the seven sets; of several labels, a side is rewritten by appending what would then hold."""
+    """Return one of the seven sets; of several labels, each gets a side that says its number."""
     labels = random.choice(LABEL_SETS)
     if len(labels) == 1:
         return Annotation(labels=labels)
@@ -131,7 +124,7 @@ def _random_annotation(example: Example, random: Random) -> Annotation:
 def _copy(item: Item, step: Step, random: Random) -> Reply:
     if not isinstance(item, GenerateItem):
         raise _cannot("offline/copy", item)
-    return _written(numbered([(label, _original(item)) for label in LABELS]))
+    return _written(numbered((label, _original(item)) for label in LABELS))
 
 
 def _original(item: GenerateItem) -> str:
@@ -158,8 +151,8 @@ def _written(text: str) -> Reply:
 
 
 def _labelled(labels: LabelSet) -> Reply:
-    found = [label for label in LABELS if label in labels]
-    return Reply(text=", ".join(found), move={"prediction": found}, seconds=0.0)
+    ordered = [label for label in LABELS if label in labels]
+    return Reply(text=", ".join(ordered), move={"prediction": ordered}, seconds=0.0)
 
 
 def _cannot(name: str, item: Item) -> SeatError:

@@ -18,8 +18,8 @@ from simulator.ambient.claims import PARAPHRASES, kept, paraphrase_prompt
 from simulator.ambient.items import ClaimItem, GenerateItem, NliItem
 from simulator.ambient.labels import Label
 from simulator.ambient.parsing import BLANK_LINE
-from simulator.ambient.players.knows import Knows
-from simulator.ambient.playing import ANNOTATOR, Kind, Options
+from simulator.ambient.players.knows import Knows, asked_in
+from simulator.ambient.playing import Kind, Options
 from simulator.ambient.prompts import instruction, prompt
 from simulator.ambient.shown import Shown
 from simulator.ambient.views import Discard
@@ -104,22 +104,15 @@ async def fill_in(model: ChatModel, view: View, place: int = 0) -> Reply:
             seed=SEED,
             schema=schema if follows else None,
             repeat=view.repeat,
-            purpose=f"{ANNOTATOR}.{step.kind}",
             prompt_version=prompt.version,
-            episode_id=view.episode_id,
-            turn_number=view.number + place,
+            **asked_in(view, step.kind, place),
         ),
     )
     answer = await model.complete(request)
     form = cast(BaseModel, answer.parsed if follows else parse(answer.text, schema)).model_dump()
+    move = {"prediction": form["labels"]} if step.kind == "nli" else form
     decoding = {"service": model.name, **drawn(request)}
-    if step.kind == "nli":
-        return Reply(
-            text=answer.text,
-            move={"prediction": form["labels"], "decoding": decoding},
-            seconds=answer.seconds,
-        )
-    return Reply(text=answer.text, move={**form, "decoding": decoding}, seconds=answer.seconds)
+    return Reply(text=answer.text, move={**move, "decoding": decoding}, seconds=answer.seconds)
 
 
 def _pair(item: NliItem, number: int) -> Shown:
@@ -140,19 +133,12 @@ async def generate(model: ChatModel, view: View, item: GenerateItem) -> Reply:
             seed=SEED,
             stop=(BLANK_LINE,),
             repeat=view.repeat,
-            purpose=f"{ANNOTATOR}.generate",
             prompt_version=instruction(item.side, item.instruction).version,
-            episode_id=view.episode_id,
-            turn_number=view.number,
+            **asked_in(view, "generate"),
         ),
     )
     answer = await model.complete(request)
-    decoding = {
-        "service": model.name,
-        **drawn(request),
-        "stop": [BLANK_LINE],
-        "plain": plain,
-    }
+    decoding = {"service": model.name, **drawn(request), "stop": [BLANK_LINE], "plain": plain}
     return Reply(text=answer.text, move={"decoding": decoding}, seconds=answer.seconds)
 
 
@@ -173,20 +159,14 @@ async def paraphrase(model: ChatModel, view: View, item: ClaimItem) -> Reply:
             stop=("\n",) if plain else (),
             samples=PARAPHRASES,
             repeat=view.repeat,
-            purpose=f"{ANNOTATOR}.paraphrase",
             prompt_version=asked.version,
-            episode_id=view.episode_id,
-            turn_number=view.number,
+            **asked_in(view, "paraphrase"),
         ),
     )
     answers = await sample(model, request)
     texts = [" ".join(text.split()) for text in answers.samples]
     distinct = list(kept(texts, item.cleaned))
-    decoding = {
-        "service": model.name,
-        **drawn(request),
-        "top_p": request.top_p,
-        "samples": PARAPHRASES,
-    }
+    told = {"top_p": request.top_p, "samples": PARAPHRASES}
+    decoding = {"service": model.name, **drawn(request), **told}
     move = {"texts": texts, "kept": distinct, "decoding": decoding}
     return Reply(text="\n".join(distinct), move=move, seconds=answers.seconds)

@@ -158,7 +158,7 @@ class Results:
         return file_section(
             self.kind,
             self.name,
-            title=_wording()[self.kind]["title"].format(name=self.name),
+            title=wording()[self.kind]["title"].format(name=self.name),
             files=self.files,
             rows=self.rows,
             left_out=self.left_out,
@@ -175,7 +175,8 @@ class Results:
 
 
 @lru_cache(maxsize=1)
-def _wording() -> Mapping[str, Any]:
+def wording() -> Mapping[str, Any]:
+    """Return the texts of `wording.yaml`."""
     words: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("wording.yaml").read_text("utf-8"))
     return words
 
@@ -199,10 +200,10 @@ def worded(
         key: the measures' keys, made of those of the wording.
         words: that the wording leaves open.
     """
-    wording = _wording()[kind]["measures"]
+    words_of = wording()[kind]["measures"]
     made = []
     for name, value in values.items():
-        title, unit, counted = wording[name]
+        title, unit, counted = words_of[name]
         number, n = value if isinstance(value, Count) else (value, None)
         printed, note = (paper or {}).get(name), (notes or {}).get(name) or ""
         title, counted = title.format(**words), counted.format(**words)

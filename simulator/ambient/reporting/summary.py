@@ -16,6 +16,7 @@ from simulator.ambient.intervals import mean_interval
 from simulator.ambient.items import Task
 from simulator.ambient.nli.metrics import nli_measures
 from simulator.ambient.playing import ANNOTATOR
+from simulator.ambient.reporting.measures import wording
 from simulator.ambient.room import ROOM
 from simulator.ambient.rows import item_from_row
 from simulator.ambient.trial_log import JUDGED, Played, played_of, records_of
@@ -25,65 +26,17 @@ from simulator.frames import Frames
 from simulator.reporting import Section, slug
 from simulator.stats import Interval
 
-
-class Summary(NamedTuple):
-    """The figures of one task that are printed of a run.
-
-    Attributes:
-        measured: of the task's records; has the measures and counts as attributes.
-        measures: title -> attribute.
-        counts: what a measure's reader has to know, likewise.
-    """
-
-    measured: Callable[[Sequence[Any]], Any]
-    measures: Mapping[str, str]
-    counts: Mapping[str, str]
-
-
-_SUMMARIES: Final[Mapping[Task, Summary]] = {
-    "crowd": Summary(
-        crowd_measures,
-        {
-            "kappa, original": "kappa_original",
-            "kappa, disambiguated": "kappa_disambiguated",
-            "true reading plausible": "true_plausible",
-            "distractor plausible": "distractor_plausible",
-            "… if it is no reading": "distractor_plausible_told_apart",
-            "accepts all": "accepts_all",
-            "agreement": "agreement",
-        },
-        {"items": "rows"},
-    ),
-    "evaluate": Summary(evaluation_measures, {}, {}),
-    "annotate": Summary(
-        linguist_measures, {"alpha of sets": "alpha"}, {"examples": "rows", "discarded": "discarded"}
-    ),
-    "generate": Summary(
-        generation_measures,
-        {"EDIT-F1": "edit_f1", "EDIT-F1, robust parser": "robust"},
-        {"items": "items", "empty": "empty", "unparsable": "unparsable"},
-    ),
-    "true_false": Summary(
-        true_false_measures,
-        {"accuracy": "accuracy", "all four": "all_four", "inconsistent pairs": "inconsistent"},
-        {"statements": "statements", "null": "null"},
-    ),
-    "continue": Summary(
-        continuation_measures,
-        {"ranking accuracy": "accuracy", "chance": "random"},
-        {"instances": "instances"},
-    ),
-    "nli": Summary(
-        lambda records: nli_measures(records, [record.id for record in records]),
-        {"EM": "em", "macro F1": "f1", "group EM": "group_em"},
-        {"examples": "n", "empty sets": "empty"},
-    ),
-    "claim": Summary(
-        claim_measures,
-        {"recall": "recall", "precision": "precision"},
-        {"marked": "n", "unmarked": "unmarked", "flagged of all": "flagged_of_all"},
-    ),
+_MEASURED: Final[Mapping[Task, Callable[[Sequence[Any]], Any]]] = {
+    "crowd": crowd_measures,
+    "evaluate": evaluation_measures,
+    "annotate": linguist_measures,
+    "generate": generation_measures,
+    "true_false": true_false_measures,
+    "continue": continuation_measures,
+    "nli": lambda records: nli_measures(records, [record.id for record in records]),
+    "claim": claim_measures,
 }
+"""The measures of each task, of its records; their names in a summary are in `wording.yaml`."""
 
 
 class Measured(NamedTuple):
@@ -107,10 +60,10 @@ def run_measures(reader: LogReader, run: str, *, exclude_aborted: bool = False) 
 
 
 def _measured(played: Sequence[Played], task: Task) -> Measured:
-    summary, own = _SUMMARIES[task], [episode for episode in played if episode.item.task == task]
-    found = summary.measured(records_of(own, task))
-    measures = {title: getattr(found, name) for title, name in summary.measures.items()}
-    counts = {title: getattr(found, name) for title, name in summary.counts.items()}
+    own = [episode for episode in played if episode.item.task == task]
+    found, words = _MEASURED[task](records_of(own, task)), wording()["summary"][task]
+    measures = {title: getattr(found, name) for title, name in words["measures"].items()}
+    counts = {title: getattr(found, name) for title, name in words["counts"].items()}
     match task:
         case "evaluate":
             measures = {f"correct, {model}": votes.correct for model, votes in found.items()}

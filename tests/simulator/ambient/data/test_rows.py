@@ -22,20 +22,29 @@ from simulator.ambient.items import (
     NliItem,
     TrueFalseItem,
 )
-from simulator.ambient.labels import CATEGORIES, LABELS, SIDES, format_labels, parse_labels
+from simulator.ambient.labels import (
+    CATEGORIES,
+    LABELS,
+    SIDES,
+    Categories,
+    LabelSet,
+    SomeLabels,
+    format_labels,
+    parse_labels,
+)
 from simulator.ambient.rows import (
     example_record,
     item_from_row,
     item_record,
     item_row,
-    read_categories,
     read_example,
     read_item,
-    read_labels,
 )
+from simulator.codecs import Codec
 from simulator.errors import InputError
 from simulator.jsonlines import FieldError, Row
 
+SOME_LABELS = Codec[LabelSet](SomeLabels)
 SOUP = Example(
     id="7_c",
     premise="The soup is not very hot.",
@@ -77,7 +86,7 @@ examples = st.builds(
 def test_labels_are_read_in_any_order_as_text_and_as_list(case: Any) -> None:
     labels, order = case
     for value in (", ".join(order), ",".join(order), f" {'  ,'.join(order)} ", list(order)):
-        assert read_labels(Row({"x": value}), "x") == labels
+        assert SOME_LABELS.read_field(Row({"x": value}), "x") == labels
     assert parse_labels(format_labels(order)) == labels
     assert format_labels(order).split(", ") == sorted(labels)
 
@@ -88,7 +97,7 @@ words = st.one_of(st.sampled_from([*LABELS, *LABELS, "Neutral", "", "neutral ent
 @given(st.lists(words, min_size=1, max_size=4).map(", ".join))
 def test_a_text_is_labels_or_is_refused(text: str) -> None:
     try:
-        found = read_labels(Row({"x": text}), "x")
+        found = SOME_LABELS.read_field(Row({"x": text}), "x")
     except FieldError as error:
         assert str(error).startswith("x")
         assert {word.strip() for word in text.split(",")} - set(LABELS)
@@ -110,7 +119,7 @@ def test_a_text_is_labels_or_is_refused(text: str) -> None:
 )
 def test_wrong_labels_are_named(data: dict[str, Any], message: str) -> None:
     with pytest.raises(FieldError) as error:
-        read_labels(Row(data), "labels")
+        SOME_LABELS.read_field(Row(data), "labels")
     assert str(error.value).startswith(message)
 
 
@@ -209,8 +218,9 @@ def test_a_wrong_field_is_named(change: Callable[[dict[str, Any]], Any], message
 
 
 def test_kinds_of_ambiguity_named_twice_count_once() -> None:
-    assert read_categories(Row({"category": "lexical, other, lexical"})) == ("lexical", "other")
-    assert read_categories(Row({})) == ()
+    assert Codec[tuple[str, ...]](Categories).read_field(
+        Row({"category": "lexical, other, lexical"}), "category"
+    ) == ("lexical", "other")
 
 
 CANDIDATES = (Candidate("It is hot.", "contradiction"), Candidate("It is soup.", None))
