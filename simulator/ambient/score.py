@@ -116,10 +116,10 @@ def _generated(item: GenerateItem, turns: Sequence[Turn]) -> Values:
 
 
 def _true_false(turns: Sequence[Turn]) -> Values:
-    told = payloads(turns, "true_false")
+    statements = payloads(turns, "true_false")
     right: dict[int, list[bool]] = {}
     of_rewrite: dict[str, list[bool]] = {}
-    for payload in told:
+    for payload in statements:
         correct = payload["prediction"] == payload["answer"]
         right.setdefault(payload["template"], []).append(correct)
         of_rewrite.setdefault(payload["rewrite"], []).append(correct)
@@ -128,7 +128,7 @@ def _true_false(turns: Sequence[Turn]) -> Values:
         "accuracy": _mean(every),
         **{f"accuracy_{template}": _mean(right[template]) for template in sorted(right)},
         "all_right": _mean([all(group) for group in of_rewrite.values()]),
-        "null": _mean([payload["prediction"] is None for payload in told]),
+        "null": _mean([payload["prediction"] is None for payload in statements]),
     }
 
 
@@ -137,15 +137,15 @@ def _continued(item: ContinueItem, turns: Sequence[Turn]) -> Values:
 
 
 def _nli(item: NliItem, turns: Sequence[Turn]) -> Values:
-    told = payloads(turns, "nli")
-    predicted = {payload["pair"]: frozenset(payload["prediction"]) for payload in told}
+    pairs = payloads(turns, "nli")
+    predicted = {payload["pair"]: frozenset(payload["prediction"]) for payload in pairs}
     gold = (
         item.example.labels,
         *(frozenset({disambiguation.label}) for disambiguation in item.example.disambiguations),
     )
     right = [predicted.get(place) == labels for place, labels in enumerate(gold)]
     # Imported files may tell of original pairs alone.
-    whole = all(payload.get("readings", True) for payload in told)
+    whole = all(payload.get("readings", True) for payload in pairs)
     return {"exact": float(right[0]), "group_exact": float(all(right)) if whole else None}
 
 
