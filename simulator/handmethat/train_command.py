@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Literal
@@ -9,8 +10,8 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
+from simulator.errors import InputError
 from simulator.handmethat.data import draw_tasks
-from simulator.handmethat.learn import require_torch
 from simulator.handmethat.learn.seen import Oracle
 from simulator.handmethat.sample import Sample, describe, makeup, stratum
 from simulator.runner.options import DataOption
@@ -35,7 +36,8 @@ def train_handmethat(
     ),
 ) -> None:
     """Train a robot for HandMeThat; then `askback run handmethat --robot seq2seq:robot.pt`."""
-    require_torch()
+    if find_spec("torch") is None:
+        raise InputError("Learned robots need torch: pip install torch==2.13.0 'askback[local]'")
     import torch
 
     from simulator.handmethat.learn.train import train_behaviour, train_by_playing
@@ -51,7 +53,7 @@ def train_handmethat(
         )
         message = "loss"
     else:
-        scores = train_by_playing(
+        values = train_by_playing(
             tasks,
             mode,
             config,
@@ -61,7 +63,7 @@ def train_handmethat(
             steps=updates,
             console=console,
         )
-        values, message = [float(score) for score in scores], "score"
+        message = "score"
     tenth = max(1, len(values) // 10)
     console.print(
         f"{message}: {_mean(values[:tenth])} in the first tenth, {_mean(values[-tenth:])} in the last"

@@ -6,14 +6,13 @@ written, so that later ones know about lids and about where things are by then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Final, NamedTuple
 
 from simulator.handmethat.actions import domain
 from simulator.handmethat.env.commands import HUMAN_WORD, Reader
 from simulator.handmethat.env.game import Game, GameState
-from simulator.handmethat.env.observe import TextStyle
 from simulator.handmethat.meanings.model import Quest
 from simulator.handmethat.task import Task
 from simulator.handmethat.world import HUMAN, State, World, has, is_unlocked, location_of
@@ -133,32 +132,23 @@ def _act_there(verb: str) -> Callable[[_Writer, int], bool]:
     return change
 
 
-def _soak(writer: _Writer, entity: int) -> bool:
-    sink = writer.place("sink")
-    if not _move(writer, entity, sink):
-        return False
-    writer.switch_on(sink)
-    writer.write(f"soak {writer.labels[entity]}")
-    return True
+def _with_appliance(verb: str, appliance: str, *, shut: bool = False) -> Callable[[_Writer, int], bool]:
+    """Put the thing into an appliance, which may have to be `shut` again, switch that on and act."""
+
+    def change(writer: _Writer, entity: int) -> bool:
+        place = writer.place(appliance)
+        if not _move(writer, entity, place):
+            return False
+        if shut:
+            writer.write(f"close {writer.labels[place]}")
+        writer.switch_on(place)
+        writer.write(f"{verb} {writer.labels[entity]}")
+        return True
+
+    return change
 
 
-def _heat(writer: _Writer, entity: int) -> bool:
-    stove = writer.place("stove")
-    if not _move(writer, entity, stove):
-        return False
-    writer.switch_on(stove)
-    writer.write(f"heat {writer.labels[entity]}")
-    return True
-
-
-def _cool(writer: _Writer, entity: int) -> bool:
-    refrigerator = writer.place("refrigerator")
-    if not _move(writer, entity, refrigerator):
-        return False
-    writer.write(f"close {writer.labels[refrigerator]}")
-    writer.switch_on(refrigerator)
-    writer.write(f"cool {writer.labels[entity]}")
-    return True
+_soak: Final = _with_appliance("soak", "sink")
 
 
 def _clean(writer: _Writer, entity: int) -> bool:
@@ -192,8 +182,8 @@ _CHANGES: Final[Mapping[str, Callable[[_Writer, int], bool]]] = {
     "open": _act_there("open"),
     "toggle": _act_there("toggle on"),
     "soak": _soak,
-    "heat": _heat,
-    "cool": _cool,
+    "heat": _with_appliance("heat", "stove"),
+    "cool": _with_appliance("cool", "refrigerator", shut=True),
     "clean": _clean,
     "slice": _slice,
 }
@@ -216,27 +206,22 @@ class Demo(NamedTuple):
     partial: tuple[str, ...]
 
 
-def expert_demo(task: Task, seed: int, *, style: TextStyle = "reference") -> Demo | None:
-    """Return a demonstration for one object of A(m), drawn by `seed`.
-
-    Args:
-        task: what is asked.
-        seed: decides which object.
-        style: ``reference``: commands and histories as published (``apple 1``).
+def expert_demo(task: Task, seed: int) -> Demo | None:
+    """Return a demonstration for one object of A(m), drawn by `seed`, with texts as published (``apple 1``).
 
     Returns:
-        None if the script does not succeed, in both modes, exactly with its last command.
+        None if the script does not succeed exactly with its last command.
     """
     commands = expert_commands(task, seed)
     if commands is None:
         return None
-    full = Game(task, mode="full", style=style)
-    partial = full.in_mode("partial")
+    full = Game(task, mode="full", style="reference")
     commands = tuple(map(full.styled, commands))
-    of_full, of_partial = _history(full, commands), _history(partial, commands)
-    if of_full is None or of_partial is None:
-        return None
-    return Demo(commands, of_full, of_partial)
+    texts = (
+        tuple(text for text, _, _ in list(histories(game, commands))[:-1])
+        for game in (full, full.in_mode("partial"))
+    )
+    return Demo(commands, *texts)
 
 
 def expert_commands(task: Task, seed: int) -> tuple[str, ...] | None:
@@ -254,23 +239,19 @@ def expert_commands(task: Task, seed: int) -> tuple[str, ...] | None:
     return None
 
 
-def history(game: Game, commands: tuple[str, ...]) -> tuple[tuple[str, ...], GameState]:
-    """Return what is read before each of some commands, and where they lead."""
-    text, state = game.opening(with_task=False), game.start()
-    read: list[str] = []
+def histories(game: Game, commands: Sequence[str]) -> Iterator[tuple[str, str, GameState]]:
+    """Yield what has been read, what was read last, and the state: before each command, and after all.
+
+    Raises:
+        ValueError: if the episode was over before the last of them.
+    """
+    state, observation = game.start(), game.opening(with_task=False)
+    text = observation
+    yield text, observation, state
     for command in commands:
-        read.append(text)
         outcome = game.act(state, command)
-        state = outcome.game
-        text = f"{text} {SEPARATOR} {command} {SEPARATOR} {outcome.observation}"
-        if game.mode == "partial":
-            text = f"{text} {game.look(state)}"
-        if state.done:
-            break
-    return tuple(read), state
-
-
-def _history(game: Game, commands: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return the history, if success comes exactly with the last command."""
-    read, state = history(game, commands)
-    return read if state.success and state.moves == len(commands) else None
+        state, observation = outcome.game, outcome.observation
+        # In full mode everything was in the first observation.
+        view = f" {game.look(state)}" if game.mode == "partial" else ""
+        text = f"{text} {SEPARATOR} {command} {SEPARATOR} {observation}{view}"
+        yield text, observation, state

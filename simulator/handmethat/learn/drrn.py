@@ -14,10 +14,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence
 
-from simulator.handmethat.env.game import Game, GameState
 from simulator.handmethat.learn.config import DrrnConfig
 from simulator.handmethat.learn.seen import PAD, Seen, Vocabulary, build_vocabulary, read, reading_game, seen
-from simulator.handmethat.learn.seq2seq import pad
+from simulator.handmethat.learn.seq2seq import pad, update
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import Mode
 from simulator.seeds import derive_seed
@@ -33,8 +32,7 @@ class Reading(NamedTuple):
     inventory: Numbers
 
 
-@dataclass(frozen=True, slots=True)
-class Transition:
+class Transition(NamedTuple):
     """One step.
 
     Attributes:
@@ -70,20 +68,17 @@ class Drrn(nn.Module):
         self.value = nn.Linear(config.width, 1)
 
     def forward(self, readings: Sequence[Reading], commands: Sequence[Sequence[Numbers]]) -> list[Tensor]:
-        """Q of each command.
+        """Return Q of each command: a vector per state, as long as its commands.
 
         Args:
             readings: one per state.
             commands: the commands of each state, at least one.
-
-        Returns:
-            One vector per state, as long as its commands.
         """
-        counts = [len(some) for some in commands]
+        counts = list(map(len, commands))
         state = torch.cat(
-            [self._encode(part, [reading[part] for reading in readings]) for part in range(3)], dim=1
+            [self._encode(part, texts) for part, texts in enumerate(zip(*readings, strict=True))], dim=1
         )
-        flat = self._encode(3, [command for some in commands for command in some])
+        flat = self._encode(3, [command for of_state in commands for command in of_state])
         spread = state.repeat_interleave(torch.tensor(counts), dim=0)
         values = self.value(F.relu(self.hidden(torch.cat([spread, flat], dim=1)))).squeeze(1)
         return list(values.split(counts))
@@ -101,12 +96,13 @@ class Drrn(nn.Module):
 
 def learn_from(network: Drrn, target: Drrn, batch: Sequence[Transition], discount: float) -> Tensor:
     """Return the smooth L1 loss of `batch`: rewards and discounted best values afterwards as targets."""
-    chosen = network([one.before for one in batch], [[one.command] for one in batch])
+    chosen = network([step.before for step in batch], [[step.command] for step in batch])
+    going = [step for step in batch if step.valid]
     with torch.no_grad():
-        going = [one for one in batch if one.valid]
-        best = iter(target([one.after for one in going], [one.valid for one in going]) if going else ())
-        wanted = [one.reward + (discount * float(next(best).max()) if one.valid else 0.0) for one in batch]
-    return F.smooth_l1_loss(torch.cat(chosen), torch.tensor(wanted))
+        values = target([step.after for step in going], [step.valid for step in going]) if going else []
+    best = iter(float(each.max()) for each in values)
+    targets = [step.reward + (discount * next(best) if step.valid else 0.0) for step in batch]
+    return F.smooth_l1_loss(torch.cat(chosen), torch.tensor(targets))
 
 
 class Replay:
@@ -122,7 +118,7 @@ class Replay:
         self._best: deque[Transition] = deque(maxlen=max(first, 1))
         self._all: deque[Transition] = deque(maxlen=max(capacity - first, 1))
         self._priority = priority
-        self._score: float | None = None
+        self._score = float("-inf")
 
     def __len__(self) -> int:
         return len(self._all)
@@ -130,7 +126,7 @@ class Replay:
     def add(self, episode: Sequence[Transition], score: float) -> None:
         """Keep an episode; one that beats the best score so far empties the queue of the best."""
         self._all.extend(episode)
-        if self._score is None or score > self._score:
+        if score > self._score:
             self._score = score
             self._best.clear()
         if score >= self._score:
@@ -152,18 +148,40 @@ def choose(values: Tensor, randomly: random.Random, *, greedy: bool = False) -> 
 
 
 @dataclass(frozen=True)
+class Coder:
+    """Texts as numbers, of a long one the last words.
+
+    Attributes:
+        longest: words that are read.
+    """
+
+    vocabulary: Vocabulary
+    longest: int
+
+    def numbers(self, text: str) -> Numbers:
+        """Return a text as numbers."""
+        return tuple(self.vocabulary.encode(text)[-self.longest :])
+
+    def reading(self, seen: Seen) -> Reading:
+        """Return what is read, as numbers."""
+        return Reading(*map(self.numbers, (seen.observation, seen.look, seen.inventory)))
+
+    def commands(self, seen: Seen) -> tuple[Numbers, ...]:
+        """Return the valid commands, as numbers."""
+        return tuple(map(self.numbers, seen.valid))
+
+
+@dataclass(frozen=True)
 class Progress:
     """The experience of a training.
 
     Attributes:
         losses: of each update.
         scores: of each episode, in the order of their ends.
-        successes: whether each succeeded.
     """
 
     losses: list[float] = field(default_factory=list)
     scores: list[int] = field(default_factory=list)
-    successes: list[bool] = field(default_factory=list)
 
 
 class _Place:
@@ -177,10 +195,15 @@ class _Place:
     def begin(self) -> None:
         """Begin an episode of a task drawn uniformly."""
         self.task = self._tasks[self.random.randrange(len(self._tasks))]
-        self.game: Game = reading_game(self.task, self._mode, self._limit)
-        self.state: GameState = self.game.start()
-        self.read: Seen = seen(self.game, self.state, "", self.game.opening(with_task=False))
+        self.game = reading_game(self.task, self._mode, self._limit)
+        self.state = self.game.start()
+        self.read = seen(self.game, self.state, "", self.game.opening(with_task=False))
         self.steps: list[Transition] = []
+
+    def expert(self) -> int | None:
+        """Return where in the valid list the expert's command for this step stands, counted by steps."""
+        command = next(iter(self.task.demo[len(self.steps) :]), None)
+        return self.read.valid.index(command) if command in self.read.valid else None
 
 
 def train_drrn(
@@ -206,22 +229,17 @@ def train_drrn(
         offline: give the expert's next command wherever it is valid.
         tell: is told the steps done and the last loss.
     """
-    target = deepcopy(network)
+    target, coder, progress = deepcopy(network), Coder(vocabulary, config.longest_text), Progress()
     optimiser = torch.optim.Adam(network.parameters(), lr=config.rate)
     replay, randomly = Replay(config.replay, config.priority), random.Random(derive_seed(seed, "replay"))
     places = [
         _Place(tasks, mode, config.limit, derive_seed(seed, "place", i)) for i in range(config.environments)
     ]
-    progress = Progress()
     for step in range(1, config.steps + 1):
-        _play(network, vocabulary, places, config, replay, progress, offline)
+        _play(network, coder, places, replay, progress, offline)
         if len(replay) >= config.batch:
             loss = learn_from(network, target, replay.sample(config.batch, randomly), config.discount)
-            optimiser.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(network.parameters(), config.clip)
-            optimiser.step()
-            progress.losses.append(float(loss.detach()))
+            progress.losses.append(update(network, optimiser, loss, config.clip))
         if step % config.target_every == 0:
             target.load_state_dict(network.state_dict())
         tell(step, progress.losses[-1] if progress.losses else float("nan"))
@@ -234,61 +252,35 @@ def words_of(tasks: Sequence[Task], mode: Mode, limit: int) -> Vocabulary:
     for task in tasks:
         game = reading_game(task, mode, limit)
         for number in range(min(len(task.demo), limit - 1) + 1):
-            now, _ = read(game, task.demo[:number])
+            now = read(game, task.demo[:number])
             texts += [now.observation, now.look, now.inventory, *now.valid]
     return build_vocabulary(texts)
 
 
-def numbers_of(vocabulary: Vocabulary, text: str, longest: int) -> Numbers:
-    """Return the last `longest` words of `text` as numbers."""
-    return tuple(vocabulary.encode(text)[-longest:])
-
-
-def reading_of(vocabulary: Vocabulary, read: Seen, longest: int) -> Reading:
-    """Return what is read, as numbers."""
-    texts = (read.observation, read.look, read.inventory)
-    return Reading(*(numbers_of(vocabulary, text, longest) for text in texts))
-
-
 def _play(
     network: Drrn,
-    vocabulary: Vocabulary,
+    coder: Coder,
     places: Sequence[_Place],
-    config: DrrnConfig,
     replay: Replay,
     progress: Progress,
     offline: bool,
 ) -> None:
-    """One step in every place."""
-    readings = [reading_of(vocabulary, place.read, config.longest_text) for place in places]
-    offered = [_offered(vocabulary, place.read, config) for place in places]
+    """Play one step in every place."""
+    readings = [coder.reading(place.read) for place in places]
+    offered = [coder.commands(place.read) for place in places]
     with torch.no_grad():
         values = network(readings, offered)
     for place, before, commands, worth in zip(places, readings, offered, values, strict=True):
-        chosen = _expert(place) if offline else None
+        chosen = place.expert() if offline else None
         if chosen is None:
             chosen = choose(worth, place.random)
         outcome = place.game.act(place.state, place.read.valid[chosen])
         place.state = outcome.game
         place.read = seen(place.game, place.state, "", outcome.observation)
-        after = reading_of(vocabulary, place.read, config.longest_text)
-        left = () if outcome.done else _offered(vocabulary, place.read, config)
-        place.steps.append(Transition(before, commands[chosen], float(outcome.reward), after, left))
+        left = () if outcome.done else coder.commands(place.read)
+        reward, after = float(outcome.reward), coder.reading(place.read)
+        place.steps.append(Transition(before, commands[chosen], reward, after, left))
         if outcome.done:
             replay.add(place.steps, place.state.score)
             progress.scores.append(place.state.score)
-            progress.successes.append(place.state.success)
             place.begin()
-
-
-def _offered(vocabulary: Vocabulary, read: Seen, config: DrrnConfig) -> tuple[Numbers, ...]:
-    return tuple(numbers_of(vocabulary, command, config.longest_text) for command in read.valid)
-
-
-def _expert(place: _Place) -> int | None:
-    """Return where in the valid list the expert's command for this step stands, counted by steps."""
-    number = len(place.steps)
-    if number >= len(place.task.demo):
-        return None
-    wanted = place.task.demo[number]
-    return place.read.valid.index(wanted) if wanted in place.read.valid else None

@@ -4,32 +4,43 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Protocol
 
 import torch
 
 from simulator.errors import InputError
 from simulator.handmethat.learn.config import DrrnConfig, Seq2SeqConfig
-from simulator.handmethat.learn.drrn import Drrn, choose, numbers_of, reading_of
-from simulator.handmethat.learn.seen import Oracle, Policy, Seen, Vocabulary
+from simulator.handmethat.learn.drrn import Coder, Drrn, choose
+from simulator.handmethat.learn.seen import Oracle, Seen, Vocabulary
 from simulator.handmethat.learn.seq2seq import Seq2Seq, pad, shorten
 
-Kind = Literal["seq2seq", "drrn"]
 _FORMAT: Final = "askback-handmethat-1"
 
 
-class Seq2SeqPolicy:
-    """Writes its command word by word, greedily."""
+class Policy(Protocol):
+    """A learned robot.
 
-    def __init__(self, name: str, network: Seq2Seq, vocabulary: Vocabulary, oracle: Oracle = "none") -> None:
-        self.name = name
-        self.oracle = oracle
+    Attributes:
+        oracle: what it is told beside the task.
+    """
+
+    oracle: Oracle
+
+    def command(self, seen: Seen, seed: int) -> str:
+        """Return the next command; everything random in it descends from `seed`."""
+        ...
+
+
+class Seq2SeqPolicy:
+    """Writes its command word by word, greedily; nothing in it is random."""
+
+    def __init__(self, network: Seq2Seq, vocabulary: Vocabulary, oracle: Oracle) -> None:
+        self.oracle: Oracle = oracle
         self._network, self._vocabulary = network.eval(), vocabulary
 
     def command(self, seen: Seen, seed: int) -> str:
-        """Return the next command; nothing in it is random."""
+        """Return the next command."""
         longest = self._network.config.longest_text
         observation = pad([shorten(self._vocabulary.encode(seen.history), longest)])
         written = self._network.command(observation, pad([self._vocabulary.encode(seen.task)]))
@@ -37,33 +48,28 @@ class Seq2SeqPolicy:
 
 
 class DrrnPolicy:
-    """Draws among the valid commands by a softmax over their values, as published; or takes the best.
+    """Draws among the valid commands by a softmax over their values, as published.
 
     Args:
+        network: values commands.
+        coder: of its texts.
         greedy: take the best; asked for by ``drrn-greedy:FILE``.
     """
 
     oracle: Oracle = "none"
 
-    def __init__(
-        self, name: str, network: Drrn, vocabulary: Vocabulary, config: DrrnConfig, *, greedy: bool
-    ) -> None:
-        self.name = name
-        self._network, self._vocabulary, self._config = network.eval(), vocabulary, config
-        self._greedy = greedy
+    def __init__(self, network: Drrn, coder: Coder, *, greedy: bool) -> None:
+        self._network, self._coder, self._greedy = network.eval(), coder, greedy
 
     @torch.no_grad()
     def command(self, seen: Seen, seed: int) -> str:
         """Return the next command."""
-        longest = self._config.longest_text
-        commands = [numbers_of(self._vocabulary, command, longest) for command in seen.valid]
-        values = self._network([reading_of(self._vocabulary, seen, longest)], [commands])[0]
+        (values,) = self._network([self._coder.reading(seen)], [self._coder.commands(seen)])
         return seen.valid[choose(values, random.Random(seed), greedy=self._greedy)]
 
 
 def save_checkpoint(
     path: Path,
-    kind: Kind,
     config: Seq2SeqConfig | DrrnConfig,
     vocabulary: Vocabulary,
     network: torch.nn.Module,
@@ -77,8 +83,8 @@ def save_checkpoint(
     path.parent.mkdir(parents=True, exist_ok=True)
     content = {
         "format": _FORMAT,
-        "kind": kind,
-        "config": asdict(config),
+        "kind": config.kind,
+        "config": config.model_dump(),
         "words": list(vocabulary.words),
         "weights": network.state_dict(),
         "told": dict(told),
@@ -97,26 +103,21 @@ def load_policy(name: str) -> Policy:
     kind, _, file = name.partition(":")
     if kind not in ("seq2seq", "drrn", "drrn-greedy") or not file:
         raise InputError(f"{name!r} is no learned robot; write seq2seq:FILE, drrn:FILE or drrn-greedy:FILE.")
-    content = read_checkpoint(Path(file))
+    content = _read_checkpoint(Path(file))
     if content["kind"] != kind.removesuffix("-greedy"):
         raise InputError(f"{file}: holds a {content['kind']} robot; call it {content['kind']}:{file}.")
     vocabulary = Vocabulary(tuple(content["words"]))
     if kind == "seq2seq":
-        written = Seq2Seq(Seq2SeqConfig(**content["config"]), len(vocabulary))
-        written.load_state_dict(content["weights"])
-        return Seq2SeqPolicy(name, written, vocabulary, content["told"].get("oracle", "none"))
-    config = DrrnConfig(**content["config"])
-    valued = Drrn(config, len(vocabulary))
-    valued.load_state_dict(content["weights"])
-    return DrrnPolicy(name, valued, vocabulary, config, greedy=kind == "drrn-greedy")
+        writer = Seq2Seq(Seq2SeqConfig.parse(content["config"]), len(vocabulary))
+        writer.load_state_dict(content["weights"])
+        return Seq2SeqPolicy(writer, vocabulary, content["told"].get("oracle", "none"))
+    config = DrrnConfig.parse(content["config"])
+    valuer = Drrn(config, len(vocabulary))
+    valuer.load_state_dict(content["weights"])
+    return DrrnPolicy(valuer, Coder(vocabulary, config.longest_text), greedy=kind == "drrn-greedy")
 
 
-def read_checkpoint(path: Path) -> Mapping[str, Any]:
-    """Return the content of a checkpoint.
-
-    Raises:
-        InputError: if there is none, or it is not ours.
-    """
+def _read_checkpoint(path: Path) -> Mapping[str, Any]:
     if not path.is_file():
         raise InputError(f"{path}: there is no such checkpoint; train one with `askback train handmethat`.")
     try:

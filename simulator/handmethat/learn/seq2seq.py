@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.utils.rnn import pad_sequence
 
 from simulator.handmethat.learn.config import Seq2SeqConfig
 from simulator.handmethat.learn.seen import (
@@ -30,6 +31,8 @@ from simulator.handmethat.learn.seen import (
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import Mode
 
+Rows = tuple[list[int], list[int], list[int]]
+"""An example as numbers of words: history, task, and command with begin and end marks."""
 _FAR = -1e9
 
 
@@ -57,18 +60,14 @@ class Seq2Seq(nn.Module):
         self.copy = nn.Linear(2 * config.width, 1)
 
     def forward(self, observation: Tensor, task: Tensor, command: Tensor) -> Tensor:
-        """Log-probabilities of each next word.
+        """Return log-probabilities of the word after each of `command`: batch x length x vocabulary.
 
         Args:
             observation: batch x words, numbers of words; 0 pads.
             task: batch x words.
             command: batch x length, beginning with the begin mark.
-
-        Returns:
-            batch x length x vocabulary, natural logarithms.
         """
-        memory, seen = self.read(observation, task)
-        return self.write(memory, seen, observation, command)
+        return self.write(*self.read(observation, task), observation, command)
 
     def read(self, observation: Tensor, task: Tensor) -> tuple[Tensor, Tensor]:
         """Return the fused observation (batch x words x width) and its mask."""
@@ -78,7 +77,7 @@ class Seq2Seq(nn.Module):
         return self.attention(context, query, seen, asked), seen
 
     def write(self, memory: Tensor, seen: Tensor, observation: Tensor, command: Tensor) -> Tensor:
-        """Log-probabilities of the word after each of `command`; see `forward`."""
+        """Return the log-probabilities of `forward`, given what `read` made."""
         states, weights, context = self.decoder(self._embed(command), memory, seen)
         generated = F.softmax(self.back(states) @ self.embedding.weight.T, dim=-1)
         where = observation.unsqueeze(1).expand(-1, command.shape[1], -1)
@@ -89,7 +88,7 @@ class Seq2Seq(nn.Module):
 
     @torch.no_grad()
     def command(self, observation: Tensor, task: Tensor) -> list[list[int]]:
-        """Greedy decoding: the numbers of each row's command, without its end mark."""
+        """Return the numbers of each row's command, without its end mark, decoded greedily."""
         memory, seen = self.read(observation, task)
         written = torch.full((len(observation), 1), BEGIN)
         over = torch.zeros(len(observation), dtype=torch.bool)
@@ -145,7 +144,7 @@ class Convolution(nn.Module):
         self.point = nn.Conv1d(width, width, 1)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Batch x words x width, in and out."""
+        """Return batch x words x width, as given."""
         return F.relu(self.point(self.depth(inputs.transpose(1, 2)))).transpose(1, 2)
 
 
@@ -161,7 +160,7 @@ class ContextQuery(nn.Module):
         self.dropout = dropout
 
     def forward(self, context: Tensor, query: Tensor, seen: Tensor, asked: Tensor) -> Tensor:
-        """Batch x words of the observation x width."""
+        """Return batch x words of the observation x width."""
         likeness = self.context(context) + self.query(query).transpose(1, 2)
         likeness = likeness + (context * self.both) @ query.transpose(1, 2)
         over_task = F.softmax(likeness.masked_fill(~asked.unsqueeze(1), _FAR), dim=2)
@@ -185,7 +184,7 @@ class DecoderBlock(nn.Module):
         self.feed = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width))
 
     def forward(self, inputs: Tensor, memory: Tensor, seen: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """States, weights over the observation's words, and what was attended to there."""
+        """Return states, weights over the observation's words, and what was attended to there."""
         length = inputs.shape[1]
         later = torch.ones(length, length, dtype=torch.bool).triu(1)
         here = inputs + positions(inputs)
@@ -199,7 +198,7 @@ class DecoderBlock(nn.Module):
 
 
 def positions(like: Tensor) -> Tensor:
-    """Sines and cosines, words x width, for a batch x words x width."""
+    """Return sines and cosines, words x width, for a batch x words x width."""
     length, width = like.shape[1], like.shape[2]
     place = torch.arange(length, dtype=torch.float32).unsqueeze(1)
     turn = torch.exp(torch.arange(0, width, 2, dtype=torch.float32) * (-math.log(10000.0) / width))
@@ -209,10 +208,9 @@ def positions(like: Tensor) -> Tensor:
     return table
 
 
-def pad(rows: list[list[int]]) -> Tensor:
-    """Rows of numbers as one tensor, padded at their ends; at least one word wide."""
-    width = max(1, *(len(row) for row in rows))
-    return torch.tensor([row + [PAD] * (width - len(row)) for row in rows])
+def pad(rows: Sequence[list[int]]) -> Tensor:
+    """Return rows of numbers as one tensor, padded at their ends; at least one word wide."""
+    return pad_sequence([torch.tensor(row or [PAD]) for row in rows], batch_first=True, padding_value=PAD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,39 +228,31 @@ def examples_of(tasks: Iterable[Task], mode: Mode, oracle: Oracle = "none") -> l
     for task in tasks:
         game = reading_game(task, mode, limit=len(task.demo) + 1)
         for number, command in enumerate(task.demo):
-            seen, _ = read(game, task.demo[:number], oracle)
+            seen = read(game, task.demo[:number], oracle)
             examples.append(Example(seen.history, seen.task, command))
     return examples
 
 
-@dataclass(frozen=True)
-class Numbered:
-    """Examples as numbers of words."""
-
-    histories: list[list[int]]
-    tasks: list[list[int]]
-    commands: list[list[int]]
-
-    def __len__(self) -> int:
-        return len(self.commands)
-
-    def batch(self, some: Sequence[int]) -> tuple[Tensor, Tensor, Tensor]:
-        """Observations, tasks and commands (with begin and end marks) of some examples."""
-        marked = [[BEGIN, *self.commands[i], END] for i in some]
-        return pad([self.histories[i] for i in some]), pad([self.tasks[i] for i in some]), pad(marked)
+def number(examples: Sequence[Example], vocabulary: Vocabulary, config: Seq2SeqConfig) -> list[Rows]:
+    """Return examples as numbers; a long observation keeps its two ends (see `shorten`)."""
+    return [
+        (
+            shorten(vocabulary.encode(example.history), config.longest_text),
+            vocabulary.encode(example.task),
+            [BEGIN, *vocabulary.encode(example.command)[: config.longest_command - 1], END],
+        )
+        for example in examples
+    ]
 
 
-def number(examples: Sequence[Example], vocabulary: Vocabulary, config: Seq2SeqConfig) -> Numbered:
-    """Examples as numbers; a long observation keeps its two ends (see `shorten`)."""
-    return Numbered(
-        histories=[shorten(vocabulary.encode(example.history), config.longest_text) for example in examples],
-        tasks=[vocabulary.encode(example.task) for example in examples],
-        commands=[vocabulary.encode(example.command)[: config.longest_command - 1] for example in examples],
-    )
+def tensors(rows: Iterable[Rows]) -> tuple[Tensor, Tensor, Tensor]:
+    """Return observations, tasks and commands of some numbered examples."""
+    observations, tasks, commands = zip(*rows, strict=True)
+    return pad(observations), pad(tasks), pad(commands)
 
 
 def shorten(words: list[int], longest: int) -> list[int]:
-    """At most `longest` words: the first half of them and the last."""
+    """Return at most `longest` words: the first half of them and the last."""
     return words if len(words) <= longest else words[: longest // 2] + words[-(longest - longest // 2) :]
 
 
@@ -275,7 +265,7 @@ def words_of(examples: Sequence[Example]) -> Vocabulary:
 
 def train_seq2seq(
     network: Seq2Seq,
-    examples: Numbered,
+    examples: Sequence[Rows],
     config: Seq2SeqConfig,
     seed: int,
     tell: Callable[[int, float], None] = lambda update, loss: None,
@@ -284,7 +274,7 @@ def train_seq2seq(
 
     Args:
         network: the network.
-        examples: what to imitate.
+        examples: what to imitate, as `number` makes them.
         config: updates, batch, rate, clip, label smoothing.
         seed: order of the examples; the network's own randomness is the caller's (`torch.manual_seed`).
         tell: is told the number of updates done and the last loss.
@@ -292,29 +282,33 @@ def train_seq2seq(
     Returns:
         The loss of each update: cross entropy per word, label-smoothed, natural logarithms.
     """
-    optimiser = torch.optim.Adam(
-        [weights for weights in network.parameters() if weights.requires_grad], lr=config.rate
-    )
+    learnt = [weights for weights in network.parameters() if weights.requires_grad]
+    optimiser = torch.optim.Adam(learnt, lr=config.rate)
     network.train()
     losses: list[float] = []
     for batch in _batches(len(examples), config.batch, config.updates, random.Random(seed)):
-        observation, task, command = examples.batch(batch)
+        observation, task, command = tensors(examples[i] for i in batch)
         loss = loss_of(network(observation, task, command[:, :-1]), command[:, 1:], config.label_smoothing)
-        optimiser.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(network.parameters(), config.clip)
-        optimiser.step()
-        losses.append(float(loss.detach()))
+        losses.append(update(network, optimiser, loss, config.clip))
         tell(len(losses), losses[-1])
     network.eval()
     return losses
 
 
 def loss_of(logarithms: Tensor, targets: Tensor, smoothing: float) -> Tensor:
-    """Label-smoothed cross entropy per word; padding does not count."""
+    """Return the label-smoothed cross entropy per word; padding does not count."""
     return F.cross_entropy(
         logarithms.flatten(0, 1), targets.flatten(), ignore_index=PAD, label_smoothing=smoothing
     )
+
+
+def update(network: nn.Module, optimiser: torch.optim.Optimizer, loss: Tensor, clip: float) -> float:
+    """Take a step down the gradient of `loss`, clipped; return the loss as a number."""
+    optimiser.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(network.parameters(), clip)
+    optimiser.step()
+    return float(loss.detach())
 
 
 def _batches(count: int, size: int, updates: int, randomly: random.Random) -> Iterator[list[int]]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import zip_longest
 from pathlib import Path
-from statistics import fmean
 
+import pandas as pd
 import torch
 from rich.console import Console
 
 from simulator.errors import InputError
-from simulator.handmethat.env.scripts import expert_demo
-from simulator.handmethat.learn.config import drrn_config, seq2seq_config
+from simulator.handmethat.env.observe import reference_text
+from simulator.handmethat.env.scripts import expert_commands
+from simulator.handmethat.learn.config import DrrnConfig, Seq2SeqConfig
 from simulator.handmethat.learn.drrn import Drrn, train_drrn, words_of
 from simulator.handmethat.learn.policy import save_checkpoint
 from simulator.handmethat.learn.seen import Oracle
@@ -24,39 +23,6 @@ from simulator.handmethat.task import Task
 from simulator.handmethat.views import Mode
 from simulator.runner.progress import updates_bar
 from simulator.seeds import derive_seed
-
-
-def write_curve(checkpoint: Path, columns: Mapping[str, Sequence[float]]) -> None:
-    """``<checkpoint>.csv`` with a row per update or episode, and ``<checkpoint>.html`` with a plot of means.
-
-    Raises:
-        OSError: if they cannot be written.
-    """
-    with checkpoint.with_name(checkpoint.name + ".csv").open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(["number", *columns])
-        for number, row in enumerate(zip_longest(*columns.values(), fillvalue=""), start=1):
-            table.writerow([number, *row])
-    _plot(checkpoint.with_name(checkpoint.name + ".html"), checkpoint.name, columns)
-
-
-def moving_means(values: Sequence[float], window: int) -> list[float]:
-    """Return the mean of each value and the `window` - 1 before it."""
-    return [fmean(values[max(0, i + 1 - window) : i + 1]) for i in range(len(values))]
-
-
-def _plot(path: Path, title: str, columns: Mapping[str, Sequence[float]]) -> None:
-    # plotly takes half a second to import; nothing but a finished training needs it.
-    import plotly.graph_objects as go
-    from plotly.subplots import make_subplots
-
-    figure = make_subplots(rows=len(columns), cols=1, subplot_titles=tuple(columns))
-    for row, (name, values) in enumerate(columns.items(), start=1):
-        window = max(1, len(values) // 50)
-        numbers = list(range(1, len(values) + 1))
-        figure.add_trace(go.Scatter(x=numbers, y=moving_means(values, window), name=name), row=row, col=1)
-    figure.update_layout(title=title, template="simple_white", showlegend=False)
-    figure.write_html(path, include_plotlyjs=True)
 
 
 def train_behaviour(
@@ -78,7 +44,7 @@ def train_behaviour(
     Raises:
         InputError: if the configuration is not known, or no task has a demonstration.
     """
-    config = seq2seq_config(config_name, updates=updates)
+    config = Seq2SeqConfig.named(config_name, updates=updates)
     examples = examples_of(with_demos(tasks, seed), mode, oracle)
     vocabulary = words_of_examples(examples)
     torch.manual_seed(seed)
@@ -86,7 +52,7 @@ def train_behaviour(
     with updates_bar(console, config.updates) as tell:
         losses = train_seq2seq(network, number(examples, vocabulary, config), config, seed, tell)
     told = {"oracle": oracle, "mode": mode, "seed": seed, "examples": len(examples), "config": config_name}
-    save_checkpoint(out, "seq2seq", config, vocabulary, network, told)
+    save_checkpoint(out, config, vocabulary, network, told)
     write_curve(out, {"loss": losses})
     return losses
 
@@ -101,7 +67,7 @@ def train_by_playing(
     offline: bool = False,
     steps: int | None = None,
     console: Console | None = None,
-) -> list[int]:
+) -> list[float]:
     """Train a DRRN on `tasks` into the checkpoint `out`; its curve is written beside it.
 
     Returns:
@@ -110,7 +76,7 @@ def train_by_playing(
     Raises:
         InputError: if the configuration is not known, or (offline) no task has a demonstration.
     """
-    config = drrn_config(config_name, steps=steps)
+    config = DrrnConfig.named(config_name, steps=steps)
     tasks = with_demos(tasks, seed)
     vocabulary = words_of(tasks, mode, config.limit)
     torch.manual_seed(seed)
@@ -118,9 +84,10 @@ def train_by_playing(
     with updates_bar(console, config.steps, title="steps") as tell:
         progress = train_drrn(network, vocabulary, tasks, mode, config, seed, offline=offline, tell=tell)
     told = {"offline": offline, "mode": mode, "seed": seed, "config": config_name}
-    save_checkpoint(out, "drrn", config, vocabulary, network, told)
-    write_curve(out, {"loss": progress.losses, "score": [float(score) for score in progress.scores]})
-    return progress.scores
+    save_checkpoint(out, config, vocabulary, network, told)
+    scores = list(map(float, progress.scores))
+    write_curve(out, {"loss": progress.losses, "score": scores})
+    return scores
 
 
 def with_demos(tasks: Sequence[Task], seed: int) -> list[Task]:
@@ -129,13 +96,34 @@ def with_demos(tasks: Sequence[Task], seed: int) -> list[Task]:
     Raises:
         InputError: if there are none.
     """
-    found = []
+    shown = []
     for task in tasks:
-        demo = None if task.demo else expert_demo(task, derive_seed(seed, task.id))
         if task.demo:
-            found.append(task)
-        elif demo is not None:
-            found.append(replace(task, demo=demo.commands))
-    if not found:
+            shown.append(task)
+        elif commands := expert_commands(task, derive_seed(seed, task.id)):
+            shown.append(replace(task, demo=tuple(map(reference_text, commands))))
+    if not shown:
         raise InputError("None of these episodes can be demonstrated; generate some with --demos.")
-    return found
+    return shown
+
+
+def write_curve(checkpoint: Path, columns: Mapping[str, Sequence[float]]) -> None:
+    """Write ``<checkpoint>.csv``, a row per update or episode, and ``<checkpoint>.html``, a plot of means.
+
+    Raises:
+        OSError: if they cannot be written.
+    """
+    # plotly takes half a second to import; nothing but a finished training needs it.
+    import plotly.graph_objects as go
+    from plotly.subplots import make_subplots
+
+    frame = pd.DataFrame({name: pd.Series(values, dtype=float) for name, values in columns.items()})
+    frame.index = pd.RangeIndex(1, len(frame) + 1, name="number")
+    frame.to_csv(checkpoint.with_name(checkpoint.name + ".csv"))
+    figure = make_subplots(rows=len(columns), cols=1, subplot_titles=tuple(columns))
+    for row, (name, values) in enumerate(frame.items(), start=1):
+        known = values.dropna()
+        means = known.rolling(max(1, len(known) // 50), min_periods=1).mean()
+        figure.add_trace(go.Scatter(x=means.index, y=means, name=name), row=row, col=1)
+    figure.update_layout(title=checkpoint.name, template="simple_white", showlegend=False)
+    figure.write_html(checkpoint.with_name(checkpoint.name + ".html"), include_plotlyjs=True)

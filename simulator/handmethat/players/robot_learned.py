@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from simulator.errors import InputError
-from simulator.handmethat.learn.seen import Policy, read, reading_game
+from simulator.handmethat.learn.seen import read, reading_game
 from simulator.handmethat.players.knows import InsiderKnows
 from simulator.seats import Kind, Reply, View
 from simulator.seeds import derive_seed
+
+if TYPE_CHECKING:
+    from simulator.handmethat.learn.policy import Policy
 
 KINDS: Final = ("seq2seq", "drrn", "drrn-greedy")
 
@@ -20,15 +23,15 @@ class LearnedRobot:
     kind: Kind = "model"
     insider = True
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, name: str, policy: Policy) -> None:
         self._policy = policy
-        self.name = policy.name
+        self.name = name
 
     async def reply(self, view: View) -> Reply:
         """The next command; an empty one is said as a dash, which the household does not understand."""
         knows: InsiderKnows = view.task
         game = reading_game(knows.play.task, knows.play.options.mode, knows.play.options.limit)
-        seen, _ = read(game, knows.commands, self._policy.oracle)
+        seen = read(game, knows.commands, self._policy.oracle)
         seed = derive_seed(knows.seed, "policy", len(knows.commands))
         return Reply(text=self._policy.command(seen, seed).strip() or "-")
 
@@ -50,4 +53,4 @@ def load_robot(name: str) -> LearnedRobot:
         raise InputError(
             f"{name}: learned robots need torch; install it with `pip install 'askback[local]'`."
         ) from error
-    return LearnedRobot(load_policy(name))
+    return LearnedRobot(name, load_policy(name))

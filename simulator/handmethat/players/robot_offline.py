@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from simulator.errors import SeatError
 from simulator.handmethat.actions import Action
-from simulator.handmethat.env.scripts import expert_demo, script_for
+from simulator.handmethat.env.scripts import expert_commands, script_for
 from simulator.handmethat.meanings.model import Grounding, Utterance
 from simulator.handmethat.players.knows import InsiderKnows
 from simulator.handmethat.task import Task
@@ -156,9 +156,8 @@ class ExpertRobot:
         task = knows.play.task
         demo = task.demo
         if not demo:
-            made = expert_demo(task, derive_seed(knows.seed, "demo"), style="readable")
-            if made is None:
+            demo = expert_commands(task, derive_seed(knows.seed, "demo")) or ()
+            if not demo:
                 raise SeatError(f"{task.id}: no script of the expert's succeeds.", "robot")
-            demo = made.commands
         done = len(knows.commands)
         return Reply(text=demo[done] if done < len(demo) else STOP)

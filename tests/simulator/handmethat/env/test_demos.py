@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator.handmethat.env.game import Game
-from simulator.handmethat.env.scripts import SEPARATOR, expert_commands, expert_demo, history
+from simulator.handmethat.env.scripts import SEPARATOR, expert_commands, expert_demo, histories
 from simulator.handmethat.meanings.model import Meaning, describe
 from simulator.handmethat.task import Task
 from simulator.seeds import derive_seed
@@ -214,5 +214,5 @@ def test_the_seed_decides_which_object(task: Task) -> None:
 
 
 def test_histories_end_where_the_episode_ends(task: Task) -> None:
-    read, state = history(Game(task), ("look", "stop", "look"))
-    assert len(read) == 2 and state.stopped
+    *texts, (_, _, state) = histories(Game(task), ("look", "stop"))
+    assert len(texts) == 2 and state.stopped

@@ -10,8 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="learned robots need torch: pip install torch==2.13.0")
 
 from simulator.errors import InputError  # noqa: E402
-from simulator.handmethat.learn import load_policy  # noqa: E402
-from simulator.handmethat.learn.config import drrn_config, seq2seq_config  # noqa: E402
+from simulator.handmethat.learn.config import DrrnConfig, Seq2SeqConfig  # noqa: E402
 from simulator.handmethat.learn.drrn import (  # noqa: E402
     Drrn,
     Reading,
@@ -20,7 +19,7 @@ from simulator.handmethat.learn.drrn import (  # noqa: E402
     choose,
     learn_from,
 )
-from simulator.handmethat.learn.policy import save_checkpoint  # noqa: E402
+from simulator.handmethat.learn.policy import load_policy, save_checkpoint  # noqa: E402
 from simulator.handmethat.learn.seen import (  # noqa: E402
     END,
     UNKNOWN,
@@ -34,11 +33,12 @@ from simulator.handmethat.learn.seq2seq import (  # noqa: E402
     Seq2Seq,
     number,
     shorten,
+    tensors,
     train_seq2seq,
     words_of,
 )
 
-SMALL = seq2seq_config("small", updates=150, batch=16, embedding=16, width=16, convolutions=1, rate=0.01)
+SMALL = Seq2SeqConfig.named("small", updates=150, batch=16, embedding=16, width=16, convolutions=1, rate=0.01)
 
 
 @pytest.fixture(autouse=True)
@@ -60,13 +60,13 @@ def copying(count: int, seed: int = 0) -> list[Example]:
 
 
 def test_the_published_sizes_are_named() -> None:
-    paper, drrn = seq2seq_config("paper"), drrn_config("paper")
+    paper, drrn = Seq2SeqConfig.named("paper"), DrrnConfig.named("paper")
     assert (paper.embedding, paper.width, paper.convolutions, paper.kernel, paper.heads) == (768, 64, 5, 5, 1)
     assert (paper.rate, paper.clip, paper.batch, paper.label_smoothing) == (1e-3, 5, 64, 0.1)
     assert (drrn.embedding, drrn.width, drrn.discount, drrn.rate) == (128, 128, 0.9, 1e-4)
     assert (drrn.environments, drrn.steps, drrn.target_every, drrn.replay) == (8, 100_000, 100, 500_000)
     with pytest.raises(InputError, match="there are: paper, small"):
-        seq2seq_config("huge")
+        Seq2SeqConfig.named("huge")
 
 
 def test_words_are_numbers_and_back() -> None:
@@ -86,7 +86,7 @@ def test_next_words_are_probabilities_and_padding_changes_nothing() -> None:
     words = words_of(copying(20))
     network = Seq2Seq(SMALL, len(words)).eval()
     examples = number(copying(3), words, SMALL)
-    observation, task, command = examples.batch([0, 1, 2])
+    observation, task, command = tensors(examples)
     logarithms = network(observation, task, command)
     assert logarithms.shape == (3, command.shape[1], len(words))
     assert torch.allclose(logarithms.exp().sum(-1), torch.ones(3, command.shape[1]), atol=1e-4)
@@ -102,7 +102,7 @@ def test_behaviour_cloning_learns_to_copy(tmp_path: Path) -> None:
     losses = train_seq2seq(network, number(examples, words, SMALL), SMALL, seed=1)
     assert len(losses) == 150
     assert sum(losses[-10:]) < 0.5 * sum(losses[:10])
-    save_checkpoint(tmp_path / "robot.pt", "seq2seq", SMALL, words, network, {"oracle": "none"})
+    save_checkpoint(tmp_path / "robot.pt", SMALL, words, network, {"oracle": "none"})
     robot = load_policy(f"seq2seq:{tmp_path / 'robot.pt'}")
     unseen = copying(20, seed=9)
     right = sum(robot.command(seen_of(one), 0) == one.command for one in unseen)
@@ -116,7 +116,7 @@ def seen_of(example: Example) -> Seen:
 def test_the_same_seed_trains_the_same_network() -> None:
     examples = copying(50)
     words = words_of(examples)
-    config = seq2seq_config("small", updates=5, batch=8, embedding=8, width=8, convolutions=1)
+    config = Seq2SeqConfig.named("small", updates=5, batch=8, embedding=8, width=8, convolutions=1)
     curves = []
     for _ in range(2):
         torch.manual_seed(3)
@@ -126,7 +126,7 @@ def test_the_same_seed_trains_the_same_network() -> None:
 
 
 def test_a_drrn_learns_which_command_pays() -> None:
-    config = drrn_config("small", embedding=8, width=8, batch=16, rate=0.01)
+    config = DrrnConfig.named("small", embedding=8, width=8, batch=16, rate=0.01)
     network = Drrn(config, 10)
     start = Reading((4,), (5,), (6,))
     episodes = [[Transition(start, (7,), 1.0, start, ())], [Transition(start, (8,), -1.0, start, ())]]
@@ -141,7 +141,7 @@ def test_a_drrn_learns_which_command_pays() -> None:
 
 
 def test_values_of_a_state_do_not_depend_on_its_neighbours() -> None:
-    network = Drrn(drrn_config("small"), 20)
+    network = Drrn(DrrnConfig.named("small"), 20)
     one, two = Reading((4, 5), (6,), (7,)), Reading((8,), (9, 9, 9), ())
     together = network([one, two], [[(3,), (4, 5)], [(6,)]])
     assert torch.allclose(together[0], network([one], [[(3,), (4, 5)]])[0], atol=1e-6)
@@ -179,6 +179,6 @@ def test_a_choice_is_greedy_or_drawn() -> None:
 def test_a_wrong_checkpoint_says_what_to_do(name: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("hello")
     words = Vocabulary(("<pad>", "<unknown>", "<begin>", "<end>", "[SEP]"))
-    save_checkpoint(tmp_path / "robot", "seq2seq", SMALL, words, Seq2Seq(SMALL, 5), {})
+    save_checkpoint(tmp_path / "robot", SMALL, words, Seq2Seq(SMALL, 5), {})
     with pytest.raises(InputError, match=message):
         load_policy(name.format(file=tmp_path / "file", robot=tmp_path / "robot"))

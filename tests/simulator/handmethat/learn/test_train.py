@@ -13,7 +13,8 @@ torch = pytest.importorskip("torch", reason="learned robots need torch: pip inst
 from app import cli  # noqa: E402
 from simulator.errors import InputError  # noqa: E402
 from simulator.handmethat.data import load_tasks  # noqa: E402
-from simulator.handmethat.learn import load_policy, read, reading_game  # noqa: E402
+from simulator.handmethat.learn.policy import load_policy  # noqa: E402
+from simulator.handmethat.learn.seen import read, reading_game  # noqa: E402
 from simulator.handmethat.learn.seq2seq import examples_of  # noqa: E402
 from simulator.handmethat.learn.train import with_demos  # noqa: E402
 
@@ -36,7 +37,7 @@ def test_a_robot_is_trained_and_gives_commands(learner: str, robot: str, column:
     assert pd.read_csv(out.with_name("robot.pt.csv"))[column].notna().any()
     assert out.with_name("robot.pt.html").stat().st_size > 1000
     policy = load_policy(f"{robot}:{out}")
-    seen, _ = read(reading_game(load_tasks(limit=1)[0], "partial", 40), ())
+    seen = read(reading_game(load_tasks(limit=1)[0], "partial", 40), ())
     command = policy.command(seen, seed=1)
     assert isinstance(command, str)
     if learner != "seq2seq":
