@@ -7,11 +7,9 @@ from typing import Any, Final
 
 from simulator.errors import InputError
 from simulator.handmethat.graph import HUMAN
-from simulator.handmethat.players.giver import ModelGiver, OfflineGiver
-from simulator.handmethat.players.robot_asking import AskingRobot
-from simulator.handmethat.players.robot_learned import KINDS, load_robot
-from simulator.handmethat.players.robot_model import ModelRobot
-from simulator.handmethat.players.robot_offline import ExpertRobot, HeuristicRobot, RandomRobot
+from simulator.handmethat.players.asking import AskingRobot
+from simulator.handmethat.players.models import ModelGiver, ModelRobot, OfflineGiver
+from simulator.handmethat.players.robots import LEARNED, ExpertRobot, HeuristicRobot, RandomRobot, load_robot
 from simulator.models import ChatModel
 from simulator.seats import Seat
 
@@ -47,7 +45,7 @@ def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: 
         return _offline(seat, name)
     if seat == HUMAN:
         return ModelGiver(models(name))
-    if name.partition(":")[0] in KINDS:
+    if name.partition(":")[0] in LEARNED:
         return load_robot(name)
     return ModelRobot(models(name))
 

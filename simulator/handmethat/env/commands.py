@@ -12,7 +12,7 @@ never fails with an exception; what cannot be read has an error, of one of four 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
 from simulator.handmethat.actions import Action
@@ -77,7 +77,26 @@ class Reader:
 
     def ground(self, command: Command, at: int) -> Action | None:
         """Return the action that `command` means for a robot at `at`; None if its things fit no action."""
-        return _ground(self._world, at, command)
+        verb, args, kinds = command.verb, command.args, self._world.kinds
+        target = args[-1]
+        if verb in _OF_HUMAN:
+            return Action(_OF_HUMAN[verb], args) if target == HUMAN != args[0] else None
+        if verb == "move":
+            return (
+                Action("robot-move", (at, target)) if target == HUMAN or not kinds[target].movable else None
+            )
+        if HUMAN in args:
+            return None
+        if verb in _CONTAINERS:
+            if not kinds[target].receptacle:
+                return None
+            if kinds[target].movable:
+                return Action(f"robot-{verb}-receptacle-at-location", (*args, at))
+            return Action(f"robot-{verb}-location", args)
+        here, of_location = _GROUNDED[verb]
+        if of_location and not kinds[args[0]].movable:
+            return Action(of_location, (*args[1:], args[0]))
+        return Action(here, (*args, at))
 
     def _read(self, text: str) -> Command:
         question = _QUESTION.match(text)
@@ -86,20 +105,13 @@ class Reader:
         words = normalize(text).split()
         if not words:
             return Command("invalid", error="parse")
-        first, rest = words[0], words[1:]
-        if first in _PLAIN:
-            return Command(_PLAIN[first])
-        form = _FORMS.get(first)
-        parts = form(rest) if form else None
-        if parts is None:
-            return Command("invalid", text=first, error="parse")
-        verb, names = parts
-        args = []
-        for name in names:
-            if name not in self._entities:
-                return Command("invalid", text=name, error="parse")
-            args.append(self._entities[name])
-        return Command("action", verb, tuple(args))
+        if words[0] in _PLAIN:
+            return Command(_PLAIN[words[0]])
+        verb, names = _parts(words[0], words[1:])
+        unknown = next((name for name in names if name not in self._entities), None) if verb else words[0]
+        if unknown is not None:
+            return Command("invalid", text=unknown, error="parse")
+        return Command("action", verb, tuple(self._entities[name] for name in names))
 
 
 def normalize(text: str) -> str:
@@ -108,117 +120,45 @@ def normalize(text: str) -> str:
     return _NUMBER.sub("#", text).replace(" _ ", "_")
 
 
-_Parts = tuple[str, tuple[str, ...]] | None
-
-
-def _last(words: list[str]) -> str | None:
-    return words[-1] if words else None
-
-
-def _one(verb: str) -> Callable[[list[str]], _Parts]:
-    """``verb O``."""
-    return lambda words: (verb, (words[-1],)) if words else None
-
-
-def _two(verbs: Mapping[str, str]) -> Callable[[list[str]], _Parts]:
-    """``verb O marker X`` with one of several markers, each making its own verb."""
-
-    def read(words: list[str]) -> _Parts:
-        for i, word in enumerate(words):
-            if word in verbs:
-                names = _last(words[:i]), _last(words[i + 1 :])
-                return (verbs[word], (names[0], names[1])) if names[0] and names[1] else None
-        return None
-
-    return read
-
-
-def _after(verbs: Mapping[str, str]) -> Callable[[list[str]], _Parts]:
-    """``verb marker X``."""
-
-    def read(words: list[str]) -> _Parts:
-        marker = next((word for word in words[:-1] if word in verbs), None)
-        return (verbs[marker], (words[-1],)) if marker else None
-
-    return read
-
-
-def _pick(words: list[str]) -> _Parts:
-    return _two({"from": "pick-up-from"})(words) if "from" in words else _one("pick-up")(words)
-
-
-_FORMS: Final[Mapping[str, Callable[[list[str]], _Parts]]] = {
-    "move": _after({"to": "move"}),
-    "pick": _pick,
-    "put": _two({"into": "put-inside", "onto": "put-ontop"}),
-    "give": _two({"to": "give"}),
-    "take": _two({"from": "take"}),
-    "open": _one("open"),
-    "close": _one("close"),
-    "toggle": _after({"on": "toggle-on", "off": "toggle-off"}),
-    "heat": _one("heat"),
-    "cool": _one("cool"),
-    "soak": _one("soak"),
-    "slice": _two({"with": "slice"}),
-    "clean": _two({"with": "clean"}),
+_FORMS: Final[Mapping[str, Mapping[str, str]]] = {
+    "move": {"to": "move"},
+    "pick": {"from": "pick-up-from", "": "pick-up"},
+    "put": {"into": "put-inside", "onto": "put-ontop"},
+    "give": {"to": "give"},
+    "take": {"from": "take"},
+    "toggle": {"on": "toggle-on", "off": "toggle-off"},
+    "slice": {"with": "slice"},
+    "clean": {"with": "clean"},
+    **{verb: {"": verb} for verb in ("open", "close", "heat", "cool", "soak")},
 }
+"""First word -> marker -> verb; a form without a marker names one thing."""
+_MARKER_FIRST: Final = ("move", "toggle")
+"""Of these the marker stands before the only thing; of others between two."""
 
 
-def _ground(world: World, at: int, command: Command) -> Action | None:
-    verb, args = command.verb, command.args
-    if verb in ("give", "take"):
-        if args[1] != HUMAN or args[0] == HUMAN:
-            return None
-        name = "robot-bring-to-human" if verb == "give" else "robot-take-from-human"
-        return Action(name, args)
-    target = args[-1]
-    if verb == "move":
-        stands = target == HUMAN or not world.kinds[target].movable
-        return Action("robot-move", (at, target)) if stands else None
-    if HUMAN in args:
-        return None
-    return _GROUNDED[verb](world, at, args)
+def _parts(first: str, words: list[str]) -> tuple[str, list[str]]:
+    """Return the verb of a form, and the last word of each of its parts; no verb if there is no such form."""
+    forms = _FORMS.get(first, {})
+    at = next((i for i, word in enumerate(words) if word in forms), None)
+    if at is None:
+        return (forms[""], words[-1:]) if words and "" in forms else ("", [])
+    names = [*words[:at][-1:], *words[at + 1 :][-1:]] if first not in _MARKER_FIRST else words[at + 1 :][-1:]
+    complete = len(names) == (1 if first in _MARKER_FIRST else 2)
+    return (forms[words[at]], names) if complete else ("", [])
 
 
-def _container(verb: str) -> Callable[[World, int, tuple[int, ...]], Action | None]:
-    """Return the variant for a location or for a movable receptacle; nothing for what holds nothing."""
-
-    def ground(world: World, at: int, args: tuple[int, ...]) -> Action | None:
-        kind = world.kinds[args[-1]]
-        if not kind.receptacle:
-            return None
-        if kind.movable:
-            return Action(f"robot-{verb}-receptacle-at-location", (*args, at))
-        return Action(f"robot-{verb}-location", args)
-
-    return ground
-
-
-def _either(location: str, movable: str) -> Callable[[World, int, tuple[int, ...]], Action | None]:
-    def ground(world: World, at: int, args: tuple[int, ...]) -> Action | None:
-        if world.kinds[args[0]].movable:
-            return Action(movable, (*args, at))
-        return Action(location, (*args[1:], args[0]))
-
-    return ground
-
-
-def _here(name: str) -> Callable[[World, int, tuple[int, ...]], Action | None]:
-    return lambda world, at, args: Action(name, (*args, at))
-
-
-_GROUNDED: Final[Mapping[str, Callable[[World, int, tuple[int, ...]], Action | None]]] = {
-    "pick-up": _here("robot-pick-up-at-location"),
-    "pick-up-from": _here("robot-pick-up-from-receptacle-at-location"),
-    "put-inside": _container("put-inside"),
-    "put-ontop": _container("put-ontop"),
-    "open": _container("open"),
-    "close": _container("close"),
-    "toggle-on": _either("robot-toggle-on-location", "robot-toggle-on-movable-at-location"),
-    "toggle-off": _either("robot-toggle-off-location", "robot-toggle-off-movable-at-location"),
-    "heat": _here("robot-heat-obj"),
-    "cool": _here("robot-cool-obj"),
-    "soak": _here("robot-soak-obj"),
-    "slice": _here("robot-slice-obj"),
-    "clean": _either("robot-clean-location", "robot-clean-obj-at-location"),
+_OF_HUMAN: Final = {"give": "robot-bring-to-human", "take": "robot-take-from-human"}
+_CONTAINERS: Final = ("put-inside", "put-ontop", "open", "close")
+"""Done with a location, or with a movable receptacle at one."""
+_GROUNDED: Final[Mapping[str, tuple[str, str]]] = {
+    "pick-up": ("robot-pick-up-at-location", ""),
+    "pick-up-from": ("robot-pick-up-from-receptacle-at-location", ""),
+    "heat": ("robot-heat-obj", ""),
+    "cool": ("robot-cool-obj", ""),
+    "soak": ("robot-soak-obj", ""),
+    "slice": ("robot-slice-obj", ""),
+    "toggle-on": ("robot-toggle-on-movable-at-location", "robot-toggle-on-location"),
+    "toggle-off": ("robot-toggle-off-movable-at-location", "robot-toggle-off-location"),
+    "clean": ("robot-clean-obj-at-location", "robot-clean-location"),
 }
+"""The action with a thing here, and with a location itself, where that is another."""

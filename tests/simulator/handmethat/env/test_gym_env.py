@@ -21,7 +21,7 @@ from simulator.handmethat.env.gym_env import MOST_ENTITIES, HandMeThat, Structur
 from simulator.handmethat.env.scripts import expert_commands
 from simulator.handmethat.files.filetext import write_file
 from simulator.handmethat.meanings.model import Meaning, describe
-from simulator.handmethat.players.robot_offline import random_command
+from simulator.handmethat.players.robots import random_command
 from simulator.handmethat.scene import sample_scene
 from simulator.handmethat.task import Task
 

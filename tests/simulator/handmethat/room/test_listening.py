@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.handmethat.players.giver import PURPOSE
 from simulator.handmethat.players.listening import guards, hear, polarity, reveals
+from simulator.handmethat.players.models import GIVER_PURPOSE
 from simulator.models import ScriptModel
 
 SAID = ("Hand me the lamp.",)
@@ -91,7 +91,7 @@ async def test_a_model_answers_in_its_own_words(run, kitchen):
     assert played.turns[2].text == "On the shelf."
     assert "trace" not in played.turns[2].payload
     (request,) = requests
-    assert (request.purpose, request.turn_number, request.episode_id) == (PURPOSE, 2, "e")
+    assert (request.purpose, request.turn_number, request.episode_id) == (GIVER_PURPOSE, 2, "e")
     assert "shelf" in request.messages[1].content
     assert PLACE in request.messages[1].content
     assert len(request.prompt_version) == 12

@@ -10,7 +10,7 @@ from simulator.errors import InputError, SeatError
 from simulator.handmethat.meanings.model import Meaning, describe
 from simulator.handmethat.players.belief import believe, best_question, candidates, entropy
 from simulator.handmethat.players.knows import Question, questions_for
-from simulator.handmethat.players.robot_model import PURPOSE, read_reply
+from simulator.handmethat.players.models import ROBOT_PURPOSE, read_reply
 from simulator.handmethat.playing import Options, Play
 from simulator.handmethat.room import ROOM
 from simulator.handmethat.score import score_episode
@@ -36,7 +36,7 @@ async def test_a_model_is_told_everything_in_text(run, kitchen, lamp):
     models, requests = modelled(["question: where is the object you want", *lamp])
     played = await run(kitchen, "openai/x", models=models)
     assert played.turns[-1].payload["kind"] == "thanks"
-    assert [request.purpose for request in requests] == [PURPOSE] * 5
+    assert [request.purpose for request in requests] == [ROBOT_PURPOSE] * 5
     first, second = (request.messages[1].content for request in requests[:2])
     assert "- move to shelf\n" in first
     assert "- question: which type do you mean? (10)" in first

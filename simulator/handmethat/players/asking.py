@@ -31,13 +31,13 @@ from simulator.handmethat.players.belief import (
     tools_for,
 )
 from simulator.handmethat.players.knows import InsiderKnows, questions_for
+from simulator.handmethat.players.robots import STOP, one_of
 from simulator.handmethat.playing import Play
 from simulator.handmethat.scene import sample_scene
 from simulator.handmethat.world import BitSet, State, World, bit_set, entities, location_of
 from simulator.seats import Kind, Reply, View
 from simulator.seeds import derive_seed
 
-STOP: Final = "stop"
 # Households that it imagines, and how many it draws at most to find such as hold what is asked for.
 _DREAMS: Final = 5
 _DRAWN: Final = 30
@@ -141,12 +141,12 @@ def _target(play: Play, belief: Belief, moment: _Moment, seed: int) -> tuple[int
     options = list(entities(fitting & ~handled or fitting))
     if not options:
         return None
-    entity = _one_of(random, options)
+    entity = one_of(random, options)
     argument = utterance.argument
     if utterance.quest == "move_to" and argument is None:
         put = [action.args[1] for action in play.task.actions if "-put-" in action.name]
         places = list(entities(destinations(world, belief) & moment.seen)) or list(world.locations)
-        argument = world.names[_one_of(random, [one for one in put if one in places] or places)]
+        argument = world.names[one_of(random, [one for one in put if one in places] or places)]
     tools = tools_for(world, entity, utterance)
     return None if tools & ~moment.seen else (entity, argument)
 
@@ -200,7 +200,3 @@ def _imagined(play: Play, belief: Belief, seed: int) -> list[tuple[World, State]
 @lru_cache(maxsize=128)
 def _dreamt(seed: int) -> tuple[World, State]:
     return sample_scene(Random(seed))
-
-
-def _one_of(random: Random, options: Sequence[int]) -> int:
-    return options[int(random.random() * len(options))]
