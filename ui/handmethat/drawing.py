@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from simulator.handmethat.env.naming import wording
+from simulator.handmethat.env.observe import wording
 from simulator.handmethat.hierarchy import STATES, hierarchy
 from simulator.handmethat.views import CommandView, PlaceView, ThingView
 from simulator.handmethat.words import state_word, word

@@ -88,6 +88,14 @@ def _pattern(vocabulary: Mapping[str, object]) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w#])(?:{plain})(?:e?s)?(?![\w#])|(?:{chinese})", re.ASCII)
 
 
+def kinds_above(name: str) -> tuple[str, ...]:
+    """Return the subclass and the class of a type, the class of a subclass; nothing above a class."""
+    known = hierarchy()
+    if name in known.kinds:
+        return known.kinds[name].subclass, known.kinds[name].cls
+    return (known.subclasses[name].cls,) if name in known.subclasses else ()
+
+
 def mended(text: str) -> str:
     """`text` with misspelt words put right: one letter wrong, missing, too many, or two exchanged."""
     return _WORD.sub(lambda match: _mended_word(match[0]), text)

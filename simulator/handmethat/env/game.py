@@ -21,7 +21,6 @@ from simulator.handmethat.env.commands import (
     Reader,
     normalize,
 )
-from simulator.handmethat.env.naming import Language
 from simulator.handmethat.env.observe import Observer, TextStyle, collapse, reference_text
 from simulator.handmethat.env.questions import Answer, answer, question_cost
 from simulator.handmethat.env.valid import Offers
@@ -30,6 +29,7 @@ from simulator.handmethat.meanings.render import render_description, render_stor
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import Mode
 from simulator.handmethat.world import NOTHING, BitSet, State, World, bit_set
+from trees import Language
 
 LIMIT: Final = 40
 CommandList = Literal["listed", "strict"]

@@ -22,13 +22,13 @@ from simulator.errors import InputError
 from simulator.handmethat.data import task_source
 from simulator.handmethat.env.commands import LONGEST_COMMAND
 from simulator.handmethat.env.game import LIMIT, CommandList, Costs, Game, GameState, Outcome
-from simulator.handmethat.env.naming import Language
 from simulator.handmethat.env.observe import visible
 from simulator.handmethat.env.scripts import expert_commands
 from simulator.handmethat.hierarchy import STATES, hierarchy
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import Mode
 from simulator.handmethat.world import HUMAN, BitSet, State, World
+from trees import Language
 
 # More than any household that the rules of sampling allow.
 MOST_ENTITIES: Final = 448

@@ -7,25 +7,19 @@ changes little.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
-from typing import Final, Literal
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property, lru_cache
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple
+
+import yaml
 
 from simulator.handmethat.env.commands import Command, CommandError
-from simulator.handmethat.env.naming import (
-    Form,
-    Language,
-    noun,
-    phrase,
-    state_words,
-    traits_of,
-    truths,
-    wording,
-)
 from simulator.handmethat.env.questions import official_questions
-from simulator.handmethat.hierarchy import STATES
+from simulator.handmethat.hierarchy import STATES, TABLES
 from simulator.handmethat.meanings.render import display_name
 from simulator.handmethat.views import Mode
+from simulator.handmethat.words import word
 from simulator.handmethat.world import (
     HUMAN,
     NOTHING,
@@ -37,6 +31,7 @@ from simulator.handmethat.world import (
     is_unlocked,
     location_of,
 )
+from trees import Language
 
 
 def shows(world: World, state: State, container: int) -> bool:
@@ -252,3 +247,75 @@ def _places_that_differ(world: World, before: State, after: State) -> set[int]:
         changed |= old ^ new  # type: ignore[operator]
     places = (location_of(world, state, entity) for entity in entities(changed) for state in (before, after))
     return {place for place in places if place >= 0}
+
+
+# ---- what things are called: phrases depend on little, so every household shares those made once
+
+
+Form = Literal["thing", "here", "there"]
+"""A thing in a list; the place where the robot stands; another place."""
+_MOST_PHRASES: Final = 1 << 16
+
+
+@cache
+def wording(language: Language) -> Mapping[str, Any]:
+    """tables/observations.<language>.yaml."""
+    text = (TABLES / f"observations.{language}.yaml").read_text(encoding="utf-8")
+    return MappingProxyType(yaml.safe_load(text))
+
+
+class Traits(NamedTuple):
+    """What of an entity its phrases depend on, beside its states.
+
+    Attributes:
+        states: those it can have, as places in a `State`.
+    """
+
+    label: str
+    kind: str
+    states: tuple[int, ...]
+    color: str | None
+    size: str | None
+
+
+def traits_of(world: World) -> list[Traits]:
+    """Return the traits of every entity."""
+    kinds = world.kinds
+    states = {kind.name: kind.states for kind in kinds}
+    fields = {name: tuple(map(State._fields.index, known)) for name, known in states.items()}
+    rows = zip(world.labels, kinds, world.colors, world.sizes, strict=True)
+    return [Traits(label, kind.name, fields[kind.name], color, size) for label, kind, color, size in rows]
+
+
+def truths(state: State, traits: Traits, entity: int) -> tuple[int, ...]:
+    """Return which of its states an entity has: 1 or 0 for each."""
+    return tuple([state[field] >> entity & 1 for field in traits.states])  # type: ignore[operator]
+
+
+@lru_cache(maxsize=_MOST_PHRASES)
+def phrase(language: Language, form: Form, traits: Traits, true: tuple[int, ...]) -> str:
+    """Return a noun with its states in front."""
+    table, name = wording(language), noun(language, traits)
+    words = state_words(language, traits, true)
+    pattern = table[f"{form}_with_states" if words else form]
+    text: str = pattern.format(states=table["between_states"].join(words), noun=name)
+    first, other = (*words, name)[0], table["other_article"]
+    return text.replace(f"a {first}", other + first, 1) if other and first[0] in "aeiou" else text
+
+
+def state_words(language: Language, traits: Traits, true: tuple[int, ...]) -> tuple[str, ...]:
+    """Return words for how an entity is: colour, size, then what is true, lids and switches (spec 9.3)."""
+    table = wording(language)
+    words = [table["value_words"][value] for value in (traits.color, traits.size) if value]
+    for field, truth in zip(traits.states, true, strict=True):
+        of_state: Mapping[bool, str] = table["state_words"][State._fields[field]]
+        if bool(truth) in of_state:
+            words.append(of_state[bool(truth)])
+    return tuple(words)
+
+
+@lru_cache(maxsize=_MOST_PHRASES)
+def noun(language: Language, traits: Traits) -> str:
+    """Return the word for its type (in English its identifier) with its name in commands."""
+    name = word(traits.kind, language) if language != "en" else traits.kind
+    return str(wording(language)["noun"].format(word=name, label=traits.label))

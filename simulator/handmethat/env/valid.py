@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from simulator.handmethat.env.commands import HUMAN_WORD
-from simulator.handmethat.env.naming import Language
 from simulator.handmethat.env.questions import official_questions
 from simulator.handmethat.world import HUMAN, NOTHING, State, World, bit_set, entities
+from trees import Language
 
 CLEANING_TOOLS: Final = ("rag", "dishtowel", "hand_towel", "scrub_brush", "vacuum", "broom")
 _PUT: Final = {"inside": "into", "ontop": "onto"}

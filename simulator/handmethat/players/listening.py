@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
 
+from simulator.handmethat.env.asked_words import kinds_above
 from simulator.handmethat.env.asking import Mention, read_mentions
 from simulator.handmethat.env.questions import Answer, answer
-from simulator.handmethat.hierarchy import hierarchy
 from simulator.handmethat.task import Task
 from simulator.handmethat.world import BitSet, World, entities
 from trees import Language
@@ -99,7 +99,9 @@ def _is_fair(world: World, mention: Mention, fair: tuple[Mention, ...]) -> bool:
     if mention in fair:
         return True
     if mention.key == "kind":
-        return any(one.key == "kind" and str(mention.value) in _above(str(one.value)) for one in fair) or any(
+        return any(
+            one.key == "kind" and str(mention.value) in kinds_above(str(one.value)) for one in fair
+        ) or any(
             _within(_extent(world, one), world.of(str(mention.value))) for one in fair if one.key in _PLACES
         )
     if mention.key in _PLACES:
@@ -116,14 +118,6 @@ def _extent(world: World, mention: Mention) -> BitSet:
     if mention.key == "kind":
         return world.of(str(mention.value))
     return int(mention.value) if mention.key in _PLACES else 0
-
-
-def _above(name: str) -> tuple[str, ...]:
-    """Return what a kind of thing is besides: its subclass and class."""
-    table = hierarchy()
-    if name in table.kinds:
-        return table.kinds[name].subclass, table.kinds[name].cls
-    return (table.subclasses[name].cls,) if name in table.subclasses else ()
 
 
 def _named(world: World, mention: Mention) -> str:
