@@ -6,6 +6,7 @@ Whoever sits in the robot's seat is shown what `env.sight` lets a robot see, and
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import cache
 from itertools import pairwise
 from typing import Any, Final, Literal
@@ -44,19 +45,7 @@ from simulator.handmethat.world import HUMAN, NOTHING, BitSet, State, entities, 
 from trees import Language
 
 HOUSEHOLD: Final = "household"  # who answers to a command
-_VERBS: Final = (
-    "move",
-    "pick-up",
-    "put",
-    "open",
-    "close",
-    "toggle",
-    "heat",
-    "cool",
-    "slice",
-    "soak",
-    "clean",
-)
+_METRICS: Final = ("success", "score", "raw_sum", "moves", "questions", "question_cost", "invalid")
 _PLAIN: Final = ("look", "stop")
 
 
@@ -71,36 +60,23 @@ def robot_view(
     play: Play, episode_id: str, state: graph.State, ending: Ending | None = None, warning: str | None = None
 ) -> RobotView:
     """Return what the robot's seat may see after `state`; `ending` if the log holds one."""
-    task, language, commands = play.task, play.language, state["commands"]
-    game = play.after(commands)
-    household = game.state
-    seen = _Sight(play, household)
-    seat_due = None if ending else graph.due(state)
-    asked = sum(step.question for step in play.steps(commands))
+    game, seat_due = play.after(state["commands"]), None if ending else graph.due(state)
+    household, seen = game.state, _Sight(play, game.state)
+    asked = sum(step.question for step in play.steps(state["commands"]))
     return RobotView(
+        **_seen_by_both(play, state, ending),
         episode_id=episode_id,
         seat=graph.ROBOT,
-        language=language,
-        number=len(state["lines"]),
         my_turn=seat_due == graph.ROBOT,
         waiting_for=seat_due if seat_due != graph.ROBOT else None,
-        ended=ending is not None,
-        ending=ending.status if ending else None,
-        success=game.success if ending else None,
         mode=play.options.mode,
         protocol=play.options.protocol,
-        story=story_steps(task, language),
-        instruction=instruction_text(task, language),
-        places=tuple(seen.place(place) for place in task.world.locations),
+        places=tuple(seen.place(place) for place in play.task.world.locations),
         holding=None if household.holding == NOTHING else seen.thing(household.holding),
         human_holds=tuple(seen.thing(entity) for entity in entities(household.given)),
         beside_human=household.at == HUMAN,
         commands=command_views(play, play.valid(game)),
         questions=() if play.questions_left(asked) == 0 else question_views(play),
-        lines=line_views(state),
-        moves=game.moves,
-        cost=_spent(play, game.score, success=game.success),
-        limit=play.options.limit,
         warning=warning,
     )
 
@@ -110,31 +86,37 @@ def human_view(
 ) -> HumanView:
     """Return what the human's seat may see after `state`; `ending` if the log holds one."""
     task, language = play.task, play.language
-    game = play.after(state["commands"])
-    pending = None if ending else graph.pending(state)
-    seat_due = None if ending else graph.due(state)
+    pending, seat_due = (None, None) if ending else (graph.pending(state), graph.due(state))
     return HumanView(
+        **_seen_by_both(play, state, ending),
         episode_id=episode_id,
         seat=graph.HUMAN,
-        language=language,
-        number=len(state["lines"]),
         my_turn=pending is not None,
         waiting_for=seat_due if pending is None else None,
-        ended=ending is not None,
-        ending=ending.status if ending else None,
-        success=game.success if ending else None,
-        story=story_steps(task, language),
-        instruction=instruction_text(task, language),
         meaning=meaning_text(task, task.meaning, language),
-        wanted=tuple(dict.fromkeys(label(task.world, one, language) for one, _ in task.in_meaning)),
+        wanted=tuple(dict.fromkeys(label(task.world, thing, language) for thing, _ in task.in_meaning)),
         goal="\n".join(goal_lines(task, language)),
         pending=pending,
-        lines=line_views(state),
-        moves=game.moves,
-        cost=_spent(play, game.score, success=game.success),
-        limit=play.options.limit,
         warning=warning,
     )
+
+
+def _seen_by_both(play: Play, state: graph.State, ending: Ending | None) -> dict[str, Any]:
+    game = play.after(state["commands"])
+    return {
+        "language": play.language,
+        "number": len(state["lines"]),
+        "ended": ending is not None,
+        "ending": ending.status if ending else None,
+        "success": game.success if ending else None,
+        "story": story_steps(play.task, play.language),
+        "instruction": instruction_text(play.task, play.language),
+        "lines": line_views(state),
+        "moves": game.moves,
+        # What success won is no cost.
+        "cost": (play.game.costs.success if game.success else 0) - game.score,
+        "limit": play.options.limit,
+    }
 
 
 def watch(posed: Posed, turns: Sequence[Turn], step: int, *, mode: Mode | None = None) -> RobotView:
@@ -167,21 +149,11 @@ def details(turn: Turn) -> Mapping[str, object]:
 
 def replay(task: Task, language: Language, turns: Sequence[Turn]) -> Replay:
     """Return an ended episode with everything that was hidden, out of its logged turns."""
-    scores = score_episode(task, turns)
-    numbers: dict[str, float | None] = {
-        "success": float(scores.success),
-        "score": float(scores.score),
-        "raw_sum": float(scores.raw_sum),
-        "moves": float(scores.moves),
-        "questions": float(scores.questions),
-        "question_cost": float(scores.question_cost),
-        "invalid": float(scores.invalid),
-    }
-    state = graph.rebuild(turns)
+    scores, state = asdict(score_episode(task, turns)), graph.rebuild(turns)
     play = Play(task, language, options_of(turns), text=False)
     steps = play.steps(state["commands"])
     carried = [step.command for step in steps if play.carried_out(step.outcome)]
-    carried_out = _in_words(play, carried[-1]) if carried else ""
+    over = steps[-1].over if steps else ""
     return Replay(
         language=language,
         task_id=task.id,
@@ -197,10 +169,11 @@ def replay(task: Task, language: Language, turns: Sequence[Turn]) -> Replay:
         counts=counts(task),
         lines=line_views(state),
         deeds=deeds(play, steps, state["lines"]),
-        over=_why_over(steps, carried_out),
-        carried_out=carried_out,
+        # A robot that stops thinks it is done, or has given up.
+        over="gave_up" if over == "stopped" and not carried else over,
+        carried_out=_in_words(play, carried[-1]) if carried else "",
         demo=task.demo,
-        scores=numbers,
+        scores={metric: float(scores[metric]) for metric in _METRICS},
     )
 
 
@@ -228,14 +201,6 @@ def _in_words(play: Play, command: str) -> str:
         return _command_view(play, command).label
     plain: Mapping[str, str] = wording(play.language)["plain"]
     return _sentence(plain.get(read.kind, command))
-
-
-def _why_over(
-    steps: Sequence[Step], carried_out: str
-) -> Literal["", "success", "stopped", "gave_up", "limit"]:
-    """Why an episode ended, seen from outside: a robot that stops thinks it is done, or has given up."""
-    over = steps[-1].over if steps else ""
-    return "gave_up" if over == "stopped" and not carried_out else over
 
 
 def instruction_text(task: Task, language: Language) -> str:
@@ -417,10 +382,6 @@ def _sentence(text: str) -> str:
 
 
 def _verb(action: Action) -> str:
-    name = action.name.removeprefix("human-")
-    return next(verb for verb in _VERBS if name.startswith(verb))
-
-
-def _spent(play: Play, score: int, *, success: bool) -> int:
-    """Points spent: the running sum without what success won."""
-    return (play.game.costs.success if success else 0) - score
+    """Return the verb of ``human-pick-up-at-location``: of one word, or ``pick-up``."""
+    words = action.name.split("-")
+    return "pick-up" if words[1] == "pick" else words[1]

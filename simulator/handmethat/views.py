@@ -103,25 +103,19 @@ class LineView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RobotView:
-    """All that a person in the robot's seat may see.
+class SeatView:
+    """What a person in either seat may see.
 
     Attributes:
         number: number that the next turn will have; part of a submission's idempotency key.
-        protocol: ``paper``: one object, no questions, over after execution; ``free``: anything goes.
+        ended: whether it is over; `success` then says how.
+        ending: ``completed``, ``truncated``, … once it has ended.
         story: what the human did before asking.
         instruction: the utterance in words.
-        holding: what the robot holds.
-        human_holds: what the human holds.
-        beside_human: whether the robot stands beside the human.
-        commands: what can be done now.
-        questions: what can be asked; empty in the paper's protocol.
         lines: what has happened so far, turn by turn.
         moves: commands and questions so far.
         cost: points spent so far, a positive number.
         limit: moves after which the episode is cut.
-        ended: whether it is over; `success` then says how.
-        ending: ``completed``, ``truncated``, … once it has ended.
         warning: something went wrong opposite, and what happens next.
     """
 
@@ -134,16 +128,8 @@ class RobotView:
     ended: bool
     ending: str | None
     success: bool | None
-    mode: Mode
-    protocol: Protocol
     story: tuple[StoryStep, ...]
     instruction: str
-    places: tuple[PlaceView, ...]
-    holding: ThingView | None
-    human_holds: tuple[ThingView, ...]
-    beside_human: bool
-    commands: tuple[CommandView, ...]
-    questions: tuple[QuestionView, ...]
     lines: tuple[LineView, ...]
     moves: int
     cost: int
@@ -152,7 +138,30 @@ class RobotView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HumanView:
+class RobotView(SeatView):
+    """All that a person in the robot's seat may see.
+
+    Attributes:
+        protocol: ``paper``: one object, no questions, over after execution; ``free``: anything goes.
+        holding: what the robot holds.
+        human_holds: what the human holds.
+        beside_human: whether the robot stands beside the human.
+        commands: what can be done now.
+        questions: what can be asked; empty in the paper's protocol.
+    """
+
+    mode: Mode
+    protocol: Protocol
+    places: tuple[PlaceView, ...]
+    holding: ThingView | None
+    human_holds: tuple[ThingView, ...]
+    beside_human: bool
+    commands: tuple[CommandView, ...]
+    questions: tuple[QuestionView, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HumanView(SeatView):
     """All that a person in the human's seat may see: what is meant, and what the robot does and asks.
 
     Attributes:
@@ -162,26 +171,10 @@ class HumanView:
         pending: the robot's question that waits for an answer; None if none does.
     """
 
-    episode_id: str
-    seat: str
-    language: str
-    number: int
-    my_turn: bool
-    waiting_for: str | None
-    ended: bool
-    ending: str | None
-    success: bool | None
-    story: tuple[StoryStep, ...]
-    instruction: str
     meaning: str
     wanted: tuple[str, ...]
     goal: str
     pending: str | None
-    lines: tuple[LineView, ...]
-    moves: int
-    cost: int
-    limit: int
-    warning: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
