@@ -6,33 +6,31 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from random import Random
 from typing import Any, Final
 from uuid import uuid4
 
-from logs import LogReader, LogWriter, load_key, pseudonym_of
-from logs.rows import Participant
+from logs import LogReader, LogWriter, load_key
 from simulator.errors import InputError
-from simulator.handmethat.data import load_tasks
+from simulator.handmethat.assignment import GIVER, OneTryStudy
+from simulator.handmethat.data import BUILTIN, load_tasks
 from simulator.handmethat.graph import HUMAN, ROBOT
 from simulator.handmethat.playing import Options, Posed
 from simulator.handmethat.room import ROOM
 from simulator.handmethat.seating import PARTNER
 from simulator.handmethat.show import instruction_text
 from simulator.handmethat.task import LEVELS, Task
-from simulator.handmethat.views import HumanView, Mode, Protocol, Replay, RobotView
+from simulator.handmethat.views import Mode, Protocol
 from simulator.models import ChatModel
 from simulator.runner.lobby import Opponent, menu, require_offered
-from simulator.runner.sessions import Sessions
-from simulator.seats import Reply
-from simulator.seeds import derive_seed
+from simulator.studies import Study
+from simulator.studies.material import builtin_studies
+from simulator.studies.people import recognise
+from simulator.studies.sessions import StudySessions
 from trees import Language
 
 # The first is who is chosen if nobody else is.
 _ROBOTS: Final = (PARTNER, "offline/asker:0", "offline/asker:1", "offline/asker:2", "offline/asker:3")
 _OTHER_ROBOTS: Final = ("offline/heuristic", "offline/random", "offline/expert")
-GIVER: Final = "offline/giver"
-STUDY_PER_LEVEL: Final = 25  # episodes per level, one person and one mode (PAPER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,24 +53,18 @@ class StudyStep:
     """What a participant plays next.
 
     Attributes:
-        task_id: the item's name.
         place: its place in the participant's order, from 1.
         total: episodes of the whole study, for one person and mode.
-        episode_id: the episode, if it has been begun and not ended; else None.
     """
 
-    task_id: str
     place: int
     total: int
-    episode_id: str | None
 
 
-class HandMeThatSessions(Sessions):
-    """Play the tasks of one data set (the built-in ones by default).
+class HandMeThatSessions(StudySessions):
+    """Play the tasks of one data set (the built-in ones by default), freely or in the paper's study."""
 
-    Args:
-        seed: of the order in which a study's tasks are given to each participant.
-    """
+    material = OneTryStudy
 
     def __init__(
         self,
@@ -83,13 +75,11 @@ class HandMeThatSessions(Sessions):
         data: str = "builtin",
         env: Mapping[str, str] = os.environ,
         opponents: Sequence[str] | None = None,
-        seed: int = 0,
     ) -> None:
-        super().__init__(ROOM, log, reader, models)
+        super().__init__(ROOM, log, reader, models, studies=[_on(data, study) for study in _BY_MODE.values()])
         self._data = data
         self._env = env
         self._models = opponents
-        self._seed = seed
         self._loaded: dict[str, Task] | None = None
 
     def catalog(self, language: Language, *, protocol: Protocol = "free") -> tuple[CatalogEntry, ...]:
@@ -153,67 +143,22 @@ class HandMeThatSessions(Sessions):
             participant_key: names the person, the same at every visit; the log gets a keyed hash of it.
             mode: a study of its own for each.
         """
-        person, order = self._person(participant_key), self._order(participant_key, mode)
-        run = _study_run(mode)
-        known = run in {one.id for one in self._reader.runs()}
-        begun = (
-            {
-                str(episode.options["task"]): episode.id
-                for episode in self._reader.episodes(run, participant_id=person)
-            }
-            if known
-            else {}
-        )
-        for place, task_id in enumerate(order, start=1):
-            episode = begun.get(task_id)
-            if episode is None or self._reader.ending(episode) is None:
-                return StudyStep(task_id, place, len(order), episode)
-        return None
+        desk = self._desk(_on(self._data, _BY_MODE[mode]).id)
+        person = recognise(desk.study, load_key(self._reader.path), participant_key)
+        done, total = 0 if person is None else desk.sets_done(person.participant), len(desk.quota.cells)
+        return StudyStep(done + 1, total) if done < total else None
 
     async def start_study(
         self, participant_key: str, *, language: Language, mode: Mode = "partial"
     ) -> str | None:
         """Begin the next episode of the paper's study for a person, or go on with the open one.
 
-        A person is the robot, the built-in giver the human: one thing may be taken, nothing asked, and the
-        episode is over once the instruction has been carried out. 25 episodes per level, in an order that
-        depends on the participant alone.
-
         Returns:
             The episode's id; None if everything has been played.
         """
-        step = self.next_task(participant_key, mode=mode)
-        if step is None or step.episode_id is not None:
-            return step.episode_id if step else None
-        person = self._person(participant_key)
-        if person not in {participant.id for participant in self._reader.participants()}:
-            await self._log.write(Participant(id=person, language=language))
-        options = {"mode": mode, "protocol": "paper", "task": step.task_id, "place": step.place}
-        return await self.start_item(
-            Posed(self._task(step.task_id), language),
-            {ROBOT: "person", HUMAN: GIVER},
-            options,
-            run_id=_study_run(mode),
-            name=_key(step.task_id),
-            participant_id=person,
-        )
-
-    async def view(self, episode_id: str, seat: str) -> RobotView | HumanView:
-        """See `Sessions.view`."""
-        shown: RobotView | HumanView = await super().view(episode_id, seat)
-        return shown
-
-    async def submit(
-        self, episode_id: str, seat: str, reply: Reply, *, number: int | None = None
-    ) -> RobotView | HumanView:
-        """See `Sessions.submit`: a robot's reply is a command or a question, a human's an answer."""
-        shown: RobotView | HumanView = await super().submit(episode_id, seat, reply, number=number)
-        return shown
-
-    async def replay(self, episode_id: str, seat: str) -> Replay:
-        """See `Sessions.replay`."""
-        shown: Replay = await super().replay(episode_id, seat)
-        return shown
+        study = _on(self._data, _BY_MODE[mode])
+        entry = await self.enter(study.id, identity={}, participant_key=participant_key, language=language)
+        return entry.episode_id
 
     def _tasks(self) -> dict[str, Task]:
         if self._loaded is None:
@@ -241,25 +186,18 @@ class HandMeThatSessions(Sessions):
             )
         return tasks[uuid4().int % len(tasks)]
 
-    def _order(self, participant_key: str, mode: Mode) -> tuple[str, ...]:
-        """Return the tasks that a person plays: as many of each level, mixed."""
-        random = Random(derive_seed(self._seed, "study", mode, participant_key))
-        drawn: list[str] = []
-        for level in LEVELS:
-            names = [task.id for task in self._tasks().values() if task.level == level]
-            random.shuffle(names)
-            drawn += names[:STUDY_PER_LEVEL]
-        random.shuffle(drawn)
-        return tuple(drawn)
-
-    def _person(self, participant_key: str) -> str:
-        return pseudonym_of(load_key(self._reader.path), "study", participant_key)
-
 
 def _key(task_id: str) -> str:
     """Return a name for a task that tells nothing: published names hold level and goal."""
     return blake2b(task_id.encode(), digest_size=6).hexdigest()
 
 
-def _study_run(mode: Mode) -> str:
-    return f"study-handmethat-paper-{mode}"
+_BY_MODE: Final = {study.settings["mode"]: study for study in builtin_studies(OneTryStudy.benchmark)}
+
+
+def _on(data: str, study: Study) -> Study:
+    """Return a study of the episodes in `data`; with others than the built-in ones it is another study."""
+    if data == BUILTIN:
+        return study
+    name = f"{study.id}-{_key(data)}"
+    return study.model_copy(update={"id": name, "settings": {**study.settings, "data": data}})

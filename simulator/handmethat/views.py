@@ -117,6 +117,7 @@ class SeatView:
         cost: points spent so far, a positive number.
         limit: moves after which the episode is cut.
         warning: something went wrong opposite, and what happens next.
+        study: whether it is part of a study.
     """
 
     episode_id: str
@@ -135,6 +136,7 @@ class SeatView:
     cost: int
     limit: int
     warning: str | None = None
+    study: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

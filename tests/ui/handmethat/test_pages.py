@@ -210,7 +210,7 @@ async def test_in_a_study_the_answer_is_folded_away(sessions: HandMeThatSessions
     id = await sessions.start_study("P-TEST", language="en")
     view = await do(sessions, await sessions.view(id, "robot"), "stop")
     replay = await sessions.replay(id, "robot")
-    study = Study(StudyStep("x", 2, 40, None), "en", "partial")
+    study = Study(StudyStep(2, 40), "en", "partial")
     page = result_page(frame(), view, replay, render_id="r", study=study)
     assert "Episode 2 of 40" in page
     assert page.index("What was meant, and why") < page.index(replay.meaning)

@@ -6,8 +6,9 @@ import pytest
 
 from logs import LogReader, LogWriter
 from simulator.errors import ConflictError, InputError
+from simulator.handmethat.assignment import OneTryStudy
 from simulator.handmethat.generation.builtin import builtin_tasks
-from simulator.handmethat.sessions import STUDY_PER_LEVEL, HandMeThatSessions
+from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.models import ScriptModel
 from simulator.seats import Reply
 
@@ -173,7 +174,7 @@ async def test_a_participant_plays_every_task_once(server, lamp):
     for _ in range(8):
         step = sessions.next_task("alice")
         assert step is not None
-        assert (step.place, step.total, step.episode_id) == (len(played) + 1, 8, None)
+        assert (step.place, step.total) == (len(played) + 1, 8)
         episode = await sessions.start_study("alice", language="en")
         assert episode is not None
         view = await sessions.view(episode, "robot")
@@ -182,18 +183,26 @@ async def test_a_participant_plays_every_task_once(server, lamp):
         assert "task-" not in repr(view)
         assert await sessions.start_study("alice", language="en") == episode, "the open one goes on"
         await play(sessions, episode, lamp)
-        played.append(step.task_id)
+        played.append(server.reader.episode(episode).item_hash)
     assert len(set(played)) == 8
     assert sessions.next_task("alice") is None
     assert await sessions.start_study("alice", language="en") is None
     assert sessions.next_task("alice", mode="full") is not None
     assert sessions.next_task("bob") is not None
-    episodes = server.reader.episodes("study-handmethat-paper-partial")
+    (run,) = [run.id for run in server.reader.runs() if run.id.startswith("study-handmethat-partial-")]
+    episodes = server.reader.episodes(run)
     assert len({one.participant_id for one in episodes}) == 1
     assert "alice" not in repr(episodes)
 
 
-def test_orders_differ_between_people_and_not_between_visits(sessions):
-    orders = [sessions._order(name, "partial") for name in ("alice", "bob", "alice")]
-    assert orders[0] == orders[2] != orders[1]
-    assert STUDY_PER_LEVEL == 25
+async def test_a_place_in_the_study_is_one_of_the_shared_studies(server, lamp):
+    sessions = server.sessions
+    for name in ("alice", "bob"):
+        episode = await sessions.start_study(name, language="en")
+        await play(sessions, episode, lamp)
+        assert sessions.sets_done(episode)[0] == 1
+    rows = [row.run_id for row in server.reader.assignments()]
+    assert len(set(rows)) == 1 and len(rows) == 2
+    assert OneTryStudy.reads().per_level == 25
+    await sessions.withdraw(episode)
+    assert sessions.next_task("bob").place == 1
