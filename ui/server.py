@@ -22,6 +22,7 @@ from fastapi.responses import JSONResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.responses import Response
 
+from simulator.handmethat.sessions import HandMeThatSessions
 from ui.actions import Actions
 from ui.ambibench.actions import AmbiBenchActions
 from ui.ambibench.ports import ROOM as AMBIBENCH
@@ -34,7 +35,6 @@ from ui.ambik.ports import ROOM as AMBIK
 from ui.ambik.ports import Sessions as AmbikSessions
 from ui.handmethat.actions import HouseholdActions
 from ui.handmethat.ports import ROOM as HANDMETHAT
-from ui.handmethat.ports import Sessions as HouseholdSessions
 from ui.health import add_health
 from ui.hosts import Access, Hosts
 from ui.i18n import strings
@@ -93,7 +93,7 @@ def create_server(
     sessions: Sessions,
     *,
     home: Path,
-    household: HouseholdSessions | None = None,
+    household: HandMeThatSessions | None = None,
     ambibench: AmbiBenchSessions | None = None,
     ambient: AmbientSessions | None = None,
     ambik: AmbikSessions | None = None,

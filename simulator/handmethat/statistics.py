@@ -6,7 +6,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any, Final
 
 import numpy as np
@@ -37,51 +37,10 @@ QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 _SPREAD: Final = ("mean", "sd", "min", *(f"{100 * quantile:g} %" for quantile in QUANTILES), "max")
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """How a number is spread over episodes.
-
-    Attributes:
-        measure: key of `MEASURES`.
-        episodes: those in which it is known.
-        sd: sample standard deviation; 0 for a single episode.
-        quantiles: at `QUANTILES`.
-    """
-
-    measure: str
-    episodes: int
-    mean: float
-    sd: float
-    least: float
-    most: float
-    quantiles: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statistics:
-    """Statistics of some episodes.
-
-    Attributes:
-        episodes: how many.
-        levels: level -> episodes; likewise `quests` and `goals` (numbers of templates).
-        by_quest: quest type -> level -> episodes.
-        strict4: episodes of level 4 as the paper defines it; None if unknown.
-        spreads: of what is measured.
-        rejections: households rejected while they were generated, by cause; empty if unknown.
-    """
-
-    episodes: int
-    levels: Mapping[int, int]
-    quests: Mapping[str, int]
-    goals: Mapping[int, int]
-    by_quest: Mapping[str, Mapping[int, int]]
-    strict4: int | None
-    spreads: tuple[Spread, ...]
-    rejections: Mapping[str, int] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain JSON."""
-        return asdict(self)
+Statistics = dict[str, Any]
+"""Plain JSON: ``episodes``; how many of each of ``levels``, ``quests`` and ``goals`` (numbers of templates),
+and ``by_quest`` of each level; ``strict4``, those of level 4 as the paper defines it, None if unknown;
+``spreads`` of what is measured; ``rejections``, households rejected while these were generated, by cause."""
 
 
 def statistics(episodes: Sequence[Facts], rejections: Mapping[str, int] | None = None) -> Statistics:
@@ -89,41 +48,45 @@ def statistics(episodes: Sequence[Facts], rejections: Mapping[str, int] | None =
     facts = pd.DataFrame(map(asdict, episodes))
     facts["left"] = facts["plan"] - facts["shown"]
     strict = facts.loc[facts["level"] == 4, "strict"]
-    return Statistics(
-        episodes=len(facts),
-        levels=_counts(facts["level"]),
-        quests=_counts(facts["quest"]),
-        goals=_counts(facts["goal"].dropna().astype(int)),
-        by_quest={str(quest): _counts(group["level"]) for quest, group in facts.groupby("quest")},
-        strict4=int(strict.sum()) if strict.notna().all() else None,
-        spreads=tuple(
+    return {
+        "episodes": len(facts),
+        "levels": _counts(facts["level"]),
+        "quests": _counts(facts["quest"]),
+        "goals": _counts(facts["goal"].dropna().astype(int)),
+        "by_quest": {str(quest): _counts(group["level"]) for quest, group in facts.groupby("quest")},
+        "strict4": int(strict.sum()) if strict.notna().all() else None,
+        "spreads": [
             spread(measure, facts[measure].dropna().tolist())
             for measure in MEASURES
             if facts[measure].notna().any()
-        ),
-        rejections=dict(Counter(rejections or {}).most_common()),
-    )
+        ],
+        "rejections": dict(Counter(rejections or {}).most_common()),
+    }
 
 
-def spread(measure: str, values: Sequence[float]) -> Spread:
-    """Return how at least one value is spread."""
+def spread(measure: str, values: Sequence[float]) -> dict[str, Any]:
+    """Return how at least one value is spread; `measure` is a key of `MEASURES`."""
     array = np.asarray(values, dtype=float)
-    return Spread(
-        measure=measure,
-        episodes=len(values),
-        mean=float(array.mean()),
-        sd=float(array.std(ddof=1)) if len(values) > 1 else 0.0,
-        least=float(array.min()),
-        most=float(array.max()),
-        quantiles=tuple(float(value) for value in np.quantile(array, QUANTILES)),
-    )
+    return {
+        "measure": measure,
+        "episodes": len(values),
+        "mean": float(array.mean()),
+        "sd": float(array.std(ddof=1)) if len(values) > 1 else 0.0,
+        "least": float(array.min()),
+        "most": float(array.max()),
+        "quantiles": [float(value) for value in np.quantile(array, QUANTILES)],
+    }
+
+
+def _numbers(spread: Mapping[str, Any]) -> list[float]:
+    """Return the numbers of a spread in the order of `_SPREAD`."""
+    return [spread["mean"], spread["sd"], spread["least"], *spread["quantiles"], spread["most"]]
 
 
 def statistics_report(statistics: Statistics) -> Report:
     """Return statistics for people: spreads, levels and quest types, what was rejected."""
     spreads: list[list[Cell]] = [
-        [MEASURES[spread.measure], spread.mean, spread.sd, spread.least, *spread.quantiles, spread.most]
-        for spread in statistics.spreads
+        [MEASURES[spread["measure"]], *_numbers(spread)] for spread in statistics["spreads"]
     ]
     sections = [
         Section(
@@ -133,10 +96,10 @@ def statistics_report(statistics: Statistics) -> Report:
         ),
         _levels_section(statistics),
     ]
-    if statistics.rejections:
-        total = sum(statistics.rejections.values())
+    if rejections := statistics["rejections"]:
+        total = sum(rejections.values())
         rejected: list[list[Cell]] = [
-            [cause, count, f"{100 * count / total:.1f} %"] for cause, count in statistics.rejections.items()
+            [cause, count, f"{100 * count / total:.1f} %"] for cause, count in rejections.items()
         ]
         table = Table(["household rejected because", "households", "share"], rejected)
         sections.append(Section(name="rejections", title="Rejections", tables=[table]))
@@ -148,38 +111,26 @@ def to_csv(statistics: Statistics) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["group", "name", "episodes", *_SPREAD])
-    for spread in statistics.spreads:
-        numbers = [spread.mean, spread.sd, spread.least, *spread.quantiles, spread.most]
-        writer.writerow(["spread", spread.measure, spread.episodes, *(f"{number:.6g}" for number in numbers)])
-    groups: dict[str, Mapping[Any, int]] = {
-        "level": statistics.levels,
-        "quest": statistics.quests,
-        "goal": statistics.goals,
-        "rejection": statistics.rejections,
-    }
-    for group, counts in groups.items():
-        writer.writerows([group, name, count] for name, count in counts.items())
-    for quest, levels in statistics.by_quest.items():
+    for spread in statistics["spreads"]:
+        numbers = (f"{number:.6g}" for number in _numbers(spread))
+        writer.writerow(["spread", spread["measure"], spread["episodes"], *numbers])
+    for group in ("level", "quest", "goal", "rejection"):
+        writer.writerows([group, name, count] for name, count in statistics[f"{group}s"].items())
+    for quest, levels in statistics["by_quest"].items():
         writer.writerows(["quest and level", f"{quest} {level}", count] for level, count in levels.items())
     return out.getvalue()
 
 
 def _levels_section(statistics: Statistics) -> Section:
     rows: list[list[Cell]] = []
-    for quest, levels in {**statistics.by_quest, "all": statistics.levels}.items():
+    every, strict = statistics["episodes"], statistics["strict4"]
+    for quest, levels in {**statistics["by_quest"], "all": statistics["levels"]}.items():
         counts = [levels.get(level, 0) for level in LEVELS]
-        rows.append(
-            [
-                quest,
-                *(f"{count} ({100 * count / statistics.episodes:.1f} %)" for count in (*counts, sum(counts))),
-            ]
-        )
-    goals = ", ".join(f"{goal}: {count}" for goal, count in statistics.goals.items())
+        rows.append([quest, *(f"{count} ({100 * count / every:.1f} %)" for count in (*counts, sum(counts)))])
+    goals = ", ".join(f"{goal}: {count}" for goal, count in statistics["goals"].items())
     remarks = [f"Goal templates: {goals}"]
-    if statistics.strict4 is not None and (fourth := statistics.levels.get(4)):
-        remarks.append(
-            f"Of {fourth} at level 4, {statistics.strict4} have A(m) within A(r), as in the paper."
-        )
+    if strict is not None and (fourth := statistics["levels"].get(4)):
+        remarks.append(f"Of {fourth} at level 4, {strict} have A(m) within A(r), as in the paper.")
     table = Table(["quest", *(f"level {level}" for level in LEVELS), "all"], rows)
     return Section(name="levels", title="Levels and quest types", tables=[table], remarks=remarks)
 

@@ -24,7 +24,7 @@ from simulator.handmethat.generation.batch import run_batch
 from simulator.handmethat.generation.facts import facts_of
 from simulator.handmethat.generation.journal import Tally
 from simulator.handmethat.sample import Sample
-from simulator.handmethat.statistics import Statistics, statistics, statistics_report, to_csv
+from simulator.handmethat.statistics import statistics, statistics_report, to_csv
 from simulator.reporting import print_report
 from simulator.runner.options import JsonOption, RootSeedOption
 
@@ -53,38 +53,26 @@ def stats_command(
         raise InputError("--data and --profile: give one of them")
     if as_json and as_csv:
         raise InputError("--json and --csv: give one of them")
+    if out is not None and not (as_json or as_csv):
+        raise InputError("--out: say --json or --csv too")
     if data is not None:
-        found = of_data(data, episodes, seed)
+        sample = Sample(limit=episodes, shares="proportional", seed=seed)
+        numbers = statistics([facts_of(task) for task in draw_tasks(data, sample)])
     else:
         plan = make_plan(profile or "v2", episodes, levels, quest_mix, templates, seed, demos=False)
         tally = Tally()
         with progress(Console(stderr=True), plan) as tell:
             for group in run_batch(plan, workers=default_workers(workers, episodes), tell=tell, files=False):
                 tally.add(group)
-        found = statistics([facts for _, facts in tally.kept], tally.rejections)
-    _print(found, as_json, as_csv, out)
-
-
-def of_data(data: str | Path, episodes: int | None = None, seed: int = 0) -> Statistics:
-    """The statistics of episodes that are there already, or of a sample with levels as they have them."""
-    sample = None if episodes is None else Sample(limit=episodes, shares="proportional", seed=seed)
-    return statistics([facts_of(task) for task in draw_tasks(data, sample).tasks])
-
-
-def _print(statistics: Statistics, as_json: bool, as_csv: bool, out: Path | None) -> None:
-    text = None
-    if as_json:
-        text = json.dumps(statistics.to_json(), indent=1) + "\n"
-    elif as_csv:
-        text = to_csv(statistics)
-    if text is None:
-        if out is not None:
-            raise InputError("--out: say --json or --csv too")
-        print_report(Console(), statistics_report(statistics))
-    elif out is None:
+        numbers = statistics([facts for _, facts in tally.kept], tally.rejections)
+    if not (as_json or as_csv):
+        print_report(Console(), statistics_report(numbers))
+        return
+    text = json.dumps(numbers, indent=1) + "\n" if as_json else to_csv(numbers)
+    if out is None:
         typer.echo(text, nl=False)
-    else:
-        try:
-            out.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"{out}: cannot be written ({error.strerror})") from error
+        return
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{out}: cannot be written ({error.strerror})") from error

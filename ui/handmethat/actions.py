@@ -15,12 +15,13 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from simulator.errors import AskbackError, InputError
+from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.handmethat.views import Mode, RobotView
 from ui.calls import Answer, PageCall, address
 from ui.dialogue import SendCall, state_of, take
 from ui.handmethat.entry import entry_page
 from ui.handmethat.play import play_page
-from ui.handmethat.ports import LINK, ROBOT, ROOM, SEATS, SeatView, Sessions, opposite
+from ui.handmethat.ports import LINK, ROBOT, ROOM, SEATS, SeatView, opposite
 from ui.handmethat.result import Study, result_page
 from ui.ports import PERSON
 from ui.render.frame import Frame, RoomLink, message_page
@@ -68,7 +69,7 @@ class HouseholdActions:
         signer: makes the link for a second person.
     """
 
-    sessions: Sessions
+    sessions: HandMeThatSessions
     signer: Signer
 
     @property
