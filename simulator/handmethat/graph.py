@@ -32,7 +32,6 @@ from simulator.errors import SeatError
 from simulator.handmethat.players.knows import AskedKnows, InsiderKnows, RobotKnows, robot_knows
 from simulator.handmethat.players.listening import Heard, hear, reveals
 from simulator.handmethat.playing import Play, Step, as_command
-from simulator.handmethat.task import Task
 from simulator.runner.turns import make_turn, state_after
 from simulator.seats import Line, Reply, Seat, View
 from simulator.seeds import derive_seed
@@ -60,16 +59,6 @@ class Table:
     seed: int = 0
     repeat: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def task(self) -> Task:
-        """What is played."""
-        return self.play.task
-
-    @property
-    def language(self) -> Language:
-        """Of everything that is said."""
-        return self.play.language
 
 
 class State(TypedDict):
@@ -134,25 +123,26 @@ def pending(state: State) -> str | None:
 def view_for(table: Table, state: State, seat: str) -> View:
     """Return all that `seat` may see now. A built-in robot that needs to know more says so (`insider`)."""
     knows: RobotKnows | InsiderKnows | AskedKnows
+    lines, play, number = state["lines"], table.play, len(state["lines"])
     if seat == HUMAN:
-        knows = AskedKnows(table.task, table.language, _heard(table, state), _exchange(state))
+        knows = AskedKnows(play.task, play.language, _heard(table, state), _exchange(state))
     elif getattr(table.robot, "insider", False):
-        knows = InsiderKnows(
-            table.play, tuple(state["commands"]), _exchange(state), derive_seed(table.seed, "robot")
-        )
+        commands = tuple(state["commands"])
+        knows = InsiderKnows(play, commands, _exchange(state), derive_seed(table.seed, "robot"))
     else:
-        knows = robot_knows(table.play, state["commands"], _history(table, state))
-    number = len(state["lines"])
+        knows = robot_knows(play, state["commands"], _history(table, state))
+    moves = sum(line[0] == seat for line in lines)
     return View(
         episode_id=table.episode_id,
         seat=seat,
         number=number,
-        language=table.language,
-        lines=tuple(Line(who, text) for who, _, text, _ in state["lines"]),
+        language=play.language,
+        lines=tuple(Line(speaker, text) for speaker, _, text, _ in lines),
         task=knows,
         seed=derive_seed(table.seed, number),
         repeat=table.repeat,
-        moves=_moves(state, seat),
+        # The instruction is voiced for the human and is no move.
+        moves=max(moves - 1, 0) if seat == HUMAN else moves,
         options=table.options,
     )
 
@@ -200,7 +190,7 @@ def answer_turn(table: Table, state: State, reply: Reply) -> tuple[Turn, Update]
         "kind": "answer",
         "question": heard.answer.key,
         "expert": heard.answer.text,
-        "reveals": list(reveals(table.task, heard, text)),
+        "reveals": list(reveals(table.play.task, heard, text)),
     }
     return _turn(table, state, HUMAN, reply, text, payload, {})
 
@@ -223,7 +213,9 @@ def closing_turn(table: Table, state: State) -> tuple[Turn, Update]:
     """Return the human's last words: thanks after success, else a complaint."""
     kind = CLOSING[0] if state["over"] == "success" else CLOSING[1]
     random = Random(derive_seed(table.seed, "close"))
-    return _turn(table, state, HUMAN, Reply(), _spoken_line(kind, table.language, random), {"kind": kind}, {})
+    return _turn(
+        table, state, HUMAN, Reply(), _spoken_line(kind, table.play.language, random), {"kind": kind}, {}
+    )
 
 
 def outcome_text(play: Play, step: Step) -> str:
@@ -318,40 +310,27 @@ def _closed(state: State) -> bool:
 
 
 def _heard(table: Table, state: State) -> Heard:
-    """Return what the question that is pending asks."""
-    question = pending(state)
-    assert question is not None
-    return hear(table.task, state["commands"][-1], table.language, _said_before(state))
+    """Return what the question that is pending asks; what the human has said before may be said again."""
+    said_before = tuple(text for seat, _, text, _ in state["lines"] if seat == HUMAN)
+    return hear(table.play.task, state["commands"][-1], table.play.language, said_before)
 
 
 def _history(table: Table, state: State) -> tuple[tuple[str, str], ...]:
     """Return each command or question so far, and what came back."""
-    found: list[tuple[str, str]] = []
+    outcomes: list[str] = []
     answered = table.play.game.observer.table["answered"]
     for seat, kind, text, outcome in state["lines"]:
         if seat == ROBOT:
-            found.append((state["commands"][len(found)], outcome))
+            outcomes.append(outcome)
         elif kind == "answer":
-            found[-1] = (found[-1][0], answered.format(answer=text))
-    return tuple(found)
+            outcomes[-1] = answered.format(answer=text)
+    return tuple(zip(state["commands"], outcomes, strict=True))
 
 
 def _exchange(state: State) -> tuple[tuple[str, str], ...]:
-    """Questions and answers so far; the one that is pending left out."""
-    lines = state["lines"]
-    pairs = pairwise(lines)
-    return tuple((asked[2], said[2]) for asked, said in pairs if said[1] == "answer")
-
-
-def _said_before(state: State) -> tuple[str, ...]:
-    """Return what the human has said up to now: it may be said again."""
-    return tuple(text for seat, _, text, _ in state["lines"] if seat == HUMAN)
-
-
-def _moves(state: State, seat: str) -> int:
-    """Return how often `seat` has moved; the instruction is voiced for the human and is no move."""
-    spoken = sum(line[0] == seat for line in state["lines"])
-    return max(spoken - 1, 0) if seat == HUMAN else spoken
+    """Return questions and answers so far; the one that is pending left out."""
+    pairs = pairwise(state["lines"])
+    return tuple((question[2], answer[2]) for question, answer in pairs if answer[1] == "answer")
 
 
 def _turn(

@@ -1,14 +1,14 @@
 """A HandMeThat episode before anybody plays it: the household, what the human did, said and meant.
 
 In Askback's words it is an item; the published files call it an episode (spec 10.1). A row of the log holds
-what is needed to play and score it again, compactly. Left out are what an expert reads before each of its
-commands (the environment makes it again), and how the file was laid out.
+what is needed to play and score it again, compactly. Left out is what an expert reads before each of its
+commands (the environment makes it again).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Final, Literal
 
@@ -154,7 +154,6 @@ class Task:
         seed: the wording of the utterance descends from it.
         profile: the profile it was generated with, ``official`` for a published file.
         listener: L(m' | u) of the ten likeliest readings, likeliest first; empty if unknown.
-        extra: keys of a published file that none of the above holds, so that it is written again whole.
     """
 
     id: str
@@ -182,7 +181,6 @@ class Task:
     seed: int = 0
     profile: str = "official"
     listener: tuple[tuple[_MeaningField, float], ...] = ()
-    extra: Annotated[dict[str, object], _NOT_LOGGED] = field(default_factory=dict)
 
     @model_serializer(mode="wrap")
     def _with_states(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:

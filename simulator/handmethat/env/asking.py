@@ -87,16 +87,15 @@ def table() -> Mapping[str, Any]:
 
 def read_question(world: World, text: str) -> Question:
     """Return what `text` asks about the things of `world`; never raises."""
-    said = _spelt_out(text)
-    official = _official(_unpunctuated(said))
-    if official is not None:
+    spelt = _spelt_out(text)
+    if official := _official().get(_unpunctuated(spelt)):
         return official
-    sentences = [_core(question) for question in _questions(mended(said))]
+    sentences = [_core(question) for question in _questions(mended(spelt))]
     words = _unpunctuated(" ".join(sentences))
     if any(pattern.search(words) for pattern in _never()):
         return Question()
-    named = dict.fromkeys(mention for sentence in sentences for mention in _mentions(world, sentence))
-    mentions = tuple(named)
+    named = (mention for sentence in sentences for mention in _Sentence(world, sentence).mentions())
+    mentions = tuple(dict.fromkeys(named))
     asks = [key for key, patterns in _open() if any(pattern.search(words) for pattern in patterns)]
     alternatives = len(mentions) > 1 and any(map(_OR.search, sentences))
     if not alternatives and (ask := _which_kind(world, words)):
@@ -109,7 +108,7 @@ def read_question(world: World, text: str) -> Question:
 
 def read_mentions(world: World, text: str) -> tuple[Mention, ...]:
     """Return what `text`, a question or an answer, names of the things of `world`; never raises."""
-    return tuple(_mentions(world, _without(table()["tags"], _spelt_out(text))))
+    return tuple(_Sentence(world, _without(table()["tags"], _spelt_out(text))).mentions())
 
 
 def _which_kind(world: World, words: str) -> str:
@@ -118,7 +117,7 @@ def _which_kind(world: World, words: str) -> str:
     for match in pattern.finditer(words):
         key, value = vocabulary[stem(vocabulary, match[0])]
         if key == "kind" and re.search(table()["which_kind"], words[: match.start()]):
-            if _named(world, key, str(value)) & bit_set(world.locations):
+            if entities_named(world, key, str(value)) & bit_set(world.locations):
                 return "place"
             return "which" if value in hierarchy().kinds else "type"
     return ""
@@ -195,18 +194,19 @@ def _without(patterns: Iterable[str], words: str) -> str:
     return words
 
 
-def _official(words: str) -> Question | None:
+@cache
+def _official() -> Mapping[str, Question]:
+    """Return the published questions by their words."""
+    questions: dict[str, Question] = {}
     for language in LANGUAGES:
         for key, phrase in table()["official"][language].items():
             if key != "state":
-                if phrase == words:
-                    return Question((key,))
+                questions[phrase] = Question((key,))
                 continue
             for state in table()["states"]:
-                told = state if language == "en" else all_words("zh")[state]
-                if phrase.format(state=told) == words:
-                    return Question(mentions=(Mention(state, True),))
-    return None
+                name = state if language == "en" else all_words("zh")[state]
+                questions[phrase.format(state=name)] = Question(mentions=(Mention(state, True),))
+    return questions
 
 
 @cache
@@ -227,124 +227,150 @@ def _quests(words: str) -> Iterator[Mention]:
             return
 
 
-def _mentions(world: World, sentence: str) -> Iterator[Mention]:
-    """Return what is named, each stretch of words read once, longest first."""
-    parts = (_unpunctuated(normalize(part)) for part in re.split("[,，、(]", sentence))
-    words = re.sub(word_table()["silent"], lambda match: " " * len(match[0]), " , ".join(parts))
-    putting = re.search(table()["putting"], words) and not re.search(table()["put_there"], words)
-    role = "destination" if putting else "place"
-    taken = [False] * (len(words) + 1)
-    zh = rf"{table()['doing_zh']}[^,]{{0,6}}?(?:{table()['deeds_zh']})"
-    for verb in re.finditer(rf"{table()['doing']}(?:{table()['deeds']})\b|{zh}", words):
-        # "Should I clean it" asks what to do, not whether it is clean.
-        taken[verb.start() : verb.end()] = [True] * (verb.end() - verb.start())
-    named: list[tuple[int, int, str, Any]] = []
-    for start, end, key, value in _spans(world, words):
-        if not any(taken[start:end]):
-            taken[start:end] = [True] * (end - start)
-            named.append((start, end, key, value))
-    named = [one for one in named if not _says_which(one, named, words)]
-    found: list[tuple[int, Mention]] = []
-    placed = -1  # where the last place ends: "in the basket or the box"
-    for start, end, key, value in sorted(named):
-        if key not in ("object", "kind", "room"):
-            found.append((start, Mention(key, value)))
-            continue
-        bits = _named(world, key, value)
-        before = _place_begins(world, words, start, end, bits, placed)
-        if before is not None and bits & world.of("receptacle"):
-            there = "destination" if re.match("into|onto", words[before:start]) else role
-            found = _with_place(world, found, words, before, start, Mention(there, bits))
-            placed = end
-        elif key == "object":
-            # Words in front of an identifier, or before its brackets, describe what it names.
-            found = [
-                one
-                for one in found
-                if start - one[0] > _FAR or not _describes(world, one[1], bits, words[one[0] : start])
+class _Span(NamedTuple):
+    """A stretch of words that means something: what, as in a vocabulary."""
+
+    start: int
+    end: int
+    key: str
+    value: Any
+
+
+class _Sentence:
+    """A sentence about a household, in which each stretch of words is read once, longest first.
+
+    Attributes:
+        words: of the sentence.
+        taken: of each character, whether it has been read.
+    """
+
+    def __init__(self, world: World, sentence: str) -> None:
+        parts = (_unpunctuated(normalize(part)) for part in re.split("[,，、(]", sentence))
+        silent = re.compile(word_table()["silent"])
+        self.words = silent.sub(lambda match: " " * len(match[0]), " , ".join(parts))
+        self.taken = [False] * (len(self.words) + 1)
+        self._world = world
+        self._found: list[tuple[int, Mention]] = []  # each with where its words begin
+
+    def mentions(self) -> Iterator[Mention]:
+        """Return what is named, in the order of the words."""
+        words, world = self.words, self._world
+        putting = re.search(table()["putting"], words) and not re.search(table()["put_there"], words)
+        role = "destination" if putting else "place"
+        placed = -1  # where the last place ends: "in the basket or the box"
+        for start, end, key, value in self._named():
+            if key not in ("object", "kind", "room"):
+                self._found.append((start, Mention(key, value)))
+                continue
+            bits = entities_named(world, key, value)
+            before = self._place_begins(start, end, bits, placed)
+            if before is not None and bits & world.of("receptacle"):
+                there = "destination" if re.match("into|onto", words[before:start]) else role
+                self._add_place(before, start, Mention(there, bits))
+                placed = end
+            elif key == "object":
+                # Words in front of an identifier, or before its brackets, describe what it names.
+                self._found = [pair for pair in self._found if not self._describes(*pair, start, bits)]
+                self._found.append((start, Mention("object", bits)))
+            else:
+                self._found.append((start, Mention("kind", value)))
+        denied = self._denied()
+        return (
+            mention._replace(negated=any(start <= place < end for start, end in denied))
+            for place, mention in sorted(self._found, key=lambda pair: pair[0])
+        )
+
+    def _named(self) -> list[_Span]:
+        """Return what means something, in order; a room that only says which place is meant does not."""
+        words, taken = self.words, self.taken
+        zh = rf"{table()['doing_zh']}[^,]{{0,6}}?(?:{table()['deeds_zh']})"
+        for verb in re.finditer(rf"{table()['doing']}(?:{table()['deeds']})\b|{zh}", words):
+            # "Should I clean it" asks what to do, not whether it is clean.
+            taken[verb.start() : verb.end()] = [True] * (verb.end() - verb.start())
+        named: list[_Span] = []
+        for span in self._spans():
+            if not any(taken[span.start : span.end]):
+                taken[span.start : span.end] = [True] * (span.end - span.start)
+                named.append(span)
+        kinds = [span.start for span in named if span.key == "kind"]
+        of_it = re.compile(r"\s*(?:里?的)?")  # "the kitchen table"
+        return sorted(
+            span
+            for span in named
+            if span.key != "room" or not any(of_it.fullmatch(words[span.end : kind]) for kind in kinds)
+        )
+
+    def _spans(self) -> Iterator[_Span]:
+        """Yield every word that means something: identifiers, things, then qualities."""
+        for match in _IDENTIFIER.finditer(self.words):
+            if match[1] in self._world.index:
+                yield _Span(*match.span(), "object", match[1])
+        for pattern, vocabulary in vocabularies():
+            for match in pattern.finditer(self.words):
+                yield _Span(*match.span(), *vocabulary[stem(vocabulary, match[0])])
+
+    def _place_begins(self, start: int, end: int, bits: BitSet, placed: int) -> int | None:
+        """Return where the words begin that make what is named at `start` a place; None if it is none."""
+        before = self._preposition(start, end)
+        if before is None and placed >= 0 and _JOINED.match(self.words[placed:start]):
+            return placed
+        if before is None and bits & bit_set(self._world.locations):
+            return start  # a location can be nothing else
+        return before
+
+    def _preposition(self, start: int, end: int) -> int | None:
+        rows, far = word_table(), max(0, start - _FAR)
+        front = self.words[far:start]
+        article = rf"\s+(?:(?:{rows['articles']})\s+)?"
+        english = re.search(rf"\b(?:{rows['before_place']}){article}{_CHOICE}$", front, re.ASCII)
+        chinese = re.search(rf"(?:{rows['before_place_zh']})([^\sa-z的上里中内]{{0,8}})$", front)
+        behind = re.match(rf"\s*(?:的?(?:{rows['behind_place_zh']}))", self.words[end:])
+        qualities = re.search(rf"(?:{rows['qualities_zh']}|还是|或者?)*$", front) if behind else None
+        match = english or chinese or qualities
+        return far + match.start() if match else None
+
+    def _add_place(self, before: int, start: int, place: Mention) -> None:
+        """Keep a place, whose words begin at `before`; its own qualities say nothing about the object."""
+        bits, found = int(place.value), self._found
+        where, last = found[-1] if found else (0, place)
+        bracketed = re.fullmatch(r"[^,]*\s,\s", self.words[where:start]) and bits.bit_count() == 1
+        if found and last.key == place.key and bracketed and int(last.value) & bits:
+            found[-1] = (where, last._replace(value=bits))  # its identifier in brackets
+            return
+        kept = [pair for pair in found if not before <= pair[0] < start or pair[1].key == place.key]
+        # "In the blue or the red box" names two places.
+        choices = re.split(r"\bor\b|还是|或者?", self.words[before:start])
+        places = [_which(self._world, bits, choice) for choice in choices]
+        if len(choices) > 1:
+            places = [which for which in dict.fromkeys(places) if which != bits]
+        self._found = [*kept, *((start, place._replace(value=which)) for which in places or [bits])]
+
+    def _describes(self, begin: int, mention: Mention, start: int, bits: BitSet) -> bool:
+        """Return True if a mention says what the thing named at `start` is like: ``red box (box#1)``."""
+        if start - begin > _FAR or mention.key not in ("kind", "color", "size"):
+            return False
+        near = len(self.words[begin:start].split()) <= _NEAR
+        return near and bool(self._world.of(str(mention.value)) & bits)
+
+    def _denied(self) -> list[tuple[int, int]]:
+        """Return the stretches in which what is named is said not to be so."""
+        words = self.words
+        ends = [match.start() for match in re.finditer(table()["scope_ends"], words)]
+        stretches = []
+        for match in re.finditer(table()["negators"], words):
+            if any(self.taken[match.start() : match.end()]):
+                continue  # part of a word such as "not dusty"
+            rest = [
+                end
+                for end in ends
+                if end >= match.end() and not re.match(r",\s*(or|nor|and not|也不|不)", words[end:])
             ]
-            found.append((start, Mention("object", bits)))
-        else:
-            found.append((start, Mention("kind", value)))
-    denied = _denied(words, taken)
-    return (
-        mention._replace(negated=any(start <= place < end for start, end in denied))
-        for place, mention in sorted(found, key=lambda one: one[0])
-    )
+            stretches.append((match.start(), min(rest, default=len(words))))
+        return stretches
 
 
-def _says_which(one: tuple[int, int, str, Any], named: list[tuple[int, int, str, Any]], words: str) -> bool:
-    """Return True if a room only says which place is meant: "the kitchen table"."""
-    _, end, key, _ = one
-    return key == "room" and any(
-        other[2] == "kind" and re.fullmatch(r"\s*(?:里?的)?", words[end : other[0]]) for other in named
-    )
-
-
-def _place_begins(world: World, words: str, start: int, end: int, bits: BitSet, placed: int) -> int | None:
-    """Return where the words begin that make what is named at `start` a place; None if it is none."""
-    before = _before(words, start, end)
-    if before is None and placed >= 0 and _JOINED.match(words[placed:start]):
-        return placed
-    if before is None and bits & bit_set(world.locations):
-        return start  # a location can be nothing else
-    return before
-
-
-def _with_place(
-    world: World, found: list[tuple[int, Mention]], words: str, before: int, start: int, place: Mention
-) -> list[tuple[int, Mention]]:
-    """Return what has been found with a place more; its own qualities say nothing about the object."""
-    bits = int(place.value)
-    if found and found[-1][1].key == place.key and re.fullmatch(r"[^,]*\s,\s", words[found[-1][0] : start]):
-        where, last = found[-1]
-        if int(last.value) & bits and bits.bit_count() == 1:
-            return [*found[:-1], (where, last._replace(value=bits))]  # its identifier in brackets
-    kept = [one for one in found if not before <= one[0] < start or one[1].key == place.key]
-    # "In the blue or the red box" names two places.
-    choices = re.split(r"\bor\b|还是|或者?", words[before:start])
-    wanted = [_which(world, bits, choice) for choice in choices]
-    named = [one for one in dict.fromkeys(wanted) if one != bits] if len(choices) > 1 else wanted
-    return [*kept, *((start, place._replace(value=one)) for one in named or [bits])]
-
-
-def _describes(world: World, mention: Mention, bits: BitSet, between: str) -> bool:
-    """Whether a mention only says again what the thing named behind it is like: ``red box (box#1)``."""
-    if mention.key not in ("kind", "color", "size"):
-        return False
-    return bool(world.of(str(mention.value)) & bits) and len(between.split()) <= _NEAR
-
-
-def _denied(words: str, taken: list[bool]) -> list[tuple[int, int]]:
-    """Return the stretches in which what is named is said not to be so."""
-    ends = [match.start() for match in re.finditer(table()["scope_ends"], words)]
-    stretches = []
-    for match in re.finditer(table()["negators"], words):
-        if any(taken[match.start() : match.end()]):
-            continue  # part of a word such as "not dusty"
-        rest = [
-            end
-            for end in ends
-            if end >= match.end() and not re.match(r",\s*(or|nor|and not|也不|不)", words[end:])
-        ]
-        stretches.append((match.start(), min(rest, default=len(words))))
-    return stretches
-
-
-def _spans(world: World, words: str) -> list[tuple[int, int, str, Any]]:
-    """(start, end, key, value) of every word that means something: things first, then qualities."""
-    spans: list[tuple[int, int, str, Any]] = []
-    for match in _IDENTIFIER.finditer(words):
-        if match[1] in world.index:
-            spans.append((*match.span(), "object", match[1]))
-    for pattern, vocabulary in vocabularies():
-        spans += [
-            (*match.span(), *vocabulary[stem(vocabulary, match[0])]) for match in pattern.finditer(words)
-        ]
-    return spans
-
-
-def _named(world: World, key: str, value: str) -> BitSet:
+def entities_named(world: World, key: str, value: str) -> BitSet:
+    """Return what an identifier, a room or a kind of thing means."""
     if key == "object":
         return 1 << world.index[value]
     if key == "room":
@@ -353,29 +379,10 @@ def _named(world: World, key: str, value: str) -> BitSet:
     return world.of(value) if value not in CLASSES or value in (*locations, "RECEPTACLE") else 0
 
 
-def _before(words: str, start: int, end: int) -> int | None:
-    """Return where the words begin that make the thing at `start` a place; None if it is none."""
-    rows, far = word_table(), max(0, start - _FAR)
-    front = words[far:start]
-    english = re.search(
-        rf"\b(?:{rows['before_place']})\s+(?:(?:{rows['articles']})\s+)?{_CHOICE}$",
-        front,
-        re.ASCII,
-    )
-    if english:
-        return far + english.start()
-    chinese = re.search(rf"(?:{rows['before_place_zh']})([^\sa-z的上里中内]{{0,8}})$", front)
-    if chinese:
-        return far + chinese.start()
-    behind = re.match(rf"\s*(?:的?(?:{rows['behind_place_zh']}))", words[end:])
-    qualities = re.search(rf"(?:{rows['qualities_zh']}|还是|或者?)*$", front)
-    return far + qualities.start() if behind and qualities else None
-
-
 def _which(world: World, containers: BitSet, words: str) -> BitSet:
     """Return those of `containers` whose colour and size are the ones in `words`, if there are any."""
     for key in ("color", "size"):
-        for word, value in word_table()["values"][key].items():
-            if re.search(rf"\b{word}\b", words) if word.isascii() else word in words:
+        for name, value in word_table()["values"][key].items():
+            if re.search(rf"\b{name}\b", words) if name.isascii() else name in words:
                 containers &= world.of(value)
     return containers

@@ -1,7 +1,7 @@
 """Many episodes in one file, each found at once: a SQLite table of rows as the log keeps them.
 
 An environment that draws from thousands of episodes reads one in a fraction of the time that its JSON file
-takes. What an expert reads before each of its commands, and how a file was laid out, is left out.
+takes. What an expert reads before each of its commands is left out.
 """
 
 from __future__ import annotations
