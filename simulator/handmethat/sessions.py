@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, get_args
 from uuid import uuid4
 
 from logs import LogReader, LogWriter, load_key
@@ -14,6 +14,7 @@ from simulator.errors import InputError
 from simulator.handmethat.assignment import GIVER, OneTryStudy
 from simulator.handmethat.data import BUILTIN, load_tasks
 from simulator.handmethat.graph import HUMAN, ROBOT
+from simulator.handmethat.hierarchy import TABLES
 from simulator.handmethat.playing import Options, Posed
 from simulator.handmethat.room import ROOM
 from simulator.handmethat.seating import PARTNER
@@ -22,8 +23,7 @@ from simulator.handmethat.task import LEVELS, Task
 from simulator.handmethat.views import Mode, Protocol
 from simulator.models import ChatModel
 from simulator.runner.lobby import Opponent, menu, require_offered
-from simulator.studies import Study
-from simulator.studies.material import builtin_studies
+from simulator.studies import Study, read_study
 from simulator.studies.people import recognise
 from simulator.studies.sessions import StudySessions
 from trees import Language
@@ -192,7 +192,7 @@ def _key(task_id: str) -> str:
     return blake2b(task_id.encode(), digest_size=6).hexdigest()
 
 
-_BY_MODE: Final = {study.settings["mode"]: study for study in builtin_studies(OneTryStudy.benchmark)}
+_BY_MODE: Final = {mode: read_study(TABLES / f"study.{mode}.yaml") for mode in get_args(Mode)}
 
 
 def _on(data: str, study: Study) -> Study:
