@@ -157,7 +157,7 @@ class Play:
         return tuple(
             text
             for text in self.game.valid(game, self.options.commands)
-            if all(one < 0 or seen >> one & 1 for one in self.game.reader.read(text).args)
+            if all(entity < 0 or seen >> entity & 1 for entity in self.game.reader.read(text).args)
         )
 
     def questions_left(self, asked: int) -> int | None:
@@ -209,8 +209,8 @@ class Play:
 
     def _taken(self) -> int | None:
         """Return the thing that was picked up first."""
-        done = (step.outcome for step in self._steps)
-        return next((one.command.args[0] for one in done if one.action and one.command.verb in _TAKES), None)
+        taken = (step.outcome.command for step in self._steps if step.outcome.action)
+        return next((command.args[0] for command in taken if command.verb in _TAKES), None)
 
     @property
     def _quest(self) -> Quest:

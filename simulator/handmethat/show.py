@@ -183,16 +183,16 @@ def deeds(play: Play, steps: Sequence[Step], lines: Sequence[Sequence[str]]) -> 
         number: answer[2] for number, (asked, answer) in enumerate(pairwise(lines)) if answer[1] == "answer"
     }
     moves = (number for number, line in enumerate(lines) if line[0] == graph.ROBOT)
-    found = []
+    views = []
     for number, step in zip(moves, steps, strict=False):
         if step.question:
             words = step.command.removeprefix("question:").strip().rstrip("?？")
             text = _sentence(wording(play.language)["question"].format(text=words))
-            found.append(Deed(text=text, answer=answers.get(number, "")))
+            views.append(Deed(text=text, answer=answers.get(number, "")))
             continue
         failed = bool(step.refused or step.outcome.error)
-        found.append(Deed(text=_in_words(play, step.command), failed=failed))
-    return tuple(found)
+        views.append(Deed(text=_in_words(play, step.command), failed=failed))
+    return tuple(views)
 
 
 def _in_words(play: Play, command: str) -> str:
@@ -230,7 +230,9 @@ def story_steps(task: Task, language: Language) -> tuple[StoryStep, ...]:
     steps = []
     for action, text in zip(task.actions, texts, strict=False):
         state = domain("human")[action.name].apply(state, action.args)
-        things = tuple(world.names[one] for one in action.args if one >= 0 and world.kinds[one].movable)
+        things = tuple(
+            world.names[entity] for entity in action.args if entity >= 0 and world.kinds[entity].movable
+        )
         steps.append(StoryStep(text=text, verb=_verb(action), place=world.name(state.at), things=things))
     return tuple(steps)
 
@@ -273,27 +275,27 @@ def counts(task: Task) -> dict[str, int]:
         "utterance": len(task.in_utterance),
         "goal": len(task.useful),
         "heard": len(task.in_heard),
-        "useful_in_utterance": sum(one in useful for one in dict.fromkeys(task.in_utterance)),
+        "useful_in_utterance": sum(pair in useful for pair in dict.fromkeys(task.in_utterance)),
     }
 
 
 def why(task: Task, language: Language) -> str:
     """Return why the task is of its level, in a sentence."""
-    found = counts(task)
+    sizes = counts(task)
     sentence: str = wording(language)["why"][task.level]
     return sentence.format(
-        meant=found["meaning"],
-        said=found["utterance"],
-        useful=found["useful_in_utterance"],
-        heard=found["heard"],
+        meant=sizes["meaning"],
+        said=sizes["utterance"],
+        useful=sizes["useful_in_utterance"],
+        heard=sizes["heard"],
     )
 
 
 def readings(task: Task, language: Language) -> tuple[Reading, ...]:
     """Return the meanings that the utterance left open, likeliest first; m and r at least."""
     listed: dict[Meaning, float | None] = dict(task.listener)
-    for one in (task.meaning, task.heard):
-        listed.setdefault(one, None)
+    for meaning in (task.meaning, task.heard):
+        listed.setdefault(meaning, None)
     return tuple(
         Reading(
             text=meaning_text(task, meaning, language),
@@ -367,13 +369,13 @@ class _Sight:
 
 def _command_view(play: Play, text: str) -> CommandView:
     world, command = play.task.world, play.game.reader.read(text)
-    names = [label(world, one, play.language) for one in command.args]
+    names = [label(world, entity, play.language) for entity in command.args]
     key = "move-human" if command.verb == "move" and command.args[0] == HUMAN else command.verb
     return CommandView(
         text=text,
         label=_sentence(wording(play.language)["commands"][key].format(*names)),
         verb=command.verb,
-        things=tuple(world.names[one] for one in command.args if one >= 0),
+        things=tuple(world.names[entity] for entity in command.args if entity >= 0),
     )
 
 

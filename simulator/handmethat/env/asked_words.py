@@ -40,7 +40,8 @@ def vocabularies() -> tuple[tuple[re.Pattern[str], Vocabulary], ...]:
 
 def stem(vocabulary: Mapping[str, Any], word: str) -> str:
     """Return the entry of `word`, a plural maybe."""
-    return next(one for one in (word, word.removesuffix("s"), word.removesuffix("es")) if one in vocabulary)
+    forms = (word, word.removesuffix("s"), word.removesuffix("es"))
+    return next(form for form in forms if form in vocabulary)
 
 
 def _things() -> Vocabulary:
@@ -48,10 +49,10 @@ def _things() -> Vocabulary:
     kinds = {*hierarchy().kinds, *hierarchy().subclasses, *CLASSES}
     things: dict[str, tuple[str, Value]] = {}
     for language in LANGUAGES:
-        told = all_words(language)
+        words = all_words(language)
         # Types last: where one word is both, it means the type, whose name the subclass shares.
         for kind in sorted(kinds, key=lambda name: (name in hierarchy().kinds, name)):
-            phrase = told[kind].lower()
+            phrase = words[kind].lower()
             things[phrase.removeprefix("piece of ")] = things[phrase] = ("kind", kind)
     for kind in sorted(kinds):
         things |= {kind.lower(): ("kind", kind), kind.lower().replace("_", " "): ("kind", kind)}
@@ -63,15 +64,15 @@ def _things() -> Vocabulary:
 
 def _qualities() -> Vocabulary:
     rows = word_table()
-    found: dict[str, tuple[str, Value]] = {word: ("attribute", word) for word in rows["attributes"]}
+    qualities: dict[str, tuple[str, Value]] = {word: ("attribute", word) for word in rows["attributes"]}
     for truth in ("true", "false"):
-        for state, told_so in rows["values"][truth].items():
-            found |= {word: (state, truth == "true") for word in told_so}
+        for state, phrases in rows["values"][truth].items():
+            qualities |= {word: (state, truth == "true") for word in phrases}
             if truth == "true":
-                found |= {f"not {word}": (state, False) for word in told_so if word.isascii()}
+                qualities |= {f"not {word}": (state, False) for word in phrases if word.isascii()}
     for key in ("color", "size"):
-        found |= {word: (key, value) for word, value in rows["values"][key].items()}
-    return MappingProxyType(found)
+        qualities |= {word: (key, value) for word, value in rows["values"][key].items()}
+    return MappingProxyType(qualities)
 
 
 def _plural(word: str) -> str:
@@ -146,8 +147,10 @@ def _mended_word(word: str) -> str:
     if word in stand:
         return word
     for form, end in ((word, ""), (word[:-1], "s") if word.endswith("s") else (word, "")):
-        close = {one for short in _shorter(form) for one in known.get(short, ())}
-        right = {one for one in close if _one_slip(form, one)} or by_consonants.get(_consonants(form), set())
+        close = {entry for short in _shorter(form) for entry in known.get(short, ())}
+        right = {entry for entry in close if _one_slip(form, entry)} or by_consonants.get(
+            _consonants(form), set()
+        )
         if len(right) == 1:
             return min(right) + end
     return word

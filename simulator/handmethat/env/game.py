@@ -200,8 +200,8 @@ class Game:
         if self.task.description is not None and self.language == "en" and published:
             return self.styled(self.task.description)
         task = self.task
-        told = render_description(task.world, task.initial, task.actions, self.utterance, self.language)
-        return self.styled(told)
+        text = render_description(task.world, task.initial, task.actions, self.utterance, self.language)
+        return self.styled(text)
 
     def start(self) -> GameState:
         """Return the robot at the floor with an empty hand; the human holds nothing (spec 9.1)."""
@@ -226,8 +226,7 @@ class Game:
         if command.kind == "question" and not self.questions:
             command = Command("invalid", text="question", error="parse")
         if command.kind == "question":
-            given = answer(self.task, command.text, self.language)
-            return self.ask(game, given, command)
+            return self.ask(game, answer(self.task, command.text, self.language), command)
         cost = self.costs.look if command.kind == "look" else self.costs.command
         after = self._charged(game, game.state, -cost)
         if command.kind == "stop":
@@ -239,9 +238,9 @@ class Game:
         """Return the outcome of a question that somebody (maybe not the built-in expert) has answered."""
         cost = question_cost(answer.key, self.costs.questions)
         after = self._charged(game, game.state, -cost)._replace(question_cost=game.question_cost + cost)
-        told = self.observer.table["answered"].format(answer=answer.text) if self.text else ""
+        text = self.observer.table["answered"].format(answer=answer.text) if self.text else ""
         command = command or Command("question")
-        return Outcome(after, "question", self._observed(told), -cost, None, "", command, answer=answer)
+        return Outcome(after, "question", self._observed(text), -cost, None, "", command, answer=answer)
 
     def look(self, game: GameState) -> str:
         """Return the view now."""
@@ -278,12 +277,13 @@ class Game:
         """
         offers = self.offers
         if which == "listed":
-            found = offers.listed(game.state, only_filled=reference)
+            commands = offers.listed(game.state, only_filled=reference)
         else:
-            found = offers.strict(game.state)
+            commands = offers.strict(game.state)
         if extended:
-            found += offers.extra(self.language)
-        return tuple(map(reference_text, found)) if reference or self.style == "reference" else found
+            commands += offers.extra(self.language)
+        published = reference or self.style == "reference"
+        return tuple(map(reference_text, commands)) if published else commands
 
     def paper_score(self, game: GameState) -> int:
         """Return the paper's metric: the running sum of a success, and a fixed score of every failure."""
@@ -336,7 +336,7 @@ class Game:
         return self.styled(" ".join(command.split()))
 
     def styled(self, text: str) -> str:
-        """`text` in this game's style."""
+        """Return `text` in this game's style."""
         return reference_text(text) if self.style == "reference" else text
 
     def _observed(self, text: str) -> str:
@@ -345,22 +345,22 @@ class Game:
 
 
 def success_test(world: World, quest: Quest, meant: tuple[Grounding, ...]) -> Callable[[State], bool]:
-    """Whether one object of A(m) is as the human wants it (spec 9.5)."""
+    """Return a test of whether an object of A(m) is as the human wants it (spec 9.5)."""
     if quest == "bring_me":
-        wanted = bit_set(one for one, _ in meant)
-        return lambda state: bool(state.given & wanted)
+        things = bit_set(thing for thing, _ in meant)
+        return lambda state: bool(state.given & things)
     if quest == "move_to":
-        pairs = tuple((one, world.entity(place)) for one, place in meant if place is not None)
-        return lambda state: any(state.place[one] == place for one, place in pairs)
+        pairs = tuple((thing, world.entity(place)) for thing, place in meant if place is not None)
+        return lambda state: any(state.place[thing] == place for thing, place in pairs)
     by_verb: dict[str, BitSet] = {}
-    for one, verb in meant:
+    for thing, verb in meant:
         if verb is not None:
-            by_verb[verb] = by_verb.get(verb, 0) | 1 << one
-    return lambda state: any(_has_changed(state, verb, wanted) for verb, wanted in by_verb.items())
+            by_verb[verb] = by_verb.get(verb, 0) | 1 << thing
+    return lambda state: any(_has_changed(state, verb, things) for verb, things in by_verb.items())
 
 
-def _has_changed(state: State, verb: str, wanted: BitSet) -> bool:
+def _has_changed(state: State, verb: str, things: BitSet) -> bool:
     if verb == "clean":
-        return bool(wanted & ~state.dusty & ~state.stained)
+        return bool(things & ~state.dusty & ~state.stained)
     bits: BitSet = getattr(state, _BRINGS[verb])
-    return bool(wanted & bits)
+    return bool(things & bits)

@@ -132,18 +132,18 @@ class Observer:
             there = self._elsewhere(state)
             lines += [there[place] for place in self.world.locations if place != at]
         if everything or at == HUMAN:
-            given = list(entities(state.given))
-            lines.append(self.table["human_holds"].format(things=self._list(state, given)))
+            things = self._list(state, list(entities(state.given)))
+            lines.append(self.table["human_holds"].format(things=things))
         return "\n".join(lines)
 
     def _elsewhere(self, state: State) -> dict[int, str]:
         """Return what every location is told as from another; a command changes one or two of them."""
-        before, told = self._before, self._there
+        before, views = self._before, self._there
         stale = self.world.locations if before is None else _places_that_differ(self.world, before, state)
         for place in stale:
-            told[place] = self._place("there", state, place, lids=False)
+            views[place] = self._place("there", state, place, lids=False)
         self._before = state
-        return told
+        return views
 
     def inventory(self, state: State) -> str:
         """Return what the robot holds."""
@@ -201,13 +201,13 @@ class Observer:
         here = state.contents(place)
         word = "in_it" if self.world.relation(place) == "inside" else "on_it"
         sentences.append(self.table[word].format(things=self._list(state, here)))
-        for one in here:
-            if self._receptacles >> one & 1 and (not lids or shows(self.world, state, one)):
-                inner = state.contents(one)
+        for content in here:
+            if self._receptacles >> content & 1 and (not lids or shows(self.world, state, content)):
+                inner = state.contents(content)
                 if inner:
-                    word = "in_thing" if self.world.relation(one) == "inside" else "on_thing"
+                    word = "in_thing" if self.world.relation(content) == "inside" else "on_thing"
                     things = self._list(state, inner)
-                    sentences.append(self.table[word].format(noun=self._noun(one), things=things))
+                    sentences.append(self.table[word].format(noun=self._noun(content), things=things))
         return " ".join(sentences) if self.language == "en" else "".join(sentences)
 
     def _list(self, state: State, things: Sequence[int]) -> str:
@@ -219,15 +219,15 @@ class Observer:
         if mask is None:
             mask = self._masks[which] = bit_set(which)
         key = (which, *(field & mask for field in state[_FIRST:_LAST]))  # type: ignore[operator]
-        found = self._lists.get(key)
-        if found is None:
+        text = self._lists.get(key)
+        if text is None:
             if len(self._lists) >= _MOST_KEPT:
                 self._lists.clear()
                 self._masks.clear()
-            found = self._lists[key] = self.table["between_things"].join(
+            text = self._lists[key] = self.table["between_things"].join(
                 [self._phrase("thing", state, thing) for thing in things]
             )
-        return found
+        return text
 
     def _phrase(self, form: Form, state: State, entity: int) -> str:
         traits = self._traits[entity]

@@ -52,12 +52,12 @@ class Offers:
             state: of the household.
             only_filled: lids of empty receptacles are left out while the hand is empty (B11).
         """
-        found = list(self._moves)
+        commands = list(self._moves)
         if state.at == HUMAN:
-            found += self._at_human(state)
+            commands += self._at_human(state)
         else:
-            found += self._at_place(state, only_filled)
-        return tuple(found)
+            commands += self._at_place(state, only_filled)
+        return tuple(commands)
 
     def strict(self, state: State) -> tuple[str, ...]:
         """Return the commands whose preconditions hold now."""
@@ -76,42 +76,42 @@ class Offers:
 
     def _at_place(self, state: State, only_filled: bool) -> list[str]:
         at, held, labels = state.at, state.holding, self._labels
-        found = self._lid(state, at) + self._switch(state, at)
+        commands = self._lid(state, at) + self._switch(state, at)
         brush, knife = (held >= 0 and bool(tools >> held & 1) for tools in (self._brushes, self._knives))
         if brush:
-            found.append(f"clean {labels[at]} with {labels[held]}")
+            commands.append(f"clean {labels[at]} with {labels[held]}")
         here = state.contents(at)
         if not self._openable >> at & 1 or state.open >> at & 1:
             things = bit_set(here)
             if brush:
                 dusty = entities(things & self._cleanable)
-                found += [f"clean {labels[one]} with {labels[held]}" for one in dusty]
+                commands += [f"clean {labels[thing]} with {labels[held]}" for thing in dusty]
             if knife:
                 sliceable = entities(things & self._sliceable)
-                found += [f"slice {labels[one]} with {labels[held]}" for one in sliceable]
+                commands += [f"slice {labels[thing]} with {labels[held]}" for thing in sliceable]
             if held == NOTHING:
-                found += [self._pick[one] for one in here]
+                commands += [self._pick[thing] for thing in here]
                 for entity in entities(things & self._receptacles):
-                    found += self._from(state, entity, only_filled)
+                    commands += self._from(state, entity, only_filled)
             else:
-                found.append(self._put(held, at))
+                commands.append(self._put(held, at))
                 for entity in entities(things & self._receptacles):
-                    found += self._lid(state, entity)
+                    commands += self._lid(state, entity)
                     if not self._receptacles >> held & 1 and not self._shut(state, entity):
-                        found.append(self._put(held, entity))
+                        commands.append(self._put(held, entity))
             for entity in entities(things & self._toggleable):
-                found += self._switch(state, entity)
+                commands += self._switch(state, entity)
         if held == NOTHING:
-            found += self._appliance(state, here)
-        return found
+            commands += self._appliance(state, here)
+        return commands
 
     def _from(self, state: State, receptacle: int, only_filled: bool) -> list[str]:
         inner = state.contents(receptacle)
-        found = self._lid(state, receptacle) if inner or not only_filled else []
+        commands = self._lid(state, receptacle) if inner or not only_filled else []
         if not self._shut(state, receptacle):
             label = self._labels[receptacle]
-            found += [f"{self._pick[one]} from {label}" for one in inner]
-        return found
+            commands += [f"{self._pick[thing]} from {label}" for thing in inner]
+        return commands
 
     def _appliance(self, state: State, here: Iterable[int]) -> list[str]:
         role = self._world.kinds[state.at].role
@@ -119,7 +119,7 @@ class Offers:
             return []
         verb, ability = _DOES[role]
         able = self._world.of(ability)
-        return [f"{verb} {self._labels[one]}" for one in here if able >> one & 1]
+        return [f"{verb} {self._labels[thing]}" for thing in here if able >> thing & 1]
 
     def _lid(self, state: State, entity: int) -> list[str]:
         if not self._openable >> entity & 1:
@@ -141,41 +141,41 @@ class Offers:
         """Return what is applicable at a location beside moving; only a lid that is shut hides anything."""
         world, at, held, here = self._world, state.at, state.holding, state.contents(state.at)
         reachable = [] if self._hidden(state, at) else here
-        found = self._lid(state, at) + self._switch(state, at)
+        commands = self._lid(state, at) + self._switch(state, at)
         if held == NOTHING:
-            found += [self._pick[one] for one in reachable]
+            commands += [self._pick[thing] for thing in reachable]
         else:
             if not self._hidden(state, at):
-                found.append(self._put(held, at))
-            found += self._use(state, held, at, here, reachable)
-        for one in reachable:
-            found += self._lid(state, one) + self._switch(state, one)
-            if not self._receptacles >> one & 1 or self._hidden(state, one):
+                commands.append(self._put(held, at))
+            commands += self._use(state, held, at, here, reachable)
+        for thing in reachable:
+            commands += self._lid(state, thing) + self._switch(state, thing)
+            if not self._receptacles >> thing & 1 or self._hidden(state, thing):
                 continue
             if held == NOTHING:
-                label = self._labels[one]
-                found += [f"{self._pick[inner]} from {label}" for inner in state.contents(one)]
+                label = self._labels[thing]
+                commands += [f"{self._pick[inner]} from {label}" for inner in state.contents(thing)]
             elif not self._receptacles >> held & 1:
-                found.append(self._put(held, one))
+                commands.append(self._put(held, thing))
         # Soaking alone needs no free hand.
         if held == NOTHING or world.kinds[at].role == "soaks":
-            found += self._appliance(state, here)
-        return found
+            commands += self._appliance(state, here)
+        return commands
 
     def _use(
         self, state: State, tool: int, at: int, here: Iterable[int], reachable: Iterable[int]
     ) -> list[str]:
         """Return what the thing in the hand can clean or cut."""
-        world, label, found = self._world, self._labels[tool], []
+        world, label, commands = self._world, self._labels[tool], list[str]()
         kind = world.kinds[tool].name
         if not world.of("soakable") >> tool & ~state.soaked >> tool & 1:
-            targets = [one for one in (at, *reachable) if kind in world.kinds[one].cleaners]
+            targets = [thing for thing in (at, *reachable) if kind in world.kinds[thing].cleaners]
             dirty = [target for target in targets if self._cleanable >> target & 1]
-            found += [f"clean {self._labels[one]} with {label}" for one in dirty]
+            commands += [f"clean {self._labels[thing]} with {label}" for thing in dirty]
         if self._knives >> tool & 1 and world.relation(at) == "ontop":
-            cut = [one for one in here if self._sliceable >> one & 1]
-            found += [f"slice {self._labels[one]} with {label}" for one in cut]
-        return found
+            cut = [thing for thing in here if self._sliceable >> thing & 1]
+            commands += [f"slice {self._labels[thing]} with {label}" for thing in cut]
+        return commands
 
     def _hidden(self, state: State, container: int) -> bool:
         return self._world.relation(container) == "inside" and self._shut(state, container)

@@ -102,14 +102,14 @@ def candidates(world: World, state: State, belief: Belief) -> BitSet:
         for ability in VERBS.get(belief.utterance.argument or "", ()):
             able |= world.of(ability)
         said &= able
-    found = said
+    fitting = said
     for kind in belief.kinds:
-        found = found & world.of(kind) or found
+        fitting = fitting & world.of(kind) or fitting
     for specifier in belief.states:
-        found = found & matching(world, state, describe([specifier])) or found
+        fitting = fitting & matching(world, state, describe([specifier])) or fitting
     if belief.place:
-        found = found & _contents(state, belief.place) or found
-    return found
+        fitting = fitting & _contents(state, belief.place) or fitting
+    return fitting
 
 
 def destinations(world: World, belief: Belief) -> BitSet:
@@ -168,19 +168,19 @@ def entropy(outcomes: Sequence[object]) -> float:
 
 
 def _state_of(name: str) -> Callable[[World, State, int], object]:
-    def tell(world: World, state: State, one: int) -> object:
-        if name not in world.kinds[one].states:
+    def tell(world: World, state: State, thing: int) -> object:
+        if name not in world.kinds[thing].states:
             return None
-        return bool(getattr(state, name) >> one & 1)
+        return bool(getattr(state, name) >> thing & 1)
 
     return tell
 
 
 _TELLS: Final[Mapping[str, Callable[[World, State, int], object]]] = {
-    "type": lambda world, state, one: world.kinds[one].name,
-    "color": lambda world, state, one: world.colors[one],
-    "size": lambda world, state, one: world.sizes[one],
-    "place": lambda world, state, one: state.container(one),
+    "type": lambda world, state, thing: world.kinds[thing].name,
+    "color": lambda world, state, thing: world.colors[thing],
+    "size": lambda world, state, thing: world.sizes[thing],
+    "place": lambda world, state, thing: state.container(thing),
     **{name: _state_of(name) for name in STATES},
 }
 
