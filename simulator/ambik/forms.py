@@ -127,7 +127,7 @@ def read_chosen(reply: Reply, *, offered: Sequence[str] = (), must_act: bool = F
     """
     form = read_move(_MARKING, reply.move if reply.move is not None else {"act": reply.text}, ROBOT)
     marked = tuple(dict.fromkeys(form.marked))
-    if offered and (strange := [one for one in marked if one not in offered]):
+    if offered and (strange := [action for action in marked if action not in offered]):
         raise SeatError(f"{strange[0]!r} was not offered.", ROBOT, code="not_offered")
     asks, action, question = form.ask is not None, form.act, form.ask or ""
     if asks and not question:
@@ -147,10 +147,10 @@ def read_answer(reply: Reply) -> str:
     Raises:
         SeatError: if there are none, or too many.
     """
-    said = checked_length(reply.text, USER).strip()
-    if not said:
+    answer = checked_length(reply.text, USER).strip()
+    if not answer:
         raise SeatError("An answer needs words.", USER, code="no_answer")
-    return said
+    return answer
 
 
 def read_pair_form(draft: Draft, move: Mapping[str, Any], *, annotator: str = "") -> PairForm:
@@ -171,13 +171,13 @@ def read_pair_form(draft: Draft, move: Mapping[str, Any], *, annotator: str = ""
             annotator=annotator, draft=draft.id, pair=None, delete=row.delete, comment=row.comment
         )
     form = read_move(_PAIR_FIELDS, {**_proposed(draft), **move}, ANNOTATOR)
-    said = {name: getattr(form, name) for name in _OF_PAIR}
-    said["intent"] = parse_intent(form.intent) if form.intent else None
-    said["variants"] = parse_variants("\n".join(form.variants))
+    fields = {name: getattr(form, name) for name in _OF_PAIR}
+    fields["intent"] = parse_intent(form.intent) if form.intent else None
+    fields["variants"] = parse_variants("\n".join(form.variants))
     return PairForm(
         annotator=annotator,
         draft=draft.id,
-        pair=Pair(id=draft.id, **said),
+        pair=Pair(id=draft.id, **fields),
         comment=form.comment,
         passed_over=form.passed_over,
         one_ambiguity=form.one_ambiguity,

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from textwrap import shorten
 from typing import Annotated, Any, Final
@@ -29,9 +29,8 @@ from simulator.ambik.making.drafting import (
 )
 from simulator.ambik.making.scenes import Scene, draw_scenes, scene_record
 from simulator.ambik.rows import BENCHMARK, draft_record
-from simulator.generation import Journal, counted, each, open_model, resumable, say, write_study
+from simulator.generation import counted, each, open_model, resumable, say, write_study
 from simulator.jsonlines import write_lines
-from simulator.models import ModelOptions
 from simulator.runner.command import refuse_idle_options, service_name
 from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models
 from simulator.runner.options import FolderOption, SeedOption
@@ -52,18 +51,6 @@ _USUAL: Final = Decoding()
 _DIFFERS: Final = "model, server, seed, language or decoding"
 _NAMED: Final = 5
 _SHOWN: Final = 160
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Drafting:
-    """What has been said of the drafts."""
-
-    model: str
-    service: str
-    options: ModelOptions
-    decoding: Decoding
-    scenes: Sequence[Scene]
-    concurrency: int
 
 
 @asks_models
@@ -93,55 +80,54 @@ def generate_ambik(
     if model is None:
         say(console, f"Scenes: {len(drawn)}, in {write_scenes(drawn, out)}.")
         return
-    drafting = _Drafting(
-        model=model,
-        service=service_name(model, options),
-        options=options,
-        decoding=Decoding(
-            tries=tries, temperature=temperature, max_tokens=max_tokens, seed=seed, language=language
-        ),
-        scenes=drawn,
-        concurrency=concurrency,
+    decoding = Decoding(
+        tries=tries, temperature=temperature, max_tokens=max_tokens, seed=seed, language=language
     )
+    service = service_name(model, options)
     with resumable(out / ANSWERS, console, done="written", place=out) as journal:
-        own = about(drafting.service, drafting.decoding)
+        own = about(service, decoding)
         journal.require_only({key for key in journal.rows if key.startswith(own)}, _DIFFERS)
-        write_scenes(drafting.scenes, out)
-        made = asyncio.run(_ask(drafting, journal, path, console))
-    _finish(made, drafting, out, console)
+        write_scenes(drawn, out)
+
+        async def ask() -> list[Made]:
+            known = Asker(service, decoding, journal)
+            made, missing = await _made_already(known, drawn)
+            if not missing:
+                console.print("All answers were there already; the model was not asked.")
+                return [made[scene.id] for scene in drawn]
+            async with open_model(model, options, path) as loaded:
+                with counted(console, "scenes", len(drawn), len(made)) as tell:
+                    asker = Asker(service, decoding, journal, loaded)
+
+                    async def draft(scene: Scene) -> None:
+                        made[scene.id] = await make(asker, scene)
+                        tell(1)
+
+                    await each(iter(missing), draft, concurrency)
+            return [made[scene.id] for scene in drawn]
+
+        made = asyncio.run(ask())
+    _finish(made, out, console, model=model, seed=seed)
 
 
-async def _ask(drafting: _Drafting, journal: Journal, log: Path, console: Console) -> list[Made]:
-    """Return what comes of the scenes; a model is loaded only if an answer is missing."""
+async def _made_already(known: Asker, scenes: Sequence[Scene]) -> tuple[dict[str, Made], list[Scene]]:
+    """Return what comes of scenes by answers that are there, and the scenes of which one is missing."""
     made: dict[str, Made] = {}
-    known = Asker(drafting.service, drafting.decoding, journal)
     missing: list[Scene] = []
-    for scene in drafting.scenes:
+    for scene in scenes:
         try:
             made[scene.id] = await make(known, scene)
         except NotAsked:
             missing.append(scene)
-    if not missing:
-        console.print("All answers were there already; the model was not asked.")
-    else:
-        async with open_model(drafting.model, drafting.options, log) as model:
-            with counted(console, "scenes", len(drafting.scenes), len(made)) as tell:
-                asker = Asker(drafting.service, drafting.decoding, journal, model)
-
-                async def draft(scene: Scene) -> None:
-                    made[scene.id] = await make(asker, scene)
-                    tell(1)
-
-                await each(iter(missing), draft, drafting.concurrency)
-    return [made[scene.id] for scene in drafting.scenes]
+    return made, missing
 
 
-def _finish(made: Sequence[Made], drafting: _Drafting, out: Path, console: Console) -> None:
+def _finish(made: Sequence[Made], out: Path, console: Console, *, model: str, seed: int) -> None:
     """Write what annotators need, and what was dropped on the way; say what it is."""
     console.print(_table(made))
     unfit = [task for scene in made for task in scene.dropped]
     _write(out / DROPPED, map(asdict, unfit))
-    records = [draft_line(scene, drafting.model) for scene in made if scene.draft is not None]
+    records = [draft_line(scene, model) for scene in made if scene.draft is not None]
     drafts, study = out / DRAFTS, out / STUDY
     if records:
         _write(drafts, records)
@@ -153,7 +139,7 @@ def _finish(made: Sequence[Made], drafting: _Drafting, out: Path, console: Conso
             data=drafts,
             content=json.dumps(records, ensure_ascii=False, sort_keys=True),
             sets=SETS,
-            seed=drafting.decoding.seed,
+            seed=seed,
         )
     for task in [task for task in unfit if task.names][:_NAMED]:
         names = ", ".join(task.names)

@@ -93,8 +93,8 @@ def parse_intent(text: str) -> Intent:
     if "\n" in text.strip() or len(text.strip()) > LONGEST:
         return Intent(text, (), malformed=True)
     warnings: list[OddForm] = []
-    found = (_concept(part, warnings) for part in text.split(","))
-    concepts = tuple(concept for concept in found if concept is not None)
+    parts = (_concept(part, warnings) for part in text.split(","))
+    concepts = tuple(concept for concept in parts if concept is not None)
     return Intent(text, concepts, malformed=not concepts, warnings=tuple(dict.fromkeys(warnings)))
 
 
@@ -109,7 +109,7 @@ def is_found(concept: Concept, action: str) -> bool:
     hits = (_folded(alternative.text) in folded for alternative in concept.alternatives)
     if concept.negative:
         return not any(hits)
-    return any(hit != one.absent for hit, one in zip(hits, concept.alternatives, strict=True))
+    return any(hit != way.absent for hit, way in zip(hits, concept.alternatives, strict=True))
 
 
 def found(intent: Intent, action: str) -> int:

@@ -24,6 +24,8 @@ from simulator.fields import plain_number
 from simulator.runner.logged import required_run
 
 _MEASURED: Final = ("icr", "hr", "chr", "ssc")
+_OF_DECISION: Final = ("context", "dialogue", "method", "generator", "chooser")
+_OF_PAYLOAD: Final = ("q_hat", "epsilon", "n_calibration", "rank", "prediction_set", "help", "settings")
 Json = dict[str, Any]
 
 
@@ -35,23 +37,29 @@ class _Place(NamedTuple):
     item: Item
     version: str
 
-    @property
-    def head(self) -> Json:
-        """What every line begins with."""
-        told = {
+    def line(self, turn: Turn, fields: Json, person: str = "") -> Json:
+        """Return a line: what every one begins and ends with, and fields; also of the person in a seat."""
+        item, config = self.item, self.run.config
+        by_pair = isinstance(item, PairItem)
+        line = {
             "run_id": self.run.id,
             "version": self.version,
-            "dataset": self.run.config.get("dataset", "ambik" if isinstance(self.item, PairItem) else ""),
-            "dataset_version": self.run.config.get("dataset_version", ""),
+            "dataset": config.get("dataset", "ambik" if by_pair else ""),
+            "dataset_version": config.get("dataset_version", ""),
             "episode_id": self.episode.id,
+            "pair_id": item.pair.id if isinstance(item, PairItem) else item.id,
+            "member": item.member if isinstance(item, PairItem) else None,
+            "type": getattr(item, "type", None),
+            **fields,
         }
-        if isinstance(self.item, PairItem):
-            return told | {
-                "pair_id": self.item.pair.id,
-                "member": self.item.member,
-                "type": self.item.type,
+        if person:
+            line |= {
+                "actor": self.episode.participant_id or self.episode.seats[person],
+                "shown_at": turn.payload.get("shown_at"),
+                "answered_at": turn.created_at,
+                "typed_text": turn.text,
             }
-        return told | {"pair_id": self.item.id, "member": None, "type": getattr(self.item, "type", None)}
+        return line | {"seed": self.episode.seed, "seconds": turn.seconds, "time": turn.created_at}
 
 
 def form_lines(reader: LogReader, run_id: str) -> Iterator[Json]:
@@ -80,20 +88,21 @@ def form_lines(reader: LogReader, run_id: str) -> Iterator[Json]:
                     used = decoding.get((episode.id, turn.number)) or turn.payload.get("decoding", {})
                     yield _decided(place, turn, turns[:number], turns[number + 1 :], used)
                 case "answer" if turn.payload.get("person"):
-                    yield place.head | {"seat": USER, **_person(place, turn, USER), **_closing(place, turn)}
+                    yield place.line(turn, {"seat": USER}, USER)
                 case "annotate":
-                    yield _annotated(place, turn)
+                    told = {"form": turn.payload["form"], "problems": turn.payload["problems"]}
+                    yield place.line(turn, {"seat": ANNOTATOR, **told}, ANNOTATOR)
 
 
 def _decoding(reader: LogReader, run_id: str) -> dict[tuple[str, int], Json]:
-    """By episode and turn: what each role's requests were made with."""
-    jsons: dict[tuple[str, int], Json] = {}
+    """Return by episode and turn what each role's requests were made with."""
+    decoding: dict[tuple[str, int], Json] = {}
     for call in reader.model_calls(run_id=run_id):
         if call.episode_id is not None and call.turn_number is not None:
             role = call.purpose.rpartition(".")[2]
             parameters = {"model": call.model, **call.request.get("parameters", {})}
-            jsons.setdefault((call.episode_id, call.turn_number), {})[role] = parameters
-    return jsons
+            decoding.setdefault((call.episode_id, call.turn_number), {})[role] = parameters
+    return decoding
 
 
 def _decided(
@@ -101,71 +110,53 @@ def _decided(
 ) -> Json:
     item, payload = place.item, turn.payload
     assert not isinstance(item, DraftItem)
-    found = decision(turn, place.episode, item)
+    made = decision(turn, place.episode, item)
     # What was answered before makes of an ambiguous task a clear one (spec 5).
-    if any(one.payload.get("kind") == "answer" for one in before):
-        found = replace(found, dialogue="after")
-    answer = next((one.text for one in after if one.payload.get("kind") == "answer"), "")
-    line = place.head | {
+    if any(earlier.payload.get("kind") == "answer" for earlier in before):
+        made = replace(made, dialogue="after")
+    answer = next((later.text for later in after if later.payload.get("kind") == "answer"), "")
+    fields = {
         "turn": turn.number,
-        "expected_help": needs_question(item, found.dialogue),
-        "context": found.context,
-        "dialogue": found.dialogue,
-        "method": found.method,
-        "generator": found.generator,
-        "chooser": found.chooser,
+        "expected_help": needs_question(item, made.dialogue),
+        **{name: getattr(made, name) for name in _OF_DECISION},
         "decoding": decoding,
-        "prompts": [{"role": role, "text": text} for role, text in found.prompts],
-        "raw_outputs": [{"role": role, "text": text} for role, text in found.raw],
-        "options": dict(found.options),
-        "filled_options": list(found.filled),
+        "prompts": [{"role": role, "text": text} for role, text in made.prompts],
+        "raw_outputs": [{"role": role, "text": text} for role, text in made.raw],
+        "options": dict(made.options),
+        "filled_options": list(made.filled),
         "token_table": payload["tokens"],
-        **_scored(found, payload),
+        **_scored(made, payload),
         "affordance": {
-            letter: {"context": one.context, "prompt": one.prompt, "score": one.score}
-            for letter, one in found.affordance.items()
+            letter: {"context": each.context, "prompt": each.prompt, "score": each.score}
+            for letter, each in made.affordance.items()
         },
-        "samples": dict(found.samples),
-        "similarities": dict(found.similarities),
-        **{name: payload[name] for name in _CARRIED},
-        "certainty": found.certainty,
-        "asks": payload["asks"],
-        "action": payload["action"],
-        "question": payload["question"],
+        "samples": dict(made.samples),
+        "similarities": dict(made.similarities),
+        **{name: payload[name] for name in _OF_PAYLOAD},
+        "certainty": made.certainty,
+        **{name: payload[name] for name in ("asks", "action", "question")},
         "answer": answer if payload["asks"] else "",
-        **_measured(item, found, payload),
-        "flags": list(found.flags),
+        **_measured(item, made, payload),
+        "flags": list(made.flags),
     }
-    if found.right is not None:
-        line["right"] = list(found.right)
-    if payload.get("person"):
-        line |= {"offered": payload["offered"], "marked": payload["chosen"], **_person(place, turn, ROBOT)}
-    return line | _closing(place, turn)
-
-
-_CARRIED: Final = (
-    *("q_hat", "epsilon", "n_calibration", "rank"),
-    *("prediction_set", "help", "settings"),
-)
+    if made.right is not None:
+        fields["right"] = list(made.right)
+    if not payload.get("person"):
+        return place.line(turn, fields)
+    return place.line(turn, {**fields, "offered": payload["offered"], "marked": payload["chosen"]}, ROBOT)
 
 
 def _scored(decision: Decision, payload: Mapping[str, Any]) -> Json:
-    """Nonconformities by letter, or by text where there are no letters; and the confidences they are made of.
+    """Return nonconformities by letter, or by text where there are no letters; and their confidences.
 
     LofreeCP has no confidences, and the methods without thresholds have neither.
     """
     if decision.method not in CONFORMAL:
         return {"scores": {}, "nonconformity": {}}
     candidates = scored(decision, logged_options(payload).settings)
-    confidences = {
-        candidate.letter: 1 - candidate.nonconformity for candidate in candidates if candidate.letter
-    }
     return {
-        "scores": confidences,
-        "nonconformity": {
-            candidate.letter or candidate.text: plain_number(candidate.nonconformity)
-            for candidate in candidates
-        },
+        "scores": {each.letter: 1 - each.nonconformity for each in candidates if each.letter},
+        "nonconformity": {each.letter or each.text: plain_number(each.nonconformity) for each in candidates},
     }
 
 
@@ -173,35 +164,13 @@ def _measured(item: DecideItem, decision: Decision, payload: Mapping[str, Any]) 
     """Return the metrics of a decision; null where they do not count."""
     options = logged_options(payload)
     outcome = outcome_of(decision, options)
-    nothing = dict.fromkeys(("icr_found", "icr_total", *_MEASURED))
+    measured: Json = dict.fromkeys(("icr_found", "icr_total", *_MEASURED))
     if outcome is None:
-        return nothing
-    intent = item.pair.intent if isinstance(item, PairItem) else item.scenario.intent
+        return measured
     (row,) = outcome_rows([outcome], options.settings)
-    told = {name: None if isinstance(row.values[name], str) else row.values[name] for name in _MEASURED}
-    if intent is None or intent.malformed:
-        return nothing | told
-    hits, total = icr_counts(intent, outcome.predicted, options.settings.icr)
-    return {"icr_found": hits, "icr_total": total, **told}
-
-
-def _person(place: _Place, turn: Turn, seat: str) -> Json:
-    return {
-        "actor": place.episode.participant_id or place.episode.seats[seat],
-        "shown_at": turn.payload.get("shown_at"),
-        "answered_at": turn.created_at,
-        "typed_text": turn.text,
-    }
-
-
-def _annotated(place: _Place, turn: Turn) -> Json:
-    line = place.head | {
-        "seat": ANNOTATOR,
-        "form": turn.payload["form"],
-        "problems": turn.payload["problems"],
-    }
-    return line | _person(place, turn, ANNOTATOR) | _closing(place, turn)
-
-
-def _closing(place: _Place, turn: Turn) -> Json:
-    return {"seed": place.episode.seed, "seconds": turn.seconds, "time": turn.created_at}
+    measured |= {name: None if isinstance(row.values[name], str) else row.values[name] for name in _MEASURED}
+    intent = item.pair.intent if isinstance(item, PairItem) else item.scenario.intent
+    if intent is not None and not intent.malformed:
+        hits, total = icr_counts(intent, outcome.predicted, options.settings.icr)
+        measured |= {"icr_found": hits, "icr_total": total}
+    return measured

@@ -21,7 +21,7 @@ _LABEL = re.compile(r"^(?:[a-e]|[1-5])\s*(?:\)\s*|\.\s+)")
 
 @lru_cache(maxsize=8192)
 def folded(text: str) -> str:
-    """Text as it is compared: small letters, single blanks."""
+    """Return a text as it is compared: small letters, single blanks."""
     return _SPACE.sub(" ", text).strip().casefold()
 
 
@@ -55,34 +55,33 @@ def named(text: str, names: Iterable[str]) -> tuple[str, ...]:
     by_folded = _by_folded(tuple(names))
     if not by_folded:
         return ()
-    found = [
-        (match.start(1), match.end(1), match.group(2))
-        for match in _pattern(frozenset(by_folded)).finditer(folded(text))
-    ]
+    hits = _pattern(frozenset(by_folded)).finditer(folded(text))
     taken: list[tuple[int, int, str]] = []
-    for start, end, name in sorted(found, key=lambda one: (one[0] - one[1], one[0])):
+    for start, end, name in sorted(((*hit.span(1), hit[2]) for hit in hits), key=_longest_first):
         if all(end <= other[0] or start >= other[1] for other in taken):
             taken.append((start, end, name))
     return tuple(dict.fromkeys(by_folded[name] for _, _, name in sorted(taken)))
 
 
+def _longest_first(hit: tuple[int, int, str]) -> tuple[int, int]:
+    start, end, _ = hit
+    return start - end, start
+
+
 def names_any(text: str, wanted: Iterable[str], names: Iterable[str] = ()) -> bool:
     """Return True if `text` names one of `wanted`, in a scene where there are `names`, too."""
     goal = list(wanted)
-    keys = {folded(one) for one in goal}
-    return any(folded(one) in keys for one in named(text, [*goal, *names]))
+    keys = set(map(folded, goal))
+    return any(folded(name) in keys for name in named(text, [*goal, *names]))
 
 
 def vocabulary(items: Iterable[Pair | Scenario]) -> tuple[str, ...]:
     """Return all objects of all scenes, and the appliances (spec 8.2)."""
-    found = dict.fromkeys(APPLIANCES)
-    for item in items:
-        found.update(dict.fromkeys(item.objects))
-    return tuple(found)
+    return tuple(dict.fromkeys((*APPLIANCES, *(name for item in items for name in item.objects))))
 
 
 def context_affordance(option: str, things: Sequence[str], words: Iterable[str]) -> float:
-    """LAP's context part: 1 if every object that the option names is there, else 0 (spec 8.2).
+    """Return LAP's context part: 1 if every object that the option names is there, else 0 (spec 8.2).
 
     Scenes of the data list what is special about them, and tasks speak as people do, so an object is there,
     too, if something of that name is (a mug, where there is a glass mug; Greek yogurt, where there is a cup
@@ -94,9 +93,9 @@ def context_affordance(option: str, things: Sequence[str], words: Iterable[str])
         words: names of objects that could be named (`vocabulary`).
     """
     there = {folded(thing) for thing in things}
-    fitting = tuple(stems(one) for one in (*things, *table("categories")["always_there"]))
-    missing = (one for one in named(option, [*things, *words]) if folded(one) not in there)
-    return float(all(_is_there(stems(one), fitting) or _measures(one, option) for one in missing))
+    fitting = tuple(map(stems, (*things, *table("categories")["always_there"])))
+    missing = (name for name in named(option, [*things, *words]) if folded(name) not in there)
+    return float(all(_is_there(stems(name), fitting) or _measures(name, option) for name in missing))
 
 
 def _is_there(name: tuple[str, ...], things: Iterable[tuple[str, ...]]) -> bool:
@@ -117,11 +116,7 @@ def _measures(name: str, option: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _by_folded(names: tuple[str, ...]) -> Mapping[str, str]:
-    found: dict[str, str] = {}
-    for name in names:
-        if key := folded(name):
-            found.setdefault(key, name)
-    return found
+    return {key: name for name in reversed(names) if (key := folded(name))}
 
 
 @lru_cache(maxsize=1024)

@@ -82,7 +82,7 @@ class Pair:
     @property
     def things(self) -> tuple[str, ...]:
         """All that is in the scene, appliances included."""
-        return (*self.objects, *(one for one in APPLIANCES if one not in self.objects))
+        return (*self.objects, *(name for name in APPLIANCES if name not in self.objects))
 
     def task(self, member: Member) -> str:
         """Return the instruction of a member."""

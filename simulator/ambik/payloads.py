@@ -1,22 +1,4 @@
-"""A reply of a seat as the text and the payload of its turn: the log's contract (spec 13).
-
-`trial_log` makes records of it.
-
-============== ==========================================================================================
-kind           payload, beside ``kind``
-============== ==========================================================================================
-decide         ``asks`` (null while its method is being calibrated), `records.Decision`'s fields as plain
-               values, ``nonconformity`` (text -> value), ``q_hat``, ``epsilon``, ``n_calibration``, ``rank``,
-               ``prediction_set``, ``settings`` (that differ from the default), ``action`` (done, or what it
-               would do now), ``question``, ``help`` (what the set says, whether it may ask or not);
-               of people ``offered`` (actions in display order)
-answer         ``asked`` (number of the turn that asked), ``question`` (if no person asked it)
-annotate       ``form`` (see `forms.read_pair_form`), ``problems``
-============== ==========================================================================================
-
-People's turns have besides ``person`` (true), ``private`` (what goes when they are erased, see `logs.erase`),
-``shown_at`` and ``keys_used``. Infinite numbers are texts (``inf``, ``-inf``).
-"""
+"""What the log holds of a turn: decisions, answers and annotators' forms as plain values, and back."""
 
 from __future__ import annotations
 
@@ -24,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from simulator.ambik.annotation.form import check_fields, problem_record, refuse_errors
-from simulator.ambik.forms import Chosen, form_record, read_answer, read_chosen, read_pair_form
+from simulator.ambik.forms import form_record, read_answer, read_chosen, read_pair_form
 from simulator.ambik.items import DecideItem
 from simulator.ambik.pairs import Draft
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Kind, Options
-from simulator.ambik.records import Decision, Outcome, Scored
-from simulator.ambik.sets.predicting import Prepared, outcome_under, prepared
+from simulator.ambik.records import Calibrated, Decision, Outcome
+from simulator.ambik.sets.predicting import outcome_under, prepared
 from simulator.ambik.settings import settings_option
 from simulator.ambik.terms import CONFORMAL, METHODS
 from simulator.codecs import Codec, without_none
@@ -44,9 +26,15 @@ PRIVATE: Final[Mapping[str, list[str]]] = {
     "annotate": ["form", "problems"],
 }
 """What tells what a person said, to go with it when they are erased."""
-
-
 Move = tuple[str, dict[str, Any]]
+"""What is said, and the payload of its turn."""
+
+
+def _person(kind: Kind) -> dict[str, Any]:
+    return {"person": True, "private": list(PRIVATE.get(kind, ()))}
+
+
+# ---- replies of seats
 
 
 def decided_by(
@@ -80,8 +68,18 @@ def decided_by(
         decision = method_decision(move, item, options, episode_id=episode_id, generator=name)
     else:
         chosen = read_chosen(reply, offered=offered if person else (), must_act=must_act)
-        decision = chosen_decision(
-            chosen, item, options, episode_id=episode_id, generator=name, person=person
+        decision = Decision(
+            episode_id=episode_id,
+            run="",
+            item=item,
+            method="person" if person else "offline",
+            context=options.context,
+            dialogue=options.dialogue,
+            generator=name,
+            chosen=chosen.marked,
+            action=chosen.action,
+            asked=chosen.asks,
+            question=chosen.question,
         )
     payload = decided(decision, options, must_act=must_act)
     if payload["asks"] and options.questions > 0 and not payload["question"]:
@@ -89,6 +87,26 @@ def decided_by(
     if person:
         payload |= {"offered": list(offered), **_person("decide"), **measured(move, ROBOT)}
     return payload["question"] or payload["action"], payload
+
+
+def method_decision(
+    move: Mapping[str, Any], item: DecideItem, options: Options, *, episode_id: str, generator: str
+) -> Decision:
+    """Return the decision that a method's seat gives in its move.
+
+    Raises:
+        SeatError: if it cannot be read.
+    """
+    decision = move["decision"]
+    if not isinstance(decision, Mapping):
+        raise SeatError("The robot's decision is no object.", ROBOT, code="malformed")
+    fields = {"context": options.context, "dialogue": options.dialogue, **without_none(decision)}
+    fields["method"] = options.method or fields.get("method")
+    if fields["method"] not in METHODS:
+        raise SeatError(f"{fields['method']!r} is no method.", ROBOT, code="malformed")
+    fields["question"] = fields.get("question") or str(move.get("ask") or move.get("question") or "")
+    fields.setdefault("generator", generator)
+    return _decision(fields, episode_id=episode_id, run="", item=item)
 
 
 def answered(reply: Reply, question: str | None, *, asked: int, person: bool) -> Move:
@@ -115,22 +133,18 @@ def annotated(reply: Reply, draft: Draft, *, name: str, person: bool) -> Move:
     """Return an annotator's form. A person's must not break rules; which a model's breaks is logged.
 
     Raises:
-        SeatError: if it is none, or a person's breaks rules (`pair_form.PairFormError`).
+        SeatError: if it is none, or a person's breaks rules (`annotation.form.PairFormError`).
     """
     move = reply.move or {}
     problems = check_fields(draft, move)
     if person:
         refuse_errors(problems)
     form = read_pair_form(draft, move, annotator=name)
-    told = [problem_record(problem) for problem in problems]
-    payload: dict[str, Any] = {"kind": "annotate", "form": form_record(form), "problems": told}
+    records = [problem_record(problem) for problem in problems]
+    payload: dict[str, Any] = {"kind": "annotate", "form": form_record(form), "problems": records}
     if person:
         payload |= _person("annotate") | measured(move, ANNOTATOR)
     return form.delete or (form.pair.ambiguous if form.pair else ""), payload
-
-
-def _person(kind: Kind) -> dict[str, Any]:
-    return {"person": True, "private": list(PRIVATE.get(kind, ()))}
 
 
 # ---- decisions
@@ -147,65 +161,49 @@ def decided(decision: Decision, options: Options, *, must_act: bool) -> dict[str
         options: of the episode.
         must_act: whether the questions are used up.
     """
-    conformal = decision.method in CONFORMAL
-    calibrated = options.calibration if conformal else None
-    of = prepared(decision, options.settings)
-    head = {
+    conformal, calibrated = decision.method in CONFORMAL, _threshold(decision, options)
+    ready = prepared(decision, options.settings)
+    nonconformity: dict[str, float] = {}
+    for scored in ready.scored if conformal else ():
+        # Of options that read the same the smallest.
+        value = nonconformity.get(scored.text, scored.nonconformity)
+        nonconformity[scored.text] = min(scored.nonconformity, value)
+    payload = {
         "kind": "decide",
         **decision_payload(decision),
-        "nonconformity": _by_text(of.scored) if conformal else {},
+        "nonconformity": {text: plain_number(value) for text, value in nonconformity.items()},
         "q_hat": plain_number(calibrated.q_hat) if calibrated else None,
         "epsilon": calibrated.epsilon if calibrated else None,
         "n_calibration": calibrated.n if calibrated else None,
         "rank": calibrated.rank if calibrated else None,
         "settings": settings_option(options.settings),
     }
-    if _without_threshold(decision, options):
-        told: dict[str, Any] = {
-            "asks": None,
-            "help": None,
-            "prediction_set": [],
-            "action": of.best,
-            "question": "",
-        }
-        return head | told
-    found = _outcome(of, options)
+    if conformal and calibrated is None:
+        unset: dict[str, Any] = {"asks": None, "help": None, "prediction_set": [], "question": ""}
+        return payload | unset | {"action": ready.best}
+    outcome = outcome_under(ready, calibrated, options.settings)
     # Who marks actions says whether to ask; of everybody else it follows from the set.
-    wants = found.help if decision.chosen is None else bool(decision.asked)
+    wants = outcome.help if decision.chosen is None else bool(decision.asked)
     asks = wants and not must_act
-    return head | {
+    return payload | {
         "asks": asks,
-        "help": found.help,
-        "prediction_set": list(found.predicted),
-        "action": decision.action or ("" if asks and decision.chosen is not None else found.action),
+        "help": outcome.help,
+        "prediction_set": list(outcome.predicted),
+        "action": decision.action or ("" if asks and decision.chosen is not None else outcome.action),
         "question": decision.question if asks else "",
     }
 
 
 def outcome_of(decision: Decision, options: Options) -> Outcome | None:
     """Return the decision with its prediction set; None while its method is being calibrated."""
-    if _without_threshold(decision, options):
+    calibrated = _threshold(decision, options)
+    if decision.method in CONFORMAL and calibrated is None:
         return None
-    return _outcome(prepared(decision, options.settings), options)
+    return outcome_under(prepared(decision, options.settings), calibrated, options.settings)
 
 
-def _without_threshold(decision: Decision, options: Options) -> bool:
-    return decision.method in CONFORMAL and options.calibration is None
-
-
-def _outcome(prepared: Prepared, options: Options) -> Outcome:
-    conformal = prepared.decision.method in CONFORMAL
-    return outcome_under(prepared, options.calibration if conformal else None, options.settings)
-
-
-def _by_text(candidates: Sequence[Scored]) -> dict[str, float | str | None]:
-    """Nonconformity by text; of options that read the same the smallest."""
-    found: dict[str, float] = {}
-    for candidate in candidates:
-        found[candidate.text] = min(
-            candidate.nonconformity, found.get(candidate.text, candidate.nonconformity)
-        )
-    return {text: plain_number(value) for text, value in found.items()}
+def _threshold(decision: Decision, options: Options) -> Calibrated | None:
+    return options.calibration if decision.method in CONFORMAL else None
 
 
 decision_payload = DECISIONS.write
@@ -220,45 +218,6 @@ def _decision(fields: Mapping[str, Any], **elsewhere: Any) -> Decision:
         raise SeatError(str(error), ROBOT, code="malformed") from error
 
 
-def method_decision(
-    move: Mapping[str, Any], item: DecideItem, options: Options, *, episode_id: str, generator: str
-) -> Decision:
-    """Return the decision that a method's seat gives in its move.
-
-    Raises:
-        SeatError: if it cannot be read.
-    """
-    decision = move["decision"]
-    if not isinstance(decision, Mapping):
-        raise SeatError("The robot's decision is no object.", ROBOT, code="malformed")
-    fields = {"context": options.context, "dialogue": options.dialogue, **without_none(decision)}
-    fields["method"] = options.method or fields.get("method")
-    if fields["method"] not in METHODS:
-        raise SeatError(f"{fields['method']!r} is no method.", ROBOT, code="malformed")
-    fields["question"] = fields.get("question") or str(move.get("ask") or move.get("question") or "")
-    fields.setdefault("generator", generator)
-    return _decision(fields, episode_id=episode_id, run="", item=item)
-
-
-def chosen_decision(
-    chosen: Chosen, item: DecideItem, options: Options, *, episode_id: str, generator: str, person: bool
-) -> Decision:
-    """Return the decision of somebody who marks actions."""
-    return Decision(
-        episode_id=episode_id,
-        run="",
-        item=item,
-        method="person" if person else "offline",
-        context=options.context,
-        dialogue=options.dialogue,
-        generator=generator,
-        chosen=chosen.marked,
-        action=chosen.action,
-        asked=chosen.asks,
-        question=chosen.question,
-    )
-
-
 def read_decision(
     payload: Mapping[str, Any],
     item: DecideItem,
@@ -269,12 +228,5 @@ def read_decision(
     seconds: float | None = None,
 ) -> Decision:
     """Return the decision of a logged turn."""
-    return _decision(
-        payload,
-        episode_id=episode_id,
-        run=run,
-        item=item,
-        asked=payload.get("asks"),
-        answer=answer,
-        seconds=seconds,
-    )
+    beside = {"episode_id": episode_id, "run": run, "item": item, "answer": answer, "seconds": seconds}
+    return _decision(payload, asked=payload.get("asks"), **beside)

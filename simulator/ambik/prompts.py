@@ -168,12 +168,12 @@ def messages_of(text: str, name: str) -> tuple[Message, ...]:
         TemplateError: if it does not end with a message of the user's.
     """
     first, *rest = _MARK.split(text)
-    said = [
-        Message(cast(Speaker, who), what.strip()) for who, what in zip(rest[::2], rest[1::2], strict=True)
+    messages = [
+        Message(cast(Speaker, role), part.strip()) for role, part in zip(rest[::2], rest[1::2], strict=True)
     ]
-    if not said or said[-1].role != "user":
+    if not messages or messages[-1].role != "user":
         raise TemplateError(f"{name}: the last part must begin with the line <<<user>>> and hold the item")
-    return (*([Message("system", first.strip())] if first.strip() else []), *said)
+    return (*([Message("system", first.strip())] if first.strip() else []), *messages)
 
 
 def _paragraphs(messages: tuple[Message, ...]) -> list[str]:
@@ -214,7 +214,7 @@ def read_line(text: str, most: int) -> str:
     A line that ends with a colon only announces what comes.
     """
     for line in text.splitlines():
-        said = _LABEL.sub("", " ".join(line.split()).strip(_MARKS)).strip(_MARKS)
-        if any(map(str.isalnum, said)) and not said.endswith((":", "：")):
-            return said[:most]
+        words = _LABEL.sub("", " ".join(line.split()).strip(_MARKS)).strip(_MARKS)
+        if any(map(str.isalnum, words)) and not words.endswith((":", "：")):
+            return words[:most]
     return ""

@@ -23,9 +23,7 @@ MEMBERS: Final[tuple[Member, ...]] = get_args(Member)
 Part = Literal["calibration", "test"]
 PARTS: Final[tuple[Part, ...]] = get_args(Part)
 Context = Literal["full_plan", "action_only"]
-CONTEXTS: Final[tuple[Context, ...]] = get_args(Context)
 Dialogue = Literal["before", "after"]
-DIALOGUES: Final[tuple[Dialogue, ...]] = get_args(Dialogue)
 
 Method = Literal["knowno", "lap", "lofreecp", "binary", "nohelp"]
 METHODS: Final[tuple[Method, ...]] = get_args(Method)

@@ -38,15 +38,8 @@ _WIDEST: Final = ("ingredient", "kitchenware", "tableware")
 Words = Annotated[frozenset[str], BeforeValidator(lambda line: frozenset(line.split()))]
 
 
-class Attribute(BaseModel, frozen=True):
-    """What things differ by: the words by which it is asked for, and its values."""
-
-    asked: frozenset[str]
-    values: frozenset[str]
-
-
 class QuestionWords(BaseModel, frozen=True):
-    """The table of the words of questions."""
+    """The table of the words of questions; attributes have words by which they are asked for, and values."""
 
     empty: Words
     wanting: Words
@@ -58,7 +51,7 @@ class QuestionWords(BaseModel, frozen=True):
     doing: Pattern
     preference: Pattern
     same: tuple[str, ...]
-    attributes: Mapping[str, Attribute]
+    attributes: Mapping[str, Mapping[Literal["asked", "values"], frozenset[str]]]
     measures: Mapping[str, Pattern]
     zh: Mapping[str, str]
 
@@ -75,12 +68,12 @@ class QuestionWords(BaseModel, frozen=True):
     @cached_property
     def asked(self) -> Mapping[str, str]:
         """Word by which an attribute is asked for -> the attribute."""
-        return {word: name for name, each in self.attributes.items() for word in each.asked}
+        return {word: name for name, each in self.attributes.items() for word in each["asked"]}
 
     @cached_property
     def values(self) -> frozenset[str]:
         """Values of all attributes."""
-        return frozenset(value for each in self.attributes.values() for value in each.values)
+        return frozenset(value for each in self.attributes.values() for value in each["values"])
 
     def measures_in(self, text: str) -> frozenset[str]:
         """Return the measures that a text asks for."""
@@ -285,7 +278,7 @@ def called(thing: Thing) -> Iterable[str]:
 
 def _attributes(target: Sequence[Thing], question: str) -> frozenset[str]:
     own = {word for each in target for word in (*each.stems, *each.name.lower().split())}
-    attributes = {name for name, attribute in word_table().attributes.items() if own & attribute.values}
+    attributes = {name for name, each in word_table().attributes.items() if own & each["values"]}
     attributes |= {word_table().asked[word] for word in TOKEN.findall(question) if word in word_table().asked}
     return frozenset(attributes | ({"taste"} if target and target[0].is_a("ingredient") else set()))
 

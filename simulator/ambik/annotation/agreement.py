@@ -142,22 +142,24 @@ def pair_agreement(forms: Sequence[PairForm], *, seed: int = 0) -> PairAgreement
     }
     types = {place: {who: pair.type for who, pair in pairs.items()} for place, pairs in twice.items()}
 
-    def share(said: Mapping[int, Iterable[Hashable]]) -> Measure:
-        return mean_measure([_equal(values) for values in said.values()], list(said), number)
+    def share(ratings: Mapping[int, Iterable[Hashable]]) -> Measure:
+        return mean_measure([_equal(values) for values in ratings.values()], list(ratings), number)
 
     def share_of(
-        said: Callable[[Pair], Hashable], among: Mapping[int, Mapping[str, Pair]] = twice
+        field: Callable[[Pair], Hashable], among: Mapping[int, Mapping[str, Pair]] = twice
     ) -> Measure:
-        return share({place: [said(pair) for pair in pairs.values()] for place, pairs in among.items()})
+        return share({place: [field(pair) for pair in pairs.values()] for place, pairs in among.items()})
 
     def kappa(ratings: Mapping[int, Mapping[str, Hashable]], values: Sequence[Hashable]) -> Measure:
         if len(people) == 2:
-            both = [(said[people[0]], said[people[1]]) for said in ratings.values()]
+            both = [(rated[people[0]], rated[people[1]]) for rated in ratings.values()]
             return cohen_measure(both, values, list(ratings), number)
-        return modal_kappa([list(said.values()) for said in ratings.values()], values, list(ratings), number)
+        return modal_kappa(
+            [list(rated.values()) for rated in ratings.values()], values, list(ratings), number
+        )
 
     measures = {
-        "kept": share({place: said.values() for place, said in keeps.items()}),
+        "kept": share({place: rated.values() for place, rated in keeps.items()}),
         "kept_kappa": kappa(keeps, (True, False)),
         "whole": share_of(lambda pair: tuple(compared(pair, name) for name in FIELDS)),
         "type_kappa": kappa(types, AMBIGUITIES),
@@ -178,16 +180,16 @@ def pair_agreement(forms: Sequence[PairForm], *, seed: int = 0) -> PairAgreement
         split=sum(0 < len(pairs) < len(every) for pairs, every in zip(kept, several, strict=True)),
         lone=sum(len(pairs) == 1 for pairs in kept),
         without_shortlist=len(twice) - len(shortlists),
-        other_raters=len(types) - len(modal_subjects([list(said) for said in types.values()])),
+        other_raters=len(types) - len(modal_subjects([list(rated) for rated in types.values()])),
         kappa="cohen" if len(people) == 2 else "fleiss",
         fields=intervals(fields, seed=seed),
         **intervals(measures, seed=seed),
     )
 
 
-def _equal(said: Iterable[Hashable]) -> float:
+def _equal(values: Iterable[Hashable]) -> float:
     """Return the share of pairs of annotators who said the same."""
-    same = [first == second for first, second in combinations(said, 2)]
+    same = [first == second for first, second in combinations(values, 2)]
     return sum(same) / len(same)
 
 

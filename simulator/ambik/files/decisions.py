@@ -517,9 +517,9 @@ def _decision(fields: LineFields, method: Any, item: DecideItem, run: str) -> De
 def _calibrated(row: Row) -> Calibrated | None:
     if row.get("q_hat") is None:
         return None
-    told = _CALIBRATION.read_row(row)
+    line = _CALIBRATION.read_row(row)
     return Calibrated(
-        q_hat=told.q_hat, n=told.n_calibration, epsilon=told.epsilon, rank=told.rank, run=told.calibration_run
+        q_hat=line.q_hat, n=line.n_calibration, epsilon=line.epsilon, rank=line.rank, run=line.calibration_run
     )
 
 

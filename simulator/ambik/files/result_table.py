@@ -60,29 +60,28 @@ def read_result_table(path: str | Path) -> Read[ResultRow]:
         InputError: if the file cannot be read at all.
     """
     table = read_table(path, _COLUMNS)
-    percent = tuple(name for name in METRICS if any("%" in record.text(name) for record in table.records))
-    read = table.read(lambda row, record: _row(row, percent), lambda record: record.text("method"))
-    rows, lines, faults = read.rows, read.lines, list(read.faults)
-    if percent:
-        message = f"{', '.join(percent)}: percent, read as fractions of 1"
-        faults.append(Fault(str(path), "", 1, "percent", message, "warning"))
+    cells = {name: [record.text(name) for record in table.records] for name in METRICS}
+    percent = [name for name, texts in cells.items() if any("%" in text for text in texts)]
+    rows, lines, faults = table.read(
+        lambda row, record: _row(row, percent), lambda record: record.text("method")
+    )
     # Trailing noughts are often left out, so that one cell alone does not tell how far it was rounded.
-    digits = {
-        name: max((_digits(record.text(name)) for record in table.records), default=0) for name in METRICS
-    }
-    rounding = {name: 0.5 * 10.0 ** -digits[name] + _EXACT for name in METRICS}
+    digits = {name: max(map(_digits, texts), default=0) for name, texts in cells.items()}
+    rounding = {name: 0.5 * 10.0**-most + _EXACT for name, most in digits.items()}
     warnings = [
         Fault(str(path), rows[place].method, lines[place], "consistency", message, "warning")
         for place, message in inconsistencies(rows, rounding)
     ]
-    by_line = sorted((*faults, *warnings), key=lambda fault: fault.line)
-    return Read(rows, lines, tuple(by_line))
+    if percent:
+        message = f"{', '.join(percent)}: percent, read as fractions of 1"
+        warnings.insert(0, Fault(str(path), "", 1, "percent", message, "warning"))
+    return Read(rows, lines, tuple(sorted((*faults, *warnings), key=lambda fault: fault.line)))
 
 
 def inconsistencies(
     rows: Sequence[ResultRow], rounding: Mapping[str, float] | None = None
 ) -> Iterator[tuple[int, str]]:
-    """Rows that cannot be right, by their place, with what is wrong.
+    """Yield the places of rows that cannot be right, with what is wrong.
 
     CHR is HR for preferences and 1 - HR for the other types. A pair counts for AmbDif only if the robot asks
     in its ambiguous task, so that AmbDif cannot be above HR of all ambiguous types.
@@ -115,15 +114,13 @@ def inconsistencies(
 
 def _row(row: Row, percent: Collection[str]) -> ResultRow:
     written = row.text("method")
-    method = next(
-        (name for name, title in NAMES.items() if written.casefold() in (name, title.casefold())), None
-    )
+    methods = {spelling.casefold(): name for name, title in NAMES.items() for spelling in (name, title)}
     called = spelled(row.get("type", ALL[0]))
     kind = _SHORT.get(called, called)
     values = {name: _fraction(row, name, name in percent) for name in METRICS}
     return ResultRow(
         model=row.get("model", ""),
-        method=method or written,
+        method=methods.get(written.casefold(), written),
         type=None if kind in ALL else Row({"type": kind}).one_of("type", TASK_TYPES),
         values={name: value for name, value in values.items() if value is not None},
     )
@@ -157,6 +154,6 @@ def _fraction(row: Row, name: str, percent: bool) -> float | None:
 
 
 def _digits(text: str) -> int:
-    """Digits after the point of a cell's fraction of 1."""
+    """Return how many digits after the point a cell's fraction of 1 has."""
     number, sign, _ = text.replace(",", ".").partition("%")
     return len(number.strip().partition(".")[2]) + 2 * bool(sign)

@@ -246,8 +246,8 @@ class Asker:
 
 def about(service: str, decoding: Decoding) -> str:
     """Return what the keys of a command's answers begin with; the number of tries makes no difference."""
-    said = {name: value for name, value in asdict(decoding).items() if name != "tries"}
-    return f"{key_of(service, said)}-"
+    decides = {name: value for name, value in asdict(decoding).items() if name != "tries"}
+    return f"{key_of(service, decides)}-"
 
 
 async def make(asker: Asker, scene: Scene) -> Made:
