@@ -66,9 +66,7 @@ def asked(
 def need_of(item: DecideItem, dialogue: str = "before") -> Need | None:
     """Return what settles what the task leaves open; None of KnowNo's data, which do not say.
 
-    Args:
-        item: what was decided.
-        dialogue: ``after`` if the data's question and answer were told before.
+    After the data's question and answer (dialogue ``after``) nothing is open.
     """
     if not isinstance(item, PairItem):
         return None
@@ -78,7 +76,7 @@ def need_of(item: DecideItem, dialogue: str = "before") -> Need | None:
 
 
 def useful(item: DecideItem, turns: Sequence[Turn]) -> int | None:
-    """How many answers brought something; None if there is no intent to tell by, or nothing was answered."""
+    """Count the answers that brought something; None without an intent to tell by, or without answers."""
     intent = item.pair.intent if isinstance(item, PairItem) else item.scenario.intent
     if intent is None or intent.malformed:
         return None
@@ -93,13 +91,13 @@ def useful(item: DecideItem, turns: Sequence[Turn]) -> int | None:
 def _brings(intent: Intent, told: str, answer: str) -> bool:
     """Return True if an answer holds something wanted that had not been told."""
     concepts = (concept for concept in intent.concepts if not concept.negative)
-    return any(is_found(one, answer) and not is_found(one, told) for one in concepts)
+    return any(is_found(concept, answer) and not is_found(concept, told) for concept in concepts)
 
 
 def _kind(item: DecideItem, first: Mapping[str, Any]) -> str:
     name = _KINDS.get(item.type, item.type)
-    clarified = isinstance(item, PairItem) and item.member == "ambiguous" and first.get("dialogue") == "after"
-    return f"{name}, clarified" if clarified else name
+    ambiguous = isinstance(item, PairItem) and item.member == "ambiguous"
+    return f"{name}, clarified" if ambiguous and first.get("dialogue") == "after" else name
 
 
 def _manner(first: Mapping[str, Any], *, answered: bool) -> tuple[str, ...]:

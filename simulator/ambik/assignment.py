@@ -18,6 +18,8 @@ A language model opposite plays a method; conformal ones take their threshold fr
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import cycle, product
 from random import Random
 from typing import Any, Final, Literal
 
@@ -25,12 +27,16 @@ from pydantic import NonNegativeInt, PositiveInt
 
 from logs import LogError, LogReader
 from simulator.ambik.data import BUILTIN, Which, load_drafts, load_pairs
-from simulator.ambik.items import DraftItem, Item, PairItem, Task
+from simulator.ambik.files.versions import part_of
+from simulator.ambik.items import Item, PairItem, Task
 from simulator.ambik.kitchen.options import kitchen_options
+from simulator.ambik.methods.needs import needs_of
 from simulator.ambik.pairs import Draft, Pair
+from simulator.ambik.players.offline import KITCHEN, ROBOTS
+from simulator.ambik.players.user import ITEM
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, calibration_option
+from simulator.ambik.prepare import draft_items
 from simulator.ambik.rows import BENCHMARK
-from simulator.ambik.seating import ITEM, KITCHEN, ROBOTS
 from simulator.ambik.settings import settings_option
 from simulator.ambik.terms import AMBIGUITIES, CONFORMAL, MEMBERS, Ambiguity, Member, Method
 from simulator.ambik.trial_log import offered_by, options_of
@@ -46,12 +52,6 @@ from simulator.studies.settings import Several, StudySettings
 OWN: Final = "item"
 NONE: Final = "none"
 _OPPOSITE: Final[Mapping[str, str]] = {ROBOT: ITEM, USER: KITCHEN}
-_TOP: Final = 5  # alternatives that methods read (`methods.graphs`, which takes a second to import)
-_NEEDS: Final[Mapping[str, Needs]] = {
-    "knowno": Needs(top_logprobs=_TOP),
-    "lap": Needs(top_logprobs=_TOP),
-    "lofreecp": Needs(samples=True),
-}
 
 
 class Settings(StudySettings):
@@ -126,46 +126,45 @@ class KitchenStudy(ItemStudy[Settings]):
     @property
     def needs(self) -> Mapping[str, Needs]:
         """Return what the method needs of the model opposite, if it is a server's."""
-        opposite = self.settings.opposite
-        return {opposite: _NEEDS.get(self.settings.method, Needs())} if opposite.startswith(REMOTE) else {}
+        opposite, method = self.settings.opposite, self.settings.method
+        if not opposite.startswith(REMOTE):
+            return {}
+        return needs_of(method, opposite) if method else {opposite: Needs()}
 
     def options(self, place: Place, *, begun: bool) -> Mapping[str, object]:
         """Return what the settings say of every episode."""
         return self._options
 
     def all_items(self) -> Sequence[Item]:
-        """Return the drafts or tasks; so many as are wanted, drawn by the study's seed."""
-        settings = self.settings
+        """Return the drafts or tasks; so many as the settings say, drawn by the study's seed."""
+        settings, seed = self.settings, derive_seed(self.study.seed, "items")
         # Conditions choose among all items, so nothing is drawn then.
         number = None if self.study.conditions else settings.items
-        seed = derive_seed(self.study.seed, "items")
         if settings.task == "annotate":
             drafts: Sequence[Draft] = load_drafts(settings.data)
             if number is not None:
                 drafts = Random(seed).sample(drafts, min(number, len(drafts)))
-            return tuple(DraftItem(draft=draft) for draft in drafts)
+            return draft_items(drafts)
         pairs = load_pairs(settings.data, settings.part)
+        tasks: Sequence[tuple[Pair, Member]]
         if self.study.conditions:
-            chosen = tuple(
-                (pair, member) for pair in pairs if pair.type in settings.types for member in settings.members
-            )
+            of_types = (pair for pair in pairs if pair.type in settings.types)
+            tasks = [*product(of_types, settings.members)]
         else:
-            chosen = drawn(pairs, settings.types, settings.members, number, seed)
-        return tuple(offering(pair, member, NONE) for pair, member in chosen)
+            tasks = drawn(pairs, settings.types, settings.members, number, seed)
+        return tuple(offering(pair, member, NONE) for pair, member in tasks)
 
     def taken(self, items: Mapping[Cell, Item]) -> Mapping[Cell, Item]:
         """Return the items with what is offered to a person as robot; that of a run is in the log."""
-        source = self.settings.options
-        offers: Mapping[str, tuple[str, ...]] = {}
+        source, offers = self.settings.options, dict[str, tuple[str, ...]]()
         if source not in (OWN, "kitchen", NONE):
             if self.study.seat != ROBOT or self.reader is None:
                 return items
             try:
                 offers = offered_by(self.reader, source)
             except LogError as error:
-                raise InputError(
-                    f"options {source!r} is neither {OWN}, kitchen or {NONE} nor a run ({error})"
-                ) from error
+                known = f"{OWN}, kitchen or {NONE}"
+                raise InputError(f"options {source!r} is neither {known} nor a run ({error})") from error
         return {
             cell: offering(item.pair, item.member, source, offers) if isinstance(item, PairItem) else item
             for cell, item in items.items()
@@ -199,15 +198,12 @@ def _misfit(seat: str, settings: Settings) -> str:
 def episode_options(settings: Settings, reader: LogReader, items: Sequence[Item]) -> dict[str, Any]:
     """Return what the settings say of every episode.
 
-    Args:
-        settings: of the study.
-        reader: of the log that holds the calibration run.
-        items: of the study.
-
     Raises:
         InputError: if the calibration run cannot be used: it has to be of the same method and model, and of
             other items.
     """
+    from simulator.ambik.calibration import calibrated_on, require_fitting  # a list of studies needs no graph
+
     if settings.task == "annotate":
         return {"task": "annotate"}
     options: dict[str, Any] = {"task": "decide", "questions": settings.questions}
@@ -215,27 +211,17 @@ def episode_options(settings: Settings, reader: LogReader, items: Sequence[Item]
         options["method"] = settings.method
     if settings.method in ("lap", "lofreecp"):
         options["data"] = settings.data
-    if not settings.calibration:
+    if not (run := settings.calibration):
         return options
-    robot = bare_name(settings.opposite)  # runs name a model without its address
-    return options | _calibration(settings.calibration, robot, options, reader, items)
-
-
-def _calibration(
-    run: str, robot: str, options: Mapping[str, Any], reader: LogReader, items: Sequence[Item]
-) -> dict[str, Any]:
-    """The threshold of a run, and the settings under which it was played: sets are made under the same."""
-    from simulator.ambik.calibration import calibrated_on, require_fitting  # a list of studies needs no graph
-
     try:
-        settings = options_of(reader, run).settings
-        under = {"settings": settings_option(settings)}
-        require_fitting(reader, run, robot, {**options, **under})
-        return under | {
-            "calibration": calibration_option(calibrated_on(reader, run, settings, items).calibrated)
-        }
+        under = options_of(reader, run).settings
+        options["settings"] = settings_option(under)
+        # Runs name a model without its address.
+        require_fitting(reader, run, bare_name(settings.opposite), options)
+        threshold = calibrated_on(reader, run, under, items).calibrated
     except LogError as error:
         raise InputError(f"calibration {run!r} is no run ({error})") from error
+    return options | {"calibration": calibration_option(threshold)}
 
 
 def drawn(
@@ -245,53 +231,37 @@ def drawn(
     number: int | None,
     seed: int,
 ) -> tuple[tuple[Pair, Member], ...]:
-    """Tasks balanced over types and members, as far as the data go; never two of one pair.
+    """Return tasks balanced over types and members, as far as the data go; never two of one pair.
 
-    Who has seen the clear member of a pair knows what the ambiguous one means.
-
-    Args:
-        pairs: of the data.
-        types: wanted.
-        members: wanted.
-        number: of tasks; None: as many as there are pairs.
-        seed: draws them.
+    Who has seen the clear member of a pair knows what the ambiguous one means. Without a number there are as
+    many as pairs.
     """
-    free = {
-        kind: [one for one in Random(seed).sample(pairs, len(pairs)) if one.type == kind] for kind in types
-    }
+    shuffled = Random(seed).sample(pairs, len(pairs))
+    free = {kind: [pair for pair in shuffled if pair.type == kind] for kind in types}
     most = sum(map(len, free.values()))
-    number = most if number is None else min(number, most)
-    found: list[tuple[Pair, Member]] = []
-    while len(found) < number:
-        for kind in types:
-            for member in members:
-                if free[kind] and len(found) < number:
-                    found.append((free[kind].pop(0), member))
-    return tuple(found)
+    tasks: list[tuple[Pair, Member]] = []
+    for kind, member in cycle(product(types, members)):
+        if len(tasks) >= (most if number is None else min(number, most)):
+            break
+        if free[kind]:
+            tasks.append((free[kind].pop(0), member))
+    return tuple(tasks)
 
 
 def offering(
     pair: Pair, member: Member, source: str = OWN, offers: Mapping[str, tuple[str, ...]] | None = None
 ) -> PairItem:
-    """Return the item of a pair's member, with what is offered to a person as robot.
-
-    Args:
-        pair: of the data.
-        member: of the pair.
-        source: ``item``, ``kitchen``, ``none`` or the name of a run.
-        offers: of the run, by item id.
+    """Return the item of a pair's member, with what a person as robot is offered (`Settings.options`).
 
     Raises:
         InputError: if the run has no options of this item.
     """
-    part: Literal["calibration", "test"] = "test" if pair.take_ambiguous is None else "calibration"
-    item = PairItem(pair=pair, member=member, part=part)
+    item = PairItem(pair=pair, member=member, part=part_of(pair))
     if source == NONE:
         return item
-    if source == OWN and pair.options:
-        options = pair.options
-    elif source in (OWN, "kitchen"):
-        options = kitchen_options(item)
-    elif (options := (offers or {}).get(item.id, ())) == ():
-        raise InputError(f"options: the run {source!r} has none of the item {item.id}")
-    return PairItem(pair=pair, member=member, part=part, options=options)
+    if source in (OWN, "kitchen"):
+        own = pair.options if source == OWN else ()
+        return replace(item, options=own or kitchen_options(item))
+    if options := (offers or {}).get(item.id):
+        return replace(item, options=options)
+    raise InputError(f"options: the run {source!r} has none of the item {item.id}")

@@ -20,7 +20,7 @@ from simulator.ambik.items import DecideItem
 from simulator.ambik.kitchen.knowledge import any_of
 from simulator.ambik.kitchen.options import alternatives, case_of
 from simulator.ambik.kitchen.reasoning import judge
-from simulator.ambik.players.user import item_answer
+from simulator.ambik.players.user import ITEM, item_answer
 from simulator.ambik.playing import appliances_of, blinded, objects_of, step_of, task_of
 from simulator.ambik.records import Decision, Exchange
 from simulator.ambik.terms import Context, Dialogue
@@ -28,19 +28,12 @@ from simulator.ambik.terms import Context, Dialogue
 Said = tuple[str, tuple[str, ...], str]
 """The action, the set, the question."""
 _EN: Final = "en"
-_USER: Final = "offline/item"
 
 
 def baseline_exchanges(
     items: Sequence[DecideItem], context: Context = "full_plan", dialogue: Dialogue = "before"
 ) -> Mapping[str, tuple[Exchange, ...]]:
-    """Return what each baseline decides on some tasks, before and after an answer, in the order of the tasks.
-
-    Args:
-        items: as the data have them.
-        context: what a robot may go by.
-        dialogue: whether the data's question and answer stand in the task.
-    """
+    """Return what each baseline decides on tasks, in their order, before and after an answer."""
     return {
         name: tuple(_exchange(item, name, decide, context, dialogue) for item in items)
         for name, decide in BASELINES.items()
@@ -70,17 +63,11 @@ def _exchange(
         question=question,
     )
     if not question:
-        return Exchange(before=before, after=before, questions=(), robot=name, user=_USER)
+        return Exchange.of([before], robot=name, user=ITEM)
     answer = item_answer(item, question, _EN)
     acts = judge(case_of(shown, context, ((question, answer),), dialogue)).action
     after = replace(before, action=acts, chosen=(acts,), asked=False, question="")
-    return Exchange(
-        before=replace(before, answer=answer),
-        after=after,
-        questions=((question, answer),),
-        robot=name,
-        user=_USER,
-    )
+    return Exchange.of([replace(before, answer=answer), after], robot=name, user=ITEM)
 
 
 def _never(item: DecideItem, context: Context, dialogue: Dialogue) -> Said:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
 
 from logs import LogReader
 from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem
 from simulator.ambik.playing import ROBOT, Options
-from simulator.ambik.records import Calibrated, Decision
+from simulator.ambik.records import Calibrated
 from simulator.ambik.rows import BENCHMARK
 from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.settings import Settings
@@ -21,10 +21,20 @@ from simulator.runner.logged import required_run
 SUFFIX: Final = "calibration"
 _LEFT: Final = ("settings", "calibration", "dialogue", "questions")
 """Options of the test run that a calibration has none of."""
+_ALIKE: Final = (
+    "chooser",
+    "context",
+    "settings.not_listed",
+    "samples",
+    "max_tokens",
+    "data",
+    "dataset",
+    "similarity",
+)
+"""Options that both have to have alike."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ready:
+class Ready(NamedTuple):
     """A calibration that can be used.
 
     Attributes:
@@ -33,7 +43,7 @@ class Ready:
     """
 
     calibrated: Calibrated
-    missing: int = 0
+    missing: int
 
 
 def calibration_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,42 +60,26 @@ def calibration_options(options: Mapping[str, Any]) -> dict[str, Any]:
 def calibrated_on(reader: LogReader, run_id: str, settings: Settings, tests: Sequence[Item]) -> Ready:
     """Return the threshold that a run's decisions give.
 
-    Args:
-        reader: of the log.
-        run_id: the calibration run.
-        settings: under which sets will be made.
-        tests: what will be played with it.
-
     Raises:
         InputError: if a test item is among its items, or it has no decisions.
         NotInLog: if there is no such run.
     """
-    found = decisions(reader, [run_id])
-    if not found:
+    made = decisions(reader, [run_id])
+    if not made:
         raise InputError(f"calibration {run_id}: no episode of this run has been played to its end.")
-    _disjoint(run_id, found, tests)
-    planned = reader.run(run_id).config.get("planned", len(found))
-    return Ready(calibrated=calibrate(found, settings, run=run_id), missing=int(planned) - len(found))
-
-
-def _disjoint(run_id: str, calibrating: Sequence[Decision], tests: Sequence[Item]) -> None:
     decided = [test for test in tests if not isinstance(test, DraftItem)]
-    if twice := shared(decided, [one.item for one in calibrating]):
+    if twice := shared(decided, [decision.item for decision in made]):
         more = f" and {len(twice) - 1} more" if len(twice) > 1 else ""
         raise InputError(
             f"calibration {run_id}: {twice[0]}{more} of the items to be tested belong to it; a guarantee "
             "needs other items. Take another run, or other data."
         )
+    planned = reader.run(run_id).config.get("planned", len(made))
+    return Ready(calibrate(made, settings, run=run_id), int(planned) - len(made))
 
 
 def require_fitting(reader: LogReader, run_id: str, robot: str, options: Mapping[str, Any]) -> None:
     """Make sure that a run given with ``--calibration`` was made as the test run will be.
-
-    Args:
-        reader: of the log.
-        run_id: the run.
-        robot: who plays the test run.
-        options: of the test run's episodes.
 
     Raises:
         InputError: names what is different: method, model, chooser, context, the fifth option, samples,
@@ -96,18 +90,12 @@ def require_fitting(reader: LogReader, run_id: str, robot: str, options: Mapping
     there, here = options_of(reader, run_id), Options.read(options)
     if there.dialogue == "after" or there.questions:
         raise InputError(f"calibration {run_id}: questions were answered in it; it must be without dialogue.")
-    for name, before, now in (
+    compared = [
         ("method", there.method, here.method),
         ("model", run.config.get("seats", {}).get(ROBOT), robot),
-        ("chooser", there.chooser, here.chooser),
-        ("context", there.context, here.context),
-        ("not_listed", there.settings.not_listed, here.settings.not_listed),
-        ("samples", there.samples, here.samples),
-        ("max_tokens", there.max_tokens, here.max_tokens),
-        ("data", there.data, here.data),
-        ("dataset", there.dataset, here.dataset),
-        ("similarity", there.similarity, here.similarity),
-    ):
+        *((name.rpartition(".")[2], attrgetter(name)(there), attrgetter(name)(here)) for name in _ALIKE),
+    ]
+    for name, before, now in compared:
         if before != now:
             raise InputError(
                 f"calibration {run_id}: its {name} is {before!r}, and here it is {now!r}. Take a run that "
@@ -115,15 +103,13 @@ def require_fitting(reader: LogReader, run_id: str, robot: str, options: Mapping
             )
 
 
-def fitting(reader: LogReader, runs: Sequence[str], robot: str, options: Mapping[str, Any]) -> str | None:
-    """Of several runs given with ``--calibration`` the one of this method; None if none is given.
+def fitting(reader: LogReader, runs: Sequence[str], robot: str, options: Mapping[str, Any]) -> str:
+    """Return the one of several runs given with ``--calibration`` that is of this method.
 
     Raises:
         InputError: if none of them is of this method, or it does not fit (`require_fitting`).
         NotInLog: if there is no such run.
     """
-    if not runs:
-        return None
     method = Options.read(options).method
     for run_id in runs:
         if len(runs) == 1 or options_of(reader, run_id).method == method:
@@ -134,7 +120,7 @@ def fitting(reader: LogReader, runs: Sequence[str], robot: str, options: Mapping
 
 def shared(tests: Sequence[DecideItem], calibrating: Sequence[DecideItem]) -> tuple[str, ...]:
     """Return ids of test items that calibration items are about, too: by either member of a pair."""
-    known = {_task(item) for item in calibrating}
+    known = set(map(_task, calibrating))
     return tuple(item.id for item in tests if _task(item) in known)
 
 

@@ -216,14 +216,7 @@ def fewest(epsilon: Number) -> int:
 
 
 def warnings(n: int, epsilon: Number, without: int = 0, quantile: Quantile = "exact") -> tuple[Caution, ...]:
-    """Return what is wrong with a calibration, with the way out.
-
-    Args:
-        n: calibration items.
-        epsilon: the error that is allowed.
-        without: how many of them have no right candidate at all.
-        quantile: how the threshold is taken.
-    """
+    """Return what is wrong with a calibration, with the way out."""
     allowed, place = exact(epsilon), order(n, epsilon, quantile)
     if place > n:
         if not allowed:

@@ -44,20 +44,20 @@ def read_options(text: str) -> Options:
     An option is a line that begins with a letter A to D (or a digit 1 to 4) and ``)`` or ``.``; of several
     with the same letter the first counts. Options that say the same stay as they are.
     """
-    found = _found(text)
-    filled = tuple(letter for letter in LETTERS if letter not in found)
-    return Options({letter: found.get(letter, DO_NOTHING) for letter in LETTERS}, filled)
+    written: dict[Letter, str] = {}
+    for match in filter(None, map(_OPTION.match, text.splitlines())):
+        label, option = match["label"].upper(), _bare(match["text"])
+        if option:
+            written.setdefault(LETTERS[int(label) - 1] if label.isdigit() else label, option)
+    filled = tuple(letter for letter in LETTERS if letter not in written)
+    return Options({letter: written.get(letter, DO_NOTHING) for letter in LETTERS}, filled)
 
 
 def with_not_listed(options: Options, seed: int) -> Options:
-    """Five options in the manner of KnowNo's authors (spec 8.1).
+    """Return five options in the manner of KnowNo's authors, in the order of a seed (spec 8.1).
 
     What is said twice is left once, ``do nothing`` fills up to four, a fifth says that none of them is meant,
     and all are shuffled.
-
-    Args:
-        options: four of them.
-        seed: of the order.
     """
     written = [options.texts[letter] for letter in LETTERS if letter not in options.filled]
     distinct = list({bare(text): text for text in reversed(written)}.values())[::-1]
@@ -73,37 +73,16 @@ def with_not_listed(options: Options, seed: int) -> Options:
 
 def read_action(text: str) -> str:
     """Return the one action in what a model wrote: its first line that says something, without label."""
-    for line in text.splitlines():
-        action = _bare(_LABEL.sub("", line, count=1))
-        if action:
-            return action
-    return ""
+    actions = (_bare(_LABEL.sub("", line, count=1)) for line in text.splitlines())
+    return next(filter(None, actions), "")
 
 
 def read_certainty(text: str) -> Certainty:
-    """Certain or uncertain, whatever the case and the white space around; anything else is invalid."""
-    match text.strip().lower():
-        case "certain":
-            return "certain"
-        case "uncertain":
-            return "uncertain"
-    return "invalid"
-
-
-def _found(text: str) -> dict[Letter, str]:
-    found: dict[Letter, str] = {}
-    for line in text.splitlines():
-        match = _OPTION.match(line)
-        if match is None:
-            continue
-        label, option = match["label"].upper(), _bare(match["text"])
-        letter = LETTERS[int(label) - 1] if label.isdigit() else label
-        if option:
-            found.setdefault(letter, option)
-    return found
+    """Return certain or uncertain, whatever the case and white space around; anything else is invalid."""
+    words: dict[str, Certainty] = {"certain": "certain", "uncertain": "uncertain"}
+    return words.get(text.strip().lower(), "invalid")
 
 
 def _bare(text: str) -> str:
-    """Without the blanks and marks of emphasis around it, in single blanks."""
-    stripped = " ".join(text.split())
-    return stripped.strip("*_ ").strip()
+    """Return a text in single blanks, without marks of emphasis around it."""
+    return " ".join(text.split()).strip("*_ ")

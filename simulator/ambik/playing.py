@@ -15,14 +15,8 @@ from simulator.ambik.items import DecideItem, PairItem, Task
 from simulator.ambik.pairs import Pair
 from simulator.ambik.records import Calibrated
 from simulator.ambik.settings import DEFAULT, Settings, read_settings
-from simulator.ambik.terms import (
-    APPLIANCES,
-    KNOWNO_APPLIANCES,
-    Context,
-    Dialogue,
-    Method,
-)
-from simulator.errors import InputError
+from simulator.ambik.terms import APPLIANCES, KNOWNO_APPLIANCES, Context, Dialogue, Method
+from simulator.codecs import Codec
 from simulator.field_options import HIDDEN
 from simulator.fields import EpisodeOptions, plain_number
 
@@ -31,6 +25,9 @@ USER: Final = "user"
 ANNOTATOR: Final = "annotator"
 Kind = Literal["decide", "answer", "annotate"]
 Dataset = Literal["ambik", "knowno"]
+
+
+_CALIBRATIONS: Final = Codec[Calibrated](Calibrated)
 
 
 def calibration_option(calibrated: Calibrated) -> dict[str, Any]:
@@ -44,27 +41,15 @@ def calibration_option(calibrated: Calibrated) -> dict[str, Any]:
     }
 
 
-def read_calibration(calibrated: object) -> Calibrated | None:
+def read_calibration(option: object) -> Calibrated | None:
     """Return a calibration out of an episode's option; None if there is none yet.
 
     Raises:
-        InputError: if it is none.
+        InputError: if it is none; names the field that is missing or wrong.
     """
-    if calibrated is None or isinstance(calibrated, Calibrated):
-        return calibrated
-    wrong = f"calibration {calibrated!r}: must have q_hat, n, epsilon and rank"
-    if not isinstance(calibrated, Mapping):
-        raise InputError(wrong)
-    try:
-        return Calibrated(
-            q_hat=float(calibrated["q_hat"]),
-            n=int(calibrated["n"]),
-            epsilon=float(calibrated["epsilon"]),
-            rank=int(calibrated["rank"]),
-            run=str(calibrated.get("run", "")),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(wrong) from error
+    if option is None or isinstance(option, Calibrated):
+        return option
+    return _CALIBRATIONS.read(option, "calibration")
 
 
 class Options(EpisodeOptions):
@@ -117,7 +102,7 @@ def task_of(item: DecideItem) -> str:
 
 
 def objects_of(item: DecideItem) -> tuple[str, ...]:
-    """Objects of the scene by name, in the data's order."""
+    """Return the objects of the scene by name, in the data's order."""
     return item.pair.objects if isinstance(item, PairItem) else item.scenario.objects
 
 
@@ -129,7 +114,7 @@ def scene_of(item: DecideItem) -> str:
 def appliances_of(item: DecideItem) -> tuple[str, ...]:
     """Return what stands in every scene of the item's data (spec 2.3, 9) and is not among its objects."""
     always = APPLIANCES if isinstance(item, PairItem) else KNOWNO_APPLIANCES
-    return tuple(one for one in always if one not in objects_of(item))
+    return tuple(name for name in always if name not in objects_of(item))
 
 
 def previous_of(item: DecideItem) -> tuple[str, ...]:
@@ -148,14 +133,15 @@ def step_of(item: DecideItem) -> str:
 
 
 def exchange_of(item: DecideItem, dialogue: Dialogue) -> tuple[tuple[str, str], ...]:
-    """The data's question and answer where they are appended to the task (spec 5): to ambiguous ones only."""
+    """Return the data's question and answer where they stand in the task (spec 5): in ambiguous ones only."""
     if dialogue == "before" or not isinstance(item, PairItem) or item.member == "clear":
         return ()
-    return ((item.pair.question, item.pair.answer),) if item.pair.question or item.pair.answer else ()
+    exchange = (item.pair.question, item.pair.answer)
+    return (exchange,) if any(exchange) else ()
 
 
 def needs_question(item: DecideItem, dialogue: Dialogue = "before") -> bool | None:
-    """Whether a good robot asks (spec 1): of wishes that only the user knows; None for KnowNo's data."""
+    """Return True if a good robot asks, of wishes that only the user knows; None for KnowNo's data."""
     if not isinstance(item, PairItem):
         return None
     return item.type == "preferences" and dialogue == "before"
@@ -176,8 +162,7 @@ def blinded(item: DecideItem, dialogue: Dialogue = "before", offered: tuple[str,
         hidden = replace(item.scenario, intended=(), location="", type="", intent=None)
         return replace(item, scenario=hidden, options=offered)
     pair = item.pair
-    said = exchange_of(item, dialogue)
-    question, answer = said[0] if said else ("", "")
+    question, answer = next(iter(exchange_of(item, dialogue)), ("", ""))
     bare = Pair(
         id=pair.id,
         objects=pair.objects,

@@ -26,7 +26,7 @@ _ELSEWHERE: Final = Field(exclude=True)
 
 @dataclass(frozen=True, slots=True)
 class Affordance:
-    """Whether an option is possible and safe (spec 8.2).
+    """A judgment of whether an option is possible and safe (spec 8.2).
 
     Attributes:
         context: 1 if every object that the option names is in the scene, else 0.
@@ -55,21 +55,17 @@ class Decision:
         method: of the five; ``offline`` for the built-in robot, ``person`` for a person.
         generator: model that wrote the options or the action; a person's or script's name otherwise.
         chooser: model that chose; empty where the method has none.
-        options: letter -> text; KnowNo and LAP.
-        filled: letters that the model did not write and ``do nothing`` stands for.
+        options: letter -> text, of KnowNo and LAP; `filled`: letters of ``do nothing`` that no model wrote.
         tokens: what the chooser's place could hold with log-probabilities (natural), as returned.
         affordance: by letter; LAP.
-        samples: normalised answer -> how often it was drawn; LofreeCP.
-        draws: how many answers were asked for (m); LofreeCP.
+        samples: normalised answer -> how often it was drawn, of LofreeCP; `draws`: answers asked for (m);
+            `similarities`: to the most frequent one.
         action: the one action of Binary and NoHelp; of others the best of their candidates.
         certainty: what Binary said of it.
         chosen: the set that a person or the built-in robot gave; None for the five methods.
         asked: whether it asked; at that time, under the run's own calibration. None for calibration items.
-        question: what it asked, if it did so in words.
-        answer: what it was told.
-        prompts: role -> prompt, in order.
-        raw: what the models wrote, by role, in order.
-        similarities: normalised answer -> similarity to the most frequent one; LofreeCP.
+        question: what it asked, if it did so in words; `answer`: what it was told.
+        prompts: role and prompt, in order; `raw`: what the models wrote, likewise.
         right: letters of the acceptable options where a published file says which those are; None: that
             follows from the item (`sets.truth`).
         flags: what was met with: ``invalid_certainty``, ``no_letter``, ``filled``, ``affordance_unknown``, …
@@ -105,7 +101,7 @@ class Decision:
 
     @property
     def task(self) -> str:
-        """Return what was to be decided: decisions with the same task are repeats of it."""
+        """What was to be decided: decisions with the same task are repeats of it."""
         return f"{self.item.id} {self.dialogue}"
 
     @property
@@ -165,8 +161,7 @@ class Exchange:
         before: the first decision.
         after: the last one; the same if nothing was asked.
         questions: with answers, in order.
-        robot: who sat in the robot's seat.
-        user: who sat in the user's.
+        robot: who sat in the robot's seat; `user`: in the user's.
         aborted: a seat failed, so that nothing is right in the end.
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from logs.rows import Ending, Judgment, Score, Turn
@@ -60,11 +60,7 @@ class AmbikRoom(GraphRoom[graph.Table, graph.State]):
         return show.replay(item, turns)
 
     def score(
-        self,
-        item: Item,
-        turns: Sequence[Turn],
-        judgments: Sequence[Judgment],
-        options: Mapping[str, Any] = NO_OPTIONS,
+        self, item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment], options: Any = NO_OPTIONS
     ) -> tuple[Score, ...]:
         """See `score`."""
         return score_rows(turns[0].episode_id, item, turns) if turns else ()

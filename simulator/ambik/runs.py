@@ -10,25 +10,19 @@ from typing import Any, Final
 
 from logs import LogReader
 from simulator.ambik.calibration import SUFFIX, calibrated_on, calibration_options, fitting
-from simulator.ambik.items import DecideItem, Item
+from simulator.ambik.items import Item
 from simulator.ambik.methods.needs import needs_of, refusal
+from simulator.ambik.players.user import ITEM
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, calibration_option
 from simulator.ambik.records import Calibrated
-from simulator.ambik.seating import ITEM, SEATED
+from simulator.ambik.seating import SEATED
 from simulator.ambik.selection import KitchenSelection
 from simulator.ambik.terms import CONFORMAL, NAMES, Method
 from simulator.errors import InputError
 from simulator.field_options import logged_values
 from simulator.models import ModelError, ModelOptions, Needs, load_model, run_preflight
 from simulator.models.preflight import REMOTE
-from simulator.orders import (
-    NotPlayed,
-    RunOrder,
-    RunSpec,
-    announced,
-    is_model,
-    played_pairs,
-)
+from simulator.orders import NotPlayed, RunOrder, RunSpec, announced, is_model, played_pairs
 from simulator.runner.command import RunRequest, play
 from simulator.runner.logged import failures_of
 from simulator.runner.run_summary import print_usage
@@ -64,10 +58,8 @@ def _requests(order: Order) -> Iterator[RunRequest | NotPlayed]:
     pairs = _pairs(order)
     tests = chosen.items(order.settings.seed)
     # What is wrong with the data or a run that was named is told before anything is played.
-    named = {pair: _named_calibration(order, *pair, tests) for pair in pairs}
-    calibrating: tuple[DecideItem, ...] = ()
-    if any(named[pair] is None for pair in pairs if pair[1] in CONFORMAL):
-        calibrating = chosen.calibrating()
+    named = {pair: _named_calibration(order, *pair, tests) for pair in pairs if pair[1] in CONFORMAL}
+    calibrating = chosen.calibrating() if None in named.values() else ()
     unable = _unable(order, pairs)
     for robot, method in (pair for pair in pairs if pair not in unable):
         request = _request(order, robot, method, tests, pairs)
@@ -93,15 +85,17 @@ def _pairs(order: Order) -> tuple[Pair, ...]:
     """
     robots, models, rules = order.players[ROBOT], order.settings.models, order.rules
     methods = order.selection.methods  # a name that there is not is told whoever plays
-    asked = [robot for robot in robots if is_model(robot)]
     if order.selection.task == "annotate":
-        _require_annotators(robots, models)
+        for name in robots:
+            _require(name, (), f"--model {name}: who annotates is {SEATED[ANNOTATOR]}.", models)
         return tuple((robot, None) for robot in robots)
-    _require_user(order.players[USER][0], models)
-    chooser = announced(rules.chooser, models) if rules.chooser and asked else None
-    known = {robot: announced(robot, models) for robot in asked}
+    user = order.players[USER][0]
+    _require(user, (ITEM,), f"--user {user}: built in is {ITEM}.", models)
+    asked = [robot for robot in robots if is_model(robot)]
     pairs: list[Pair] = [(robot, None) for robot in robots if robot not in asked]
     if asked:
+        chooser = announced(rules.chooser, models) if rules.chooser else None
+        known = {robot: announced(robot, models) for robot in asked}
         played = played_pairs(
             asked,
             methods,
@@ -115,31 +109,17 @@ def _pairs(order: Order) -> tuple[Pair, ...]:
     return tuple(sorted(pairs, key=lambda pair: robots.index(pair[0])))
 
 
-def _require_annotators(names: Sequence[str], models: ModelOptions) -> None:
-    """Make sure that everybody can fill in forms, before any is.
+def _require(name: str, built_in: Sequence[str], otherwise: str, models: ModelOptions) -> None:
+    """Make sure that somebody of that name can take a seat, before anything is played.
 
     Raises:
-        InputError: if a name means nothing, or is a robot's.
+        InputError: if the name means nothing; says `otherwise` if it is that of another seat's player.
         ModelError: if a model's key or an extra is missing.
     """
-    for name in names:
-        if name.startswith("offline/") and not is_model(name):
-            raise InputError(f"--model {name}: who annotates is {SEATED[ANNOTATOR]}.")
-        if is_model(name):
-            announced(name, models)
-
-
-def _require_user(name: str, models: ModelOptions) -> None:
-    """Make sure that somebody of that name can be the user.
-
-    Raises:
-        InputError: if the name means nothing.
-        ModelError: if a key or an extra is missing.
-    """
-    if name.startswith("offline/") and name != ITEM and not is_model(name):
-        raise InputError(f"--user {name}: built in is {ITEM}.")
     if is_model(name):
         announced(name, models)
+    elif name.startswith("offline/") and name not in built_in:
+        raise InputError(otherwise)
 
 
 def _request(
@@ -164,15 +144,13 @@ def _request(
     )
 
 
-def _calibrating(
-    order: Order, test: RunRequest, method: Method | None, items: Sequence[DecideItem]
-) -> RunRequest:
-    assert method is not None
+def _calibrating(order: Order, test: RunRequest, method: Method, items: Sequence[Item]) -> RunRequest:
+    """Return the calibration run of a test run: nobody but the item would answer in it."""
     robot, name = str(test.seats[ROBOT]), test.settings.name
     return replace(
         test,
         items=tuple(items),
-        seats={ROBOT: robot, USER: ITEM},
+        seats={ROBOT: test.seats[ROBOT], USER: ITEM},
         settings=replace(test.settings, repeats=1, name=None if name is None else f"{name}-{SUFFIX}"),
         options=calibration_options(test.options),
         label=f"{method}-{SUFFIX}",
@@ -215,9 +193,9 @@ def _unable(order: Order, pairs: Sequence[Pair]) -> frozenset[Pair]:
     asked = dict.fromkeys(need for each in needs.values() for need in each.items())
     faults = asyncio.run(_preflight(asked, order.settings.models))
     errors = {
-        pair: next(faults[need] for need in needs[pair].items() if need in faults)
+        pair: fault
         for pair in pairs
-        if any(need in faults for need in needs[pair].items())
+        if (fault := next(filter(None, map(faults.get, needs[pair].items())), None)) is not None
     }
     for (robot, method), error in errors.items():
         who = f"{NAMES[method]} with {robot}" if method else robot
@@ -248,12 +226,11 @@ async def _preflight(
 def _named_calibration(order: Order, robot: str, method: Method | None, tests: Sequence[Item]) -> str | None:
     """Return the calibration run that was named for a method; checked."""
     named = tuple(dict.fromkeys(order.selection.calibration))
-    if method not in CONFORMAL or not named:
+    if not named:
         return None
     with LogReader(order.settings.log) as reader:
         run = fitting(reader, named, robot, _options(order, method))
-        if run is not None:
-            calibrated_on(reader, run, order.rules.settings, tests)
+        calibrated_on(reader, run, order.rules.settings, tests)
     return run
 
 
@@ -269,10 +246,9 @@ def _calibrated(order: Order, run: str, tests: Sequence[Item]) -> Calibrated | N
             for why, count in failures_of(reader, run).items():
                 console.print(f"  {count} x {why}", highlight=False, markup=False)
             return None
-        ready = calibrated_on(reader, run, order.rules.settings, tests)
+        threshold, missing = calibrated_on(reader, run, order.rules.settings, tests)
         print_usage(console, reader.usage(run))
-    threshold = ready.calibrated
-    less = f", {ready.missing} aborted" if ready.missing else ""
+    less = f", {missing} aborted" if missing else ""
     console.print(
         f"[dim]threshold[/dim] {threshold.q_hat:.4f} [dim]of {threshold.n} items of[/dim] {run}{less}"
     )

@@ -66,7 +66,7 @@ def is_right(item: DecideItem, action: str, answers: Iterable[str] = ()) -> bool
 def right_in_the_end(
     item: DecideItem, asks: bool | None, action: str | None, answers: Iterable[str] = ()
 ) -> bool | None:
-    """Whether the last decision is right; None of a question, too: nothing was done then."""
+    """Return True if the last decision is right; None of a question, too: nothing was done then."""
     return None if asks else is_right(item, action or "", answers)
 
 
@@ -81,30 +81,29 @@ def is_relevant(item: DecideItem, question: str) -> bool | None:
 
 def relevance(item: DecideItem, questions: Iterable[str]) -> float | None:
     """Return the share of questions that ask for what is open; None if none counts."""
-    counted = [told for question in questions if (told := is_relevant(item, question)) is not None]
+    counted = [known for question in questions if (known := is_relevant(item, question)) is not None]
     return sum(counted) / len(counted) if counted else None
 
 
 def values(item: Item, turns: Sequence[Turn]) -> Values:
-    """Metric -> value, None where it means nothing; see the table above."""
+    """Return metric -> value, None where it means nothing; see the table above."""
     if isinstance(item, DraftItem):
         return _annotated(turns)
     decided = [turn.payload for turn in turns if turn.payload.get("kind") == "decide"]
     if not decided:
         return {}
     first, last = decided[0], decided[-1]
-    found: Values = {
-        **_measured(item, first),
-        "right_before": _number(is_right(item, str(first.get("action") or ""))),
-    }
+    right_before = {"right_before": _number(is_right(item, str(first.get("action") or "")))}
     if first.get("asks") is None:
-        return {"right_before": found["right_before"]}
+        return right_before
     needed = needs_question(item, first.get("dialogue", "before"))
     answers = [turn.text for turn in turns if turn.payload.get("kind") == "answer"]
-    return found | {
+    return {
+        **_measured(item, first),
+        **right_before,
         "needed": _number(needed),
-        "questions": float(sum(bool(one["asks"]) for one in decided)),
-        "relevant": relevance(item, (str(one.get("question") or "") for one in decided if one["asks"])),
+        "questions": float(sum(bool(payload["asks"]) for payload in decided)),
+        "relevant": relevance(item, (str(each.get("question") or "") for each in decided if each["asks"])),
         "right_after": _number(right_in_the_end(item, last["asks"], last.get("action"), answers)),
     }
 
@@ -115,27 +114,28 @@ def _measured(item: DecideItem, payload: Mapping[str, Any]) -> Values:
     if outcome is None:
         return {}
     (row,) = outcome_rows([outcome], options.settings)
-    return {name: None if isinstance(row.values[of], str) else float(row.values[of]) for name, of in _SHOWN}
+    measured = {name: row.values[measure] for name, measure in _SHOWN}
+    return {name: None if isinstance(value, str) else float(value) for name, value in measured.items()}
 
 
 def logged_options(payload: Mapping[str, Any]) -> Options:
     """Return what of an episode's options a decision's set rests on, out of its payload."""
-    given = {"settings": payload.get("settings", {})}
+    options = {"settings": payload.get("settings", {})}
     if payload.get("q_hat") is not None:
-        given["calibration"] = {
+        options["calibration"] = {
             "q_hat": payload["q_hat"],
             "n": payload["n_calibration"],
             "epsilon": payload["epsilon"],
             "rank": payload["rank"],
         }
-    return Options.read(given)
+    return Options.read(options)
 
 
 def _annotated(turns: Sequence[Turn]) -> Values:
     for turn in turns:
         if turn.payload.get("kind") == "annotate":
             deleted = bool(turn.payload["form"]["delete"])
-            broken = sum(one["level"] == "error" for one in turn.payload["problems"])
+            broken = sum(problem["level"] == "error" for problem in turn.payload["problems"])
             return {"deleted": float(deleted), "problems": float(broken)}
     return {}
 

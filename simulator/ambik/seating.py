@@ -8,17 +8,13 @@ from typing import Any, Final
 from simulator.ambik.methods.kit import NOTHING, background_of
 from simulator.ambik.players.annotating import ModelAnnotator
 from simulator.ambik.players.method_robot import MethodRobot
-from simulator.ambik.players.offline import offline_robot
-from simulator.ambik.players.user import ItemUser, ModelUser
+from simulator.ambik.players.offline import ROBOTS, OfflineRobot
+from simulator.ambik.players.user import ITEM, ItemUser, ModelUser
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options
 from simulator.errors import InputError
 from simulator.models import ChatModel
 from simulator.seats import Seat
 
-KITCHEN: Final = "offline/kitchen"
-ALWAYS_ASKS: Final = "offline/always-asks"
-ROBOTS: Final = (KITCHEN, ALWAYS_ASKS, "offline/never-asks")
-ITEM: Final = "offline/item"
 ROBOTS_SEATED: Final = f"{', '.join(ROBOTS)}, provider/model (with a method) or script:FILE"
 USERS_SEATED: Final = f"{ITEM}, provider/model or script:FILE"
 SEATED: Final[Mapping[str, str]] = {
@@ -33,19 +29,13 @@ _KNOWING: Final = ("lap", "lofreecp")
 def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]) -> Seat:
     """Return the seat called `name`: a built-in player, else a language model.
 
-    Args:
-        seat: ``robot``, ``user`` or ``annotator``.
-        name: who is to sit there.
-        models: loads a language model.
-        options: of the episode; a model as robot plays the option ``method``.
-
     Raises:
         InputError: if an offline name means nothing in that seat, or a model has no method.
         ModelError: if a model cannot be loaded.
     """
     rules = Options.read(options)
     if seat == ROBOT and name in ROBOTS:
-        return offline_robot(name)
+        return OfflineRobot(name)
     if seat == USER and name == ITEM:
         return ItemUser()
     if name.startswith("offline/") and not name.startswith("offline/script"):

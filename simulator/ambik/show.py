@@ -6,13 +6,13 @@ which is their wish, and the data's answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from logs.rows import Ending, Turn
 from simulator.ambik import graph
-from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem
+from simulator.ambik.items import DraftItem, Item, PairItem
 from simulator.ambik.players.user import request_of
 from simulator.ambik.playing import (
     ROBOT,
@@ -31,7 +31,6 @@ from simulator.ambik.views import Exchanged, ParticipantView, Replay, SeatName
 
 TELL: Final = "tell"
 """The study's stage at which a user is shown the task all the same."""
-_NAMES: Final[Mapping[str, SeatName]] = {"robot": "robot", "user": "user", "annotator": "annotator"}
 
 
 def participant_view(
@@ -42,70 +41,52 @@ def participant_view(
     warning: str | None = None,
     stage: str = "",
 ) -> ParticipantView:
-    """Return what a person in `seat` may see after `state`.
-
-    Args:
-        table: what is played with.
-        state: of the episode.
-        seat: theirs.
-        ending: if the log holds one.
-        warning: what the program met with.
-        stage: of the study, if it is at one; nothing is shown of the task then, but to users who tell it.
-    """
+    """Return what a person in `seat` may see after `state`."""
     hidden = stage not in ("", TELL)
-    stage = stage or stage_of(None if ending else graph.due(table, state), seat)
-    told = {} if hidden else _told(table, state, seat, stage)
+    if not stage:
+        due = None if ending else graph.due(table, state)
+        stage = "done" if due is None else due.kind if due.seat == seat else "wait"
+    shown = {} if hidden else _shown(table, state, seat, stage)
     return ParticipantView(
         episode_id=table.live.episode.id,
         number=len(state["said"]),
         stage=stage,
-        seat=_NAMES[seat],
+        seat=cast(SeatName, seat),
         language=table.rules.language,
         ending=ending,
         warning=warning,
-        **told,
+        **shown,
     )
 
 
-def stage_of(now: graph.Due | None, seat: str) -> str:
-    """Return which page of the task a person in `seat` is at."""
-    if now is None:
-        return "done"
-    return now.kind if now.seat == seat else "wait"
-
-
-def _told(table: graph.Table, state: graph.State, seat: str, stage: str) -> dict[str, Any]:
+def _shown(table: graph.Table, state: graph.State, seat: str, stage: str) -> dict[str, Any]:
     if isinstance(table.item, DraftItem):
         return {"draft": table.item.draft}
     item, rules = table.item, table.rules
     # Only the scene and the step are given in this context (spec 5).
     whole = seat == USER or rules.context == "full_plan"
-    told = {
+    shown = {
         "scene": objects_of(item),
         "appliances": appliances_of(item),
         "task": task_of(item) if whole else "",
         "previous": previous_of(item) if whole else (),
         "step": step_of(item),
-        "exchanges": _exchanged(table, state, item),
+        "exchanges": _exchanged(state, exchange_of(item, rules.dialogue)),
     }
     if seat == ROBOT:
         may_ask = stage == "decide" and not graph.must_act(table, state)
-        return told | {"options": table.offered, "may_ask": may_ask}
+        return shown | {"options": table.offered, "may_ask": may_ask}
     question = graph.pending(state) if stage == "answer" else ""
     wish = request_of(item, rules.language)
     known = {"wish": wish.text, "wish_language": wish.language, "detail": wish.detail}
-    return told | known | {"question": question}
+    return shown | known | {"question": question}
 
 
-def _exchanged(table: graph.Table, state: graph.State, item: DecideItem) -> tuple[Exchanged, ...]:
-    known = (*exchange_of(item, table.rules.dialogue), *graph.exchanges(state))
-    found = tuple(Exchanged(question, answer) for question, answer in known)
+def _exchanged(state: graph.State, before: Sequence[tuple[str, str]] = ()) -> tuple[Exchanged, ...]:
+    """Return questions and answers, with the one that waits for an answer."""
+    known = tuple(Exchanged(question, answer) for question, answer in (*before, *graph.exchanges(state)))
     awaits = bool(state["said"]) and state["said"][-1][3] == "asks"
-    return (*found, Exchanged(graph.pending(state), None)) if awaits else found
-
-
-def _answers(turns: Sequence[Turn]) -> list[str]:
-    return [turn.text for turn in turns if turn.payload.get("kind") == "answer"]
+    return (*known, Exchanged(graph.pending(state), None)) if awaits else known
 
 
 def replay(item: Item, turns: Sequence[Turn]) -> Replay:
@@ -114,16 +95,17 @@ def replay(item: Item, turns: Sequence[Turn]) -> Replay:
         return _annotated(item, turns)
     decisions = [turn for turn in turns if turn.payload.get("kind") == "decide"]
     first, last = (decisions[0].payload, decisions[-1].payload) if decisions else ({}, {})
+    answers = [turn.text for turn in turns if turn.payload.get("kind") == "answer"]
     shown = Replay(
         task=task_of(item),
         scene=scene_of(item),
         step=step_of(item),
         wish=request_of(item, "en").text,
         marked=tuple(first.get("prediction_set", ())),
-        asked=_asked(turns),
+        asked=_exchanged(graph.rebuild(turns)),
         needed=bool(needs_question(item, first.get("dialogue", "before"))),
         action="" if last.get("asks") else str(last.get("action", "")),
-        right=right_in_the_end(item, last.get("asks"), last.get("action"), _answers(turns)),
+        right=right_in_the_end(item, last.get("asks"), last.get("action"), answers),
         right_before=is_right(item, str(first.get("action", ""))),
     )
     if not isinstance(item, PairItem):
@@ -141,13 +123,6 @@ def replay(item: Item, turns: Sequence[Turn]) -> Replay:
     )
 
 
-def _asked(turns: Sequence[Turn]) -> tuple[Exchanged, ...]:
-    lines = graph.rebuild(turns)
-    found = tuple(Exchanged(question, answer) for question, answer in graph.exchanges(lines))
-    unanswered = bool(lines["said"]) and lines["said"][-1][3] == "asks"
-    return (*found, Exchanged(graph.pending(lines), None)) if unanswered else found
-
-
 def _annotated(item: DraftItem, turns: Sequence[Turn]) -> Replay:
     payload = next((turn.payload for turn in turns if turn.payload.get("kind") == "annotate"), {})
     form = payload.get("form", {})
@@ -155,7 +130,7 @@ def _annotated(item: DraftItem, turns: Sequence[Turn]) -> Replay:
         task=item.draft.clear,
         scene=item.draft.scene,
         form=tuple((name, _words(value)) for name, value in form.items()),
-        problems=tuple(str(one.get("code", one)) for one in payload.get("problems", ())),
+        problems=tuple(str(problem.get("code", problem)) for problem in payload.get("problems", ())),
     )
 
 

@@ -67,7 +67,7 @@ class RunSummary:
 def summary_sections(source: Frames) -> Iterator[Section]:
     """Yield a section for each run: its measures by type, its threshold, and baselines on the same tasks."""
     for run in source.runs:
-        yield summary_section(run, summarise(source.reader, run, exclude_aborted=source.exclude_aborted))
+        yield _section(run, summarise(source.reader, run, exclude_aborted=source.exclude_aborted))
 
 
 def summarise(reader: LogReader, run_id: str, *, exclude_aborted: bool = False) -> RunSummary:
@@ -78,30 +78,58 @@ def summarise(reader: LogReader, run_id: str, *, exclude_aborted: bool = False) 
         NotInLog: if there is no such run.
     """
     seats = required_run(reader, run_id, BENCHMARK).config.get("seats", {})
-    options = options_of(reader, run_id)
+    options, calibrated = options_of(reader, run_id), calibration_of(reader, run_id)
     played = played_of(reader, [run_id], aborted=not exclude_aborted)
     outcomes = outcomes_of(first_decisions(played), options)
-    calibrated = calibration_of(reader, run_id)
     return RunSummary(
         who=str(seats.get(ROBOT) or seats.get(ANNOTATOR) or "person"),
         method=NAMES[options.method] if options.method else "",
         measures=measures(outcomes, options.settings) if outcomes else None,
         exchange=exchange_measures(exchanges_of(played)),
         calibration=reported(calibrated, outcomes, options) if calibrated and outcomes else None,
-        baselines=baselines_of(outcomes, options) if outcomes else {},
+        baselines=_baselines(outcomes, options) if outcomes else {},
         added=_added(outcomes),
         forms=sum(len(episode.of("annotate")) for episode in played),
     )
 
 
-def summary_section(run: str, summary: RunSummary) -> Section:
-    """Return a run's numbers as a section."""
-    tables, remarks = [], []
+def outcomes_of(decisions: Iterable[Decision], options: Options) -> tuple[Outcome, ...]:
+    """Return decisions with their sets; none while their method is being calibrated."""
+    outcomes = (outcome_of(decision, options) for decision in decisions)
+    return tuple(outcome for outcome in outcomes if outcome is not None)
+
+
+def reported(calibrated: Calibrated, outcomes: Sequence[Outcome], options: Options) -> CoverageReport | None:
+    """Return what a threshold promised and what came of it; None where what it rests on is not in the log."""
+    if len(calibrated.nonconformities) != calibrated.n:
+        return None
+    return report_of(calibrated, outcomes, options.settings)
+
+
+def _baselines(outcomes: Sequence[Outcome], options: Options) -> dict[str, tuple[Measures, Measured]]:
+    """Return what robots that understand nothing get on the tasks of outcomes (`baselines`)."""
+    items = {each.decision.item.id: each.decision.item for each in outcomes}
+    exchanges = baseline_exchanges([*items.values()], options.context, options.dialogue)
+    return {
+        name: (
+            measures([outcome(each.before, None, options.settings) for each in of_robot], options.settings),
+            exchange_measures(of_robot) if options.questions else {},
+        )
+        for name, of_robot in exchanges.items()
+    }
+
+
+def _added(outcomes: Sequence[Outcome]) -> int:
+    items = (each.decision.item for each in outcomes)
+    kinds = [kind_of_pair(item.pair) for item in items if isinstance(item, PairItem)]
+    return kinds.count("added") if "released" in kinds else 0
+
+
+def _section(run: str, summary: RunSummary) -> Section:
+    tables, remarks = list[Table](), [f"{summary.forms} forms"] if summary.forms else []
     if summary.measures is not None:
         tables = [_measures_table(summary.measures), _baselines_table(summary.baselines)]
         remarks = [*_remarks(summary, summary.measures)]
-    elif summary.forms:
-        remarks = [f"{summary.forms} forms"]
     return Section(
         name="measures",
         title=" · ".join(filter(None, (summary.method, summary.who, run))),
@@ -123,56 +151,22 @@ def summary_section(run: str, summary: RunSummary) -> Section:
     )
 
 
-def baselines_of(outcomes: Sequence[Outcome], options: Options) -> dict[str, tuple[Measures, Measured]]:
-    """Return what robots that understand nothing get on the tasks of some outcomes (`baselines`)."""
-    items = {each.decision.item.id: each.decision.item for each in outcomes}
-    exchanges = baseline_exchanges([*items.values()], options.context, options.dialogue)
-    return {
-        name: (
-            measures([outcome(each.before, None, options.settings) for each in of_robot], options.settings),
-            exchange_measures(of_robot) if options.questions else {},
-        )
-        for name, of_robot in exchanges.items()
-    }
-
-
-def outcomes_of(decisions: Iterable[Decision], options: Options) -> tuple[Outcome, ...]:
-    """Return decisions with their sets; none while their method is being calibrated."""
-    outcomes = (outcome_of(decision, options) for decision in decisions)
-    return tuple(outcome for outcome in outcomes if outcome is not None)
-
-
-def reported(calibrated: Calibrated, outcomes: Sequence[Outcome], options: Options) -> CoverageReport | None:
-    """Return what a threshold promised and what came of it; None where what it rests on is not in the log."""
-    if len(calibrated.nonconformities) != calibrated.n:
-        return None
-    return report_of(calibrated, outcomes, options.settings)
-
-
-def _added(outcomes: Sequence[Outcome]) -> int:
-    items = (each.decision.item for each in outcomes)
-    kinds = [kind_of_pair(item.pair) for item in items if isinstance(item, PairItem)]
-    return kinds.count("added") if "released" in kinds else 0
-
-
 def _measures_table(measured: Measures) -> Table:
     kinds = (measured.overall, *measured.types)
-    rows: list[list[Cell]] = [
-        [title, *(getattr(kind, name).interval for kind in kinds)] for title, name in _ROWS.items()
-    ]
-    rows.insert(0, ["tasks", *(kind.tasks for kind in kinds)])
+    rows: list[list[Cell]] = [["tasks", *(kind.tasks for kind in kinds)]]
+    rows += ([title, *(getattr(kind, name).interval for kind in kinds)] for title, name in _ROWS.items())
     return Table(["measure", *(SHORT.get(kind.type, kind.type) for kind in kinds)], rows)
 
 
 def _baselines_table(baselines: Mapping[str, tuple[Measures, Measured]]) -> Table:
     """Return robots that understand nothing, on the same tasks."""
-    exchanged = ("right before", "right after") if any(told for _, told in baselines.values()) else ()
+    exchanged = ("right before", "right after") if any(held for _, held in baselines.values()) else ()
     rows: list[list[Cell]] = []
-    for name, (of_robot, exchange) in baselines.items():
-        overall = of_robot.overall
-        values = (measure.value for measure in (overall.hr, overall.chr, overall.icr, of_robot.ambdif))
-        rights = (_value(exchange.get(measure)) for measure in exchanged)
-        rows.append([name, *values, *rights])
+    for name, (measured, exchange) in baselines.items():
+        overall = measured.overall
+        values = (overall.hr, overall.chr, overall.icr, measured.ambdif)
+        rights = map(exchange.get, exchanged)
+        rows.append([name, *(each.value for each in values), *(right and right.value for right in rights)])
     heads = ("baseline", "help rate", "CHR", "ICR", "AmbDif", *exchanged)
     return Table(heads, rows, "Baselines on the same tasks")
 
@@ -196,8 +190,7 @@ def _remarks(summary: RunSummary, measured: Measures) -> Iterator[str]:
             f"{report.epsilon:g}; coverage {_text(report.coverage)}, predicted range "
             f"{report.promised.low:.2f} to {report.promised.high:.2f}"
         )
-        yield from map(str, report.warnings)
-        yield str(report.statement)
+        yield from map(str, (*report.warnings, report.statement))
     if summary.added:
         yield remark("tables", "added").format(count=summary.added)
     if summary.exchange:
@@ -206,7 +199,3 @@ def _remarks(summary: RunSummary, measured: Measures) -> Iterator[str]:
 
 def _text(interval: Interval | None) -> str:
     return "—" if interval is None else interval.bracketed()
-
-
-def _value(interval: Interval | None) -> float | None:
-    return None if interval is None else interval.value

@@ -165,13 +165,7 @@ def options_of(reader: LogReader, run_id: str) -> Options:
 
 
 def calibration_of(reader: LogReader, run_id: str, settings: Settings | None = None) -> Calibrated | None:
-    """Return the calibration under which a run was played, with all that it rests on; None if it had none.
-
-    Args:
-        reader: of the log.
-        run_id: the test run.
-        settings: others than those of the run, to see what they would have given.
-    """
+    """Return the calibration under which a run was played, with all that it rests on; None if it had none."""
     options = options_of(reader, run_id)
     if options.calibration is None:
         return None

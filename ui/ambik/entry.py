@@ -55,14 +55,7 @@ def entry_page(
     studies: Sequence[StudyCard],
     opponents: Mapping[SeatName, Sequence[Opponent]],
 ) -> str:
-    """Return the entry: free play, and the studies that are open.
-
-    Args:
-        frame: its frame.
-        link: of the benchmark.
-        studies: that there are.
-        opponents: who can sit opposite, by the person's own seat.
-    """
+    """Return the entry: free play, and the studies that are open."""
     return render(
         "ambik/entry",
         frame.texts,

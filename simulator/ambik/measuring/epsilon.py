@@ -56,13 +56,6 @@ def epsilon_curve(
 ) -> tuple[EpsilonPoint, ...]:
     """Lay every threshold of `grid` on the same scores: no model is needed.
 
-    Args:
-        decisions: of the test items, of one conformal method.
-        calibration: of its calibration items.
-        settings: all but the target.
-        grid: values of epsilon, between 0 and 1.
-        seed: of the resampling.
-
     Returns:
         One point for each value, in the order of `grid`; none if there are no decisions.
 

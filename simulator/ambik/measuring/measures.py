@@ -123,13 +123,7 @@ class Measures:
 
 
 def measures(outcomes: Sequence[Outcome], settings: Settings, *, seed: int = 0) -> Measures:
-    """Measure outcomes: of one method on one set of tasks, say, or of one group of people.
-
-    Args:
-        outcomes: in the order of the tasks.
-        settings: how intent coverage reads a set, and whose rules hold.
-        seed: of the resampling.
-    """
+    """Measure outcomes: of one method on one set of tasks, say, or of one group of people."""
     rows, pairs = outcome_rows(outcomes, settings), matched(outcomes, settings.metrics)
     types = ordered_types(row.type for row in rows)
     by_type = [name for name in MEASURES if name != "accuracy"]

@@ -149,12 +149,7 @@ def ambdif_binary(clear: str, ambiguous: str, mode: Metrics = "paper") -> int:
 def means_by_type(
     rows: Iterable[tuple[str, int]], mode: Metrics = "paper"
 ) -> Mapping[str, Mapping[str, float]]:
-    """Return mean HR and CHR per type.
-
-    Args:
-        rows: type and set size of each task.
-        mode: whose rule.
-    """
+    """Return mean HR and CHR per type."""
     sizes: dict[str, list[int]] = {}
     for task_type, size in rows:
         sizes.setdefault(task_type, []).append(size)

@@ -111,14 +111,7 @@ class Compared:
 def compare_sets(
     people: Iterable[Decision], models: Iterable[Outcome], settings: Settings = DEFAULT, *, seed: int = 0
 ) -> Compared:
-    """Lay people's sets beside models'.
-
-    Args:
-        people: decisions of people, with what they marked.
-        models: outcomes of runs, with their prediction sets.
-        settings: for what is acceptable.
-        seed: of the resampling.
-    """
+    """Lay people's sets beside models'."""
     decisions = tuple(people)
     persons = (each for each in decisions if each.method == "person" and each.chosen is not None)
     marked = [(_task(each), outcome(each, None, settings)) for each in persons]
@@ -151,12 +144,7 @@ def people_sets_table(compared: Compared, title: str = "People's sets against pr
 
 
 def elements(outcome: Outcome, match: Literal["text", "objects"]) -> frozenset[Hashable]:
-    """Return a set's actions as they are compared.
-
-    Args:
-        outcome: with the set.
-        match: by their texts, or by the objects of the scene that they name.
-    """
+    """Return a set's actions as they are compared: by texts, or by the objects that they name."""
     if match == "text":
         return frozenset(map(bare, outcome.predicted))
     item = outcome.decision.item

@@ -16,17 +16,17 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Final
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from simulator.ambik.methods.kit import DecisionParts, Kit, MethodOptions, State, Update, things_of
+from simulator.ambik.methods.kit import Kit, MethodOptions, State, Update
 from simulator.ambik.methods.needs import TOP
 from simulator.ambik.naming import context_affordance, is_filler, is_not_listed
 from simulator.ambik.parsing import (
@@ -37,15 +37,29 @@ from simulator.ambik.parsing import (
     read_options,
     with_not_listed,
 )
+from simulator.ambik.playing import appliances_of, objects_of
 from simulator.ambik.prompts import TURNS, Case, Prompt, one_line, prompt
+from simulator.ambik.records import Affordance, Decision
 from simulator.ambik.sets.scoring_rules import counted, option_letter, probability_of_true
 from simulator.ambik.sets.similarity import similarities
-from simulator.ambik.terms import DO_NOTHING, Method, Role
-from simulator.models import ChatModel, Request, TokenLogprob, Unsupported, sample
+from simulator.ambik.terms import DO_NOTHING, ROLES, Method, Role
+from simulator.models import ChatModel, TokenLogprob, Unsupported, sample
 
 Table = tuple[tuple[str, float], ...]
 """Tokens with log-probabilities (natural), as returned."""
+TEMPERATURE: Final = 0.7
+"""Of several draws; with 0 they would all be alike (spec 8.3)."""
 _SPECIAL: Final = re.compile(r"\s*<[^<>]*>\s*")
+_BLANK_LINE: Final = "\n\n"
+# Nothing is lost by stopping at a fifth option: the parser reads the first four. No more than four of these,
+# which is what OpenAI's servers take.
+_FIFTH: Final = ("\nE)", "\n5.")
+_WORD: Final = 8
+"""Tokens in which a word of certainty is said."""
+_LATER: Final = 4
+"""Tokens among which the letter is looked for behind a blank or a bracket."""
+_CHOOSE: Final = ("knowno", "lap", "binary")
+"""Methods of which a chooser takes part."""
 
 
 def says_nothing(place: TokenLogprob) -> bool:
@@ -71,20 +85,8 @@ def names_option(table: Table, options: int) -> bool:
     return any(option_letter(token, FIVE[:options]) for token, _ in table)
 
 
-TEMPERATURE: Final = 0.7
-"""Of several draws; with 0 they would all be alike (spec 8.3)."""
-_BLANK_LINE: Final = "\n\n"
-# Nothing is lost by stopping at a fifth option: the parser reads the first four. No more than four of these,
-# which is what OpenAI's servers take.
-_FIFTH: Final = ("\nE)", "\n5.")
-_WORD: Final = 8
-"""Tokens in which a word of certainty is said."""
-_LATER: Final = 4
-"""Tokens among which the letter is looked for behind a blank or a bracket."""
-
-
 async def generate(state: State, runtime: Runtime[Kit]) -> Update:
-    """Four options."""
+    """Write four options."""
     kit = runtime.context
     asked = prompt("generate", kit.case)
     (text,), flags = await _options_texts(kit, asked, 1)
@@ -102,7 +104,7 @@ async def generate(state: State, runtime: Runtime[Kit]) -> Update:
 
 
 async def draw(state: State, runtime: Runtime[Kit]) -> Update:
-    """Four options, several times; with what has to stand for missing ones, since they were asked for."""
+    """Write four options, several times; what stands for missing ones counts, since they were asked for."""
     kit = runtime.context
     asked = prompt("generate", kit.case)
     texts, flags = await _options_texts(kit, asked, kit.options.samples)
@@ -120,7 +122,7 @@ async def draw(state: State, runtime: Runtime[Kit]) -> Update:
 
 
 async def generate_one(state: State, runtime: Runtime[Kit]) -> Update:
-    """Return one action."""
+    """Write one action."""
     kit = runtime.context
     asked = prompt("generate_one", kit.case)
     request = kit.request("generate_one", asked, max_tokens=kit.options.max_tokens)
@@ -135,7 +137,7 @@ async def generate_one(state: State, runtime: Runtime[Kit]) -> Update:
 
 
 async def choose(state: State, runtime: Runtime[Kit]) -> Update:
-    """Log-probabilities of the letters."""
+    """Get the log-probabilities of the letters."""
     kit, options = runtime.context, state["options"]
     asked = prompt("choose", kit.case, options=tuple(options.items()))
     table, text = await _one_word(kit, "choose", asked, lambda table: names_option(table, len(options)))
@@ -148,7 +150,7 @@ async def choose(state: State, runtime: Runtime[Kit]) -> Update:
 
 
 async def afford(state: State, runtime: Runtime[Kit]) -> Update:
-    """Return which options are possible and safe; all are asked about at once, the same text once.
+    """Judge which options are possible and safe; all are asked about at once, the same text once.
 
     An option that no model wrote (a filler, and that none of the others is meant) is no action to judge.
     """
@@ -161,7 +163,8 @@ async def afford(state: State, runtime: Runtime[Kit]) -> Update:
         *(_one_word(kit, "afford", asked, _says_whether) for asked in prompts.values())
     )
     shares = {text: probability_of_true(table) for text, (table, _) in zip(prompts, answers, strict=True)}
-    things, words = things_of(kit.case.item), kit.options.background.vocabulary
+    things = (*objects_of(kit.case.item), *appliances_of(kit.case.item))
+    words = kit.options.background.vocabulary
     return {
         "affordance": {
             letter: [context_affordance(text, things, words), shares[text]] for letter, text in judged.items()
@@ -173,7 +176,7 @@ async def afford(state: State, runtime: Runtime[Kit]) -> Update:
 
 
 async def certainty(state: State, runtime: Runtime[Kit]) -> Update:
-    """Certain or uncertain of the one action."""
+    """Say whether the one action is certain."""
     kit = runtime.context
     asked = prompt("certainty", kit.case, action=state["action"])
     request = kit.request("certainty", asked, max_tokens=_WORD, stop=("\n",))
@@ -203,16 +206,12 @@ async def _options_texts(kit: Kit, asked: Prompt, samples: int) -> tuple[list[st
         stop=(_BLANK_LINE, *_FIFTH, TURNS[kit.case.language]),
         samples=samples,
     )
-    texts = await _samples(kit.generator, request)
+    texts = list((await sample(kit.generator, request)).samples)
     short = sum(len(read_options(text).filled) >= len(LETTERS) - 1 for text in texts)
     if short * 2 <= len(texts):
         return texts, []
-    again = await _samples(kit.generator, replace(request, stop=request.stop[1:]))
-    return again, ["asked_again"]
-
-
-async def _samples(model: ChatModel, request: Request) -> list[str]:
-    return list((await sample(model, request)).samples)
+    again = await sample(kit.generator, replace(request, stop=request.stop[1:]))
+    return list(again.samples), ["asked_again"]
 
 
 async def _one_word(
@@ -249,14 +248,12 @@ def build_graph(method: Method) -> StateGraph[State, Kit, State, State]:
     """Return the uncompiled machine of a method."""
     graph = StateGraph(State, context_schema=Kit)
     stages = STAGES[method]
+    for node in (node for stage in stages for node in stage):
+        graph.add_node(node.__name__, node)  # type: ignore[call-overload]
     names = [[node.__name__ for node in stage] for stage in stages]
-    for stage in stages:
-        for node in stage:
-            graph.add_node(node.__name__, node)  # type: ignore[call-overload]
     for before, after in pairwise([[START], *names, [END]]):
-        for one in before:
-            for other in after:
-                graph.add_edge(one, other)
+        for edge in product(before, after):
+            graph.add_edge(*edge)
     return graph
 
 
@@ -266,25 +263,46 @@ async def decide(
     generator: ChatModel,
     chooser: ChatModel | None = None,
     options: MethodOptions | None = None,
-) -> DecisionParts:
+) -> Decision:
     """Play a method.
 
-    Args:
-        method: which.
-        case: the task.
-        generator: writes options or the action.
-        chooser: chooses and judges; None: the generator does.
-        options: how it is played.
-
     Raises:
-        ModelError: if a model fails, or cannot do what the method needs (`needs.refuse` says so before).
+        ModelError: if a model fails, or cannot do what the method needs (`needs.refusal` says so before).
         TemplateError: if a prompt template is missing or malformed.
     """
-    kit = Kit(
-        case=case, generator=generator, chooser=chooser or generator, options=options or MethodOptions()
+    chooser, options = chooser or generator, options or MethodOptions()
+    kit = Kit(case=case, generator=generator, chooser=chooser, options=options)
+    state = (await _compiled(method).ainvoke(State(), context=kit, version="v2")).value
+    return Decision(
+        episode_id=options.episode_id or "",
+        run="",
+        item=case.item,
+        method=method,
+        context=case.context,
+        generator=generator.name,
+        chooser=chooser.name if method in _CHOOSE else "",
+        options=state.get("options", {}),
+        filled=tuple(state.get("filled", ())),
+        tokens=tuple((token, logprob) for token, logprob in state.get("tokens", ())),
+        affordance={
+            letter: Affordance(float(context or 0), asked)
+            for letter, (context, asked) in state.get("affordance", {}).items()
+        },
+        samples=state.get("samples", {}),
+        similarities=state.get("similarities", {}),
+        draws=state.get("draws", 0),
+        action=state.get("action", ""),
+        certainty=state.get("certainty"),
+        prompts=_in_order(state.get("prompts", ())),
+        raw=_in_order(state.get("raw", ())),
+        flags=tuple(dict.fromkeys(state.get("flags", ()))),
     )
-    output = await _compiled(method).ainvoke(State(), context=kit, version="v2")
-    return DecisionParts.of(method, output.value)
+
+
+def _in_order(texts: Iterable[Sequence[str]]) -> tuple[tuple[str, str], ...]:
+    """Return texts by role; what was asked at the same time in the order of `terms.ROLES`."""
+    pairs = ((role, text) for role, text in texts)
+    return tuple(sorted(pairs, key=lambda pair: [*ROLES, pair[0]].index(pair[0])))
 
 
 @cache

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Final, Protocol
 
 from simulator.ambik.terms import NAMES, Method
-from simulator.errors import InputError
 from simulator.models import Capabilities, Needs
 
 _LETTERS: Final = ("knowno", "lap")
@@ -30,14 +29,7 @@ class Known(Protocol):
 
 
 def refusal(method: Method, generator: Known, chooser: Known | None = None, *, samples: int = 5) -> str:
-    """Return why models cannot play a method, in a sentence with the way out; empty if they can.
-
-    Args:
-        method: which.
-        generator: writes options or the action.
-        chooser: chooses and judges; None: the generator does.
-        samples: draws of LofreeCP.
-    """
+    """Return why models cannot play a method, in a sentence with the way out; empty if they can."""
     chooses = chooser or generator
     if method in _LETTERS and not chooses.capabilities.logprobs:
         alone = chooser is None or chooser.name == generator.name
@@ -46,7 +38,7 @@ def refusal(method: Method, generator: Known, chooser: Known | None = None, *, s
             f"{NAMES[method]} reads the probabilities of letters, and {chooses.name} gives none; "
             f"{way if alone else 'take another chooser'}, or play {_WITHOUT}"
         )
-    if method == "lofreecp" and samples > 1 and "temperature" in _ignored(generator):
+    if method == "lofreecp" and samples > 1 and "temperature" in getattr(generator, "ignored", ()):
         return (
             f"LofreeCP draws {samples} answers at a temperature, and {generator.name} takes none, so nothing "
             "says how far they differ; take a model that does, or play binary or nohelp"
@@ -55,31 +47,9 @@ def refusal(method: Method, generator: Known, chooser: Known | None = None, *, s
 
 
 def needs_of(method: Method, generator: str, chooser: str = "", *, samples: int = 5) -> Mapping[str, Needs]:
-    """What a method asks of each of its models beside text, so that servers are asked before it is played.
-
-    Args:
-        method: which.
-        generator: by name.
-        chooser: by name; empty: the generator.
-        samples: draws of LofreeCP.
-    """
+    """Return what a method asks of its models beside text, so that servers are asked before it is played."""
     if method in _LETTERS:
         return {generator: Needs()} | {chooser or generator: Needs(top_logprobs=TOP)}
     if method == "lofreecp":
         return {generator: Needs(samples=samples > 1)}
     return {generator: Needs()} | ({chooser: Needs()} if chooser and method == "binary" else {})
-
-
-def refuse(method: Method, generator: Known, chooser: Known | None = None, *, samples: int = 5) -> None:
-    """Make sure that models can play a method.
-
-    Raises:
-        InputError: if they cannot; see `refusal`.
-    """
-    if why := refusal(method, generator, chooser, samples=samples):
-        raise InputError(why)
-
-
-def _ignored(model: Known) -> frozenset[str]:
-    found: frozenset[str] = getattr(model, "ignored", frozenset())
-    return found

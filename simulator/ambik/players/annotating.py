@@ -10,11 +10,11 @@ from personas.templates import render
 from simulator.ambik.annotation.form import ORDER
 from simulator.ambik.data import load_guidelines
 from simulator.ambik.files.pairs import steps
-from simulator.ambik.methods.kit import SEED
+from simulator.ambik.methods.kit import request_in
 from simulator.ambik.pairs import Draft
 from simulator.ambik.players.knows import AnnotatorKnows
 from simulator.ambik.playing import Options
-from simulator.ambik.prompts import Prompt, request_for
+from simulator.ambik.prompts import Prompt
 from simulator.ambik.terms import APPLIANCES, Ambiguity
 from simulator.models import ChatModel, Message
 from simulator.models.schema import parse
@@ -65,50 +65,35 @@ class ModelAnnotator:
         knows: AnnotatorKnows = view.task
         asked = annotation_prompt(knows.item.draft, Options.read(view.options).language)
         follows = self._model.capabilities.schema
-        request = request_for(
-            self._model,
-            asked,
-            temperature=0.0,
-            seed=SEED,
-            max_tokens=MOST_TOKENS,
-            schema=Filled if follows else None,
-            repeat=view.repeat,
-            purpose=PURPOSE,
-            episode_id=view.episode_id,
-            turn_number=view.number,
-        )
+        schema = Filled if follows else None
+        request = request_in(view, self._model, asked, PURPOSE, max_tokens=MOST_TOKENS, schema=schema)
         answer = await self._model.complete(request)
         filled = cast(Filled, answer.parsed if follows else parse(answer.text, Filled))
         return Reply(text=answer.text, move=move_of(filled), seconds=answer.seconds)
 
 
 def annotation_prompt(draft: Draft, language: str) -> Prompt:
-    """Return what a model reads: the guidelines that people get, and the draft.
-
-    Args:
-        draft: to be made a pair.
-        language: of the words around the draft's English.
-    """
+    """Return what a model reads: the guidelines that people get, and the draft."""
     guide = load_guidelines(language)
     variables = {
         "rules": [step.text for step in guide.steps],
-        "types": [{"key": one, "definition": guide.types[one].definition} for one in ORDER],
+        "types": [{"key": kind, "definition": guide.types[kind].definition} for kind in ORDER],
         "type_test": guide.type_test,
         "appliances": APPLIANCES,
         "objects": draft.objects,
         "scene": draft.scene,
         "clear": draft.clear,
         "indirect": draft.indirect,
-        "candidates": [draft.candidates[one] for one in ORDER if one in draft.candidates],
+        "candidates": [draft.candidates[kind] for kind in ORDER if kind in draft.candidates],
         "plan": draft.plan,
         "ambiguous_plan": draft.ambiguous_plan,
     }
-    found = render("ambik/annotate", language, variables)
-    return Prompt((Message("user", found.text),), found.version, 0)
+    rendered = render("ambik/annotate", language, variables)
+    return Prompt((Message("user", rendered.text),), rendered.version, 0)
 
 
 def move_of(filled: Filled) -> dict[str, Any]:
-    """A model's form as a move (`forms.read_pair_form`): plans without numbers, the step counted from 0."""
+    """Return a form as a move (`forms.read_pair_form`): plans without numbers, the step counted from 0."""
     move = filled.model_dump()
     for name in ("clear_plan", "ambiguous_plan"):
         move[name] = list(steps("\n".join(move[name])))

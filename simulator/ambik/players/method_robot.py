@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, Final
 
-from simulator.ambik.methods.kit import NOTHING, Background, DecisionParts, MethodOptions
+from personas.templates import render
+from simulator.ambik.methods.kit import NOTHING, Background, MethodOptions, request_in
+from simulator.ambik.naming import is_filler, is_not_listed
 from simulator.ambik.payloads import decision_payload, outcome_of
-from simulator.ambik.players.asking import ask
 from simulator.ambik.players.knows import RobotKnows
 from simulator.ambik.playing import ROBOT, Options
-from simulator.ambik.prompts import Case, case_of
-from simulator.ambik.records import Decision
+from simulator.ambik.prompts import Case, case_of, one_line, prompt, read_line
+from simulator.ambik.records import Decision, Outcome
 from simulator.errors import SeatError
+from simulator.forms import LONGEST
 from simulator.models import ChatModel
 from simulator.seats import Kind, Reply, View
 
-_PARTS: Final = tuple(one.name for one in fields(DecisionParts))
-_CHOOSE: Final = ("knowno", "lap", "binary")
+MOST_TOKENS: Final = 64
+"""Of a question, and of an answer."""
 
 
 class MethodRobot:
@@ -67,19 +69,9 @@ class MethodRobot:
             return Reply(move={"decision": decision_payload(decision)}, trace=trace)
         trace |= {"set": list(outcome.predicted), "help": outcome.help}
         if outcome.help and knows.may_ask:
-            asked = await ask(self._generator, case, outcome.predicted, view)
-            decision = replace(
-                decision,
-                question=asked.question,
-                prompts=(*decision.prompts, ("ask", asked.prompt)),
-                raw=(*decision.raw, ("ask", asked.raw)),
-                flags=(*decision.flags, *(("question_made",) if asked.made else ())),
-            )
-        return Reply(
-            text=decision.question or outcome.action,
-            move={"decision": decision_payload(decision)},
-            trace=trace,
-        )
+            decision = await self._ask(decision, outcome, case, view)
+        move = {"decision": decision_payload(decision)}
+        return Reply(text=decision.question or outcome.action, move=move, trace=trace)
 
     async def _decide(self, case: Case, rules: Options, view: View) -> Decision:
         # LangGraph takes a second to import; who asks only which seats there are should not wait for it.
@@ -87,29 +79,34 @@ class MethodRobot:
 
         if not rules.method:
             raise SeatError(f"{self.name} is to play a method, and the options name none.", ROBOT)
-        parts = await decide(
-            rules.method,
-            case,
-            self._generator,
-            self._chooser,
-            MethodOptions(
-                samples=rules.samples,
-                max_tokens=rules.max_tokens,
-                not_listed=rules.settings.not_listed,
-                seed=view.seed,
-                background=self._background,
-                repeat=view.repeat,
-                episode_id=view.episode_id,
-                turn_number=view.number,
-            ),
-        )
-        return Decision(
+        options = MethodOptions(
+            samples=rules.samples,
+            max_tokens=rules.max_tokens,
+            not_listed=rules.settings.not_listed,
+            seed=view.seed,
+            background=self._background,
+            repeat=view.repeat,
             episode_id=view.episode_id,
-            run="",
-            item=case.item,
-            context=rules.context,
-            dialogue=rules.dialogue,
-            generator=self._generator.name,
-            chooser=self._chooser.name if rules.method in _CHOOSE else "",
-            **{name: getattr(parts, name) for name in _PARTS},
+            turn_number=view.number,
+        )
+        decision = await decide(rules.method, case, self._generator, self._chooser, options)
+        return replace(decision, dialogue=rules.dialogue)
+
+    async def _ask(self, decision: Decision, outcome: Outcome, case: Case, view: View) -> Decision:
+        """Return a decision with a question whose answer tells which of the set's actions is meant.
+
+        None of the five methods has one of its own. If the model writes none, the actions are named instead.
+        """
+        texts = (text for text in outcome.predicted if not is_filler(text) and not is_not_listed(text))
+        actions = tuple(texts)
+        asked = prompt("ask", case, actions=actions)
+        request = request_in(view, self._generator, asked, "robot.ask", max_tokens=MOST_TOKENS)
+        text = await one_line(self._generator, request, case.language)
+        question = read_line(text, LONGEST)
+        return replace(
+            decision,
+            question=question or render("ambik/which", case.language, {"actions": actions}).text[:LONGEST],
+            prompts=(*decision.prompts, ("ask", asked.text)),
+            raw=(*decision.raw, ("ask", text)),
+            flags=decision.flags if question else (*decision.flags, "question_made"),
         )

@@ -11,98 +11,55 @@ None of them reads what the data know of the answer: the room gives them items w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from simulator.ambik.kitchen.knowledge import any_of
 from simulator.ambik.kitchen.options import alternatives, case_of
-from simulator.ambik.kitchen.reasoning import Judgement, judge
+from simulator.ambik.kitchen.reasoning import judge
 from simulator.ambik.players.knows import RobotKnows
 from simulator.ambik.playing import Options
 from simulator.errors import InputError
-from simulator.seats import Kind, Reply, Seat, View
-from trees import Language
+from simulator.seats import Kind, Reply, View
 
-Decide = Callable[[RobotKnows, Options], Reply]
+KITCHEN: Final = "offline/kitchen"
+ALWAYS_ASKS: Final = "offline/always-asks"
+NEVER_ASKS: Final = "offline/never-asks"
+ROBOTS: Final = (KITCHEN, ALWAYS_ASKS, NEVER_ASKS)
 
 
 class OfflineRobot:
-    """Decides by a rule.
+    """One of the built-in robots.
 
     Args:
-        name: as the log names it.
-        decide: the rule.
+        name: of `ROBOTS`.
+
+    Raises:
+        InputError: if there is none of that name.
     """
 
     kind: Kind = "offline"
 
-    def __init__(self, name: str, decide: Decide) -> None:
+    def __init__(self, name: str) -> None:
+        if name not in ROBOTS:
+            raise InputError(f"There is no robot called {name!r}; built in are {', '.join(ROBOTS)}.")
         self.name = name
-        self._decide = decide
 
     async def reply(self, view: View) -> Reply:
         """Act or ask."""
         knows: RobotKnows = view.task
-        return self._decide(knows, Options.read(view.options))
-
-
-def offline_robot(name: str) -> Seat:
-    """Return the built-in robot called `name`.
-
-    Raises:
-        InputError: if there is none.
-    """
-    if name not in ROBOTS:
-        raise InputError(f"There is no robot called {name!r}; built in are {', '.join(ROBOTS)}.")
-    return OfflineRobot(name, ROBOTS[name])
-
-
-def _kitchen(knows: RobotKnows, options: Options) -> Reply:
-    judgement = judge(case_of(knows.item, options.context, knows.exchanges, options.dialogue))
-    if judgement.question is None or knows.must_act:
-        return _acts(judgement, options.language)
-    move = {
-        "marked": list(judgement.marked),
-        "act": judgement.action,
-        "ask": _in(options.language, judgement.question),
-    }
-    return Reply(text=str(move["ask"]), move=move, trace=_trace(judgement), seconds=0.0)
-
-
-def _always(knows: RobotKnows, options: Options) -> Reply:
-    case = case_of(knows.item, options.context, knows.exchanges, options.dialogue)
-    judgement = judge(case)
-    if knows.must_act:
-        return _acts(judgement, options.language)
-    marked = alternatives(case)
-    question = _in(options.language, judgement.question or any_of(marked))
-    move = {"marked": list(marked), "act": judgement.action, "ask": question}
-    return Reply(text=question, move=move, trace=_trace(judgement), seconds=0.0)
-
-
-def _never(knows: RobotKnows, options: Options) -> Reply:
-    case = case_of(knows.item, options.context, knows.exchanges, options.dialogue)
-    return _acts(judge(case), options.language)
-
-
-def _acts(judgement: Judgement, language: Language) -> Reply:
-    move = {"marked": [judgement.action], "act": judgement.action}
-    return Reply(text=judgement.action, move=move, trace=_trace(judgement), seconds=0.0)
-
-
-def _trace(judgement: Judgement) -> Mapping[str, Any]:
-    return {
-        "why": [note.en for note in judgement.notes],
-        "why_zh": [note.zh for note in judgement.notes],
-    }
-
-
-def _in(language: Language, note: tuple[str, str]) -> str:
-    return note[1] if language == "zh" else note[0]
-
-
-ROBOTS: Final[Mapping[str, Decide]] = {
-    "offline/kitchen": _kitchen,
-    "offline/always-asks": _always,
-    "offline/never-asks": _never,
-}
+        options = Options.read(view.options)
+        case = case_of(knows.item, options.context, knows.exchanges, options.dialogue)
+        judgement = judge(case)
+        action, question, marked = judgement.action, judgement.question, judgement.marked
+        if self.name == ALWAYS_ASKS and not knows.must_act:
+            marked = alternatives(case)
+            question = question or any_of(marked)
+        trace = {
+            "why": [note.en for note in judgement.notes],
+            "why_zh": [note.zh for note in judgement.notes],
+        }
+        if question is None or knows.must_act or self.name == NEVER_ASKS:
+            return Reply(text=action, move={"marked": [action], "act": action}, trace=trace, seconds=0.0)
+        asked = question[1] if options.language == "zh" else question[0]
+        move = {"marked": list(marked), "act": action, "ask": asked}
+        return Reply(text=asked, move=move, trace=trace, seconds=0.0)

@@ -6,18 +6,19 @@ from typing import Final, NamedTuple
 
 from personas.templates import render
 from simulator.ambik.items import DecideItem, PairItem
-from simulator.ambik.methods.kit import SEED
+from simulator.ambik.methods.kit import request_in
 from simulator.ambik.pairs import Scenario
-from simulator.ambik.players.asking import MOST_TOKENS
 from simulator.ambik.players.knows import UserKnows
+from simulator.ambik.players.method_robot import MOST_TOKENS
 from simulator.ambik.playing import USER, Options
-from simulator.ambik.prompts import case_of, one_line, prompt, read_line, request_for
+from simulator.ambik.prompts import case_of, one_line, prompt, read_line
 from simulator.ambik.questions import answer_to, hear, hear_scenario, names_what_was_said
 from simulator.errors import SeatError
 from simulator.forms import LONGEST
 from simulator.models import ChatModel
 from simulator.seats import Kind, Reply, View
 
+ITEM: Final = "offline/item"
 _PICK_UP: Final = "pick-up"
 
 
@@ -54,7 +55,7 @@ class ItemUser:
     """
 
     kind: Kind = "offline"
-    name = "offline/item"
+    name = ITEM
 
     async def reply(self, view: View) -> Reply:
         """Return the item's answer, as far as the question asks for it."""
@@ -114,19 +115,9 @@ class ModelUser:
         wish = request_of(knows.item, language)
         case = case_of(knows.item, exchanges=knows.exchanges, language=language)
         asked = prompt("answer", case, question=knows.question, wish=wish.text, detail=wish.detail)
-        request = request_for(
-            self._model,
-            asked,
-            temperature=0.0,
-            seed=SEED,
-            max_tokens=MOST_TOKENS,
-            repeat=view.repeat,
-            purpose="user.answer",
-            episode_id=view.episode_id,
-            turn_number=view.number,
-        )
+        request = request_in(view, self._model, asked, "user.answer", max_tokens=MOST_TOKENS)
         text = await one_line(self._model, request, language)
-        said = read_line(text, LONGEST)
-        if not said:
+        answer = read_line(text, LONGEST)
+        if not answer:
             raise SeatError(f"{self.name} answered without words: {text!r}.", USER, code="no_answer")
-        return Reply(text=said)
+        return Reply(text=answer)

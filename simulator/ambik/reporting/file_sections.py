@@ -42,12 +42,14 @@ _NAMES: Final[Mapping[str, str]] = {str(method): name for method, name in NAMES.
 def pairs_section(loaded: Loaded, files: tuple[str, ...]) -> Section:
     """Return shares of types, which member serves calibration, and what spec 2.1 says of published files."""
     counted = statistics(loaded.pairs)
-    rows: list[list[Cell]] = [[kind, counted.types[kind], counted.shares[kind]] for kind in AMBIGUITIES]
+    rows: list[list[Cell]] = [[kind, counted["types"][kind], counted["shares"][kind]] for kind in AMBIGUITIES]
     tables = [Table(["type", Column("pairs", 0), Column("%", 1, 100)], rows, "Types", "types")]
     checks: dict[str, Any] = {}
-    if counted.pairs == RELEASED and all(file.version == "paper" for file in loaded.report.files):
-        checks["B1.types_500"] = {kind: 100 * counted.types[kind] / counted.pairs for kind in AMBIGUITIES}
-    if balance := counted.balance:
+    if counted["pairs"] == RELEASED and all(file.version == "paper" for file in loaded.report.files):
+        checks["B1.types_500"] = {
+            kind: 100 * counted["types"][kind] / counted["pairs"] for kind in AMBIGUITIES
+        }
+    if balance := counted["balance"]:
         checks["B5.calibration_balance"] = {
             "amb (take_amb=1)": dict(balance["ambiguous"]),
             "unamb (0)": dict(balance["clear"]),
@@ -60,14 +62,14 @@ def pairs_section(loaded: Loaded, files: tuple[str, ...]) -> Section:
         Path(files[0]).parent.name if len(files) > 1 else Path(files[0]).stem,
         title="Pairs",
         files=files,
-        rows=counted.pairs,
+        rows=counted["pairs"],
         left_out=len(loaded.faults),
         tables=tables,
         remarks=tuple(loaded.report.lines()),
         data={
             "versions": [TITLES[file.version] for file in loaded.report.files],
-            "types": dict(counted.types),
-            "shares": dict(counted.shares),
+            "types": dict(counted["types"]),
+            "shares": dict(counted["shares"]),
             "calibration": dict(balance),
             "oddities": loaded.report.counts,
             "checks": checks,
@@ -91,13 +93,7 @@ def scenarios_section(read: Read[Scenario], file: str) -> Section:
 
 
 def cases_section(read: Read[MetricCase], file: str, shown: Metrics | None = None) -> Section:
-    """Return cases of metrics, by the paper's rule and as the published code has it.
-
-    Args:
-        read: the cases.
-        file: their file.
-        shown: one of the two alone; both by default.
-    """
+    """Return cases of metrics, by the paper's rule and as the published code has it."""
     modes: tuple[Metrics, ...] = get_args(Metrics) if shown is None else (shown,)
     rows: list[list[Cell]] = []
     data: dict[str, Any] = {}

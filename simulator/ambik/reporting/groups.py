@@ -216,10 +216,6 @@ def _unfinished(reader: LogReader, run: str, aborted: bool) -> list[str]:
 def from_lines(lines: Sequence[DecisionLine], calibration: Sequence[DecisionLine] = ()) -> Material:
     """Return what lines of files hold.
 
-    Args:
-        lines: of one file or several; some of them may be of calibration items.
-        calibration: of other files, all of calibration items.
-
     Raises:
         InputError: if thresholds, or the rows that one rests on, cannot be told apart.
     """

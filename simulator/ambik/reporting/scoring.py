@@ -56,12 +56,6 @@ def score_files(
 ) -> tuple[Sequence[Section], Material]:
     """Return sections of files that are no decisions, in the order of their kinds, and groups of decisions.
 
-    Args:
-        paths: files, and folders that are looked through.
-        problems: what is wrong with them goes there.
-        settings: which files are of calibration items, what decisions without texts are of, and how sets are
-            made.
-
     Raises:
         InputError: if a calibration file cannot be read, or data do not exist.
     """

@@ -251,10 +251,6 @@ def agreement_section(forms: Sequence[PairForm]) -> Section:
 def task_sheets(results: Sequence[Result], ids: Sequence[str] = (ALL,)) -> str:
     """Return one sheet for each pair or scenario, in the order in which they occur.
 
-    Args:
-        results: whose sets are shown.
-        ids: of pairs or scenarios; ``all`` for every one.
-
     Raises:
         InputError: if no result has a pair or scenario that is asked for.
     """

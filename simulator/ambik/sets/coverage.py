@@ -127,13 +127,7 @@ def coverage_report(
 
 
 def report_of(calibrated: Calibrated, outcomes: Sequence[Outcome], settings: Settings) -> CoverageReport:
-    """Report on a calibration and the sets that were made with it.
-
-    Args:
-        calibrated: the calibration.
-        outcomes: of the test items, or of one type of them, for which nothing is promised.
-        settings: under which both were made.
-    """
+    """Report on a calibration and the sets that were made with it."""
     reference = settings.cp_rule == "reference"
     report = coverage_report(
         calibrated.nonconformities,

@@ -49,25 +49,24 @@ class Prepared:
 
 
 def scored(decision: Decision, settings: Settings) -> tuple[Scored, ...]:
-    """Return a decision's candidates with their nonconformities, in the order of options or samples.
-
-    Raises:
-        InputError: if the decision lacks what its method's score is made of, or a setting is out of range.
-    """
+    """Return a decision's candidates with their nonconformities, in the order of options or samples."""
     return prepared(decision, settings).scored
 
 
 def prepared(decision: Decision, settings: Settings) -> Prepared:
-    """Return a decision, ready for thresholds; see `scored`."""
+    """Return a decision, ready for thresholds.
+
+    Raises:
+        InputError: if the decision lacks what its method's score is made of, or a setting is out of range.
+    """
     if not decision.was_made:
         return Prepared(decision, (), False, "", ())
-    right = acceptable_options(decision, settings)
-    of = candidates(decision)
-    values = _nonconformities(decision, of, settings)
+    right, texts = acceptable_options(decision, settings), candidates(decision)
+    values = _nonconformities(decision, texts, settings)
     lettered = decision.method in ("knowno", "lap")
     rows = {
         key: Scored(text, values[key], key if lettered else "", None if right is None else key in right)
-        for key, text in of.items()
+        for key, text in texts.items()
     }
     returned = _returned(decision, rows, settings) if lettered else ()
     every = tuple(rows.values())
@@ -78,13 +77,7 @@ def calibrate(decisions: Sequence[Decision], settings: Settings, run: str = "") 
     """Return the threshold that calibration decisions give.
 
     Items of which the data do not say what is right are left out and counted, and so are the repeats of an
-    item: its first decision counts. With ``cp_rule =
-    "reference"``, n is the number of right options, not of items.
-
-    Args:
-        decisions: of the calibration items, of one method.
-        settings: target, quantile, and what the scores are made of.
-        run: where they come from.
+    item: its first decision counts. With ``cp_rule = "reference"``, n is the number of right options.
 
     Raises:
         InputError: if they are not of one conformal method, or cannot be scored.
@@ -92,34 +85,31 @@ def calibrate(decisions: Sequence[Decision], settings: Settings, run: str = "") 
     return calibrate_prepared([prepared(decision, settings) for decision in decisions], settings, run)
 
 
-def calibrate_prepared(prepareds: Sequence[Prepared], settings: Settings, run: str = "") -> Calibrated:
-    """`calibrate`, of decisions that have been scored."""
-    methods = list(dict.fromkeys(prepared.decision.method for prepared in prepareds))
+def calibrate_prepared(ready: Sequence[Prepared], settings: Settings, run: str = "") -> Calibrated:
+    """Return the threshold of decisions that have been scored; see `calibrate`."""
+    methods = list(dict.fromkeys(each.decision.method for each in ready))
     if len(methods) > 1 or any(method not in CONFORMAL for method in methods):
         names = ", ".join(methods)
         raise InputError(f"a calibration is of one of {', '.join(CONFORMAL)}; these decisions are of {names}")
     # Repeats of an item hang together: the promise rests on as many observations as there are items.
     items: dict[str, Prepared] = {}
-    for prepared in prepareds:
-        items.setdefault(prepared.decision.task, prepared)
-        if prepared.known and not items[prepared.decision.task].known:
-            items[prepared.decision.task] = prepared
+    for each in ready:
+        if each.known > items.setdefault(each.decision.task, each).known:
+            items[each.decision.task] = each
     known = [item for item in items.values() if item.known]
     if settings.cp_rule == "reference":
-        values = [score for one in known for score in _right_scores(one)]
-        quantile: conformal.Quantile = "numpy_linear"
+        values = [score for item in known for score in _right_scores(item)]
     else:
-        values = [_true_nonconformity(one) for one in known]
-        quantile = settings.quantile
+        values = [_true_nonconformity(item) for item in known]
     epsilon = conformal.epsilon_of(_target(settings))
     return Calibrated(
-        q_hat=conformal.threshold(values, epsilon, quantile),
+        q_hat=conformal.threshold(values, epsilon, _quantile(settings)),
         n=len(values),
         epsilon=float(epsilon),
         rank=conformal.rank(len(values), epsilon),
         nonconformities=tuple(values),
-        without=sum(not any(one.acceptable for one in some.scored) for some in known),
-        repeats=len(prepareds) - len(items),
+        without=sum(not any(option.acceptable for option in item.scored) for item in known),
+        repeats=len(ready) - len(items),
         unknown=len(items) - len(known),
         unaffordable=sum(map(_is_unaffordable, known)),
         run=run,
@@ -129,10 +119,10 @@ def calibrate_prepared(prepareds: Sequence[Prepared], settings: Settings, run: s
 
 def _is_unaffordable(prepared: Prepared) -> bool:
     """Return True if no right option of LAP's can have a score above 0, for want of affordance."""
-    right = [
-        one.letter for one in prepared.scored if one.acceptable and one.letter in prepared.decision.affordance
-    ]
-    return bool(right) and all(prepared.decision.affordance[letter].score == 0 for letter in right)
+    affordance = prepared.decision.affordance
+    letters = (option.letter for option in prepared.scored if option.acceptable)
+    right = [affordance[letter].score for letter in letters if letter in affordance]
+    return bool(right) and not any(right)
 
 
 def recalibrated(calibrated: Calibrated, settings: Settings) -> Calibrated:
@@ -144,10 +134,9 @@ def recalibrated(calibrated: Calibrated, settings: Settings) -> Calibrated:
     if len(calibrated.nonconformities) != calibrated.n:
         raise InputError("this calibration keeps no nonconformities; calibrate on the decisions of its run")
     epsilon = conformal.epsilon_of(_target(settings))
-    quantile = "numpy_linear" if settings.cp_rule == "reference" else settings.quantile
     return replace(
         calibrated,
-        q_hat=conformal.threshold(calibrated.nonconformities, epsilon, quantile),
+        q_hat=conformal.threshold(calibrated.nonconformities, epsilon, _quantile(settings)),
         epsilon=float(epsilon),
         rank=conformal.rank(calibrated.n, epsilon),
         settings={
@@ -161,11 +150,6 @@ def recalibrated(calibrated: Calibrated, settings: Settings) -> Calibrated:
 def outcome(decision: Decision, calibrated: Calibrated | None, settings: Settings) -> Outcome:
     """Return a decision's prediction set, whether the robot asks, and what it would do.
 
-    Args:
-        decision: of any method, of the built-in robot or of a person.
-        calibrated: of the same method and scores; needed for the conformal methods alone.
-        settings: how sets are made.
-
     Raises:
         InputError: if a conformal method has no calibration, or one of other scores.
     """
@@ -173,7 +157,7 @@ def outcome(decision: Decision, calibrated: Calibrated | None, settings: Setting
 
 
 def outcome_under(prepared: Prepared, calibrated: Calibrated | None, settings: Settings) -> Outcome:
-    """`outcome`, of a decision that has been scored."""
+    """Return the outcome of a decision that has been scored; see `outcome`."""
     decision = prepared.decision
     if decision.method in CONFORMAL and decision.was_made:
         if calibrated is None:
@@ -187,27 +171,27 @@ def outcome_under(prepared: Prepared, calibrated: Calibrated | None, settings: S
 
 
 def outcome_prepared(prepared: Prepared, q_hat: float, settings: Settings) -> Outcome:
-    """`outcome_under` a threshold that stands as a number; a decision never made has an empty set."""
+    """Return the outcome under a threshold that is a number; a decision never made has an empty set."""
     decision = prepared.decision
     if not decision.was_made:
         return Outcome(decision=decision, predicted=(), help=bool(decision.asked), covered=False)
-    members = [one for one in prepared.scored if _is_in(one, q_hat, decision, settings)]
+    members = [option for option in prepared.scored if _is_in(option, q_hat, decision, settings)]
     kept = members
     if settings.metrics == "paper":
         kept = [member for member in members if not _fills(member, decision)]
     return Outcome(
         decision=decision,
-        predicted=tuple(one.text for one in kept),
+        predicted=tuple(option.text for option in kept),
         help=_asks(prepared, members, kept, q_hat, settings),
         removed=len(members) - len(kept),
-        covered=any(member.acceptable for member in members) if prepared.known else None,
-        acceptable=any(one.acceptable for one in prepared.scored) if prepared.known else None,
+        covered=any(option.acceptable for option in members) if prepared.known else None,
+        acceptable=any(option.acceptable for option in prepared.scored) if prepared.known else None,
         action=prepared.best,
     )
 
 
 def check_same_scores(decision: Decision, calibrated: Calibrated, settings: Settings) -> None:
-    """A threshold means nothing for scores that are made otherwise than those it was taken from.
+    """Refuse a threshold for scores that are made otherwise than those it was taken from.
 
     Raises:
         InputError: naming the switch. Nothing is checked where a calibration does not say its settings.
@@ -215,7 +199,8 @@ def check_same_scores(decision: Decision, calibrated: Calibrated, settings: Sett
     if not calibrated.settings:
         return
     known = {name: calibrated.settings[name] for name in asdict(DEFAULT) if name in calibrated.settings}
-    then, now = (_score_settings(decision.method, one) for one in (replace(DEFAULT, **known), settings))
+    both = (replace(DEFAULT, **known), settings)
+    then, now = (_score_settings(decision.method, each) for each in both)
     for name, value in now.items():
         if then[name] != value:
             raise InputError(
@@ -225,25 +210,20 @@ def check_same_scores(decision: Decision, calibrated: Calibrated, settings: Sett
 
 
 def _score_settings(method: str, settings: Settings) -> dict[str, Any]:
-    found: dict[str, Any] = {"cp_rule": settings.cp_rule}
     if method == "lofreecp":
-        found["entropy_weight"] = settings.entropy_weight
-        found["similarity_weight"] = settings.similarity_weight
-        return found
-    found["temperature"] = _temperature(settings)
-    found["tokens"] = settings.tokens
-    if method == "lap":
-        found["renormalise"] = settings.renormalise
-    return found
+        names = ["cp_rule", "entropy_weight", "similarity_weight"]
+        return {name: getattr(settings, name) for name in names}
+    names = ["cp_rule", "tokens", *(["renormalise"] if method == "lap" else [])]
+    return {**{name: getattr(settings, name) for name in names}, "temperature": _temperature(settings)}
 
 
-def _nonconformities(decision: Decision, of: Mapping[str, str], settings: Settings) -> dict[str, float]:
+def _nonconformities(decision: Decision, texts: Mapping[str, str], settings: Settings) -> dict[str, float]:
     if decision.method == "lofreecp":
         return _of_samples(decision, settings)
     if decision.method not in CONFORMAL:
-        return dict.fromkeys(of, 0.0)
+        return dict.fromkeys(texts, 0.0)
     confidence = scoring_rules.confidences(
-        decision.tokens, tuple(of), _temperature(settings), settings.tokens
+        decision.tokens, tuple(texts), _temperature(settings), settings.tokens
     )
     if decision.method == "lap":
         confidence = _with_affordance(decision, confidence, settings)
@@ -290,22 +270,23 @@ def _of_samples(decision: Decision, settings: Settings) -> dict[str, float]:
 
 
 def _returned(decision: Decision, rows: Mapping[Letter, Scored], settings: Settings) -> tuple[Scored, ...]:
-    found = scoring_rules.elements(decision.tokens, tuple(rows), _temperature(settings), settings.tokens)
+    back = scoring_rules.elements(decision.tokens, tuple(rows), _temperature(settings), settings.tokens)
     if settings.tokens == "merged" or decision.method == "lap":
-        return tuple(rows[letter] for letter in dict.fromkeys(letter for letter, _ in found))
-    return tuple(replace(rows[letter], nonconformity=1 - share) for letter, share in found)
+        return tuple(rows[letter] for letter in dict.fromkeys(letter for letter, _ in back))
+    return tuple(replace(rows[letter], nonconformity=1 - share) for letter, share in back)
 
 
 def _true_nonconformity(prepared: Prepared) -> float:
     worst = math.inf if prepared.decision.method == "lofreecp" else _CERTAIN
-    return min((one.nonconformity for one in prepared.scored if one.acceptable), default=worst)
+    return min((option.nonconformity for option in prepared.scored if option.acceptable), default=worst)
 
 
 def _right_scores(prepared: Prepared) -> list[float]:
+    right = [option for option in prepared.scored if option.acceptable]
     if prepared.decision.method == "lofreecp":
-        return [one.nonconformity for one in prepared.scored if one.acceptable]
-    letters = dict.fromkeys(one.letter for one in prepared.returned)
-    return [1 - one.nonconformity for one in prepared.scored if one.acceptable and one.letter in letters]
+        return [option.nonconformity for option in right]
+    letters = {option.letter for option in prepared.returned}
+    return [1 - option.nonconformity for option in right if option.letter in letters]
 
 
 def _is_in(scored: Scored, q_hat: float, decision: Decision, settings: Settings) -> bool:
@@ -334,24 +315,26 @@ def _asks(
     # The original counts what it holds: fillers, and a letter that came back twice as two.
     size = len(members)
     if settings.tokens == "raw_top5" and decision.method == "knowno":
-        unseen = [
-            member for member in members if member.letter not in {some.letter for some in prepared.returned}
-        ]
-        size = len(unseen) + sum(_is_in(one, q_hat, decision, settings) for one in prepared.returned)
+        letters = {option.letter for option in prepared.returned}
+        size = sum(member.letter not in letters for member in members)
+        size += sum(_is_in(option, q_hat, decision, settings) for option in prepared.returned)
     return size != 1 or any(is_not_listed(member.text) for member in members)
 
 
-def _best(decision: Decision, scoreds: Sequence[Scored]) -> str:
+def _best(decision: Decision, options: Sequence[Scored]) -> str:
     if decision.method not in CONFORMAL and decision.action:
         return decision.action
-    actions = [
-        scored for scored in scoreds if not _fills(scored, decision) and not is_not_listed(scored.text)
-    ]
+    listed = (option for option in options if not is_not_listed(option.text))
+    actions = [option for option in listed if not _fills(option, decision)]
     return min(actions, key=lambda action: action.nonconformity).text if actions else ""
 
 
 def _fills(scored: Scored, decision: Decision) -> bool:
     return is_filler(scored.text) or (bool(scored.letter) and scored.letter in decision.filled)
+
+
+def _quantile(settings: Settings) -> conformal.Quantile:
+    return "numpy_linear" if settings.cp_rule == "reference" else settings.quantile
 
 
 def _temperature(settings: Settings) -> float:

@@ -6,6 +6,7 @@ All of it is pure, so temperature, tokens and weights can be changed afterwards 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from string import ascii_uppercase
 from typing import Final
@@ -26,12 +27,7 @@ _BEGINNING: Final = 3
 
 
 def option_letter(token: str, letters: Sequence[Letter]) -> Letter | None:
-    """The option that a token stands for: a letter, large or small, or its number; blanks do not matter.
-
-    Args:
-        token: as returned.
-        letters: of the options that there are, mostly A to D or A to E; 1 is A whether that is there or not.
-    """
+    """Return the option that a token stands for, by a letter, large or small, or by its number."""
     text = token.strip()
     if len(text) != 1:
         return None
@@ -40,7 +36,7 @@ def option_letter(token: str, letters: Sequence[Letter]) -> Letter | None:
 
 
 def softmax(logprobs: Sequence[float], temperature: float) -> list[float]:
-    """Softmax of log-probabilities over a temperature; zeros if nothing is possible.
+    """Return the softmax of log-probabilities over a temperature; zeros if nothing is possible.
 
     Raises:
         ValueError: if the temperature is not above 0.
@@ -56,13 +52,12 @@ def softmax(logprobs: Sequence[float], temperature: float) -> list[float]:
 
 
 def merged(tokens: Iterable[Token], letters: Sequence[Letter]) -> dict[Letter, float]:
-    """Log-probabilities by option: those of tokens for the same one are added as probabilities."""
-    found: dict[Letter, list[float]] = {}
+    """Return log-probabilities by option: those of tokens for the same one are added as probabilities."""
+    by_letter: dict[Letter, list[float]] = {}
     for token, logprob in tokens:
-        letter = option_letter(token, letters)
-        if letter is not None:
-            found.setdefault(letter, []).append(logprob)
-    return {letter: _log_sum(some) for letter, some in found.items()}
+        if (letter := option_letter(token, letters)) is not None:
+            by_letter.setdefault(letter, []).append(logprob)
+    return {letter: _log_sum(logprobs) for letter, logprobs in by_letter.items()}
 
 
 def elements(
@@ -72,12 +67,6 @@ def elements(
 
     With ``merged`` each is there once. With ``raw_top5`` a letter that was returned twice is there twice, and
     tokens that are no letter have taken their part of the softmax before they fall out.
-
-    Args:
-        tokens: as returned.
-        letters: of the options that there are.
-        temperature: of the softmax.
-        rule: which tokens count.
     """
     if rule == "merged":
         together = merged(tokens, letters)
@@ -90,23 +79,23 @@ def elements(
 def confidences(
     tokens: Sequence[Token], letters: Sequence[Letter], temperature: float = 5.0, rule: Tokens = "merged"
 ) -> dict[Letter, float]:
-    """Confidence f of every option: 0 if its letter did not come back, the largest if it did repeatedly."""
-    found = dict.fromkeys(letters, 0.0)
+    """Return confidence f of every option: 0 if its letter did not come back, else the largest."""
+    largest = dict.fromkeys(letters, 0.0)
     for letter, share in elements(tokens, letters, temperature, rule):
-        found[letter] = max(found[letter], share)
-    return found
+        largest[letter] = max(largest[letter], share)
+    return largest
 
 
 def probability_of_true(tokens: Iterable[Token]) -> float | None:
-    """P(True) = p(True) / (p(True) + p(False)) from merged tokens; None if neither came back (spec 8.2).
+    """Return p(True) / (p(True) + p(False)) from merged tokens; None if neither came back (spec 8.2).
 
     A token may be the beginning of the word, where a tokenizer cuts it in two.
     """
     sums = dict.fromkeys(_TRUTH, 0.0)
     for token, logprob in tokens:
-        said = folded(token)
+        text = folded(token)
         for word in _TRUTH:
-            if len(said) >= _BEGINNING and word.startswith(said):
+            if len(text) >= _BEGINNING and word.startswith(text):
                 sums[word] += math.exp(logprob)
     total = math.fsum(sums.values())
     return sums["true"] / total if total else None
@@ -115,13 +104,7 @@ def probability_of_true(tokens: Iterable[Token]) -> float | None:
 def with_affordance(
     confidence: Mapping[Letter, float], affordance: Mapping[Letter, float], *, renormalise: bool = False
 ) -> dict[Letter, float]:
-    """LAP's scores: confidence times affordance (spec 8.2).
-
-    Args:
-        confidence: of every option.
-        affordance: of every option.
-        renormalise: makes the products add up to 1 again, unless all are 0.
-    """
+    """Return LAP's scores, confidence times affordance (spec 8.2); renormalised, unless all are 0."""
     scores = {letter: value * affordance[letter] for letter, value in confidence.items()}
     total = sum(scores.values())
     if not renormalise or not total:
@@ -136,11 +119,7 @@ def normalised(answer: str) -> str:
 
 def counted(answers: Iterable[str]) -> dict[str, int]:
     """Return how often each normalised answer occurs, in the order of their first occurrence."""
-    found: dict[str, int] = {}
-    for answer in answers:
-        key = normalised(answer)
-        found[key] = found.get(key, 0) + 1
-    return found
+    return dict(Counter(map(normalised, answers)))
 
 
 def most_frequent(samples: Mapping[str, int]) -> tuple[str, ...]:
@@ -150,7 +129,7 @@ def most_frequent(samples: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def entropy(samples: Mapping[str, int], draws: int, *, reference: bool = False) -> float:
-    """The entropy H of the answers' frequencies over log m, which makes it lie between 0 and 1 (spec 8.3).
+    """Return the entropy H of the answers' frequencies over log m, between 0 and 1 (spec 8.3).
 
     Args:
         samples: answer -> how often it was drawn.
@@ -174,7 +153,7 @@ def lofree(
     similarity_weight: float = 0.1,
     reference: bool = False,
 ) -> dict[str, float]:
-    """LofreeCP's nonconformity N(y) = 1 - F(y) + lambda1 H - lambda2 S(y) of every answer (spec 8.3).
+    """Return LofreeCP's nonconformity N(y) = 1 - F(y) + lambda1 H - lambda2 S(y) of answers (spec 8.3).
 
     Args:
         samples: normalised answer -> how often it was drawn.
@@ -192,11 +171,13 @@ def lofree(
         return {}
     top = most_frequent(samples)
     spread = entropy_weight * entropy(samples, draws, reference=reference)
-    found = {}
-    for answer, count in samples.items():
-        near = 0.0 if answer in top or not similarity_weight else similarities[answer]
-        found[answer] = 1 - count / draws + spread - similarity_weight * near
-    return found
+    near = {
+        answer: 0.0 if answer in top or not similarity_weight else similarities[answer] for answer in samples
+    }
+    return {
+        answer: 1 - count / draws + spread - similarity_weight * near[answer]
+        for answer, count in samples.items()
+    }
 
 
 def _log_sum(logprobs: Sequence[float]) -> float:

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -36,32 +37,21 @@ class Similarity(Protocol):
 
 
 def similarities(samples: Mapping[str, int], similar: Similarity) -> dict[str, float]:
-    """Every answer's similarity to the most frequent one; 0 for that and for those tied with it (spec 8.3).
-
-    Args:
-        samples: normalised answer -> how often it was drawn.
-        similar: measures it.
-    """
+    """Return every answer's similarity to the most frequent one; 0 for that and those tied with it."""
     top = most_frequent(samples)
     others = [answer for answer in samples if answer not in top]
-    found = dict.fromkeys(samples, 0.0)
-    return found | dict(similar(top[0], others)) if others else found
+    near = similar(top[0], others) if others else {}
+    return dict.fromkeys(samples, 0.0) | dict(near)
 
 
 def task_texts(items: Iterable[Pair | Scenario]) -> tuple[str, ...]:
     """Return the texts that the default is fitted on: of a pair both tasks."""
-    found: list[str] = []
-    for item in items:
-        found.extend((item.clear, item.ambiguous) if isinstance(item, Pair) else (item.task,))
-    return tuple(found)
+    texts = ((item.clear, item.ambiguous) if isinstance(item, Pair) else (item.task,) for item in items)
+    return tuple(chain.from_iterable(texts))
 
 
 def similarity(name: str, texts: Sequence[str]) -> Similarity:
     """Return the similarity of a name.
-
-    Args:
-        name: ``offline/tfidf``, or a folder with a transformers encoder.
-        texts: what the former is fitted on (`task_texts`).
 
     Raises:
         InputError: if there are no texts to fit on, or no encoder in the folder.
@@ -76,10 +66,6 @@ class TfIdf:
 
     A run counts as often as it occurs, weighted by ln((1 + n) / (1 + df)) + 1, where df of n texts have it;
     runs that no text has do not count.
-
-    Attributes:
-        weights: of the runs.
-        name: for the log.
     """
 
     weights: Mapping[str, float]
@@ -110,13 +96,7 @@ class TfIdf:
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """The mean of an encoder's last layer over the tokens, compared by cosine.
-
-    Attributes:
-        model: of transformers.
-        tokenizer: likewise.
-        name: of the folder, for the log.
-    """
+    """The mean of an encoder's last layer over the tokens, compared by cosine; a model of transformers."""
 
     model: Any
     tokenizer: Any
@@ -138,8 +118,8 @@ class Encoder:
                 tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
                 model = transformers.AutoModel.from_pretrained(folder, local_files_only=True)
         except (OSError, ValueError) as error:
-            said = " ".join(str(error).split())
-            raise InputError(f"cannot load the encoder {folder}: {said}") from error
+            reason = " ".join(str(error).split())
+            raise InputError(f"cannot load the encoder {folder}: {reason}") from error
         return cls(model.to(device).eval(), tokenizer, str(folder))
 
     def __call__(self, to: str, texts: Sequence[str]) -> dict[str, float]:
@@ -158,15 +138,15 @@ class Encoder:
 
 
 def _runs(text: str) -> Iterable[str]:
-    of = folded(text)
+    letters = folded(text)
     for length in range(GRAMS[0], GRAMS[1] + 1):
-        for start in range(len(of) - length + 1):
-            yield of[start : start + length]
+        for start in range(len(letters) - length + 1):
+            yield letters[start : start + length]
 
 
-def _cosine(one: Mapping[str, float], other: Mapping[str, float]) -> float:
-    product = sum(value * other[run] for run, value in one.items() if run in other)
-    lengths = _length(one) * _length(other)
+def _cosine(vector: Mapping[str, float], other: Mapping[str, float]) -> float:
+    product = sum(value * other[run] for run, value in vector.items() if run in other)
+    lengths = _length(vector) * _length(other)
     return product / lengths if lengths else 0.0
 
 

@@ -26,25 +26,9 @@ FIXED: Final = ("drawer", "bin", "microwave", "cooktop")
 """Places that are no object to put something beside; no option to pick something up names one."""
 BINS: Final = ("recycling", "landfill", "compost", "trash")
 DIRECTIONS: Final = (
-    "next to",
-    "close to",
-    "to the left of",
-    "to the right of",
-    "in front of",
-    "on top of",
-    "beside",
-    "near",
-    "behind",
-    "under",
-    "towards",
-    "toward",
-    "by",
-    "at",
-    "onto",
-    "into",
-    "to",
-    "on",
-    "in",
+    *("next to", "close to", "to the left of", "to the right of", "in front of", "on top of"),
+    *("beside", "near", "behind", "under", "towards", "toward"),
+    *("by", "at", "onto", "into", "to", "on", "in"),
 )
 """Words after which an option says where something is put."""
 _PLACE: Final = re.compile(rf"\b(?:{'|'.join(FIXED)})s?\b")
@@ -70,18 +54,14 @@ def candidates(decision: Decision) -> Mapping[str, str]:
 def acceptable_options(decision: Decision, settings: Settings) -> frozenset[str] | None:
     """Return the right ones of a decision's candidates.
 
-    Args:
-        decision: with its item.
-        settings: for the switch ``calibration_truth``.
-
     Returns:
         Keys of `candidates` (letters, or texts where there are none); empty if none of them is right; None if
         the data do not say what is right.
     """
     if decision.right is not None:
         return frozenset(decision.right)
-    of = candidates(decision)
-    actions = {key: text for key, text in of.items() if not is_filler(text) and not is_not_listed(text)}
+    texts = candidates(decision)
+    actions = {key: text for key, text in texts.items() if not is_filler(text) and not is_not_listed(text)}
     item = decision.item
     if isinstance(item, PairItem):
         intents = _intents(item, decision, settings)
@@ -92,7 +72,7 @@ def acceptable_options(decision: Decision, settings: Settings) -> frozenset[str]
         return None
     else:
         right = [key for key, text in actions.items() if fits(item.scenario, text)]
-    return frozenset(right or (key for key, text in of.items() if is_not_listed(text)))
+    return frozenset(right or (key for key, text in texts.items() if is_not_listed(text)))
 
 
 def expected_type(decision: Decision) -> TaskType | None:
@@ -106,20 +86,15 @@ def expected_type(decision: Decision) -> TaskType | None:
 
 
 def fits(scenario: Scenario, option: str) -> bool:
-    """Return True if an option does what the user of a scenario wants (spec 9).
-
-    Args:
-        scenario: with the intended objects and the place they are to go to.
-        option: an action in words.
-    """
+    """Return True if an option, in words, does what the user of a scenario wants (spec 9)."""
     if is_filler(option) or is_not_listed(option):
         return False
     text = folded(option)
     if _CLEAN.search(text) and _DIRTY_WORD.search(text):
         return False
     same = _sponge_names(scenario.objects)
-    text, objects = same(text), [same(folded(one)) for one in scenario.objects]
-    intended = [same(folded(one)) for one in scenario.intended]
+    text, objects = same(text), [same(folded(name)) for name in scenario.objects]
+    intended = [same(folded(name)) for name in scenario.intended]
     place = same(folded(scenario.location))
     if place == PICK_UP:
         return _picked_up(text, intended, objects)
@@ -159,8 +134,8 @@ def _is_fixed(place: str) -> bool:
 
 def _sponge_names(objects: Iterable[str]) -> Callable[[str], str]:
     # They are one and the same unless the scene has a clean one and a dirty one.
-    here = [folded(one) for one in objects]
-    two = all(any(one.startswith(kind) for one in here) for kind in ("clean sponge", "dirty sponge"))
+    here = [folded(name) for name in objects]
+    two = all(any(name.startswith(kind) for name in here) for kind in ("clean sponge", "dirty sponge"))
 
     def same(text: str) -> str:
         short = _DIRTY.sub("dirty sponge", text)

@@ -14,8 +14,9 @@ from simulator.ambik.data import load_pairs, read_pairs
 from simulator.ambik.files.pairs import read_pair
 from simulator.ambik.intents import parse_intent
 from simulator.ambik.pairs import Pair
+from simulator.ambik.remarks import paper
 from simulator.ambik.statistics import groups, statistics, texts
-from simulator.ambik.stats_command import PAPER, remarks, stats_command, tables, to_json
+from simulator.ambik.stats_command import remarks, stats_command, tables, to_json
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS
 from simulator.errors import InputError
 from simulator.jsonlines import Row
@@ -34,22 +35,21 @@ def pair(row: NewRow) -> Pair:
 def test_words_are_counted_by_the_papers_rules() -> None:
     found = texts(["The red mug, the RED one.", "A mug  here!"])
     # Between single blanks stands an empty part where there are two.
-    assert found.words is not None and found.words.value == (6 + 4) / 2
-    assert (found.total, found.unique) == (9, 6)  # the, red, mug, one, a, here
-    assert found.type_token_ratio == 6 / 9
+    assert found["words"] is not None and found["words"].value == (6 + 4) / 2
+    assert (found["total"], found["unique"]) == (9, 6)  # the, red, mug, one, a, here
     nothing = texts([])
-    assert (nothing.words, nothing.total, nothing.type_token_ratio) == (None, 0, None)
+    assert (nothing["words"], nothing["total"]) == (None, 0)
 
 
 def test_plan_length_is_the_number_of_line_breaks_in_the_cell(row: NewRow, write: WriteCsv) -> None:
     long = "1. Warm the oat milk.\n2. Pour it into the red mug.\n\nEnjoy!\n"
     loaded = read_pairs(write("a.csv", row(), row(id="8", plan_for_clear_task=long)))
-    found = statistics(loaded.pairs, loaded.report.breaks).clear_plans
-    assert found.mean is not None and found.lines is not None
-    assert (found.mean.value, found.median, found.least, found.most) == ((1 + 3) / 2, 2.0, 1, 3)
-    assert found.lines.value == (2 + 3) / 2
+    found = statistics(loaded.pairs, loaded.report.breaks)["clear_plans"]
+    assert found["mean"] is not None and found["lines"] is not None
+    assert (found["mean"].value, found["median"], found["least"], found["most"]) == ((1 + 3) / 2, 2.0, 1, 3)
+    assert found["lines"].value == (2 + 3) / 2
     # Without the cells it is one less than steps.
-    assert statistics(loaded.pairs).clear_plans.most == 2
+    assert statistics(loaded.pairs)["clear_plans"]["most"] == 2
 
 
 def test_intents_and_shortlists_are_counted_where_there_are_some(pair: Pair) -> None:
@@ -60,21 +60,21 @@ def test_intents_and_shortlists_are_counted_where_there_are_some(pair: Pair) -> 
         replace(pair, intent=None, type="safety", shortlist=(), variants=(), step=None),
     ]
     found = statistics(pairs)
-    assert found.intents is not None and (found.intents.value, found.intents.n) == (2.0, 2)
-    assert found.intent_counts == {1: 1, 3: 1}
-    assert (found.malformed, found.without_intent) == (1, 1)
-    assert found.shortlist is not None and found.shortlist.value == 0.5
-    assert found.shortlist_preferences is not None and found.shortlist_preferences[::3] == (0.5, 2)
-    assert found.shortlist_sizes == {2: 1, 3: 1}
-    assert found.variants == {0: 1, 2: 3} and found.steps == {1: 3}
-    assert found.types == {"preferences": 2, "common_sense_knowledge": 0, "safety": 2}
-    assert found.balance == {}
+    assert found["intents"] is not None and (found["intents"].value, found["intents"].n) == (2.0, 2)
+    assert found["intent_counts"] == {1: 1, 3: 1}
+    assert (found["malformed"], found["without_intent"]) == (1, 1)
+    assert found["shortlist"] is not None and found["shortlist"].value == 0.5
+    assert found["shortlist_preferences"] is not None and found["shortlist_preferences"][::3] == (0.5, 2)
+    assert found["shortlist_sizes"] == {2: 1, 3: 1}
+    assert found["variants"] == {0: 1, 2: 3} and found["steps"] == {1: 3}
+    assert found["types"] == {"preferences": 2, "common_sense_knowledge": 0, "safety": 2}
+    assert found["balance"] == {}
 
 
 def test_nothing_has_no_shares() -> None:
     found = statistics([])
-    assert (found.shortlist, found.objects, found.clear_plans.median) == (None, None, None)
-    assert set(found.shares.values()) == {None}
+    assert (found["shortlist"], found["objects"], found["clear_plans"]["median"]) == (None, None, None)
+    assert set(found["shares"].values()) == {None}
 
 
 def test_groups_are_parts_and_types(pair: Pair) -> None:
@@ -94,7 +94,7 @@ def test_the_papers_numbers_come_with_the_remark_that_they_are_of_other_data(
     loaded = read_pairs(write("a.csv", row()))
     assert "of the data of June 2024, which these are not" in remarks(loaded)[-1]
     cells = [cell for table in tables(loaded) for line in table.rows for cell in line]
-    for values in PAPER.values():
+    for values in paper()["statistics"].values():
         assert set(values.values()) <= set(cells)
     old = read_pairs(write("b.csv", row(), names={"unambiguous_direct": "singelablel_clear"}))
     assert not any("which these are not" in line for line in remarks(old))
@@ -128,16 +128,18 @@ def test_faulty_data_have_no_statistics(row: NewRow, write: WriteCsv) -> None:
 def test_type_shares_of_the_published_data(published: Path, checks: Checks) -> None:
     check = checks["B1.types_500"]
     found = statistics(load_pairs(published))
-    shares = {kind: round(100 * share.value, 1) for kind, share in found.shares.items() if share is not None}
+    shares = {
+        kind: round(100 * share.value, 1) for kind, share in found["shares"].items() if share is not None
+    }
     assert shares == check["reproduced"] == check["expected_paper"]
-    assert list(found.types.values()) == [236, 199, 65] and list(found.types) == list(AMBIGUITIES)
+    assert list(found["types"].values()) == [236, 199, 65] and list(found["types"]) == list(AMBIGUITIES)
 
 
 def test_balance_of_the_published_calibration_rows(published: Path, checks: Checks) -> None:
     check = checks["B5.calibration_balance"]
     found = statistics(load_pairs(published, "calibration"))
     ambiguous, clear = check["reproduced"]["amb (take_amb=1)"], check["reproduced"]["unamb (0)"]
-    assert found.balance == {"ambiguous": ambiguous, "clear": clear}
+    assert found["balance"] == {"ambiguous": ambiguous, "clear": clear}
     assert sum(ambiguous.values()) == sum(clear.values()) == 50
 
 
@@ -145,15 +147,15 @@ def test_words_are_parts_of_the_cells_as_they_stand(row: NewRow, write: WriteCsv
     path = write("a.csv", row(id="1", ambiguous_task="Fill a mug. ", unambiguous_direct="Fill  the red mug."))
     loaded = read_pairs(path)
     found = statistics(loaded.pairs, loaded.report.breaks, loaded.report.words)
-    assert found.ambiguous.words is not None and found.clear.words is not None
-    assert (found.ambiguous.words.value, found.clear.words.value) == (4, 5)
-    assert (found.ambiguous.total, found.clear.total) == (3, 4)
+    assert found["ambiguous"]["words"] is not None and found["clear"]["words"] is not None
+    assert (found["ambiguous"]["words"].value, found["clear"]["words"].value) == (4, 5)
+    assert (found["ambiguous"]["total"], found["clear"]["total"]) == (3, 4)
 
 
 def test_words_of_the_published_pairs(published: Path) -> None:
     loaded = read_pairs(published)
     found = statistics(loaded.pairs, loaded.report.breaks, loaded.report.words)
-    assert found.clear.words is not None and found.ambiguous.words is not None
+    assert found["clear"]["words"] is not None and found["ambiguous"]["words"] is not None
     # Counted once more straight from the cells: outer blanks make parts, too.
-    assert round(found.clear.words.value, 3) == 35.708
-    assert round(found.ambiguous.words.value, 3) == 27.118
+    assert round(found["clear"]["words"].value, 3) == 35.708
+    assert round(found["ambiguous"]["words"].value, 3) == 27.118

@@ -2,8 +2,7 @@
 
 import pytest
 
-from simulator.ambik.methods.needs import refusal, refuse
-from simulator.errors import InputError
+from simulator.ambik.methods.needs import refusal
 from simulator.models import Capabilities, ModelOptions, load_model
 from simulator.orders import Announced
 
@@ -38,12 +37,6 @@ def test_several_draws_need_a_temperature():
 @pytest.mark.parametrize("method", ["binary", "nohelp"])
 def test_words_need_nothing(method):
     assert refusal(method, MUTE) == ""
-
-
-def test_refusing_is_an_error_of_the_users():
-    with pytest.raises(InputError, match="KnowNo reads"):
-        refuse("knowno", MUTE)
-    refuse("knowno", TELLS)
 
 
 @pytest.mark.parametrize(

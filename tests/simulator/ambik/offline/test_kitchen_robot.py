@@ -14,7 +14,7 @@ from simulator.ambik.kitchen.options import case_of, kitchen_options
 from simulator.ambik.kitchen.reasoning import affirmed, judge
 from simulator.ambik.pairs import Pair, Scenario
 from simulator.ambik.players.knows import RobotKnows
-from simulator.ambik.players.offline import ROBOTS, offline_robot
+from simulator.ambik.players.offline import ROBOTS, OfflineRobot
 from simulator.ambik.playing import blinded
 from simulator.ambik.prepare import pair_items
 from simulator.ambik.terms import APPLIANCES
@@ -199,7 +199,7 @@ async def _reply(name, item, *, may_ask=True, must_act=False, **options):
     view = View(
         episode_id="e", seat="robot", number=0, language="en", lines=(), task=knows, seed=1, options=options
     )
-    return await offline_robot(name).reply(view)
+    return await OfflineRobot(name).reply(view)
 
 
 @pytest.mark.parametrize("name", sorted(ROBOTS))
@@ -233,7 +233,7 @@ async def test_questions_are_in_the_language_of_the_page(items):
 
 def test_a_robot_of_another_name_is_refused():
     with pytest.raises(InputError, match="built in are offline/kitchen"):
-        offline_robot("offline/cook")
+        OfflineRobot("offline/cook")
 
 
 def test_options_for_people_are_two_to_five_and_rest_on_nothing_hidden(items):
