@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -214,9 +214,10 @@ def _bars(row: Row) -> Bars:
     )
 
 
-def notes() -> tuple[str, ...]:
-    """Return how the tables are to be read, in each benchmark in which somebody may ask back."""
-    parts = {name: load_asking(name).NOTES for name in askable()}
+def notes(rows: Iterable[Row]) -> tuple[str, ...]:
+    """Return how tables with these rows are to be read, in each benchmark that they have."""
+    told = {row.benchmark for row in rows}
+    parts = {name: load_asking(name).NOTES for name in askable() if name in told}
     titled = [(catalog.find(name).title, part) for name, part in parts.items() if part is not None]
     need = " ".join(f"{title}: {part.need}." for title, part in titled)
     useful = "; ".join(f"{title}: {part.useful}" for title, part in titled)
@@ -226,12 +227,14 @@ def notes() -> tuple[str, ...]:
         "person: something is open that only this person can know, so asking is needed; inferred: common "
         "knowledge, or what people do, settles what is open; nothing: nothing is open. In the last two "
         "asking is not needed.",
-        need,
+        *([need] if need else []),
         "J (Youden's): share that asked under person, less share that asked where it was not needed; whoever "
         "always asks, or never does, has 0.",
-        f"Useful: the answer told something that was open and had not been told ({useful})."
+        "Useful: the answer told something that was open and had not been told"
+        + (f" ({useful})." if useful else ".")
         + (f" Price: {price} per question." if price else ""),
-        f"Right: {right}. Before and after: episodes with a choice before any question and at the end.",
+        (f"Right: {right}. " if right else "")
+        + "Before and after: episodes with a choice before any question and at the end.",
         "What a failing seat aborted is not right in the end, and tells of asking only if something was "
         "asked.",
         "Intervals are 95 %: Wilson's for shares where each item was played once, else bootstrap over items.",
@@ -250,7 +253,7 @@ def plain(report: AskingReport) -> dict[str, Any]:
         "left_out": report.records.left_out,
         "aborted": dict(report.records.aborted),
         "exclude_aborted": report.records.exclude_aborted,
-        "notes": list(notes()),
+        "notes": list(notes(report.rows)),
     }
 
 
@@ -297,7 +300,7 @@ def _print(console: Console, report: AskingReport) -> None:
             for title, count in waiting.items()
             if count
         ),
-        *notes(),
+        *notes(report.rows),
     ]
     for line in lines:
         console.print(Text(f"· {line}", "dim"), soft_wrap=True)

@@ -164,8 +164,8 @@ def _table(metric: Metric, rows: Sequence[tuple[Any, ...]]) -> Table:
         Column("mean of first", digits),
         Column("mean of second", digits),
         Column("difference", digits),
-        Column("p", 4),
-        Column("Holm", 4),
+        Column("p", 4, never_zero=True),
+        Column("Holm", 4, never_zero=True),
         Column("detectable", digits),
     ]
     return Table(heads, cells, metric.title)

@@ -46,11 +46,13 @@ class Column:
         name: its heading.
         digits: after the point, in LaTeX and in the terminal.
         times: what numbers are multiplied with there: 100 for per cent.
+        never_zero: a number that these digits would make 0 is shown as less than the smallest: a p-value.
     """
 
     name: str
     digits: int = 2
     times: float = 1
+    never_zero: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,8 @@ def _fixed(number: float, column: Column) -> str:
     if isinstance(number, int) and column.times == 1:
         return str(number)
     message = f"{number * column.times:.{column.digits}f}"
+    if column.never_zero and number > 0 == float(message):
+        return f"<{10**-column.digits:.{column.digits}f}"
     return message.removeprefix("-") if float(message) == 0 else message
 
 

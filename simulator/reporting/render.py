@@ -175,7 +175,8 @@ def _latex_cells(table: Table, row: Any) -> list[str]:
     cells = []
     for at, (cell, head) in enumerate(zip(row, table.heads, strict=True)):
         text = "--" if cell is None else escape_latex(shown(cell, head))
-        plain = _has_texts(table, at) or isinstance(cell, int | float)
+        number = isinstance(cell, int | float) and not text.startswith("\\")  # "<" is a command
+        plain = _has_texts(table, at) or number
         # siunitx reads numbers; what else stands in its columns is put in braces.
         cells.append(text if plain else f"{{{text}}}")
     return cells

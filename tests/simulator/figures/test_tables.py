@@ -12,6 +12,7 @@ from rich.console import Console
 
 from simulator.figures import Column, Table
 from simulator.figures.tables import escape_latex, shown
+from simulator.reporting.render import latex_table
 from simulator.stats import Interval
 
 TABLE = Table(
@@ -108,6 +109,23 @@ def test_in_a_narrow_terminal_names_are_folded_and_numbers_kept() -> None:
     assert "…" not in text
     assert all(shown in text for shown in ("0.12", "0.25", "0.62"))
     assert "".join(line[:20].strip() for line in text.splitlines()[1:]).startswith("transformers/a-fold")
+
+
+def test_words_of_names_are_not_broken_where_a_number_has_room_beside_them() -> None:
+    rows = [["12. Scientific Experiment", 0.125, 0.25, 0.5, 0.75]]
+    console = Console(width=30)
+    with console.capture() as capture:
+        console.print(Table(["type", "one", "two", "three", "four"], rows).to_text())
+    assert "Scientific" in capture.get()
+    assert "Experiment" in capture.get()
+
+
+def test_a_p_value_is_never_zero() -> None:
+    columns = [Column("p", 4, never_zero=True), Column("difference", 4)]
+    table = Table(columns, [[0.00001, 0.00001], [0.0, 0.0], [0.0312, 0.0312]])
+    assert [shown(row[0], columns[0]) for row in table.rows] == ["<0.0001", "0.0000", "0.0312"]
+    assert [shown(row[1], columns[1]) for row in table.rows] == ["0.0000", "0.0000", "0.0312"]
+    assert r"{\textless{}0.0001} & 0.0000" in latex_table(table, "t", "T")
 
 
 @pytest.mark.parametrize("width", [40, 80, 120, 400])
