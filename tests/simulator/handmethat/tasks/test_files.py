@@ -50,6 +50,10 @@ def first(data: dict[str, Any], cls: str) -> str:
     return next(name for name, record in data["initial_object_dict"].items() if record["class"] == cls)
 
 
+def test_published_content_is_written_again_key_by_key(content: dict[str, Any]) -> None:
+    assert json.loads(file_text(task_from_json(content, NAME))) == content
+
+
 def test_own_task_is_the_same_after_writing_and_reading(task: Task, tmp_path: Path) -> None:
     path = write_file(task, tmp_path)
     assert path.name == f"{NAME}.json"
