@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from logs.rows import Item as Row
 from logs.rows import Judgment, Turn
 from simulator.ambik.intents import Intent, is_found
 from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem
 from simulator.ambik.playing import ROBOT, USER, task_of
-from simulator.ambik.rows import item_from_row
+from simulator.ambik.rows import item_from_row as read_item
 from simulator.ambik.score import values
 from simulator.ambik.terms import CONFORMAL, NAMES
 from simulator.asking import Asked, Need
@@ -33,11 +32,6 @@ NOTES: Final = AskingNotes(
 )
 _KINDS: Final = {"common_sense_knowledge": "common sense", "unambiguous_direct": "unambiguous"}
 _MANNERS: Final[Mapping[str, str]] = {str(method): name for method, name in NAMES.items()}
-
-
-def read_item(row: Row) -> Item:
-    """Return the item out of its row."""
-    return item_from_row(row)
 
 
 def asked(

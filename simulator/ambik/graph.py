@@ -57,7 +57,7 @@ class Table:
 
     @property
     def item(self) -> Item:
-        """Return the item."""
+        """The item."""
         return cast(Item, self.live.item)
 
     @cached_property
@@ -74,8 +74,8 @@ class Table:
     @cached_property
     def offered(self) -> tuple[str, ...]:
         """The actions that are offered, in display order: it is drawn, so no place tells anything."""
-        given = () if isinstance(self.item, DraftItem) else tuple(dict.fromkeys(self.item.options))
-        return tuple(Random(derive_seed(self.live.episode.seed, "offered")).sample(given, len(given)))
+        options = () if isinstance(self.item, DraftItem) else tuple(dict.fromkeys(self.item.options))
+        return tuple(Random(derive_seed(self.live.episode.seed, "offered")).sample(options, len(options)))
 
 
 class State(TypedDict):
@@ -118,7 +118,7 @@ def asked(state: State) -> int:
 
 
 def must_act(table: Table, state: State) -> bool:
-    """Whether the questions are used up. Where nobody answers, a robot may decide to ask nevertheless."""
+    """Return True if the questions are used up; where nobody answers, a robot may still decide to ask."""
     return 0 < table.rules.questions <= asked(state)
 
 
@@ -128,15 +128,10 @@ def pending(state: State) -> str:
 
 
 def exchanges(state: State) -> tuple[tuple[str, str], ...]:
-    """Questions of this episode with their answers."""
-    found: list[tuple[str, str]] = []
-    question = ""
-    for _, kind, text, flag in state["said"]:
-        if flag == _ASKS:
-            question = text
-        elif kind == "answer":
-            found.append((question, text))
-    return tuple(found)
+    """Return the questions of this episode that were answered, with their answers."""
+    questions = (text for *_, text, flag in state["said"] if flag == _ASKS)
+    answers = (text for _, kind, text, _ in state["said"] if kind == "answer")
+    return tuple(zip(questions, answers, strict=False))
 
 
 def seat_view(table: Table, state: State, seat: str) -> View:
@@ -199,15 +194,8 @@ def take(table: Table, state: State, seat: str, reply: Reply) -> tuple[Turn, Upd
     else:
         assert isinstance(table.item, DraftItem)
         text, payload = annotated(reply, table.item.draft, name=who.name, person=person)
-    turn = make_turn(
-        table.live.episode.id,
-        number,
-        seat,
-        reply,
-        text=text,
-        payload=payload,
-        since=state["since"],
-    )
+    id, since = table.live.episode.id, state["since"]
+    turn = make_turn(id, number, seat, reply, text=text, payload=payload, since=since)
     return turn, {"said": [_line(seat, payload, text)], "since": monotonic()}
 
 

@@ -58,17 +58,10 @@ class Options(EpisodeOptions):
     Attributes:
         task: ``decide`` or ``annotate``; says which seats there are.
         method: what a model in the robot's seat plays; empty for everybody else.
-        context: what the prompt has (spec 5).
-        dialogue: ``after``: the data's question and answer are appended to the task from the start.
-        questions: that are answered at most. 0: the robot decides once, and nobody answers if it asks.
         settings: of prediction sets.
         calibration: the threshold of conformal methods; None while they are being calibrated.
-        chooser: the model that chooses; empty: the robot's own.
-        samples: draws of LofreeCP (R).
         data: by name, whose objects LAP looks for and on whose tasks LofreeCP's similarity is fitted.
         dataset: whose scenes they are: ``ambik`` or ``knowno``.
-        similarity: of LofreeCP's answers (`sets.similarity.similarity`); empty: the default.
-        max_tokens: what a model may write at most.
     """
 
     task: Annotated[Task, HIDDEN] = "decide"

@@ -23,15 +23,8 @@ T = TypeVar("T")
 class KitchenSelection(Selection):
     """The methods that are played, and the items.
 
-    Attributes:
-        task: ``decide``: on pairs or scenarios; ``annotate``: drafts.
-        method: a comma list, or ``all``.
-        part: of the pairs for tests: those of the paper's kind, those as added in 2025, or all.
-        types: a comma list; None for all.
-        limit: items of the test part at most, both members of a pair together; of drafts, spread evenly.
-        calibration: runs that were played already.
-        calibration_limit: items of the calibration part at most, spread evenly; the first scenarios, if all
-            are of one part.
+    A limit of pairs keeps both members together, of drafts and for calibration it is spread evenly; where all
+    scenarios are of one part, ``calibration_limit`` takes the first ones.
     """
 
     task: Task = Field(

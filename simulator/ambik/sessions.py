@@ -44,9 +44,7 @@ class AmbikSessions(StudySessions):
     question}``, as user `Reply.text` is the answer, as annotator `Reply.move` is the form (see `forms`), each
     with ``keys_used`` and ``shown_at`` beside its fields.
 
-    Args:
-        studies: those that can be entered; default: the built-in ones (studies/*.yaml).
-        env: the environment, in which models' keys are looked up.
+    Models' keys are looked up in `env`; the studies are the built-in ones unless others are given.
 
     Raises:
         InputError: if a study's settings, conditions, numbers or data do not fit AmbiK.
@@ -71,11 +69,11 @@ class AmbikSessions(StudySessions):
         super().__init__(ROOM, log, reader, models, studies=studies)
 
     def opponents(self, seat: SeatName) -> tuple[Opponent, ...]:
-        """Who can sit opposite a person in `seat`: the built-in ones, a second person, models with a key."""
+        """Return who can sit opposite a person: the built-in ones, a second person, models with a key."""
         if seat == ANNOTATOR:
             return ()
         # Who is the user meets a question: the robot that asks in any case stands first.
-        robots = (ALWAYS_ASKS, *(one for one in ROBOTS if one != ALWAYS_ASKS))
+        robots = (ALWAYS_ASKS, *(robot for robot in ROBOTS if robot != ALWAYS_ASKS))
         return menu(robots if seat == USER else (ITEM,), self._env, self._models)
 
     async def start(
@@ -89,13 +87,8 @@ class AmbikSessions(StudySessions):
     ) -> str:
         """Begin an episode of free play on a built-in task or draft.
 
-        Args:
-            seat: the person's: ``robot``, ``user`` or ``annotator``.
-            type: of the task, or ``any``; of no concern for annotators.
-            language: of the pages; the benchmark's own text is English.
-            opposite: who sits in the other seat (`opponents`); default: the first of them. A language model
-                as robot plays the method Binary.
-            questions: that are answered at most.
+        The type is of no concern for annotators. Opposite sits the first of `opponents` unless somebody is
+        named; a language model as robot plays the method Binary.
 
         Returns:
             The episode's id.
@@ -151,5 +144,5 @@ def drawn_item(type: str, seed: int) -> PairItem:
         pair, ambiguous = random.choice(load_pairs()), random.random() < 0.5
     else:
         ambiguous = type != "unambiguous_direct"
-        pair = random.choice([one for one in load_pairs() if not ambiguous or one.type == type])
+        pair = random.choice([pair for pair in load_pairs() if not ambiguous or pair.type == type])
     return offering(pair, "ambiguous" if ambiguous else "clear")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any, Final, get_args
 
 import typer
@@ -30,7 +29,8 @@ def stats_command(
     as_json: JsonOption = False,
 ) -> None:
     """Statistics of AmbiK pairs: types, words, plans, intents, shortlists, each by its counting rule."""
-    loaded = of_data(data, _part(part))
+    loaded = read_pairs(data, _part(part))
+    refuse(loaded.faults)
     if as_json:
         typer.echo(json.dumps(to_json(loaded), ensure_ascii=False, indent=1))
         return
@@ -50,17 +50,6 @@ def _part(text: str) -> Which:
         if text == part:
             return part  # type: ignore[no-any-return]
     raise InputError(f"--part {text!r}: must be one of {', '.join(get_args(Which))}")
-
-
-def of_data(data: str | Path, part: Which = "all") -> Loaded:
-    """Return pairs with the report on them.
-
-    Raises:
-        InputError: if the data do not exist, are faulty or have nothing of that part.
-    """
-    loaded = read_pairs(data, part)
-    refuse(loaded.faults)
-    return loaded
 
 
 def remarks(loaded: Loaded) -> tuple[str, ...]:

@@ -10,11 +10,8 @@ from simulator.ambik.views import SeatName
 from simulator.errors import SeatError
 from simulator.studies.cards import StudyCard
 from ui.ambik.calls import CheckCall, SeatCall, StartCall
-from ui.ambik.entry import SEATS, entry_page
-from ui.ambik.form import check_answer
+from ui.ambik.pages import SEATS, STEPS, check_answer, end_page, entry_page, stage_page
 from ui.ambik.ports import HOME, OPPOSITE, ROOM, Sessions
-from ui.ambik.result import end_page
-from ui.ambik.stages import STEPS, stage_page
 from ui.calls import Answer, address
 from ui.i18n import strings
 from ui.ports import PERSON
@@ -30,12 +27,7 @@ LINK: Final = RoomLink(ROOM, HOME, "pot")
 
 
 class AmbikActions(StudyActions):
-    """The calls, on live sessions.
-
-    Args:
-        sessions: the episodes.
-        signer: of the passes to them.
-    """
+    """The calls, on live sessions; passes to these are signed."""
 
     room: ClassVar[str] = ROOM
     seat: ClassVar[str] = "robot"
@@ -82,7 +74,7 @@ class AmbikActions(StudyActions):
         }
 
     async def check_pair(self, call: Mapping[str, Any]) -> Answer:
-        """What is to be said of an annotator's form before it is sent: ``problems`` by field, ``accepts``.
+        """Return what is to be said of a form before it is sent: ``problems`` by field, ``accepts``.
 
         Raises:
             TokenError: if the call comes from no page of an episode.
@@ -121,7 +113,7 @@ class AmbikActions(StudyActions):
         return stage_page(frame, self.link, here, self._company(here))
 
     def _company(self, here: Here) -> Company:
-        """Who sits opposite; with the link for them, if it is a person and this page's began the episode."""
+        """Return who sits opposite; with a link for them, if a person is to come whom this page invites."""
         seat = here.seat
         if seat is None or not seat.person_opposite:
             return Company()

@@ -73,10 +73,10 @@ class SeatCall(MoveCall):
 
     def form(self) -> dict[str, Any]:
         """Return the fields that were sent, as plain values."""
-        given = self.choice or self.filled
-        if given is None:
+        form = self.choice or self.filled
+        if form is None:
             return {}
-        return given.model_dump(mode="json", exclude_unset=True, exclude_none=self.choice is not None)
+        return form.model_dump(mode="json", exclude_unset=True, exclude_none=self.choice is not None)
 
 
 class CheckCall(PageCall):

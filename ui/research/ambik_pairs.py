@@ -16,7 +16,7 @@ from simulator.ambik.pairs import Pair
 from simulator.ambik.records import PairForm
 from simulator.ambik.trial_log import forms
 from simulator.word_diff import Piece
-from ui.ambik.form import sentence_of
+from ui.ambik.pages import sentence_of
 from ui.i18n import Strings
 from ui.research.ambient_words import Line, kappa_line, share_line
 from ui.research.ambik_read import runs_of

@@ -39,8 +39,8 @@ def icr(
         return None
     if mode == "reference":
         return _reference_icr(intent.text, predicted)
-    found, total = icr_counts(intent, predicted, rule)
-    return found / total
+    hits, total = icr_counts(intent, predicted, rule)
+    return hits / total
 
 
 def without_fillers(predicted: Iterable[str]) -> tuple[str, ...]:

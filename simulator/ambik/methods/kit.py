@@ -64,7 +64,7 @@ class MethodOptions:
         not_listed: a fifth option says that none of the others is meant (spec 8.1).
         seed: of samples and of the order of five options.
         background: what is known of the data as a whole.
-        repeat: which repetition it is; with the episode and the turn, it is for the log.
+        repeat: which repetition it is; with the episode and the number of the turn, it is for the log.
     """
 
     samples: int = 5
@@ -74,7 +74,7 @@ class MethodOptions:
     background: Background = NOTHING
     repeat: int = 0
     episode_id: str | None = None
-    turn_number: int | None = None
+    number: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,33 +93,22 @@ class Kit:
 
     def request(self, role: Role, asked: Prompt, **settings: Any) -> Request:
         """Return a prompt as a request of the model of that role; at temperature 0 if not said otherwise."""
-        return request_for(
-            self.generator if role in ("generate", "generate_one") else self.chooser,
-            asked,
-            **{
-                "temperature": 0.0,
-                "seed": SEED,
-                "repeat": self.options.repeat,
-                "purpose": f"robot.{role}",
-                "episode_id": self.options.episode_id,
-                "turn_number": self.options.turn_number,
-                **settings,
-            },
-        )
+        model = self.generator if role in ("generate", "generate_one") else self.chooser
+        return request_in(self.options, model, asked, f"robot.{role}", **settings)
 
 
-def request_in(view: View, model: ChatModel, asked: Prompt, purpose: str, **settings: Any) -> Request:
-    """Return a prompt as a request of a seat's model at temperature 0."""
+def request_in(
+    place: View | MethodOptions, model: ChatModel, asked: Prompt, purpose: str, **settings: Any
+) -> Request:
+    """Return a prompt as a request of a seat's model; at temperature 0 if not said otherwise."""
     return request_for(
         model,
         asked,
-        temperature=0.0,
-        seed=SEED,
-        repeat=view.repeat,
+        **{"temperature": 0.0, "seed": SEED, **settings},
+        repeat=place.repeat,
         purpose=purpose,
-        episode_id=view.episode_id,
-        turn_number=view.number,
-        **settings,
+        episode_id=place.episode_id,
+        turn_number=place.number,
     )
 
 

@@ -87,7 +87,7 @@ class MethodRobot:
             background=self._background,
             repeat=view.repeat,
             episode_id=view.episode_id,
-            turn_number=view.number,
+            number=view.number,
         )
         decision = await decide(rules.method, case, self._generator, self._chooser, options)
         return replace(decision, dialogue=rules.dialogue)

@@ -89,9 +89,8 @@ def _scenario_answer(scenario: Scenario, question: str, language: str) -> str:
     asked = hear_scenario(scenario, question)
     place = scenario.location if "place" in asked and scenario.location != _PICK_UP else ""
     objects = scenario.intended if "objects" in asked else ()
-    if not place and not objects:
-        return ""
-    return render("ambik/scenario_answer", language, {"objects": objects, "place": place}).text
+    known = {"objects": objects, "place": place}
+    return render("ambik/scenario_answer", language, known).text if place or objects else ""
 
 
 class ModelUser:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -17,13 +17,13 @@ from simulator.ambik.files.merging import Loaded
 from simulator.ambik.files.metric_cases import MetricCase
 from simulator.ambik.files.result_table import METRICS, ResultRow
 from simulator.ambik.files.versions import TITLES
-from simulator.ambik.measuring.measures import Measures, measures
+from simulator.ambik.measuring.measures import measures
 from simulator.ambik.measuring.metrics import agrees, computed, expected
 from simulator.ambik.pairs import Scenario
 from simulator.ambik.records import Calibrated, Decision
 from simulator.ambik.remarks import remark
 from simulator.ambik.reporting.settings import Switches
-from simulator.ambik.sets.coverage import CoverageReport, report_of
+from simulator.ambik.sets.coverage import report_of
 from simulator.ambik.sets.predicting import Prepared, calibrate_prepared, outcome_prepared, prepared
 from simulator.ambik.settings import DEFAULT, Metrics, Quantile, Settings, Tokens
 from simulator.ambik.statistics import statistics
@@ -102,14 +102,14 @@ def cases_section(read: Read[MetricCase], file: str, shown: Metrics | None = Non
         row: list[Cell] = [case.id, case.metric]
         data[case.id] = {"metric": case.metric}
         for mode in modes:
-            value, wanted, agreed = computed(case, mode), expected(case, mode), agrees(case, mode)
+            value, right, agreed = computed(case, mode), expected(case, mode), agrees(case, mode)
             if mode not in case.told:
                 row += ["", _in_words(value)]
                 continue
             known[mode] += 1
             equal[mode] += agreed
-            row += [_in_words(wanted), "the same" if agreed else f"NOT: {_in_words(value)}"]
-            data[case.id][mode] = {"expected": wanted, "found": value, "equal": agreed}
+            row += [_in_words(right), "the same" if agreed else f"NOT: {_in_words(value)}"]
+            data[case.id][mode] = {"expected": right, "found": value, "equal": agreed}
         rows.append(row)
     return file_section(
         "metric_cases",
@@ -151,7 +151,9 @@ def results_section(read: Read[ResultRow], file: str) -> Section:
     ]
     heads: list[Column | str] = ["model", "method", "type", *(Column(name, 2) for name in held)]
     wrong = [fault for fault in read.faults if fault.code == "consistency"]
-    said = [f"line {fault.line}, {_NAMES.get(fault.task, fault.task)}: {fault.message}" for fault in wrong]
+    wrong_lines = [
+        f"line {fault.line}, {_NAMES.get(fault.task, fault.task)}: {fault.message}" for fault in wrong
+    ]
     return file_section(
         "result_table",
         Path(file).stem,
@@ -160,7 +162,7 @@ def results_section(read: Read[ResultRow], file: str) -> Section:
         rows=len(read.rows),
         left_out=sum(fault.severity != "warning" for fault in read.faults),
         tables=[Table(heads, rows, name="results")],
-        remarks=(remark("tables", "result_rules"), *(said or ["every row is consistent"])),
+        remarks=(remark("tables", "result_rules"), *(wrong_lines or ["every row is consistent"])),
         data={
             "results": [
                 {"model": row.model, "method": row.method, "type": row.type, **row.values}
@@ -174,42 +176,6 @@ def results_section(read: Read[ResultRow], file: str) -> Section:
 
 
 # ---- a published run of KnowNo: thresholds under every rule, help and success on its own items (spec 7, 9)
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """What comes of one rule.
-
-    Attributes:
-        settings: the rule.
-        calibrated: its threshold; `order` says which of the nonconformities it is.
-        by_size: measures if a set of more than one option asks.
-        by_original: measures if one that has not exactly one, or the fifth option, does.
-        left_out: coverage of items by the threshold of all others.
-        report: on the calibration.
-    """
-
-    settings: Settings
-    calibrated: Calibrated
-    order: int
-    by_size: Measures
-    by_original: Measures
-    left_out: Interval | None
-    report: CoverageReport
-
-    def plain(self) -> dict[str, Any]:
-        """Return what is told of it, for JSON."""
-        overall = self.by_size.overall
-        return {
-            "q_hat": self.calibrated.q_hat,
-            "order": self.order,
-            "success_rate": overall.coverage,
-            "help_rate": {"size": overall.hr, "original": self.by_original.overall.hr},
-            "set_size": overall.set_size,
-            "empty": overall.empty,
-            "left_out_coverage": self.left_out,
-            "report": self.report,
-        }
 
 
 def logprobs_section(
@@ -256,11 +222,11 @@ def rules_section(
         InputError: if the decisions cannot be scored.
     """
     base = replace(DEFAULT, **{**(switches or {}), "cp_rule": "split", "not_listed": True})
-    rules = [
-        _rule(run, replace(base, tokens=tokens, quantile=quantile))
+    rules = {
+        (tokens, quantile): _rule(run, replace(base, tokens=tokens, quantile=quantile))
         for tokens, quantile in product(get_args(Tokens), QUANTILES)
-    ]
-    first = rules[0].calibrated
+    }
+    first, report = next(iter(rules.values()))
     return file_section(
         "knowno_run",
         name,
@@ -268,40 +234,42 @@ def rules_section(
         files=files,
         rows=len(run),
         left_out=left_out,
-        tables=[_thresholds(rules), _help(rules)],
+        tables=_rule_tables(rules),
         remarks=(
             f"n {first.n}, epsilon {first.epsilon:g}, rank {first.rank}, temperature {base.temperature:g}; "
             f"{first.without} items have no right option",
             remark("tables", "in_sample"),
             remark("tables", "counts_tokens"),
             str(MARGINAL),
-            *map(str, rules[0].report.warnings),
+            *map(str, report["report"].warnings),
         ),
         data={
             "n": first.n,
             "epsilon": first.epsilon,
             "rank": first.rank,
-            "rules": {f"{rule.settings.tokens}.{rule.settings.quantile}": rule.plain() for rule in rules},
+            "rules": {".".join(rule): result for rule, (_, result) in rules.items()},
         },
     )
 
 
-def _rule(run: Sequence[Decision], settings: Settings) -> Rule:
+def _rule(run: Sequence[Decision], settings: Settings) -> tuple[Calibrated, dict[str, Any]]:
+    """Return the threshold by a rule, and what comes of it; both rules of asking each under its own name."""
     ready = [prepared(decision, settings) for decision in run]
     calibrated = calibrate_prepared(ready, settings)
-    # Both rules are told, whichever is chosen: each under its own name.
     by_size, by_original = replace(settings, help="size"), replace(settings, help="original")
     outcomes = [outcome_prepared(each, calibrated.q_hat, by_size) for each in ready]
     asked = [outcome_prepared(each, calibrated.q_hat, by_original) for each in ready]
-    return Rule(
-        settings=by_size,
-        calibrated=calibrated,
-        order=conformal.order(calibrated.n, _epsilon(settings), settings.quantile),
-        by_size=measures(outcomes, by_size),
-        by_original=measures(asked, by_original),
-        left_out=_left_out(ready, calibrated.nonconformities, by_size),
-        report=report_of(calibrated, outcomes, by_size),
-    )
+    overall = measures(outcomes, by_size).overall
+    return calibrated, {
+        "q_hat": calibrated.q_hat,
+        "order": conformal.order(calibrated.n, _epsilon(settings), settings.quantile),
+        "success_rate": overall.coverage,
+        "help_rate": {"size": overall.hr, "original": measures(asked, by_original).overall.hr},
+        "set_size": overall.set_size,
+        "empty": overall.empty,
+        "left_out_coverage": _left_out(ready, calibrated.nonconformities, by_size),
+        "report": report_of(calibrated, outcomes, by_size),
+    }
 
 
 def _left_out(
@@ -332,22 +300,19 @@ def _epsilon(settings: Settings) -> Fraction:
     return conformal.epsilon_of(settings.target_success)
 
 
-def _thresholds(rules: Sequence[Rule]) -> Table:
-    rows: list[list[Cell]] = []
-    for rule in rules:
-        q_hat = None if rule.calibrated.q_hat == float("inf") else rule.calibrated.q_hat
-        place = f"{rule.order} and next" if rule.settings.quantile == "numpy_linear" else str(rule.order)
-        success = rule.by_size.overall.coverage.interval
-        rows.append([rule.settings.tokens, rule.settings.quantile, place, q_hat, success, rule.left_out])
+def _rule_tables(rules: Mapping[tuple[Tokens, Quantile], tuple[Calibrated, dict[str, Any]]]) -> list[Table]:
+    thresholds: list[list[Cell]] = []
+    asking: list[list[Cell]] = []
+    for rule, (calibrated, result) in rules.items():
+        q_hat = None if calibrated.q_hat == float("inf") else calibrated.q_hat
+        place = f"{result['order']} and next" if rule[1] == "numpy_linear" else str(result["order"])
+        success = result["success_rate"].interval
+        thresholds.append([*rule, place, q_hat, success, result["left_out_coverage"]])
+        rates = (*result["help_rate"].values(), result["set_size"], result["empty"])
+        asking.append([*rule, *(rate.interval for rate in rates)])
     heads = ("tokens", "quantile", "which", Column("q-hat", 6), "in the set", "left out")
-    return Table(heads, rows, "Thresholds", "thresholds")
-
-
-def _help(rules: Sequence[Rule]) -> Table:
-    rows: list[list[Cell]] = []
-    for rule in rules:
-        size, original = rule.by_size.overall, rule.by_original.overall
-        values = (size.hr, original.hr, size.set_size, size.empty)
-        rows.append([rule.settings.tokens, rule.settings.quantile, *(each.interval for each in values)])
-    heads = ("tokens", "quantile", "asks, by size", "asks, original", "set size", "empty sets")
-    return Table(heads, rows, "Help", "help")
+    heads_of_help = ("tokens", "quantile", "asks, by size", "asks, original", "set size", "empty sets")
+    return [
+        Table(heads, thresholds, "Thresholds", "thresholds"),
+        Table(heads_of_help, asking, "Help", "help"),
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from simulator.ambik.annotation.agreement import agreement_table, pair_agreement
@@ -25,7 +25,7 @@ from simulator.ambik.reporting.groups import (
 )
 from simulator.ambik.reporting.results import Result, results_of, settings_statement
 from simulator.ambik.reporting.scoring import score_files
-from simulator.ambik.reporting.settings import ReportSettings, Switches
+from simulator.ambik.reporting.settings import ReportSettings
 from simulator.ambik.reporting.tables import TABLES, Columns, result_table
 from simulator.ambik.terms import MEMBERS
 from simulator.errors import InputError
@@ -47,25 +47,10 @@ _SIZES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
-    """The contents of runs and files.
+def read_contents(source: Frames) -> tuple[list[Section], Material, tuple[Result, ...]]:
+    """Return sections of files that are no decisions, what runs and files hold, and what tables are of.
 
-    Attributes:
-        sections: of files that are no decisions.
-        material: groups, forms and published runs of all.
-        results: what the tables are of.
-        switches: over the settings of runs.
-    """
-
-    sections: Sequence[Section]
-    material: Material
-    results: tuple[Result, ...]
-    switches: Switches
-
-
-def read_contents(source: Frames) -> Contents:
-    """Return what the runs and files of a report hold; faults of files go to `Frames.problems`.
+    Faults of files go to `Frames.problems`.
 
     Raises:
         InputError: if a run is another benchmark's or empty, or settings cannot be changed for want of a
@@ -87,22 +72,21 @@ def read_contents(source: Frames) -> Contents:
             f"--part {settings.part}: none of these decisions is on {settings.part} pairs; leave it out"
         )
     material.groups = [*groups]
-    results = results_of(groups, settings.switches)
-    return Contents(sections=sections, material=material, results=results, switches=settings.switches)
+    return sections, material, results_of(groups, settings.switches)
 
 
 def report_sections(source: Frames) -> Iterator[Section]:
     """Yield what files hold, the paper's tables, our additions, people beside models, and figures."""
-    contents = source.once(read_contents)
-    material, results = contents.material, contents.results
-    yield from contents.sections
-    if wrong := sum(section.data.get("unexpected", 0) for section in contents.sections):
+    sections, material, results = source.once(read_contents)
+    switches = source.settings.switches if source.settings is not None else None
+    yield from sections
+    if wrong := sum(section.data.get("unexpected", 0) for section in sections):
         source.problems.unexpected.append(f"cases of metrics that do not have the paper's value: {wrong}")
     for run, decisions in material.published.items():
-        yield rules_section(decisions, run, switches=contents.switches)
-    yield from _overview(contents)
+        yield rules_section(decisions, run, switches=switches)
+    yield from _overview(material, results)
     if results:
-        beside = (*results, *results_of(baseline_groups(material.groups), contents.switches))
+        beside = (*results, *results_of(baseline_groups(material.groups), switches))
         made = (*(make(beside) for make in TABLES), people_section(results))
         yield from (section for section in made if section is not None)
     if material.forms:
@@ -121,7 +105,7 @@ def write_files(source: Frames) -> Iterable[object]:
         InputError: if no run is reported, or a file cannot be written.
     """
     settings: ReportSettings = source.settings
-    results = source.once(read_contents).results
+    _, _, results = source.once(read_contents)
     if (settings.lines or settings.export) and not source.runs:
         raise InputError("--lines and --export are of runs: name one (askback log list).")
     if source.out is not None and results:
@@ -133,9 +117,8 @@ def write_files(source: Frames) -> Iterable[object]:
         yield from export_runs(settings.export, source.reader, source.runs, results)
 
 
-def _overview(contents: Contents) -> Iterator[Section]:
+def _overview(material: Material, results: Sequence[Result]) -> Iterator[Section]:
     """Yield who is reported, on what, and under which settings."""
-    results, groups = contents.results, contents.material.groups
     used = [result.settings for result in results]
     remarks = [
         *settings_statement(results),
@@ -144,8 +127,8 @@ def _overview(contents: Contents) -> Iterator[Section]:
             remark("tables", "counts_tokens"),
         ),
         *_if(any(each.metrics == "reference" for each in used), remark("tables", "reference_metrics")),
-        *contents.material.remarks,
-        *filter(None, map(added_statement, groups)),
+        *material.remarks,
+        *filter(None, map(added_statement, material.groups)),
         *(remark for result in results for remark in result.remarks),
     ]
     if not results and not remarks:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from simulator.ambik import conformal
 from simulator.ambik.conformal import (
@@ -12,7 +12,6 @@ from simulator.ambik.conformal import (
     NO_PROMISE,
     Caution,
     Histogram,
-    Number,
     Quantile,
     Range,
     caution,
@@ -72,84 +71,45 @@ class CoverageReport:
         return self.promised.low <= self.coverage.value <= self.promised.high
 
 
-def coverage_report(
-    nonconformities: Sequence[float],
-    epsilon: Number,
-    *,
-    coverage: Interval | None = None,
-    sizes: Sequence[int | None] = (),
-    unknown: int = 0,
-    without: int = 0,
-    quantile: Quantile = "exact",
-    n: int | None = None,
-    q_hat: float | None = None,
-) -> CoverageReport:
-    """Report on a calibration.
+def report_of(calibrated: Calibrated, outcomes: Sequence[Outcome], settings: Settings) -> CoverageReport:
+    """Report on a calibration and the sets that were made with it, both under `settings`.
 
-    Args:
-        nonconformities: of the calibration items' true answers.
-        epsilon: the error that is allowed.
-        coverage: of the sets whose true answer is known; None if there are none. `Interval.n` counts items.
-        sizes: of the sets; None for one that was never made.
-        unknown: sets without a known true answer.
-        without: calibration items without any right candidate.
-        quantile: how the threshold is taken.
-        n: calibration items, where their nonconformities were not kept.
-        q_hat: the threshold, likewise.
-
-    Raises:
-        ValueError: if a nonconformity is not a number.
+    Of outcomes of one type alone nothing is promised.
     """
-    n = len(nonconformities) if n is None else n
-    made = [size for size in sizes if size is not None]
+    reference = settings.cp_rule == "reference"
+    quantile: Quantile = "numpy_linear" if reference else settings.quantile
+    n, epsilon, coverage = calibrated.n, calibrated.epsilon, coverage_of(outcomes)
+    made = [len(outcome.predicted) for outcome in outcomes if outcome.decision.was_made]
     if coverage is None or not coverage.n:
         promised = conformal.beta_range(n, epsilon, quantile)
     else:
         promised = conformal.beta_binomial_range(n, epsilon, coverage.n, quantile)
+    cautions = {
+        caution("repeats", repeats=calibrated.repeats, n=n): calibrated.repeats,
+        caution(
+            "unaffordable", unaffordable=calibrated.unaffordable, n=n, most=n - calibrated.rank + 1
+        ): calibrated.unaffordable,
+    }
+    holding = (each for each, count in cautions.items() if count)
+    warnings = (*conformal.warnings(n, epsilon, calibrated.without, quantile), *holding)
     return CoverageReport(
         n=n,
         epsilon=float(conformal.exact(epsilon)),
         rank=conformal.rank(n, epsilon),
-        q_hat=conformal.threshold(nonconformities, epsilon, quantile) if q_hat is None else q_hat,
+        q_hat=calibrated.q_hat,
         quantile=quantile,
         guarantee=conformal.guarantee(n, epsilon, quantile),
         promised=promised,
-        tested=len(sizes),
+        tested=len(outcomes),
         coverage=coverage,
-        unknown=unknown,
+        unknown=sum(outcome.covered is None for outcome in outcomes),
         mean_size=sum(made) / len(made) if made else None,
         empty=made.count(0) / len(made) if made else None,
-        without=without,
-        nonconformities=conformal.histogram(nonconformities),
-        sizes=dict(sorted(Counter(made).items())),
-        warnings=conformal.warnings(n, epsilon, without, quantile),
-    )
-
-
-def report_of(calibrated: Calibrated, outcomes: Sequence[Outcome], settings: Settings) -> CoverageReport:
-    """Report on a calibration and the sets that were made with it."""
-    reference = settings.cp_rule == "reference"
-    report = coverage_report(
-        calibrated.nonconformities,
-        calibrated.epsilon,
-        coverage=coverage_of(outcomes),
-        sizes=[len(outcome.predicted) if outcome.decision.was_made else None for outcome in outcomes],
-        unknown=sum(outcome.covered is None for outcome in outcomes),
         without=calibrated.without,
-        quantile="numpy_linear" if reference else settings.quantile,
-        n=calibrated.n,
-        q_hat=calibrated.q_hat,
+        nonconformities=conformal.histogram(calibrated.nonconformities),
+        sizes=dict(sorted(Counter(made).items())),
+        warnings=(NO_PROMISE,) if reference else warnings,
     )
-    if reference:
-        return replace(report, warnings=(NO_PROMISE,))
-    n, repeats, unaffordable = calibrated.n, calibrated.repeats, calibrated.unaffordable
-    most = n - calibrated.rank + 1
-    more = {
-        caution("repeats", repeats=repeats, n=n): repeats,
-        caution("unaffordable", unaffordable=unaffordable, n=n, most=most): unaffordable,
-    }
-    holding = (told for told, count in more.items() if count)
-    return replace(report, warnings=(*report.warnings, *holding))
 
 
 def coverage_of(outcomes: Sequence[Outcome]) -> Interval | None:

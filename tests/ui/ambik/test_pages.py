@@ -20,9 +20,7 @@ from simulator.ambik.views import Exchanged, ParticipantView, Replay
 from simulator.errors import Trouble
 from ui.actions import Actions
 from ui.ambik.actions import LINK
-from ui.ambik.entry import KINDS, PICTURE, SEATS
-from ui.ambik.result import end_page, story
-from ui.ambik.stages import STEPS, stage_page, with_question
+from ui.ambik.pages import KINDS, PICTURE, SEATS, STEPS, end_page, stage_page, story, with_question
 from ui.i18n import LANGUAGES, strings
 from ui.render.frame import Frame
 from ui.render.play import Company, Invitation

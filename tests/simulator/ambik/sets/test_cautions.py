@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
 
 import pytest
 
 from simulator.ambik import conformal
 from simulator.ambik.conformal import MARGINAL, NO_PROMISE, Caution
-from simulator.ambik.sets.coverage import coverage_report
+from simulator.ambik.records import Calibrated
+from simulator.ambik.sets.coverage import report_of
+from simulator.ambik.settings import DEFAULT
 from simulator.reporting import plain
 
 
@@ -31,7 +33,8 @@ def test_a_caution_is_said_with_its_numbers(told: Caution, said: str) -> None:
 
 
 def test_in_files_a_caution_is_its_sentence() -> None:
-    report = replace(coverage_report([0.1, 0.2, 0.3], 0.2), sizes={})
+    calibrated = Calibrated(q_hat=math.inf, n=3, epsilon=0.2, rank=4, nonconformities=(0.1, 0.2, 0.3))
+    report = report_of(calibrated, (), DEFAULT)
     written = plain(report)
     assert written["warnings"] == [str(one) for one in report.warnings] != []
     assert written["statement"] == str(MARGINAL)

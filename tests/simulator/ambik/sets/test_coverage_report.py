@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -13,20 +15,39 @@ from simulator.ambik.conformal import MARGINAL, NO_PROMISE
 from simulator.ambik.measuring.epsilon import epsilon_curve
 from simulator.ambik.measuring.measures import measures
 from simulator.ambik.pairs import Pair
-from simulator.ambik.records import ABORTED, Decision
-from simulator.ambik.sets.coverage import coverage_report, report_of
+from simulator.ambik.records import ABORTED, Calibrated, Decision, Outcome
+from simulator.ambik.sets.coverage import CoverageReport, report_of
 from simulator.ambik.sets.predicting import calibrate, outcome
-from simulator.ambik.settings import Settings
+from simulator.ambik.settings import Quantile, Settings
 
 MakeDecision = Callable[..., Decision]
 MakePair = Callable[..., Pair]
 HUNDRED = [place / 100 for place in range(1, 101)]
 
 
+def report_on(
+    sets: Sequence[tuple[int, bool | None]] = (), *, quantile: Quantile = "exact", without: int = 0
+) -> CoverageReport:
+    """The report on a hundred items, and sets of such sizes, each covered or not."""
+    calibrated = Calibrated(
+        q_hat=conformal.threshold(HUNDRED, 0.2, quantile),
+        n=100,
+        epsilon=0.2,
+        rank=81,
+        nonconformities=tuple(HUNDRED),
+        without=without,
+    )
+    outcomes = []
+    for number, (size, covered) in enumerate(sets):
+        made: Any = SimpleNamespace(was_made=True, task=str(number))
+        outcomes.append(Outcome(decision=made, predicted=("x",) * size, help=size > 1, covered=covered))
+    return report_of(calibrated, outcomes, Settings(quantile=quantile))
+
+
 def test_a_report_tells_the_promise_and_what_happened() -> None:
     sizes = [1] * 150 + [2] * 40 + [0] * 10
-    covered = conformal.coverage(160, 198)
-    report = coverage_report(HUNDRED, 0.2, coverage=covered, sizes=sizes, unknown=2, without=3)
+    covered = [True] * 160 + [False] * 38 + [None] * 2
+    report = report_on([*zip(sizes, covered, strict=True)], without=3)
     assert (report.n, report.epsilon, report.rank, report.q_hat) == (100, 0.2, 81, 0.81)
     assert report.coverage is not None and report.coverage.n == 198
     assert report.coverage.value == pytest.approx(160 / 198)
@@ -42,14 +63,14 @@ def test_a_report_tells_the_promise_and_what_happened() -> None:
 
 
 def test_a_report_before_anything_was_tested() -> None:
-    report = coverage_report(HUNDRED, 0.2, quantile="numpy_higher")
+    report = report_on(quantile="numpy_higher")
     assert report.q_hat == 0.82
     assert report.coverage is report.mean_size is report.empty is report.kept is None
     assert report.promised.width < 0.16
 
 
 def test_coverage_outside_of_the_range_is_told() -> None:
-    report = coverage_report(HUNDRED, 0.2, coverage=conformal.coverage(0, 50), sizes=[1] * 50)
+    report = report_on([(1, False)] * 50)
     assert report.kept is False
 
 
