@@ -173,13 +173,13 @@ def cluster_kappa(
     label = {name: place for place, name in enumerate(sorted({*first, *second}, key=_name))}
     place = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
     tables = np.zeros((len(place), len(label), len(label)))
-    for one, two, cluster in zip(first, second, clusters, strict=True):
-        tables[place[cluster], label[one], label[two]] += 1
+    for left, right, cluster in zip(first, second, clusters, strict=True):
+        tables[place[cluster], label[left], label[right]] += 1
     columns = tables.reshape(len(place), -1)
 
     def observed(sums: Floats) -> Floats:
-        floats: Floats = sums[:, :: len(label) + 1].sum(axis=1) / sums.sum(axis=1)
-        return floats
+        shares: Floats = sums[:, :: len(label) + 1].sum(axis=1) / sums.sum(axis=1)
+        return shares
 
     def kappa(sums: Floats) -> Floats:
         drawn = sums.reshape(-1, len(label), len(label))
@@ -339,11 +339,11 @@ def _by_group(columns: Floats, groups: Sequence[int] | None, number: int | None)
     """Return the sums of columns over the rows of each group."""
     if groups is None:
         return columns
-    of = np.asarray(groups, dtype=np.intp)
-    floats = np.zeros((int(of.max(initial=-1)) + 1 if number is None else number, columns.shape[1]))
+    group = np.asarray(groups, dtype=np.intp)
+    sums = np.zeros((int(group.max(initial=-1)) + 1 if number is None else number, columns.shape[1]))
     order = np.lexsort(columns.T)  # sums are rounded: in one order, they are the same for all orders of rows
-    np.add.at(floats, of[order], columns[order])
-    return floats
+    np.add.at(sums, group[order], columns[order])
+    return sums
 
 
 def _name(value: object) -> str:
@@ -351,5 +351,5 @@ def _name(value: object) -> str:
 
 
 def _quadratic(counts: Floats, distances: Floats) -> Floats:
-    floats: Floats = ((counts @ distances) * counts).sum(axis=-1)
-    return floats
+    total: Floats = ((counts @ distances) * counts).sum(axis=-1)
+    return total

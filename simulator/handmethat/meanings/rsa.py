@@ -105,18 +105,18 @@ class Rsa:
         """S(u | m) for the meaning of that index; shape (utterances,)."""
         last = self._rounds[-1]
         said = self.utterances.columns[slice(*self.utterances.starts[meaning : meaning + 2])]
-        floats = np.zeros(len(self.utterances))
-        floats[said] = np.exp(last.h[said] - last.a[meaning])
-        return floats
+        chances = np.zeros(len(self.utterances))
+        chances[said] = np.exp(last.h[said] - last.a[meaning])
+        return chances
 
     def listener(self, utterance: int) -> Floats:
         """L(m | u) for the utterance of that index; shape (meanings,)."""
         starts, rows = self._transposed
         last = self._rounds[-1]
         meant = rows[slice(*starts[utterance : utterance + 2])]
-        floats = np.zeros(len(self.pool))
-        floats[meant] = np.exp(last.f[meant] + last.g[utterance])
-        return floats
+        chances = np.zeros(len(self.pool))
+        chances[meant] = np.exp(last.f[meant] + last.g[utterance])
+        return chances
 
     def readings(self, utterance: int, most: int = 10) -> list[tuple[int, float]]:
         """The likeliest meanings, likeliest first, and L(m | u) of each; those of probability 0 left out."""
