@@ -1,8 +1,7 @@
 """Published and foreign results into the log, where they are read like any other run (spec 9, 13).
 
 A run is named as the file names it, and after the file's content, too, where the log has another of that
-name. What cannot be a decision is left out, and told with its line. What was stored stays as it was; where it
-is not what comes out when a set is made anew, that is told. `log_lines` is the inverse.
+name. What cannot be a decision is left out, and told with its line.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from typing import Any, Final
 
 from logs import LogReader, LogWriter
 from logs.rows import Episode as EpisodeRow
-from logs.rows import Participant, Run, Score, Setup, Status, Turn, now
-from simulator.ambik.files.decisions import METRICS, PERSON, AnswerLine, DecisionLine
+from logs.rows import Participant, Run, Score, Setup, Status
+from simulator.ambik.files.decision_fields import PERSON
 from simulator.ambik.importing.sources import (
     Batch,
     ImportedEpisode,
@@ -25,26 +24,22 @@ from simulator.ambik.importing.sources import (
     names_of,
     threshold_of,
 )
+from simulator.ambik.importing.turns import differing_scores, turns_of
 from simulator.ambik.items import PairItem
-from simulator.ambik.payloads import PRIVATE, decided
 from simulator.ambik.playing import ROBOT, USER, Options, calibration_option
 from simulator.ambik.records import Calibrated
 from simulator.ambik.rows import BENCHMARK, LANGUAGE, item_row
-from simulator.ambik.score import VERSION, Values, values
+from simulator.ambik.score import VERSION, values
 from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.settings import settings_option
 from simulator.ambik.terms import METHODS, NAMES
 from simulator.ambik.trial_log import decisions, options_of
 from simulator.errors import InputError
-from simulator.forms import YES
-from simulator.studies.graph import CONSENT, READY
 from simulator.tables.importing import DIGEST, PUBLISHED, EpisodeRows, ImportedRun, write_run
 from trees.faults import Fault
 
 _CLOSE: Final = 1e-9
 _PSEUDONYM: Final = re.compile(r"p[a-z2-7]{20}")
-_FRONT: Final = ((CONSENT.kind, YES), (READY.kind, READY.kind))
-"""What comes before a person's first decision in a study."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +226,7 @@ class _Job:
             Score(episode_id=id, metric=name, value=value, version=VERSION) for name, value in metrics.items()
         ]
         rows = EpisodeRows(row, item, turns, scores, status)
-        return rows, (*differences, *_scored(episode.first, metrics))
+        return rows, (*differences, *differing_scores(episode.first, metrics))
 
 
 def _build_tests(job: _Job, calibrations: Sequence[_Job], here: _Here, reader: LogReader) -> None:
@@ -352,114 +347,3 @@ def _seats(episode: ImportedEpisode) -> dict[str, str]:
     robot = PERSON if line.decision.method == PERSON else line.robot or line.decision.generator or PUBLISHED
     user = line.user or (PERSON if episode.answers else "")
     return {ROBOT: robot, **({USER: user} if user else {})}
-
-
-# ---- turns
-
-
-def turns_of(
-    episode: ImportedEpisode, episode_id: str, options: Options
-) -> tuple[tuple[Turn, ...], tuple[str, ...]]:
-    """Return an episode's turns, and stored values that are not those that come out, a sentence each.
-
-    Args:
-        episode: its lines.
-        episode_id: how it is called in the log.
-        options: of the run; the threshold among them, unless it is a calibration.
-
-    Raises:
-        InputError: if a decision cannot be read.
-    """
-    turns: list[Turn] = []
-    differences: list[str] = []
-
-    def add(seat: str, text: str, payload: dict[str, Any], seconds: float | None, time: str) -> None:
-        turns.append(
-            Turn(
-                episode_id=episode_id,
-                number=len(turns),
-                seat=seat,
-                text=text,
-                payload=payload,
-                seconds=seconds,
-                created_at=time or now(),
-            )
-        )
-
-    first = episode.first
-    if first.decision.method == PERSON and 0 < first.turn <= len(_FRONT):
-        # What was said before, lines do not tell but by the number of the first decision.
-        for kind, text in _FRONT[-first.turn :]:
-            add(
-                ROBOT,
-                text,
-                {"kind": kind, **_person(kind)},
-                None,
-                first.details.shown_at or first.details.made_at,
-            )
-    answers = iter(episode.answers)
-    for line in episode.lines:
-        payload, stored = _decided(line, options)
-        differences += stored
-        asked, details = len(turns), line.details
-        text = details.typed_text or payload["question"] or payload["action"]
-        add(ROBOT, text, payload, details.seconds, details.made_at)
-        if line.decision.answer:
-            answer = next(answers, None)
-            details = answer.details if answer else details
-            payload = _answer(asked, line, answer)
-            add(USER, line.decision.answer, payload, details.seconds if answer else None, details.made_at)
-    return tuple(turns), tuple(differences)
-
-
-def _decided(line: DecisionLine, options: Options) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return a decision's payload, and what of it was stored otherwise than it comes out."""
-    decision, details = line.decision, line.details
-    made = decided(decision, options.model_copy(update={"settings": line.settings}), must_act=False)
-    differences: list[str] = []
-    if not line.calibrates:
-        # Where it could not be answered, its set says whether it asked.
-        asks = made["help"] if decision.asked is None else decision.asked
-        predicted = None if details.prediction_set is None else list(details.prediction_set)
-        stored: dict[str, Any] = {"prediction_set": predicted, "help": details.help}
-        stored = {name: value for name, value in stored.items() if value is not None}
-        differences = [
-            _differs(line, name, value, made[name]) for name, value in stored.items() if value != made[name]
-        ]
-        made |= {**stored, "asks": asks, "question": decision.question if asks else ""}
-    if decision.method == PERSON:
-        made |= {"generator": PERSON, "offered": list(details.offered), "shown_at": details.shown_at}
-        made |= _person("decide")
-    return made | ({"decoding": dict(details.decoding)} if details.decoding else {}), tuple(differences)
-
-
-def _answer(asked: int, line: DecisionLine, answer: AnswerLine | None) -> dict[str, Any]:
-    payload: dict[str, Any] = {"kind": "answer", "asked": asked}
-    if line.decision.method != PERSON:
-        payload["question"] = line.decision.question
-    if answer is not None:
-        payload |= {**_person("answer"), "shown_at": answer.details.shown_at}
-    return payload
-
-
-def _person(kind: str) -> dict[str, Any]:
-    return {"person": True, "private": list(PRIVATE.get(kind, ()))}
-
-
-def _scored(first: DecisionLine, metrics: Values) -> Iterator[str]:
-    """Yield metrics that were stored otherwise than they come out; of the first decision, which is scored."""
-    for name in METRICS:
-        if name in first.details.scores and name in metrics:
-            stored, value = first.details.scores[name], metrics[name]
-            if stored != value and (stored is None or value is None or abs(stored - value) > _CLOSE):
-                yield _differs(first, name, stored, value)
-
-
-def _differs(line: DecisionLine, name: str, stored: Any, value: Any) -> str:
-    return f"line {line.number}: {name} is stored as {_said(stored)}, but comes out as {_said(value)}"
-
-
-def _said(value: Any) -> str:
-    if value is None:
-        return "nothing"
-    return f"{value:g}" if isinstance(value, float) else str(value)

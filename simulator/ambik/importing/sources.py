@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from simulator.ambik.data import load_scenarios
+from simulator.ambik.files.decision_fields import PERSON
 from simulator.ambik.files.decisions import (
-    PERSON,
     AnswerLine,
     DecisionLine,
     DecisionsFile,
