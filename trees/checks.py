@@ -50,8 +50,8 @@ def check_drafts(drafts: Sequence[Draft]) -> tuple[Fault, ...]:
 
 def check_paths(paths: Iterable[str | Path]) -> tuple[Fault, ...]:
     """All faults of the task files in `paths` (files and folders), unreadable files included."""
-    found = scan(paths)
-    return tuple(sorted(found.faults + check_drafts(found.drafts)))
+    read = scan(paths)
+    return tuple(sorted(read.faults + check_drafts(read.drafts)))
 
 
 def check_builtin() -> tuple[Fault, ...]:

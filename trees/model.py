@@ -145,12 +145,12 @@ class Frontier:
         Raises:
             ValueError: if an index is not available or is named twice.
         """
-        wanted = tuple(indices)
+        giving = tuple(indices)
         available = {node.index for node in self.available}
-        for position, index in enumerate(wanted):
-            if index not in available or index in wanted[:position]:
+        for position, index in enumerate(giving):
+            if index not in available or index in giving[:position]:
                 raise ValueError(f"node {index!r} cannot be given now")
-        return Frontier(self.tree, self.opened, self.given + wanted)
+        return Frontier(self.tree, self.opened, self.given + giving)
 
 
 @dataclass(frozen=True, slots=True)

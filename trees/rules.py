@@ -170,8 +170,10 @@ def answer_in_background(draft: Draft) -> Iterator[Finding]:
     """The note behind one item, skill or scene says what a response is to reveal."""
     by_index = {node.index: node for node in draft.nodes}
     for number, node in enumerate(draft.nodes):
-        told = _told_before(draft, node, by_index)
-        entries = [entry for _, entry in _lists(draft) if _note_tells(entry, node.text, told, draft.language)]
+        before = _told_before(draft, node, by_index)
+        entries = [
+            entry for _, entry in _lists(draft) if _note_tells(entry, node.text, before, draft.language)
+        ]
         # Several such notes are options to choose from.
         if len(entries) == 1:
             yield Finding(f"nodes.{number}.text", f"response {node.index} follows from {entries[0]!r}")
@@ -191,7 +193,7 @@ def repeated_entry(draft: Draft) -> Iterator[Finding]:
 @_error
 def wrong_language(draft: Draft) -> Iterator[Finding]:
     """A Chinese text in an English task, or a Chinese task's text without a Chinese character."""
-    for place, text in (*_texts(draft), *_lists(draft), *_explanations(draft)):
+    for place, text in (*_texts(draft), *_explanations(draft)):
         share = chinese_share(text)
         if draft.language == "en" and share > 0:
             yield Finding(place, f"{place} holds Chinese characters in an English task")
@@ -256,11 +258,11 @@ def _is_sentence(place: str) -> bool:
 
 def _told_before(draft: Draft, node: Node, by_index: dict[str, Node]) -> str:
     """The opening and the texts of the response's ancestors."""
-    told, parent = [draft.opening], node.parent
+    texts, parent = [draft.opening], node.parent
     while parent is not None and parent in by_index:
-        told.append(by_index[parent].text)
+        texts.append(by_index[parent].text)
         parent = by_index[parent].parent
-    return "\n".join(told)
+    return "\n".join(texts)
 
 
 def _note_tells(entry: str, text: str, told: str, language: Language) -> bool:

@@ -28,8 +28,8 @@ def find_task_files(path: str | Path) -> tuple[Path, ...]:
     path = Path(path)
     if not path.is_dir():
         return (path,)
-    found = (file for file in path.rglob("*") if file.is_file() and is_task_file(file))
-    return tuple(sorted(file for file in found if not _hidden(file.relative_to(path))))
+    files = (file for file in path.rglob("*") if file.is_file() and is_task_file(file))
+    return tuple(sorted(file for file in files if not _hidden(file.relative_to(path))))
 
 
 def scan_file(path: str | Path, language: Language | None = None) -> Scan:
@@ -53,8 +53,8 @@ def scan(paths: Iterable[str | Path], language: Language | None = None) -> Scan:
         if not files:
             scans.append(Scan(faults=(Fault(str(path), "", 0, "format", "holds no task files"),)))
         scans.extend(scan_file(file, language) for file in files)
-    drafts = tuple(draft for one in scans for draft in one.drafts)
-    return Scan(drafts, tuple(fault for one in scans for fault in one.faults))
+    drafts = tuple(draft for part in scans for draft in part.drafts)
+    return Scan(drafts, tuple(fault for part in scans for fault in part.faults))
 
 
 def load_tasks(path: str | Path) -> tuple[Task, ...]:

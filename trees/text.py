@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from importlib import resources
+
+import yaml
 
 from trees.model import Language
 
@@ -37,25 +40,9 @@ _ENDINGS = ("ing", "ed", "es", "s")
 _SHORTEST_STEM = 3
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_ENGLISH_COMMON = _words(
-    """a about after all also an and any are as at available be been because before best buy buying bought by
-    can choose collect correct could currently did do does enter find first for found from get go had has have
-    here how if in into is it its just make more most must need needs next no not now of off on one only or
-    other another out pick place please purchase reach right sell sells should since so sold sort suitable
-    take than that the their them then there these they this those to up use using very visit want was way
-    were what when where which while who will with would you your able but head kind"""
-)
-_CHINESE_COMMON = _words(
-    """你需 需要 要去 应该 该去 你应 你可 可以 以在 因为 为只 只有 有这 这个 这里 那里 以去 以到 要到 要用
-    要使 使用 该使 该用 你要 的是 就是 这样 才能 能够 必须 选择 购买 前往 然后 首先 最后"""
-)
-_COMMON_CHARACTERS = frozenset(
-    "你我他它要去到在用使的了是需应该可以有只因为就能把和与这那来也都一个不会吧着过"
-)
+_COMMON = yaml.safe_load(resources.files("trees").joinpath("common_words.yaml").read_text(encoding="utf-8"))
+_ENGLISH_COMMON, _CHINESE_COMMON = frozenset(_COMMON["en"].split()), frozenset(_COMMON["zh"].split())
+_COMMON_CHARACTERS = frozenset(_COMMON["characters"])
 
 
 @lru_cache(maxsize=8192)
@@ -74,10 +61,10 @@ def says_nothing_new(text: str, told: str, language: Language) -> bool:
     Characters, because pairs straddle words and so are new wherever two known words meet for the first time.
     """
     if language == "zh":
-        said, known = _characters(text), _characters(told)
+        own, known = _characters(text), _characters(told)
     else:
-        said, known = content_words(text, language), content_words(told, language)
-    return bool(said) and said <= known
+        own, known = content_words(text, language), content_words(told, language)
+    return bool(own) and own <= known
 
 
 def split_note(entry: str) -> tuple[str, str]:

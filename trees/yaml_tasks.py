@@ -94,11 +94,11 @@ def scan_yaml_text(text: str, source: str = "") -> Scan:
     drafts: list[Draft] = []
     faults: list[Fault] = []
     for document in documents:
-        found = _document(document, source)
-        if isinstance(found, Draft):
-            drafts.append(found)
+        read = _document(document, source)
+        if isinstance(read, Draft):
+            drafts.append(read)
         else:
-            faults.extend(found)
+            faults.extend(read)
     if not documents:
         faults.append(Fault(source, "", 1, "format", "holds no task"))
     return Scan(tuple(drafts), tuple(faults))

@@ -11,7 +11,6 @@ people and models are counted alike.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -22,6 +21,7 @@ from simulator.clarq import data
 from simulator.clarq.compose import contains
 from simulator.clarq.graph import PROVIDER, SEEKER, farewell
 from simulator.clarq.score import lines_after_opening, score_episode
+from simulator.clarq.words import patterns
 from simulator.seats import Line
 from trees import Language, Task
 from trees.types import task_type
@@ -34,15 +34,7 @@ NOTES: Final = AskingNotes(
 )
 
 # Words that ask without a question mark.
-_ASKS: Final[dict[Language, re.Pattern[str]]] = {
-    "en": re.compile(
-        r"\b(tell me|let me know|i('d| would)? (like|need|want) to know|i wonder|i am wondering|"
-        r"(please|could you|can you) (explain|describe|say|clarify|specify)|"
-        r"(what|which|who|where|when|why|how) (is|are|do|does|should|can|could|will|would|must|much|many))\b",
-        re.IGNORECASE,
-    ),
-    "zh": re.compile(r"[吗呢么]|什么|哪|谁|怎|如何|几|多少|多久|是否|能不能|请问|告诉我|想知道|说明一下"),
-}
+_ASKS = patterns("asks_without_mark")
 
 
 class _Said(NamedTuple):
@@ -56,8 +48,8 @@ def asked(
     item: Task, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
 ) -> Asked:
     """Return what an ended dialogue says."""
-    said = tuple(_said(item, turns))
-    questions = [one for one in said if is_question(one.text, one.brought, item.language)]
+    turns_after = tuple(_said(item, turns))
+    questions = [turn for turn in turns_after if is_question(turn.text, turn.brought, item.language)]
     scores = score_episode(item, turns, judgments)
     return Asked(
         kind=task_type(item.type).en,
@@ -68,7 +60,7 @@ def asked(
         right_before=None,
         right=scores.success,
         open=scores.needs_judge,
-        later=_when_all_is_given(item, said),
+        later=_when_all_is_given(item, turns_after),
     )
 
 
@@ -81,11 +73,11 @@ def _when_all_is_given(item: Task, said: Sequence[_Said]) -> tuple[Decision, ...
     """Return True if the seeker asked on when nothing was open any more; nothing if it had no turn then."""
     given: set[str] = set()
     rest: list[_Said] = []
-    for one in said:
+    for turn in said:
         if given and need_of(item, given) == "nothing":
-            rest.append(one)
-        given.update(one.brought)
-    asked = any(is_question(one.text, one.brought, item.language) for one in rest)
+            rest.append(turn)
+        given.update(turn.brought)
+    asked = any(is_question(turn.text, turn.brought, item.language) for turn in rest)
     return (Decision("nothing", asked),) if rest else ()
 
 

@@ -90,13 +90,13 @@ async def audit(
     experts: Experts, dialogues: Iterable[Dialogue], *, multi: bool, concurrency: int = CONCURRENCY
 ) -> list[Compared]:
     """Return the decisions of `experts`, each beside the logged one."""
-    wanted = (
+    jobs = (
         _compare(experts, dialogue, step, multi=multi)
         for dialogue in dialogues
         for step in dialogue.steps
         if step.before.available and dialogue.lines[step.position - 1].seat != PROVIDER
     )
-    return await _gathered(wanted, concurrency)
+    return await _gathered(jobs, concurrency)
 
 
 async def replay(
@@ -109,7 +109,9 @@ async def replay(
         ``replayed``, whether it got them in the log (``logged``), and the ``difference``.
     """
     dialogues = tuple(dialogues)
-    complete = await _gathered((_replay(experts, one, multi=multi) for one in dialogues), concurrency)
+    complete = await _gathered(
+        (_replay(experts, dialogue, multi=multi) for dialogue in dialogues), concurrency
+    )
     rows = [
         (dialogue.task.language, dialogue.task.type, float(replayed), float(dialogue.complete))
         for dialogue, replayed in zip(dialogues, complete, strict=True)

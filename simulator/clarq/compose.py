@@ -11,11 +11,9 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
-from pathlib import Path
 from typing import Final
 
-import yaml
-
+from simulator.clarq.words import EN_PATTERNS, table
 from trees import Language
 
 FINAL_PUNCTUATION = "，。？！,.?!"
@@ -26,12 +24,6 @@ _CONNECTIVES: dict[Language, tuple[str, ...]] = {
     "en": ("In addition", "Moreover", "Besides that", "Furthermore", "Also"),
     "zh": ("另外", "此外", "还有", "而且", "同时"),
 }
-# Words that may lose their capital after a connective; a name must keep it.
-_FUNCTION_WORDS = re.compile(
-    r"(an?|all|among|any|at|because|before|both|each|every|for|from|if|in|its?|my|no|of|on|once|only|our|some"
-    r"|that|the|their|then|there|these|they|this|those|to|use|we|when|with|you|your)[,;:]?",
-    re.IGNORECASE,
-)
 
 
 def strip_speaker(line: str) -> str:
@@ -50,10 +42,10 @@ def contains(line: str, text: str, language: Language) -> bool:
     This is the rule by which a response counts as obtained (spec section 5). An empty text is
     contained in nothing.
     """
-    wanted = strip_final(text)
+    core = strip_final(text)
     if language == "en":
-        wanted, line = wanted.lower(), line.lower()
-    return bool(wanted) and wanted in line
+        core, line = core.lower(), line.lower()
+    return bool(core) and core in line
 
 
 def reveals(line: str, text: str, language: Language) -> bool:
@@ -111,7 +103,7 @@ def _sentence(text: str, language: Language) -> str:
 
 def _uncapitalised(text: str) -> str:
     first = text.split(maxsplit=1)[0] if text else ""
-    return text[:1].lower() + text[1:] if _FUNCTION_WORDS.fullmatch(first) else text
+    return text[:1].lower() + text[1:] if EN_PATTERNS["function_words"].fullmatch(first) else text
 
 
 SHARE: Final = 0.75
@@ -121,12 +113,15 @@ FEWEST: Final[dict[Language, int]] = {"en": 3, "zh": 4}
 _STEM: Final = 5
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 
-_ALL_KNOWN: Final = Path(__file__).parent / "tables" / "all_known.yaml"
+_CLAIMS: Final = {
+    language: [re.compile(claim, re.IGNORECASE) for claim in claims]
+    for language, claims in table("all_known").items()
+}
 
 
 def says_all_is_known(text: str, language: Language) -> bool:
     """Return True if `text` says that everything needed is known, or that nothing else matters."""
-    return any(pattern.search(text) for pattern in _claims(language))
+    return any(claim.search(text) for claim in _CLAIMS[language])
 
 
 def nearly_reveals(line: str, text: str, said: Iterable[str], language: Language) -> bool:
@@ -138,24 +133,18 @@ def nearly_reveals(line: str, text: str, said: Iterable[str], language: Language
         said: what has been given: to repeat that gives nothing away.
         language: of all of them.
     """
-    wanted, found = _words(text, language), _words(line, language)
-    known = {word for one in said for word in _words(one, language)}
-    new = [word for word in wanted if word not in known]
-    if len(set(new)) < FEWEST[language] or sum(word in found for word in new) < SHARE * len(new):
+    own, words = _words(text, language), _words(line, language)
+    known = {word for earlier in said for word in _words(earlier, language)}
+    new = [word for word in own if word not in known]
+    if len(set(new)) < FEWEST[language] or sum(word in words for word in new) < SHARE * len(new):
         return False
-    blocks = SequenceMatcher(None, wanted, found, autojunk=False).get_matching_blocks()
-    return sum(block.size for block in blocks) >= SHARE * len(wanted)
-
-
-@lru_cache(maxsize=2)
-def _claims(language: Language) -> tuple[re.Pattern[str], ...]:
-    patterns = yaml.safe_load(_ALL_KNOWN.read_text(encoding="utf-8"))[language]
-    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)
+    blocks = SequenceMatcher(None, own, words, autojunk=False).get_matching_blocks()
+    return sum(block.size for block in blocks) >= SHARE * len(own)
 
 
 @lru_cache(maxsize=4096)
 def _words(text: str, language: Language) -> tuple[str, ...]:
-    found = _WORD.findall(text.casefold())
+    words = _WORD.findall(text.casefold())
     if language == "zh":
-        return tuple("".join(found))
-    return tuple(word[:_STEM] for word in found)
+        return tuple("".join(words))
+    return tuple(word[:_STEM] for word in words)

@@ -203,26 +203,26 @@ def _spell(counts: Mapping[int, int]) -> str:
 
 def _published_files(folder: Path) -> Mapping[str, Path]:
     """Return the published files below `folder`, by ``English/<name>`` or ``Chinese/<name>``."""
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for home in _language_folders(folder):
         for file in home.iterdir():
             if not file.is_file() or not FILE_NAME.fullmatch(file.name):
                 continue
             place = f"{home.name.capitalize()}/{file.name}"
-            if place in found:
-                raise InputError(f"{folder}: both {found[place]} and {file} are there; name the one you mean")
-            found[place] = file
-    if not found:
+            if place in files:
+                raise InputError(f"{folder}: both {files[place]} and {file} are there; name the one you mean")
+            files[place] = file
+    if not files:
         names = " or ".join(FOLDERS.values())
         raise InputError(f"{folder}: no folder {names} with files like 1._Gather_Resources.json in it")
-    return found
+    return files
 
 
 def _language_folders(folder: Path) -> list[Path]:
-    wanted = {name.lower() for name in FOLDERS.values()}
+    names = {name.lower() for name in FOLDERS.values()}
     layer = [folder]
     for _ in range(1 + _NESTING):
-        homes = [home for home in layer if home.name.lower() in wanted]
+        homes = [home for home in layer if home.name.lower() in names]
         if homes:
             return homes
         layer = [child for parent in layer for child in sorted(parent.iterdir()) if child.is_dir()]

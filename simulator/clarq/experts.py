@@ -99,42 +99,27 @@ class Choice:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """Words around the nodes' own: before and after; for several nodes a joined text as well."""
-
-    before: str = ""
-    after: str = ""
-    joined: str = ""
-
-
 class Experts(Protocol):
     """A set of experts, stateless between calls."""
 
     @property
     def name(self) -> str:
         """How the log names it: ``offline/experts``, ``openai/gpt-4o``, …."""
-        ...
 
     async def relevant(self, situation: Situation) -> Verdict:
         """Before the opening: does the seeker ask about the task at all?"""
-        ...
 
     async def classify(self, situation: Situation) -> Classification:
         """Expert 0: of which type is the seeker's utterance?"""
-        ...
 
     async def walk(self, situation: Situation, *, multi: bool) -> Choice:
         """Which available nodes answer it (types 2 and 3)? The first suitable one, or all if `multi`."""
-        ...
 
-    async def compose(self, situation: Situation, nodes: tuple[Node, ...]) -> Wording:
-        """Response I: words around `nodes`' texts, which stay intact."""
-        ...
+    async def join(self, situation: Situation, nodes: tuple[Node, ...]) -> str:
+        """Response I of several nodes in one reply, each text intact; empty to have them joined by rule."""
 
     async def respond(self, situation: Situation, type: TurnType) -> str:
         """Response II for an utterance of `type`, from the dialogue alone."""
-        ...
 
 
 EXPERTS: Final = "experts:"
@@ -148,21 +133,21 @@ def read_experts(name: str) -> dict[Part, str]:
     Raises:
         InputError: if the name is not of that form; says how it is written.
     """
-    given: dict[str, str] = {}
+    named: dict[str, str] = {}
     for piece in name.removeprefix(EXPERTS).split(","):
         part, _, model = (text.strip() for text in piece.partition("="))
-        if part not in PARTS or not model or part in given:
+        if part not in PARTS or not model or part in named:
             raise InputError(
                 f"{name!r}: cannot read {piece!r}. Write experts:type=A,walk=B,respond=C, each part once and "
                 "with a model (provider/model, provider/model@http://host/v1 or offline/experts); the parts "
                 f"are {', '.join(PARTS)}."
             )
-        given[part] = model
-    first = next(iter(given.values()))
-    found = {part: given.get(part, first) for part in PARTS}
-    return found | {
-        "opening": given.get("opening", found["type"]),
-        "join": given.get("join", found["respond"]),
+        named[part] = model
+    first = next(iter(named.values()))
+    models = {part: named.get(part, first) for part in PARTS}
+    return models | {
+        "opening": named.get("opening", models["type"]),
+        "join": named.get("join", models["respond"]),
     }
 
 
@@ -171,24 +156,8 @@ class MixedExperts:
 
     def __init__(self, name: str, parts: Mapping[Part, Experts]) -> None:
         self.name = name
-        self._parts = parts
-
-    async def relevant(self, situation: Situation) -> Verdict:
-        """Ask whose part ``opening`` is."""
-        return await self._parts["opening"].relevant(situation)
-
-    async def classify(self, situation: Situation) -> Classification:
-        """Ask whose part ``type`` is."""
-        return await self._parts["type"].classify(situation)
-
-    async def walk(self, situation: Situation, *, multi: bool) -> Choice:
-        """Ask whose part ``walk`` is."""
-        return await self._parts["walk"].walk(situation, multi=multi)
-
-    async def compose(self, situation: Situation, nodes: tuple[Node, ...]) -> Wording:
-        """Ask whose part ``join`` is."""
-        return await self._parts["join"].compose(situation, nodes)
-
-    async def respond(self, situation: Situation, type: TurnType) -> str:
-        """Ask whose part ``respond`` is."""
-        return await self._parts["respond"].respond(situation, type)
+        self.relevant = parts["opening"].relevant
+        self.classify = parts["type"].classify
+        self.walk = parts["walk"].walk
+        self.join = parts["join"].join
+        self.respond = parts["respond"].respond

@@ -14,7 +14,6 @@ All similarities weigh a topic by how few of the task's own nodes use it; no cor
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +27,7 @@ from simulator.clarq.experts import Situation
 from simulator.clarq.focus import HOW, asked_attribute, asked_kinds, foci
 from simulator.clarq.lexical import clauses, corrected, is_question, sentences, topics
 from simulator.clarq.task_index import Floats, indexed
+from simulator.clarq.words import patterns
 from trees import Frontier, Language, Tree
 
 # Least share of the utterance's topics that the task must know. Of the published utterances one in two
@@ -69,52 +69,15 @@ NODE = (
     "follows",  # is a child of the node given last
 )
 
-_GENERIC = {
-    "en": re.compile(
-        r"anything else|any(?:thing)? (?:other|additional|specific|further|particular)"
-        r"|additional (?:steps|tips|information|advice)|other (?:steps|information|tips|details)"
-        r"|need to know|should (?:know|be aware)|aware of|precaution|\btips\b",
-        re.IGNORECASE,
-    ),
-    "zh": re.compile(r"其他|注意事项|需要注意|特别注意|任何|更多|补充|遗漏|还有(?:什么|别的)"),
-}
-_CONFIRMING = {
-    "en": re.compile(
-        r"is (?:that|this|it) (?:correct|right|accurate)|correct\?|right\?|in summary"
-        r"|to (?:confirm|clarify|make sure|ensure|recap|summarize)|did i\b|have i\b",
-        re.IGNORECASE,
-    ),
-    "zh": re.compile(r"确认|总结|对吗|对吧|是吗|正确吗|是这样吗|是否正确"),
-}
+_GENERIC = patterns("generic")
+_CONFIRMING = patterns("confirming")
 _ALTERNATIVES = {"en": " or ", "zh": "还是"}
 # A question of pronouns and question words alone points at what was said before it; a greeting does not.
-_POINTING = {
-    "en": re.compile(
-        r"^(?!.*\b(?:are|do) you\b|.*\byour\b)\W*(?:\w+\W+){0,2}?(?:which|where|how|who|what|when|why)\b",
-        re.IGNORECASE,
-    ),
-    "zh": re.compile(r"^(?!.*你(?:好|是|叫))[^？?]{0,4}(?:哪|怎|什么|如何|谁|为何)"),
-}
+_POINTING = patterns("pointing")
 
 
 # Asks something of the provider as a person, not of the task.
-_PERSONAL = {
-    "en": re.compile(
-        r"\b(?:who|how|what|where) are you\b(?! (?:talking|referring))|\bwhere you are\b"
-        r"|\byour (?:name|favou?rite|age|job|weekend|day|family|pets?|hobb\w+|birthday|parents)\b"
-        r"|\bhow(?:'s| is| are|ve| have) (?:it going|things|life|everything|you been)\b|\bwhat's up\b"
-        r"|\b(?:who|what|where|when|how|which \w+) (?:do|did|were|have) you (?!think|know|recommend|mean|say"
-        r"|want|tell|call|suggest|need|advise|get|use)"
-        r"|^\W*(?:and )?(?:are|do|did|have|were) you (?!think|know|have|recommend|mean|say|sure|tell)"
-        r"|^\W*(?:can|could) you (?:play|sing|dance|swim|speak|cook|draw|fly|write|read|sleep|eat|feel"
-        r"|drive)",
-        re.IGNORECASE,
-    ),
-    "zh": re.compile(
-        r"^\W*你们?(?!好|说|刚|提|指|讲|觉得|认为|知道|能|可以|建议|推荐|要我|让我|叫我|告诉|给|的意思|确定|们)[^，。]{0,16}$"
-        r"|过得(?:怎|好)|你(?:自己)?(?:是谁|是什么人|是机器|是人|叫什么|喜欢|爱吃|读过|看过|吃过|吃饭|去过|几岁|多大|好吗|住|累|结婚|今天)"
-    ),
-}
+_PERSONAL = patterns("personal")
 
 
 class Past(NamedTuple):
@@ -177,9 +140,9 @@ class Reading:
             utterance = self.index.speller.meant(utterance)
         self.available = tuple(node.index for node in situation.frontier.available)
         self.given = situation.frontier.given
-        found = sentences(utterance, language)
-        self.asked = tuple(sentence for sentence in found if is_question(sentence, language))
-        self.stated = _topics_of([sentence for sentence in found if sentence not in self.asked], language)
+        parts = sentences(utterance, language)
+        self.asked = tuple(sentence for sentence in parts if is_question(sentence, language))
+        self.stated = _topics_of([sentence for sentence in parts if sentence not in self.asked], language)
         self.confirming = bool(_CONFIRMING[language].search(utterance))
         generic = [
             bool(_GENERIC[language].search(sentence) or _CONFIRMING[language].search(sentence))
@@ -191,17 +154,17 @@ class Reading:
         self._situation = situation
         self._askings = _askings(self.asked or (utterance,), language)
         self._topics = [topics(asking, language) for asking in self._askings]
-        said = self.stated.union(*self._topics)
-        self.pointing = not said and bool(_POINTING[language].search(utterance))
+        spoken = self.stated.union(*self._topics)
+        self.pointing = not spoken and bool(_POINTING[language].search(utterance))
         if self.pointing:
             self._topics = [topics(_given_last(situation), language)]
-        known = sum(map(self.index.known, said))
-        self.on_topic = self.pointing or known >= ON_TOPIC * max(1, len(said))
+        known = sum(map(self.index.known, spoken))
+        self.on_topic = self.pointing or known >= ON_TOPIC * max(1, len(spoken))
         self.personal = bool(_PERSONAL[language].search(utterance))
-        self.unknown = 1 - known / len(said) if said else 0.0
+        self.unknown = 1 - known / len(spoken) if spoken else 0.0
         self.attributes = [asked_attribute(asking, language) for asking in self._askings]
-        self.terse = len(said) <= TERSE
-        whole = dict.fromkeys(said.union(*self._topics), 1.0)
+        self.terse = len(spoken) <= TERSE
+        whole = dict.fromkeys(spoken.union(*self._topics), 1.0)
         # One row per asking, and a last one for the whole utterance.
         self._rows = self.index.rows([*(dict.fromkeys(topic, 1.0) for topic in self._topics), whole])
         self._likeness, self._explanation_likeness = self.index.likeness(self._rows)
@@ -211,7 +174,7 @@ class Reading:
     def opening_likeness(self) -> float:
         """How alike the asking that is most like it and the opening are."""
         opening = topics(self._situation.task.tree.opening, self.language)
-        shares = (len(said & opening) / len(said) for said in self._topics if said)
+        shares = (len(asked & opening) / len(asked) for asked in self._topics if asked)
         return max(shares, default=0.0)
 
     @cached_property
@@ -225,8 +188,8 @@ class Reading:
         index, language = self.index, self._situation.task.language
         focused = [() if self.pointing else foci(asking, language) for asking in self._askings]
         weighted = [
-            [focus.weights for focus in found] or [dict.fromkeys(said, 1.0)]
-            for found, said in zip(focused, self._topics, strict=True)
+            [focus.weights for focus in focuses] or [dict.fromkeys(asked, 1.0)]
+            for focuses, asked in zip(focused, self._topics, strict=True)
         ]
         rows = index.rows([weights for group in weighted for weights in group])
         starts = np.cumsum([0] + [len(group) for group in weighted[:-1]])
@@ -236,12 +199,12 @@ class Reading:
         flags = np.array(
             [
                 (
-                    self.pointing or bool(found),
-                    any(focus.how for focus in found),
+                    self.pointing or bool(focuses),
+                    any(focus.how for focus in focuses),
                     bool(_CONFIRMING[language].search(asking)),
                     _ALTERNATIVES[language] in asking,
                 )
-                for asking, found in zip(self._askings, focused, strict=True)
+                for asking, focuses in zip(self._askings, focused, strict=True)
             ],
             dtype=np.float64,
         )
@@ -298,8 +261,8 @@ class Reading:
         """Return where it is asked how to do what the seeker can do; shape (askings, 1)."""
         return np.array(
             [
-                [float(attribute == HOW and any(skill and skill <= said for skill in self.index.skills))]
-                for attribute, said in zip(self.attributes, self._topics, strict=True)
+                [float(attribute == HOW and any(skill and skill <= asked for skill in self.index.skills))]
+                for attribute, asked in zip(self.attributes, self._topics, strict=True)
             ]
         )
 

@@ -13,10 +13,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from typing import Final, NamedTuple
-
-import yaml
 
 from simulator.clarq.lexical import (
     Placed,
@@ -29,34 +26,17 @@ from simulator.clarq.lexical import (
     topics,
     unite_synonyms,
 )
+from simulator.clarq.words import EN_PATTERNS, ZH_PATTERNS, patterns, table
 from trees import Background, Language, Node
 
 NEXT_WORD = 0.6  # English: a content word weighs so much less than the one before it
 REACH = 5.0  # Chinese: characters after which the weight has fallen to 1/e
 BEFORE = 0.5  # Chinese: what stands before the question word weighs half, except for "where" and "who"
 
-_QUESTION_WORD_EN = re.compile(r"which|what|where|how|who|whom|when|why")
-_QUESTION_WORD_ZH = re.compile(
-    r"哪(?:里|儿|个|种|些|条|位|座|家|一|把|件|辆|类|所|样)?(?:个|种|条|家|把|位|座|件|辆|类)?"
-    r"|什么样?|怎么样?|怎样|如何|何处|何种|谁|多少|几"
-)
 _WHERE_OR_WHO_ZH = frozenset(("哪里", "哪儿", "何处", "谁"))
 _HOW = re.compile(r"how|如何|怎.*")
 _SORT = frozenset(("type", "types", "kind", "kinds", "sort", "sorts"))
-_KIND_EN = re.compile(r"\b(?:which|what)\b([^.?!,;:—–()]*)")
-_KIND_ZH = re.compile(
-    r"(?:哪|什么)(?:一|几|些)? ?(?:个|种|条|家|把|位|座|件|辆|类|款|只|样|封|块|所)?([\u4e00-\u9fff]{2,8})"
-)
-_SEVERAL = {
-    "en": re.compile(
-        r"(?:multiple|two|three|four|several|both|different) (?:(?:types?|kinds?) of )?([a-z' -]+?)"
-        r"(?= in | and | that | to | listed| available| for |,|\.| can | from| where| there)",
-        re.IGNORECASE,
-    ),
-    "zh": re.compile(
-        r"(?:多[个种条位座家把封]|[两三四][个种条家])([\u4e00-\u9fff]{1,8}?)(?=[，。、（]|且|可|能|前|后|的|和|来|在|需)"
-    ),
-}
+_SEVERAL = patterns("several")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +61,8 @@ def foci(sentence: str, language: Language) -> tuple[Focus, ...]:
 @lru_cache(maxsize=4096)
 def asked_kinds(sentence: str, language: Language) -> frozenset[str]:
     """Return the kinds of thing that ``which`` and ``what`` ask for, as topics."""
-    found = _english_kinds(sentence) if language == "en" else _chinese_kinds(sentence)
-    return frozenset(found)
+    kinds = _english_kinds(sentence) if language == "en" else _chinese_kinds(sentence)
+    return frozenset(kinds)
 
 
 def focus_of_text(text: str, language: Language) -> dict[str, float]:
@@ -104,7 +84,7 @@ def _english_foci(sentence: str) -> tuple[Focus, ...]:
     focuses: list[Focus] = []
     count = 0
     for word in english_words(sentence):
-        if _QUESTION_WORD_EN.fullmatch(word):
+        if EN_PATTERNS["question_word"].fullmatch(word):
             focuses.append(Focus(word == "how", {}))
             count = 0
         elif focuses and not is_stop_word(word):
@@ -116,7 +96,7 @@ def _english_foci(sentence: str) -> tuple[Focus, ...]:
 
 
 def _chinese_foci(sentence: str) -> tuple[Focus, ...]:
-    words = list(_QUESTION_WORD_ZH.finditer(text := unite_synonyms(sentence)))
+    words = list(ZH_PATTERNS["question_word"].finditer(text := unite_synonyms(sentence)))
     placed = chinese_places(text) if words else []
     focuses = [Focus(bool(_HOW.fullmatch(word.group())), _weights_around(word, placed)) for word in words]
     return tuple(focus for focus in focuses if focus.weights)
@@ -137,32 +117,32 @@ def _weights_around(word: re.Match[str], placed: list[Placed]) -> dict[str, floa
 
 
 def _english_kinds(sentence: str) -> list[str]:
-    found = []
-    for phrase in _KIND_EN.findall(sentence.lower()):
+    kinds = []
+    for phrase in EN_PATTERNS["kind"].findall(sentence.lower()):
         run: list[str] = []
         for word in english_words(phrase):
             if word in _SORT:
                 run = []
-            elif not is_stop_word(word) and not _QUESTION_WORD_EN.fullmatch(word):
+            elif not is_stop_word(word) and not EN_PATTERNS["question_word"].fullmatch(word):
                 run.append(word)
             elif run:
                 break
             if len(run) == 3:
                 break
         if run:
-            found.append(topic_of(stem(run[-1])))
-    return found
+            kinds.append(topic_of(stem(run[-1])))
+    return kinds
 
 
 def _chinese_kinds(sentence: str) -> list[str]:
-    found = []
-    for phrase in _KIND_ZH.findall(unite_synonyms(sentence)):
+    kinds = []
+    for phrase in ZH_PATTERNS["kind"].findall(unite_synonyms(sentence)):
         if phrase[0] in "里儿":
             continue
         noun = phrase.split("的")[-1] if "的" in phrase[:5] else phrase
         if len(noun) > 1:
-            found.append(noun[:2])
-    return found
+            kinds.append(noun[:2])
+    return kinds
 
 
 WHERE: Final = "where"
@@ -178,20 +158,15 @@ class Attribute(NamedTuple):
     explained: re.Pattern[str]
 
 
-def _load() -> dict[str, dict[str, Attribute]]:
-    table = files("simulator.clarq").joinpath("tables", "attributes.yaml").read_text(encoding="utf-8")
-    return {
-        language: {
-            row["name"]: Attribute(
-                *(re.compile(row[part], re.IGNORECASE) for part in ("asked", "told", "explained"))
-            )
-            for row in rows
-        }
-        for language, rows in yaml.safe_load(table).items()
+_ATTRIBUTES: Final = {
+    language: {
+        row["name"]: Attribute(
+            *(re.compile(row[part], re.IGNORECASE) for part in ("asked", "told", "explained"))
+        )
+        for row in rows
     }
-
-
-_ATTRIBUTES: Final = _load()
+    for language, rows in table("attributes").items()
+}
 
 
 @lru_cache(maxsize=4096)
@@ -213,15 +188,15 @@ def settled_attributes(
         language: of the task.
     """
     explanation = node.explanation or ""
-    found = {
+    settled = {
         name
         for name, attribute in _ATTRIBUTES[language].items()
         if attribute.told.search(node.text) or attribute.explained.search(explanation)
     }
     if any(entry in background.scenes for entry in named):
-        found.add(WHERE)
-    if WHERE in found:
-        found.add(SOURCE)
+        settled.add(WHERE)
+    if WHERE in settled:
+        settled.add(SOURCE)
     if any(entry in background.skills for entry in named):
-        found.add(HOW)
-    return frozenset(found)
+        settled.add(HOW)
+    return frozenset(settled)

@@ -29,7 +29,6 @@ from logs.rows import Turn
 from personas.templates import render
 from simulator.clarq import provider as rules
 from simulator.clarq.experts import Experts, Situation
-from simulator.clarq.prompts import Personas, persona
 from simulator.clarq.provider import Decision, ProviderTurn
 from simulator.errors import SeatError
 from simulator.field_options import SPARSE
@@ -43,6 +42,9 @@ SEEKER: Final = "seeker"
 PROVIDER: Final = "provider"
 FAREWELLS: Final = ("goodbye", "再见")
 TURN_LIMIT: Final = 14  # seeker turns (paper VI-A)
+Personas = Literal["default", "paper"]
+"""Sets of stimuli: our own, or those of the paper (spec sections 2 and 4): its greeting, Jax's name in front
+of his turns in chat mode, and the plan of its completion prompt."""
 
 
 class Rules(EpisodeOptions):
@@ -151,6 +153,11 @@ class State(TypedDict):
 Update = dict[str, Any]
 # Where the dialogue goes on after a turn.
 Place = Literal["seek", "classify", "respond", "__end__"]
+
+
+def persona(name: str, personas: str) -> str:
+    """Return the name of a template of ClarQ in a set of personas."""
+    return f"clarq/{name}" if personas == "default" else f"clarq/{personas}_{name}"
 
 
 def rebuild(turns: Iterable[Turn]) -> State:

@@ -28,7 +28,7 @@ from simulator.clarq.score import (
     unmatched_lines,
 )
 from simulator.models import ChatModel, Malformed, Message, Request
-from simulator.models.schema import parse
+from simulator.models.schema import parsed
 from simulator.seats import Line
 from trees import Node, Task
 
@@ -123,9 +123,9 @@ def _open_cases(reader: LogReader, run_id: str, judge: str) -> Iterator[_Case]:
         episode_id, task = scored.episode.id, scored.task
         lines = [Line(turn.seat, turn.text) for turn in reader.turns(episode_id)]
         by_rule = score_dialogue(task, lines)
-        said = judge_verdicts(asked.get(episode_id, ())).get(judge, {})
-        if by_rule.needs_judge and judge_decides(said, by_rule.missing) is None:
-            left = tuple(index for index in by_rule.missing if index not in said)
+        verdicts = judge_verdicts(asked.get(episode_id, ())).get(judge, {})
+        if by_rule.needs_judge and judge_decides(verdicts, by_rule.missing) is None:
+            left = tuple(index for index in by_rule.missing if index not in verdicts)
             yield _Case(episode_id, task, unmatched_lines(task, lines), left)
 
 
@@ -158,8 +158,5 @@ async def _ask(
         prompt_version=prompt.version,
         episode_id=episode_id,
     )
-    completion = await model.complete(request)
-    if isinstance(completion.parsed, JudgeAnswer):
-        return completion.parsed
-    answer: JudgeAnswer = parse(completion.text, JudgeAnswer)
+    answer: JudgeAnswer = parsed(await model.complete(request), request).parsed
     return answer

@@ -15,18 +15,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from functools import cache, lru_cache
-from importlib.resources import files
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import snowballstemmer
-import yaml
 
+from simulator.clarq.words import EN_PATTERNS, ZH_PATTERNS, patterns, table
 from trees import Language
 
-_LISTS: dict[str, Any] = yaml.safe_load(
-    files("simulator.clarq").joinpath("tables", "lexical.yaml").read_text(encoding="utf-8")
-)
+_LISTS: dict[str, Any] = table("lexical")
 _STOP_EN = frozenset(_LISTS["en"]["stop_words"].split())
 _STOP_CHARACTERS = frozenset(_LISTS["zh"]["stop_characters"])
 _FUNCTION_CHARACTERS = _STOP_CHARACTERS.union(_LISTS["zh"]["measures"], _LISTS["zh"]["function_characters"])
@@ -52,13 +49,8 @@ _MISSPELT = {
     )
     for language, pattern in {"en": r"\b(?:{})\b", "zh": "{}"}.items()
 }
-# "were do i camp" asks for a place, "were there any" does not.
-_WERE = re.compile(
-    r"(?:^|(?<=[.?!,;] ))were(?= (?:do|does|did|is|are|can|could|should|shall|will)\b)", re.IGNORECASE
-)
 # 那 is typed for 哪; without any other mark of a question it is one.
 _THAT_ZH = re.compile(rf"那(?=[{_LISTS['zh']['measures']}里儿些几])|(?<=[在去到往从])那(?![天时年边头])")
-_ASKS_ZH = re.compile(r"[吗呢吧么谁几哪]|什么|怎|如何|多[少大久长]|是否|还是|[行对好可]不[行对好可]")
 
 # Characters that look alike, each with the others of its groups.
 LOOKALIKES = {
@@ -79,24 +71,8 @@ _SENTENCE = {
     "en": re.compile(r"[^\n]+?(?:[.?!]+(?=[\s\"”)]|$)|(?=\n)|$)"),
     "zh": re.compile(r"[^。？！?!\n；;]+[。？！?!；;]*"),
 }
-_CLAUSE_BREAK = {
-    "en": re.compile(
-        r"[,;:—–]\s+(?=(?:and|or|but|also|which|where|how|what|once|after|should|so|do|does|is|are|can|will"
-        r"|if|when|who|as)\b)"
-        r"| and (?=(?:which|where|how|what|who|if|whether|should|is|are|do)\b)"
-    ),
-    "zh": re.compile(r"[，,；;：:]"),
-}
-_QUESTION = {
-    "en": re.compile(
-        r"\?|\b(?:could you|can you|please|would you|i(?:'d| would) (?:like|appreciate)|clarif|specify"
-        r"|let me know|need to know|not sure|unsure|wondering|want to know)",
-        re.IGNORECASE,
-    ),
-    "zh": re.compile(
-        r"[？?]|请|能否|吗|呢|哪|什么|怎么|如何|是否|还是|不知道|不确定|不清楚|想知道|想了解|想确认"
-    ),
-}
+_CLAUSE_BREAK = patterns("clause_break")
+_QUESTION = patterns("question")
 
 
 class Placed(NamedTuple):
@@ -178,8 +154,8 @@ def corrected(text: str, language: Language) -> str:
     """Return what was meant where a question word is misspelt, as it often is in a hurry."""
     text = _MISSPELT[language].sub(lambda match: _MISSPELLINGS[match.group().lower()], text)
     if language == "en":
-        return _WERE.sub("where", text)
-    return text if _ASKS_ZH.search(text) else _THAT_ZH.sub("哪", text)
+        return EN_PATTERNS["were"].sub("where", text)
+    return text if ZH_PATTERNS["asks"].search(text) else _THAT_ZH.sub("哪", text)
 
 
 def sentences(text: str, language: Language) -> tuple[str, ...]:
@@ -187,8 +163,8 @@ def sentences(text: str, language: Language) -> tuple[str, ...]:
     text = _NUMBERING.sub("", _BLANKS.sub(" ", text))
     if language == "en":
         text = _ABBREVIATION.sub(r"\1", text)
-    found = (match.strip() for match in _SENTENCE[language].findall(text))
-    return tuple(sentence for sentence in found if sentence)
+    stripped = (match.strip() for match in _SENTENCE[language].findall(text))
+    return tuple(sentence for sentence in stripped if sentence)
 
 
 def clauses(sentence: str, language: Language) -> tuple[str, ...]:
@@ -233,14 +209,14 @@ def _english(text: str) -> list[str]:
 
 
 def _chinese(text: str) -> list[str]:
-    found: list[str] = []
+    terms_found: list[str] = []
     for run in _RUN.findall(_STOP_ZH.sub(" ", text.replace("jax", " "))):
         if run[0] < "\u4e00":
-            found.append(run)
+            terms_found.append(run)
             continue
         for piece in _pieces(run):
-            found.extend([piece] if len(piece) == 1 else map("".join, pairwise(piece)))
-    return found
+            terms_found.extend([piece] if len(piece) == 1 else map("".join, pairwise(piece)))
+    return terms_found
 
 
 def _pieces(run: str) -> list[str]:

@@ -20,7 +20,7 @@ from typing import Any
 
 from personas.templates import render
 from simulator.clarq.compose import contains, join_texts, nearly_reveals, reveals, says_all_is_known
-from simulator.clarq.experts import Experts, Situation, TurnType, Wording
+from simulator.clarq.experts import Experts, Situation, TurnType
 from simulator.errors import SeatError
 from trees import OPENING, Frontier, Language, Node
 
@@ -113,15 +113,14 @@ async def respond(experts: Experts, situation: Situation, decision: Decision) ->
         return ProviderTurn(text=render("clarq/enough", language, {}).text, give=(), frontier=frontier)
     if decision.give:
         nodes = tuple(frontier.tree.by_index[index] for index in decision.give)
-        return respond_one(frontier, nodes, await experts.compose(situation, nodes), language)
+        joined = await experts.join(situation, nodes) if len(nodes) > 1 else ""
+        return respond_one(frontier, nodes, joined, language)
     text = await experts.respond(situation, decision.type or TurnType.UNANSWERABLE)
     return respond_two(frontier, text, language)
 
 
-def respond_one(
-    frontier: Frontier, nodes: Sequence[Node], wording: Wording, language: Language
-) -> ProviderTurn:
-    """Response I: `nodes`' texts, whole, with `wording` around them where it gives nothing else away.
+def respond_one(frontier: Frontier, nodes: Sequence[Node], joined: str, language: Language) -> ProviderTurn:
+    """Response I: `nodes`' texts, whole; as an expert has `joined` them where that gives nothing else away.
 
     Raises:
         ValueError: if a node is not available.
@@ -129,21 +128,11 @@ def respond_one(
     after = frontier.give(node.index for node in nodes)
     texts = [node.text for node in nodes]
     guards: list[str] = []
-    body = join_texts(texts, language)
-    if wording.joined:
-        if all(contains(wording.joined, text, language) for text in texts):
-            body = _unless_leaking(wording.joined, after, language, guards, "joined") or body
-        else:
-            guards.append("joined: breaks a node's text")
-    before = _unless_leaking(wording.before, after, language, guards, "before")
-    tail = _unless_leaking(wording.after, after, language, guards, "after")
-    whole = _spaced((before, body, tail), language)
-    # Two harmless halves can only spell out a third node's text across their seam; then both go.
-    if _beyond(whole, body, after, language):
-        guards.append("before/after: give another node away together")
-        whole = body
+    if joined and not all(contains(joined, text, language) for text in texts):
+        guards.append("joined: breaks a node's text")
+        joined = ""
     return ProviderTurn(
-        text=whole,
+        text=_unless_leaking(joined, after, language, guards, "joined") or join_texts(texts, language),
         give=tuple(node.index for node in nodes),
         frontier=after,
         guards=tuple(guards),
@@ -157,17 +146,17 @@ def respond_two(frontier: Frontier, text: str, language: Language) -> ProviderTu
     everything needed is known.
     """
     guards: list[str] = []
-    said = _unless_leaking(text.strip(), frontier, language, guards, "response II")
-    if said and (near := _nearly_leaks(said, frontier, language)):
+    reply = _unless_leaking(text.strip(), frontier, language, guards, "response II")
+    if reply and (near := _nearly_leaks(reply, frontier, language)):
         guards.append(f"response II: gives node {near} nearly away")
-        said = ""
-    if said and says_all_is_known(said, language):
+        reply = ""
+    if reply and says_all_is_known(reply, language):
         guards.append("response II: says that all is known")
-        said = ""
-    if not said:
-        said = render("clarq/steer_back", language, {}).text.strip()
+        reply = ""
+    if not reply:
+        reply = render("clarq/steer_back", language, {}).text.strip()
         guards = guards or ["response II: empty"]
-    return ProviderTurn(text=said, give=(), frontier=frontier, guards=tuple(guards))
+    return ProviderTurn(text=reply, give=(), frontier=frontier, guards=tuple(guards))
 
 
 def take_move(
@@ -199,18 +188,18 @@ def take_move(
         ) from None
     nodes = [frontier.tree.opening] if give == (OPENING,) else [frontier.tree.by_index[i].text for i in give]
     body = join_texts(nodes, language) if give else ""
-    said = _spaced((before, body, after), language) if give else text.strip()
-    if not said:
+    reply = _spaced((before, body, after), language) if give else text.strip()
+    if not reply:
         raise SeatError("Pick a node or write a reply.", "provider", code="nothing_given")
-    own = " ".join((before, after)) if give else said
-    if leaked := leaks(own, moved, language) or _beyond(said, body, moved, language):
+    own = " ".join((before, after)) if give else reply
+    if leaked := leaks(own, moved, language) or _beyond(reply, body, moved, language):
         raise SeatError(
             f"Your words contain the text of node {leaked[0]}; pick that node instead of typing it.",
             "provider",
             code="leaks",
             node=leaked[0],
         )
-    return ProviderTurn(text=said, give=give, frontier=moved)
+    return ProviderTurn(text=reply, give=give, frontier=moved)
 
 
 def leaks(text: str, frontier: Frontier, language: Language) -> tuple[str, ...]:
@@ -244,13 +233,13 @@ def _unless_leaking(text: str, frontier: Frontier, language: Language, guards: l
 def _nearly_leaks(text: str, frontier: Frontier, language: Language) -> str:
     """Return the index of a node not given yet that `text` gives nearly away; empty if there is none."""
     tree = frontier.tree
-    said = [tree.by_index[index].text for index in frontier.given]
+    spoken = [tree.by_index[index].text for index in frontier.given]
     hidden = [(node.index, node.text) for node in frontier.withheld]
     if frontier.opened:
-        said.append(tree.opening)
+        spoken.append(tree.opening)
     else:
         hidden.insert(0, (OPENING, tree.opening))
-    return next((index for index, secret in hidden if nearly_reveals(text, secret, said, language)), "")
+    return next((index for index, secret in hidden if nearly_reveals(text, secret, spoken, language)), "")
 
 
 def _beyond(text: str, body: str, frontier: Frontier, language: Language) -> tuple[str, ...]:

@@ -157,14 +157,14 @@ def mark_provider(pen: Pen, episode_id: str, replay: Replay, number: int, mark: 
     Raises:
         InputError: if there is no such turn, or the error cannot have happened there.
     """
-    step, opened = reviewable_step(replay, number), opened_before(replay, number)
-    if mark.type not in possible_errors(step, opened=opened):
+    step = reviewable_step(replay, number)
+    if mark.type not in possible_errors(step):
         raise InputError(
             f"turn {number}: type 1 needs something that could be given, type 2 something that was given",
             code="no_such_error",
             turn=number,
         )
-    expected = expectable_nodes(step, opened=opened) if mark.type == 1 else ()
+    expected = expectable_nodes(step) if mark.type == 1 else ()
     if mark.node is not None and mark.node not in expected:
         raise InputError(
             f"turn {number}: node {mark.node} could not be given there",
@@ -261,22 +261,17 @@ def reviewable_step(replay: Replay, number: int) -> ReplayStep:
     )
 
 
-def expectable_nodes(step: ReplayStep, *, opened: bool) -> tuple[str, ...]:
+def expectable_nodes(step: ReplayStep) -> tuple[str, ...]:
     """Return the nodes that should perhaps have been given in a turn instead of what was given."""
-    available = step.available_before if opened else (OPENING,)
+    available = step.available_before if step.opened else (OPENING,)
     return tuple(node for node in available if node not in step.gave)
 
 
-def possible_errors(step: ReplayStep, *, opened: bool) -> tuple[ErrorType, ...]:
+def possible_errors(step: ReplayStep) -> tuple[ErrorType, ...]:
     """Return the types of error that can have happened in a turn; 0 always."""
-    first: tuple[ErrorType, ...] = (1,) if expectable_nodes(step, opened=opened) else ()
+    first: tuple[ErrorType, ...] = (1,) if expectable_nodes(step) else ()
     second: tuple[ErrorType, ...] = (2,) if step.gave else ()
     return (0, *first, *second)
-
-
-def opened_before(replay: Replay, number: int) -> bool:
-    """Return True if the opening response had been given before turn `number`."""
-    return any(OPENING in step.gave for step in replay.steps[:number])
 
 
 # Whose turn it is to review what

@@ -75,12 +75,13 @@ def score_dialogue(
         verdicts: node index -> whether a judge found that the provider's other words serve it.
     """
     verdicts = verdicts or {}
-    obtained = obtained_nodes(task, lines)
+    brought = _brought(task, lines)
+    obtained = tuple(node.index for node in task.tree.nodes if any(node.index in nodes for nodes in brought))
     absent = tuple(node.index for node in task.tree.nodes if node.index not in obtained)
-    open_question = bool(absent) and bool(unmatched_lines(task, lines))
+    open_question = bool(absent) and not all(brought)
     judged = tuple(index for index in absent if open_question and verdicts.get(index, False))
     missing = tuple(index for index in absent if index not in judged)
-    said = [line for line in lines if line.seat == "provider"][1:]
+    responses = max(sum(line.seat == "provider" for line in lines) - 1, 0)
     asked = [line.text for line in lines if line.seat == "seeker"]
     return DialogueScores(
         success=not missing,
@@ -89,51 +90,43 @@ def score_dialogue(
         obtained=obtained,
         judged=judged,
         missing=missing,
-        responses=len(said),
-        reached=None if missing else _reached(task, lines),
-        aqd=len(said) - (len(task.tree.nodes) + 1),
+        responses=responses,
+        reached=None if missing else _reached(brought, obtained, absent, responses),
+        aqd=responses - (len(task.tree.nodes) + 1),
         aql=fmean(turn_length(text, task.language) for text in asked) if asked else 0.0,
         decided_by="judges" if open_question and any(index in verdicts for index in absent) else "rule",
     )
 
 
-def obtained_nodes(task: Task, lines: Sequence[Line]) -> tuple[str, ...]:
-    """Indices of the nodes whose text some provider line after the opening response contains."""
-    said = lines_after_opening(task, lines)
-    return tuple(
-        node.index
-        for node in task.tree.nodes
-        if any(contains(text, node.text, task.language) for text in said)
-    )
+def lines_after_opening(task: Task, lines: Sequence[Line]) -> tuple[str, ...]:
+    """The provider's lines after its first substantive one: the opening, or the first after the greeting."""
+    replies = [line.text for line in lines if line.seat == "provider"][1:]
+    opening = (n for n, text in enumerate(replies) if contains(text, task.tree.opening, task.language))
+    return tuple(replies[next(opening, 0) + 1 :])
 
 
 def unmatched_lines(task: Task, lines: Sequence[Line]) -> tuple[str, ...]:
     """Provider lines after the opening response that contain no node: what a judge has to read."""
-    return tuple(
-        text
+    after = zip(lines_after_opening(task, lines), _brought(task, lines), strict=True)
+    return tuple(text for text, nodes in after if not nodes)
+
+
+def _brought(task: Task, lines: Sequence[Line]) -> list[frozenset[str]]:
+    """Return the nodes whose text each provider line after the opening response contains."""
+    return [
+        frozenset(node.index for node in task.tree.nodes if contains(text, node.text, task.language))
         for text in lines_after_opening(task, lines)
-        if not any(contains(text, node.text, task.language) for node in task.tree.nodes)
-    )
+    ]
 
 
-def lines_after_opening(task: Task, lines: Sequence[Line]) -> tuple[str, ...]:
-    """The provider's lines after its first substantive one: the opening, or the first after the greeting."""
-    said = [line.text for line in lines if line.seat == "provider"][1:]
-    opening = (n for n, text in enumerate(said) if contains(text, task.tree.opening, task.language))
-    return tuple(said[next(opening, 0) + 1 :])
-
-
-def _reached(task: Task, lines: Sequence[Line]) -> int:
-    last, missing = 0, {node.index for node in task.tree.nodes}
-    responses = sum(line.seat == "provider" for line in lines) - 1
-    said = lines_after_opening(task, lines)
-    for count, text in enumerate(said, start=responses - len(said) + 1):
-        found = {node.index for node in task.tree.nodes if contains(text, node.text, task.language)}
-        if found & missing:
-            last = count
-        missing -= found
+def _reached(
+    brought: Sequence[frozenset[str]], obtained: Sequence[str], absent: Sequence[str], responses: int
+) -> int:
     # A node that only a judge counts as obtained has no line of its own: the whole dialogue was needed.
-    return responses if missing else last
+    if absent:
+        return responses
+    first = (next(line for line, nodes in enumerate(brought) if index in nodes) for index in obtained)
+    return responses - len(brought) + 1 + max(first, default=-1 - responses + len(brought))
 
 
 def turn_length(text: str, language: Language) -> int:
@@ -155,12 +148,12 @@ def score_episode(task: Task, turns: Iterable[Turn], judgments: Iterable[Judgmen
     """Score an episode out of its logged turns and what reviewers and judges said of it."""
     lines, rows = [Line(turn.seat, turn.text) for turn in turns], tuple(judgments)
     scores = score_dialogue(task, lines, _merged(judge_verdicts(rows), score_dialogue(task, lines).missing))
-    said = majority(reviewer_verdicts(rows).values())
-    if said is None:
+    verdict = majority(reviewer_verdicts(rows).values())
+    if verdict is None:
         return scores
     absent = (*scores.judged, *scores.missing)
-    settled = replace(scores, success=said, needs_judge=False, decided_by="people")
-    if not said:
+    settled = replace(scores, success=verdict, needs_judge=False, decided_by="people")
+    if not verdict:
         return replace(settled, reached=None)
     reached = scores.responses if absent else scores.reached
     return replace(settled, judged=absent, missing=(), reached=reached)
@@ -168,20 +161,20 @@ def score_episode(task: Task, turns: Iterable[Turn], judgments: Iterable[Judgmen
 
 def reviewer_verdicts(judgments: Iterable[Judgment]) -> dict[str, bool]:
     """Reviewer -> their verdict on the dialogue, the newest of each."""
-    found: dict[str, bool] = {}
+    verdicts: dict[str, bool] = {}
     for row in _in_order(judgments):
         if row.kind == REVIEW_SUCCESS:
-            found[row.annotator] = bool(row.value["success"])
-    return found
+            verdicts[row.annotator] = bool(row.value["success"])
+    return verdicts
 
 
 def judge_verdicts(judgments: Iterable[Judgment]) -> dict[str, dict[str, bool]]:
     """Judge -> node index -> whether it counts as obtained, the newest of each."""
-    found: dict[str, dict[str, bool]] = {}
+    verdicts: dict[str, dict[str, bool]] = {}
     for row in _in_order(judgments):
         if row.kind == JUDGE:
-            found.setdefault(row.annotator, {})[str(row.value["node"])] = bool(row.value["obtained"])
-    return found
+            verdicts.setdefault(row.annotator, {})[str(row.value["node"])] = bool(row.value["obtained"])
+    return verdicts
 
 
 def judge_decides(said: Mapping[str, bool], absent: Sequence[str]) -> bool | None:
@@ -193,22 +186,22 @@ def judge_decides(said: Mapping[str, bool], absent: Sequence[str]) -> bool | Non
 
 def majority(votes: Iterable[bool | None]) -> bool | None:
     """Return what most votes say; None for a tie, or without any."""
-    given = [vote for vote in votes if vote is not None]
-    surplus = 2 * sum(given) - len(given)
+    cast_votes = [vote for vote in votes if vote is not None]
+    surplus = 2 * sum(cast_votes) - len(cast_votes)
     return None if surplus == 0 else surplus > 0
 
 
 def _merged(judges: Mapping[str, Mapping[str, bool]], absent: Sequence[str]) -> dict[str, bool]:
     """Return the verdicts on nodes that stand for the majority of judges; of a tie none."""
     if len(judges) < 2:
-        return {node: obtained for said in judges.values() for node, obtained in said.items()}
-    decided = {name: judge_decides(said, absent) for name, said in judges.items()}
+        return {node: obtained for verdicts in judges.values() for node, obtained in verdicts.items()}
+    decided = {name: judge_decides(verdicts, absent) for name, verdicts in judges.items()}
     verdict = majority(decided.values())
     if verdict is None:
         # Nobody has decided, or as many this way as that: what is known of single nodes settles nothing.
         return {}
-    agreeing = (said for name, said in judges.items() if decided[name] is verdict)
-    return {node: obtained for said in agreeing for node, obtained in said.items()}
+    agreeing = (verdicts for name, verdicts in judges.items() if decided[name] is verdict)
+    return {node: obtained for verdicts in agreeing for node, obtained in verdicts.items()}
 
 
 def _in_order(judgments: Iterable[Judgment]) -> list[Judgment]:
@@ -270,7 +263,10 @@ def score_run(reader: LogReader, run_id: str, *, exclude_aborted: bool = False) 
     tasks = {item.hash: read_item(item) for item in reader.items(run_id)}
     gone = reader.erased_participants()
     played = played_to_end(reader, run_id, gone, aborted=not exclude_aborted)
-    scored = (_scored(one, tasks[one.episode.item_hash], judgments.get(one.episode.id, ())) for one in played)
+    scored = (
+        _scored(episode, tasks[episode.episode.item_hash], judgments.get(episode.episode.id, ()))
+        for episode in played
+    )
     return tuple(sorted(scored, key=_place))
 
 

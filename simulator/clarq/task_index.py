@@ -83,7 +83,7 @@ class TaskIndex:
         explanations = [node.explanation or "" for node in nodes]
         texts = [topics(node.text, language) for node in nodes]
         explained = [topics(text, language) for text in explanations]
-        both = [one | other for one, other in zip(texts, explained, strict=True)]
+        both = [own | other for own, other in zip(texts, explained, strict=True)]
         options = _options(task)
         names = [_named(options, text) for text in texts]
         entries = [entry for _, entry in _entries(task)]
@@ -98,8 +98,8 @@ class TaskIndex:
         asked = [kind | asked_kinds(text, language) for kind, text in zip(kinds, explanations, strict=True)]
         background = task.background
         entries_told = (*background.items, *background.skills, *background.scenes)
-        said = (task.tree.opening, background.role, background.task, *entries_told)
-        self.speller = Speller((*said, *explanations, *(node.text for node in nodes)), language)
+        texts_told = (task.tree.opening, background.role, background.task, *entries_told)
+        self.speller = Speller((*texts_told, *explanations, *(node.text for node in nodes)), language)
         self.column = {node.index: position for position, node in enumerate(nodes)}
         self.explained = any(explanations)
         self.about = frozenset[str]().union(
@@ -162,7 +162,7 @@ class TaskIndex:
 
     def settles(self, attribute: str) -> Floats:
         """1 where a node settles `attribute`; shape (nodes,)."""
-        return np.array([attribute in found for found in self._settled], dtype=float)
+        return np.array([attribute in attributes for attributes in self._settled], dtype=float)
 
     def known(self, topic: str) -> float:
         """Return how surely the task has `topic`: 1, or less if it only has one that may be meant."""
@@ -235,22 +235,9 @@ class TaskIndex:
         return matrix
 
 
-_BY_IDENTITY: dict[int, tuple[Task, TaskIndex]] = {}
-
-
+@lru_cache(maxsize=KEPT)
 def indexed(task: Task) -> TaskIndex:
     """Return the task's index, made once for the tasks in play."""
-    known = _BY_IDENTITY.get(id(task))
-    if known is None or known[0] is not task:
-        if len(_BY_IDENTITY) >= KEPT:
-            _BY_IDENTITY.clear()
-        # Hashing a task reads all its texts; its identity is known at once. The entry keeps the task alive.
-        known = _BY_IDENTITY[id(task)] = (task, _by_value(task))
-    return known[1]
-
-
-@lru_cache(maxsize=KEPT)
-def _by_value(task: Task) -> TaskIndex:
     return TaskIndex(task)
 
 
@@ -262,10 +249,10 @@ def _entries(task: Task) -> list[tuple[str, str]]:
 
 def _options(task: Task) -> tuple[Option, ...]:
     entries = [(kind, topics(re.split(r"[(（]", entry)[0], task.language)) for kind, entry in _entries(task)]
-    counts = Counter(topic for _, found in entries for topic in found)
+    counts = Counter(topic for _, entry_topics in entries for topic in entry_topics)
     return tuple(
-        Option(kind, found, frozenset(topic for topic in found if counts[topic] == 1))
-        for kind, found in entries
+        Option(kind, entry_topics, frozenset(topic for topic in entry_topics if counts[topic] == 1))
+        for kind, entry_topics in entries
     )
 
 
@@ -287,9 +274,9 @@ def _neighbours(
     options: Sequence[Option], names: Sequence[Sequence[int]], siblings: Sequence[Sequence[int]]
 ) -> list[list[int]]:
     """Per node, the unaccounted-for options that form a run with one it names: alike in use, not in name."""
-    taken = {position for found in (*names, *siblings) for position in found}
+    taken = {position for by_node in (*names, *siblings) for position in by_node}
     free = [position not in taken for position in range(len(options))]
-    found = []
+    by_node = []
     for named in names:
         near: list[int] = []
         for start in named:
@@ -303,8 +290,8 @@ def _neighbours(
                 ):
                     near.append(position)
                     position += step
-        found.append(near)
-    return found
+        by_node.append(near)
+    return by_node
 
 
 def _flags(chosen: Sequence[Sequence[int]], width: int) -> Floats:

@@ -202,19 +202,17 @@ _FITS = Logistic(dict.fromkeys(SHARES, 0.0) | {"logit": 1.0}, 0.0)
 _NONE = Logistic(dict.fromkeys(REASONS, 0.0) | {"unlikely": 1.0}, 0.0)
 
 
-def learn(lessons: Lessons, penalty: float = PENALTY) -> Styles:
+def learn(lessons: Lessons) -> Styles:
     """Learn what decides on chatty utterances from published dialogues, on brief ones from the questions."""
     return Styles(
-        chatty=_style((*lessons["single"], *lessons["several"]), lessons["several"], CHATTY, penalty),
-        brief=_style(lessons["questions"], lessons["questions"], BRIEF, penalty),
+        chatty=_style((*lessons["single"], *lessons["several"]), lessons["several"], CHATTY),
+        brief=_style(lessons["questions"], lessons["questions"], BRIEF),
     )
 
 
-def _style(
-    lessons: Sequence[Lesson], several: Sequence[Lesson], none: Mapping[str, float], penalty: float
-) -> Style:
-    style = Style(_ranking(lessons, penalty), _NONE, _FITS, dict(none))
-    rankings = _held_out(lessons, style, penalty)
+def _style(lessons: Sequence[Lesson], several: Sequence[Lesson], none: Mapping[str, float]) -> Style:
+    style = Style(_ranking(lessons), _NONE, _FITS, dict(none))
+    rankings = _held_out(lessons, style)
     held = {fold: replace(style, ranking=ranking) for fold, ranking in rankings.items()}
     reasons = np.array([Judged(lesson.reading, held[lesson.fold]).reasons for lesson in lessons])
     rejected = np.array([float(not lesson.given) for lesson in lessons])
@@ -230,20 +228,20 @@ def _style(
     return replace(style, several=replace(fitted, bias=round(fitted.bias - math.log(SEVERAL), DIGITS)))
 
 
-def _ranking(lessons: Iterable[Lesson], penalty: float) -> Coefficients:
-    return fit([lesson.example for lesson in lessons], penalty)
+def _ranking(lessons: Iterable[Lesson]) -> Coefficients:
+    return fit([lesson.example for lesson in lessons], PENALTY)
 
 
-def _held_out(lessons: Sequence[Lesson], style: Style, penalty: float) -> dict[int, Coefficients]:
+def _held_out(lessons: Sequence[Lesson], style: Style) -> dict[int, Coefficients]:
     """Return a ranking per fold that has not seen it; that of `style` where nothing else is to learn from."""
     rankings = {}
     for fold in {lesson.fold for lesson in lessons}:
         others = [lesson for lesson in lessons if lesson.fold != fold]
-        rankings[fold] = _ranking(others, penalty) if others else style.ranking
+        rankings[fold] = _ranking(others) if others else style.ranking
     return rankings
 
 
-def train(single: Iterable[Dialogue], several: Iterable[Dialogue] = (), penalty: float = PENALTY) -> Ranker:
+def train(single: Iterable[Dialogue], several: Iterable[Dialogue] = ()) -> Ranker:
     """Train on dialogues of a single-info provider, of a multi-info one, and on the labelled questions.
 
     Raises:
@@ -254,14 +252,14 @@ def train(single: Iterable[Dialogue], several: Iterable[Dialogue] = (), penalty:
         raise InputError("Nothing to train on: no dialogue of a single-info provider has a decision.")
     bare = {name: tuple(lesson.bare for lesson in part) for name, part in lessons.items()}
     return Ranker(
-        explained=learn(lessons, penalty),
-        bare=learn(bare, penalty),
+        explained=learn(lessons),
+        bare=learn(bare),
         training={
             "decisions": len(lessons["single"]),
             "response_2": sum(not lesson.given for lesson in lessons["single"]),
             "multi_decisions": len(lessons["several"]),
             "questions": len(lessons["questions"]),
-            "penalty": penalty,
+            "penalty": PENALTY,
         },
     )
 

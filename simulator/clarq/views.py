@@ -65,7 +65,11 @@ class SeatView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayStep:
-    """One turn as it was, with what its seat decided and the frontier around it."""
+    """One turn as it was, with what its seat decided and the frontier around it.
+
+    Attributes:
+        opened: whether the opening response had been given before it.
+    """
 
     number: int
     seat: str
@@ -76,6 +80,7 @@ class ReplayStep:
     available_before: tuple[str, ...]
     available_after: tuple[str, ...]
     guards: tuple[str, ...] = ()
+    opened: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +167,7 @@ def replay(task: Task, turns: Sequence[Turn], judgments: Sequence[Judgment] = ()
                 available_before=tuple(node.index for node in frontier.available),
                 available_after=tuple(node.index for node in after.available),
                 guards=tuple(turn.payload.get("guards", ())),
+                opened=frontier.opened,
             )
         )
         frontier = after

@@ -14,7 +14,7 @@ from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Participant, Run, Status, Turn
 from simulator.clarq import graph
 from simulator.clarq.data import item_row
-from simulator.clarq.experts import Choice, Classification, Situation, TurnType, Verdict, Wording
+from simulator.clarq.experts import Choice, Classification, Situation, TurnType, Verdict
 from simulator.seats import Seat
 from trees import OPENING, Background, Frontier, Node, Task, Tree
 
@@ -129,7 +129,7 @@ class FixedExperts:
     relevant_: bool = True
     type_: int = 2
     choice: tuple[Any, ...] = ()
-    wording: Wording = field(default_factory=Wording)
+    joined: str = ""
     reply: str = "Never mind."
     name: str = "test/experts"
     asked: list[str] = field(default_factory=list)
@@ -146,9 +146,9 @@ class FixedExperts:
         self.asked.append("walk")
         return Choice(self.choice, "chosen")
 
-    async def compose(self, situation: Situation, nodes: tuple[Node, ...]) -> Wording:
-        self.asked.append("compose")
-        return self.wording
+    async def join(self, situation: Situation, nodes: tuple[Node, ...]) -> str:
+        self.asked.append("join")
+        return self.joined
 
     async def respond(self, situation: Situation, type: TurnType) -> str:
         self.asked.append(f"respond {int(type)}")

@@ -222,3 +222,9 @@ def test_tasks_in_memory() -> None:
     (fault,) = check_drafts([draft_of(spoken)])
     assert (fault.code, fault.line) == ("speaker-prefix", 0)
     assert str(fault) == "t.yaml: task bread-1: begins with the speaker (Jax:) [speaker-prefix]"
+
+
+def test_an_entry_in_the_wrong_language_is_one_fault() -> None:
+    (odd,) = scan_yaml_text(ENGLISH.replace("Rye flour", "黑麦粉"), "t.yaml").drafts
+    faults = [fault for fault in check_drafts([odd]) if fault.code == "wrong-language"]
+    assert [fault.message for fault in faults] == ["items.0 holds Chinese characters in an English task"]

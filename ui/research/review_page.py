@@ -23,7 +23,6 @@ from simulator.clarq.review import (
     ProviderMark,
     Review,
     expectable_nodes,
-    opened_before,
     possible_errors,
     read_review,
     read_reviews,
@@ -169,12 +168,11 @@ def _rate_cells(rates: ErrorRates) -> list[tuple[str, int, Cell]]:
 
 def _turn(dialogue: Dialogue, review: Review, step: ReplayStep) -> MarkedTurn:
     markable = step.seat == "provider" and step.number > 0
-    opened = opened_before(dialogue.replay, step.number)
     return MarkedTurn(
         step=step,
         markable=markable,
-        errors=possible_errors(step, opened=opened) if markable else (),
-        expectable=expectable_nodes(step, opened=opened) if markable else (),
+        errors=possible_errors(step) if markable else (),
+        expectable=expectable_nodes(step) if markable else (),
         mark=review.provider.get(step.number, ProviderMark()),
         marked=step.number in review.provider,
         note=review.notes.get(step.number, ""),

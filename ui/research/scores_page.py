@@ -59,7 +59,7 @@ def by_language(scored: Sequence[Scored]) -> dict[str, list[Scored]]:
 
 def type_rows(t: Strings, scored: Sequence[Scored]) -> tuple[Row, ...]:
     """Return one row per task type, named in the interface's language."""
-    return rows(scored, lambda one: type_label(t, one.task.type), lambda one: ("", one.task.type))
+    return rows(scored, lambda one: type_label(t, one.task.type))
 
 
 def type_label(t: Strings, number: int) -> str:

@@ -7,18 +7,19 @@ that write a Response II see the dialogue alone, so they have nothing to give aw
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, Field
 
-from personas.templates import render
+from personas.templates import quoted, render
 from simulator.clarq.compose import strip_speaker
-from simulator.clarq.experts import Choice, Classification, Situation, TurnType, Verdict, Wording
-from simulator.clarq.prompts import dialogue_text
+from simulator.clarq.experts import Choice, Classification, Situation, TurnType, Verdict
 from simulator.models import ChatModel, Message, Request
-from simulator.models.schema import parse
-from trees import Node
+from simulator.models.schema import parsed
+from simulator.seats import Line
+from trees import Language, Node
 
 SEED: Final = 8848  # paper VI-A, with temperature 0
 # A walk's three passes: the question, the question again with the first analysis, wrong assumptions.
@@ -28,6 +29,16 @@ _PASSES: Final = ("node", "node_again", "assumption")
 _NOTE: Final = ("Note:", "注：")
 _SEVERAL_NOTED: Final = ("there are multiple", "存在多个")
 _SEVERAL: Final = ("there are multiple", "多个", "多种")
+
+
+Reader = Literal["seeker", "judge"]
+# How the seeker is called: by itself, and by those who judge the dialogue or answer it.
+_SEEKER: Final[dict[Language, dict[Reader, str]]] = {
+    "en": {"seeker": "You", "judge": "Seeker"},
+    "zh": {"seeker": "你", "judge": "提问者"},
+}
+# The same lines are quoted in every prompt of a dialogue.
+_quoted = lru_cache(maxsize=8192)(quoted)
 
 
 class OpeningAnswer(BaseModel):
@@ -70,10 +81,8 @@ A = TypeVar("A", bound=BaseModel)
 class ModelExperts:
     """Experts that ask `model`; stateless."""
 
-    def __init__(self, model: ChatModel, *, temperature: float = 0.0, seed: int = SEED) -> None:
+    def __init__(self, model: ChatModel) -> None:
         self._model = model
-        self._temperature = temperature
-        self._seed = seed
         self.name = model.name
 
     async def relevant(self, situation: Situation) -> Verdict:
@@ -99,18 +108,16 @@ class ModelExperts:
         nodes = situation.frontier.available
         analyses: dict[str, str] = {}
         for name in _PASSES:
-            found = await self._pass(name, situation, nodes, analyses, multi=multi and name == _PASSES[0])
-            if found:
-                reason = " ".join(analyses[index] for index in found)
-                return Choice(found, reason, {"pass": name, "analyses": analyses})
+            chosen = await self._pass(name, situation, nodes, analyses, multi=multi and name == _PASSES[0])
+            if chosen:
+                reason = " ".join(analyses[index] for index in chosen)
+                return Choice(chosen, reason, {"pass": name, "analyses": analyses})
         return Choice((), "No statement answers what was asked.", {"analyses": analyses})
 
-    async def compose(self, situation: Situation, nodes: tuple[Node, ...]) -> Wording:
-        """One node stands alone; several are joined by the model (the rules check that none is broken)."""
-        if len(nodes) == 1:
-            return Wording()
+    async def join(self, situation: Situation, nodes: tuple[Node, ...]) -> str:
+        """Have several nodes joined by the model (the rules check that none is broken)."""
         answer = await self._ask("join", situation, JoinAnswer, nodes=_pairs(nodes))
-        return Wording(joined=strip_speaker(answer.reply))
+        return strip_speaker(answer.reply)
 
     async def respond(self, situation: Situation, type: TurnType) -> str:
         """Write a Response II out of the dialogue alone."""
@@ -148,10 +155,7 @@ class ModelExperts:
     async def _ask(self, name: str, situation: Situation, schema: type[A], **variables: Any) -> A:
         prompt = render(f"clarq/{name}", situation.task.language, {**_case(situation), **variables})
         request = self._request(f"provider.{name}", prompt.text, prompt.version, situation, schema)
-        completion = await self._model.complete(request)
-        if isinstance(completion.parsed, schema):
-            return completion.parsed
-        answer: A = parse(completion.text, schema)
+        answer: A = parsed(await self._model.complete(request), request).parsed
         return answer
 
     def _request(
@@ -164,8 +168,8 @@ class ModelExperts:
     ) -> Request:
         return Request(
             messages=(Message("user", text),),
-            temperature=self._temperature,
-            seed=self._seed,
+            temperature=0.0,
+            seed=SEED,
             schema=schema,
             purpose=purpose,
             prompt_version=version,
@@ -198,3 +202,14 @@ def _dialogue(situation: Situation) -> dict[str, Any]:
 
 def _pairs(nodes: Sequence[Node]) -> list[tuple[str, str | None]]:
     return [(node.text, node.explanation) for node in nodes]
+
+
+def dialogue_text(lines: Iterable[Line], language: Language, reader: Reader) -> str:
+    """Return one paragraph per turn, the speaker in front.
+
+    For a judge, what somebody said stands on one line, so that it cannot pass for another's turn. Templates
+    get whole texts, not lists to walk through: a sandboxed template is slow in looking attributes up.
+    """
+    seeker = _SEEKER[language][reader]
+    quote = str if reader == "seeker" else _quoted
+    return "\n".join(f"{'Jax' if line.seat == 'provider' else seeker}: {quote(line.text)}" for line in lines)

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from personas.templates import render
-from simulator.clarq.experts import Choice, Classification, Situation, TurnType, Verdict, Wording
+from simulator.clarq.experts import Choice, Classification, Situation, TurnType, Verdict
 from simulator.clarq.features import Reading
 from simulator.clarq.lexical import topics
 from simulator.clarq.ranker import Judged, Ranker, load_ranker
 from simulator.clarq.task_index import Floats, indexed
+from simulator.clarq.words import patterns
 from trees import Node
 
 _TEMPLATES = {
@@ -28,51 +29,35 @@ _TEMPLATES = {
     TurnType.VAGUE: "clarq/response2_vague",
 }
 _VARIANTS = 5  # every Response II template offers so many wordings
-_ASKS_FOR_HELP = {
-    "en": re.compile(
-        r"\b(?:task|quest|mission|help|assist|guid(?:e|ance)|advi[cs]e|instruct\w*|steps?|begin|start"
-        r"|how (?:do|can|should|could|to)|what (?:do|should|can|must|am) i|where (?:do|should|can) i"
-        r"|need to|have to|trying to|supposed to)\b",
-        re.IGNORECASE,
-    ),
-    "zh": re.compile(
-        r"任务|帮|协助|指导|指引|指点|建议|完成|步骤|开始|怎么(?:做|办|样才|才)|如何|我(?:应|该|需|要|得)"
-    ),
-}
+_ASKS_FOR_HELP = patterns("asks_for_help")
 # What asks for something, beside what `Reading.asked` finds: people leave question marks out.
-_ASKS = {
-    "en": re.compile(
-        r"\b(?:what|which|where|when|who|whom|whose|how|why|tell|explain|describe|or)\b"
-        r"|(?:^|[.!?,;]\s*)(?:do|does|did|is|are|can|could|should|shall|may|must|will|would)\b",
-        re.IGNORECASE,
-    ),
-    "zh": re.compile(r"告诉|说说|讲讲|说明|解释|介绍|谁|几"),
-}
+_ASKS = patterns("asks_something")
 _REPEATS = 0.35  # similarity to a given node from which a question counts as answered already
 
 
 class OfflineExperts:
     """`offline/experts`: needs no model, no download and no network."""
 
-    def __init__(self, ranker: Ranker | None = None, name: str = "offline/experts") -> None:
-        self.name = name
+    name = "offline/experts"
+
+    def __init__(self, ranker: Ranker | None = None) -> None:
         self._ranker = ranker or load_ranker()
-        self._last: tuple[Situation, _Appraisal] | None = None
+        self._last: tuple[Situation, Judged] | None = None
 
     async def relevant(self, situation: Situation) -> Verdict:
         """Yes if the utterance names anything of the task or asks for help with one."""
-        task, said = situation.task, situation.utterance
-        about = indexed(task).about & topics(said, task.language)
+        task, utterance = situation.task, situation.utterance
+        about = indexed(task).about & topics(utterance, task.language)
         if about:
             return Verdict(True, reason("speaks", words=", ".join(sorted(about)[:5])))
-        if asks := _ASKS_FOR_HELP[task.language].search(said):
+        if asks := _ASKS_FOR_HELP[task.language].search(utterance):
             return Verdict(True, reason("asks_help", words=asks.group()))
         return Verdict(False, reason("foreign"))
 
     async def classify(self, situation: Situation) -> Classification:
         """Return the type: answerable if some node would be given, else by the look of the utterance."""
         judged = self._judge(situation)
-        for index in (judged.single, *judged.several):
+        for index in (single(judged), *several(judged)):
             if index is not None:
                 return Classification(TurnType.ANSWERABLE, reason("heard", node=index))
         return unanswered_type(situation, judged.reading)
@@ -80,75 +65,68 @@ class OfflineExperts:
     async def walk(self, situation: Situation, *, multi: bool) -> Choice:
         """The likeliest outcome of the walk; as the multi-info provider, every node likelier than not."""
         judged = self._judge(situation)
-        chosen = judged.several if multi else tuple(filter(None, [judged.single]))
-        details = {"chances": judged.shown}
+        chosen = several(judged) if multi else tuple(filter(None, [single(judged)]))
+        details = {"chances": _shown(judged)}
         if not chosen:
             return Choice((), reason("none"), details)
         if len(chosen) == 1:
             return Choice(chosen, reason("answers", node=chosen[0]), details)
         return Choice(chosen, reason("answer", nodes=", ".join(chosen)), details)
 
-    async def compose(self, situation: Situation, nodes: tuple[Node, ...]) -> Wording:
-        """Return nothing around the nodes' own words."""
-        return Wording()
+    async def join(self, situation: Situation, nodes: tuple[Node, ...]) -> str:
+        """Return nothing: the nodes' own words are joined by rule."""
+        return ""
 
     async def respond(self, situation: Situation, type: TurnType) -> str:
         """A line for the type, in one of several wordings; not one said just before if that can be helped."""
         language = situation.task.language
         before = [line.text for line in situation.lines[-4:] if line.seat == "provider"]
-        said = _said_already(situation, self._judge(situation).reading) if type is TurnType.REPEATED else ""
+        repeated = (
+            _said_already(situation, self._judge(situation).reading) if type is TurnType.REPEATED else ""
+        )
         text = ""
         for offset in range(_VARIANTS):
-            variables = {"variant": (situation.seed + offset) % _VARIANTS, "said": said}
+            variables = {"variant": (situation.seed + offset) % _VARIANTS, "said": repeated}
             text = render(_TEMPLATES[type], language, variables).text
             if text not in before:
                 break
         return text
 
-    def _judge(self, situation: Situation) -> _Appraisal:
+    def _judge(self, situation: Situation) -> Judged:
         """What there is to say of `situation`; the last one is kept, as a turn is heard and then walked."""
         last = self._last
         if last is None or last[0] != situation:
             reading = Reading(situation)
             styles = self._ranker.explained if reading.index.explained else self._ranker.bare
             style = styles.brief if reading.brief else styles.chatty
-            self._last = last = (situation, _Appraisal(reading, Judged(reading, style)))
+            self._last = last = (situation, Judged(reading, style))
         return last[1]
 
 
-class _Appraisal(NamedTuple):
-    """A reading and what is made of it."""
+def single(judged: Judged) -> str | None:
+    """Return the node that the single-info provider gives."""
+    reading = judged.reading
+    if not reading.available or not asks_about_task(reading):
+        return None
+    if reading.pointing:
+        return _pointed_at(reading, judged.chances)
+    return None if judged.best < 0 else reading.available[judged.best]
 
-    reading: Reading
-    judged: Judged
 
-    @property
-    def single(self) -> str | None:
-        """The node that the single-info provider gives."""
-        reading = self.reading
-        if not reading.available or not asks_about_task(reading):
-            return None
-        if reading.pointing:
-            return _pointed_at(reading, self.judged.chances)
-        best = self.judged.best
-        return None if best < 0 else reading.available[best]
+def several(judged: Judged) -> tuple[str, ...]:
+    """Return the nodes that the multi-info provider gives."""
+    reading = judged.reading
+    if reading.pointing or not reading.available or not asks_about_task(reading):
+        return tuple(filter(None, [single(judged)]))
+    return tuple(reading.available[position] for position in judged.several)
 
-    @property
-    def several(self) -> tuple[str, ...]:
-        """The nodes that the multi-info provider gives."""
-        reading = self.reading
-        if reading.pointing or not reading.available or not asks_about_task(reading):
-            return tuple(filter(None, [self.single]))
-        return tuple(reading.available[position] for position in self.judged.several)
 
-    @property
-    def shown(self) -> dict[str, float]:
-        """Chance of each available node to be the one given; ``II`` for a Response II."""
-        if not self.reading.available:
-            return {"II": 1.0}
-        names = (*self.reading.available, "II")
-        chances = self.judged.chances
-        return {name: round(float(chance), 3) for name, chance in zip(names, chances, strict=True)}
+def _shown(judged: Judged) -> dict[str, float]:
+    """Return the chance of each available node to be the one given; ``II`` for a Response II."""
+    if not judged.reading.available:
+        return {"II": 1.0}
+    names = (*judged.reading.available, "II")
+    return {name: round(float(chance), 3) for name, chance in zip(names, judged.chances, strict=True)}
 
 
 def asks_about_task(reading: Reading) -> bool:
@@ -237,6 +215,6 @@ def reason(code: str, **fields: str) -> str:
 def recognise(sentence: str) -> tuple[str, dict[str, str]] | None:
     """Return code and fields of a logged sentence; None if it is not one of ours (a model's own words)."""
     for code, pattern in _PATTERNS.items():
-        if found := pattern.fullmatch(sentence):
-            return code, found.groupdict()
+        if match := pattern.fullmatch(sentence):
+            return code, match.groupdict()
     return None

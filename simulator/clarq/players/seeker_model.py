@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Final, Literal, get_args
+from typing import Literal, get_args
 
 from personas.templates import render
-from simulator.clarq.graph import SEEKER, SeekerKnows
-from simulator.clarq.players.experts_model import SEED
-from simulator.clarq.prompts import PERSONAS, Personas, dialogue_text, persona
+from simulator.clarq.graph import SEEKER, Personas, SeekerKnows, persona
+from simulator.clarq.players.experts_model import SEED, dialogue_text
 from simulator.errors import InputError
 from simulator.models import ChatModel, Message, Request
 from simulator.seats import Kind, Reply, View
 
 Mode = Literal["completion", "chat"]
-MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 _JAX_ANSWERS = re.compile(r"\n\s*Jax\s*[:：]")
 
 
@@ -29,18 +27,14 @@ class ModelSeeker:
         mode: Mode = "completion",
         *,
         personas: Personas = "default",
-        temperature: float = 0.0,
-        seed: int = SEED,
     ) -> None:
-        if personas not in PERSONAS:
-            raise InputError(f"Personas are {' or '.join(PERSONAS)}, not {personas!r}.")
-        if mode not in MODES:
-            raise InputError(f"A seeker's mode is one of {', '.join(MODES)}, not {mode!r}.")
+        if personas not in get_args(Personas):
+            raise InputError(f"Personas are {' or '.join(get_args(Personas))}, not {personas!r}.")
+        if mode not in get_args(Mode):
+            raise InputError(f"A seeker's mode is one of {', '.join(get_args(Mode))}, not {mode!r}.")
         self._model = model
         self._mode = mode
         self._personas: Personas = personas
-        self._temperature = temperature
-        self._seed = seed
         self.name = model.name
 
     async def reply(self, view: View) -> Reply:
@@ -48,8 +42,8 @@ class ModelSeeker:
         messages, version = messages_for(view, self._mode, self._personas)
         request = Request(
             messages=messages,
-            temperature=self._temperature,
-            seed=self._seed,
+            temperature=0.0,
+            seed=SEED,
             purpose=SEEKER,
             prompt_version=version,
             episode_id=view.episode_id,

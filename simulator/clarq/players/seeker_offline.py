@@ -131,7 +131,7 @@ def plan(now: Case, style: SeekerStyle) -> Asked:
 
 def tries(topic: Topic, asked: Asked) -> int:
     """Return how often the slot of `topic` has been asked about."""
-    return sum(topic.slot in {one.slot for one in together} for together in asked)
+    return sum(topic.slot in {other.slot for other in together} for together in asked)
 
 
 def _next(now: Case, asked: Asked, style: SeekerStyle) -> tuple[Topic, ...]:
@@ -156,10 +156,10 @@ def _within(topic: Topic, asked: Asked) -> bool:
     if topic.kind not in _CHOICES or not topic.options:
         return tries(topic, asked) > 0
     return any(
-        set(topic.options) <= set(one.options)
+        set(topic.options) <= set(other.options)
         for together in asked
-        for one in together
-        if one.kind in _CHOICES
+        for other in together
+        if other.kind in _CHOICES
     )
 
 
@@ -224,7 +224,9 @@ def _unanswered(asked: Sequence[Topic], before: Asked, now: Case) -> list[Topic]
 
 def _last_asked(topic: Topic, before: Asked) -> int:
     """Return the number of the seeker's line, and so of the reply to it, that asked about `topic` last."""
-    return max(line for line, together in enumerate(before) if topic.slot in {one.slot for one in together})
+    return max(
+        line for line, together in enumerate(before) if topic.slot in {other.slot for other in together}
+    )
 
 
 def _unsayable(topic: Topic) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -22,12 +23,6 @@ from simulator.stats import Interval, cluster_bootstrap, cohen_kappa, wilson
 
 Turns = Mapping[str, Sequence[Turn]]
 Reviews = Mapping[tuple[str, str], Review]
-
-_ERRORS: tuple[tuple[str, Callable[[ProviderMark], bool]], ...] = (
-    ("type_1", lambda mark: mark.type == 1),
-    ("type_2", lambda mark: mark.type == 2),
-    ("hallucination", lambda mark: mark.hallucination),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,22 +106,23 @@ def error_rates(
         clusters: what is resampled whole for the intervals (the task type); each episode by default.
     """
     finished = _finished(read_reviews(judgments), turns)
-    marks: list[ProviderMark] = []
-    hashables: list[Hashable] = []
-    failures: dict[Failure, int] = {}
-    for (episode, _), review in finished.items():
-        numbers = _provider_turns(turns[episode])
-        marks += [review.provider.get(number, ProviderMark()) for number in numbers]
-        hashables += [clusters[episode] if clusters else episode] * len(numbers)
-        for failure in review.seeker.values():
-            failures[failure] = failures.get(failure, 0) + 1
+    marks = [
+        (clusters[episode] if clusters else episode, review.provider.get(number, ProviderMark()))
+        for (episode, _), review in finished.items()
+        for number in _provider_turns(turns[episode])
+    ]
+    errors = {
+        "type_1": [mark.type == 1 for _, mark in marks],
+        "type_2": [mark.type == 2 for _, mark in marks],
+        "hallucination": [mark.hallucination for _, mark in marks],
+    }
     return ErrorRates(
         rates=tuple(
-            _rate(error, [wrong(mark) for mark in marks], hashables) for error, wrong in _ERRORS if marks
+            _rate(error, wrong, [cluster for cluster, _ in marks]) for error, wrong in errors.items() if marks
         ),
         turns=len(marks),
         dialogues=len({episode for episode, _ in finished}),
-        failures=failures,
+        failures=Counter(failure for review in finished.values() for failure in review.seeker.values()),
     )
 
 
@@ -144,23 +140,22 @@ def agreement(judgments: Iterable[Judgment], turns: Turns, first: str, second: s
         for episode in dict.fromkeys(episode for episode, _ in finished)
         if (episode, first) in finished and (episode, second) in finished
     ]
-    answers: dict[str, list[Disagreement]] = {}
-    for episode, one, two in both:
+    answers: defaultdict[str, list[Disagreement]] = defaultdict(list)
+    for episode, mine, theirs in both:
         for number in _provider_turns(turns[episode]):
-            this, that = (review.provider.get(number, ProviderMark()) for review in (one, two))
-            answers.setdefault("provider_error", []).append(
-                Disagreement(episode, number, None, f"type_{this.type}", f"type_{that.type}")
+            mark, other = (review.provider.get(number, ProviderMark()) for review in (mine, theirs))
+            answers["provider_error"].append(
+                Disagreement(episode, number, None, f"type_{mark.type}", f"type_{other.type}")
             )
-            answers.setdefault("hallucination", []).append(
-                Disagreement(episode, number, None, _yes(this.hallucination), _yes(that.hallucination))
+            answers["hallucination"].append(
+                Disagreement(episode, number, None, _yes(mark.hallucination), _yes(other.hallucination))
             )
-        for node in dict.fromkeys((*one.seeker, *two.seeker)):
-            why, other = one.seeker.get(node, "none"), two.seeker.get(node, "none")
-            answers.setdefault("seeker_failure", []).append(Disagreement(episode, None, node, why, other))
-        answers.setdefault("success", []).append(
-            Disagreement(episode, None, None, _yes(bool(one.success)), _yes(bool(two.success)))
-        )
-    return tuple(_agreement(question, some) for question, some in answers.items())
+        for node in dict.fromkeys((*mine.seeker, *theirs.seeker)):
+            why, other_why = (review.seeker.get(node, "none") for review in (mine, theirs))
+            answers["seeker_failure"].append(Disagreement(episode, None, node, why, other_why))
+        verdict, other_verdict = (_yes(bool(review.success)) for review in (mine, theirs))
+        answers["success"].append(Disagreement(episode, None, None, verdict, other_verdict))
+    return tuple(_agreement(question, pairs) for question, pairs in answers.items())
 
 
 def success_agreement(scored: Iterable[Scored], judgments: Iterable[Judgment]) -> Agreement | None:
@@ -169,16 +164,16 @@ def success_agreement(scored: Iterable[Scored], judgments: Iterable[Judgment]) -
     The automatic one is the rule's and the judges', whatever reviewers have settled since. People are
     reviewers and those who played the provider; None if nobody has said anything.
     """
-    by_id = {one.episode.id: one.automatic for one in scored}
+    by_id = {dialogue.episode.id: dialogue.automatic for dialogue in scored}
     verdicts: dict[tuple[str, str], bool] = {}
     for row in judgments:
         if row.kind in (SUCCESS, REVIEW_SUCCESS) and row.episode_id in by_id:
             verdicts[row.episode_id or "", row.annotator] = bool(row.value["success"])
     answers = [
         Disagreement(
-            episode, None, None, _yes(by_id[episode].success), _yes(said), by_id[episode].needs_judge
+            episode, None, None, _yes(by_id[episode].success), _yes(verdict), by_id[episode].needs_judge
         )
-        for (episode, _), said in verdicts.items()
+        for (episode, _), verdict in verdicts.items()
     ]
     return _agreement("automatic", answers) if answers else None
 
@@ -204,29 +199,30 @@ class PairOfJudges:
 
 def judge_agreement(scored: Iterable[Scored], judgments: Iterable[Judgment]) -> tuple[PairOfJudges, ...]:
     """Every two reviewers and judges who decided on the success of the same dialogues, side by side."""
-    rows: dict[str, list[Judgment]] = {}
+    rows: defaultdict[str, list[Judgment]] = defaultdict(list)
     for row in judgments:
-        rows.setdefault(row.episode_id or "", []).append(row)
-    votes: dict[str, dict[str, bool]] = {}
-    for one in scored:
-        of_it = rows.get(one.episode.id, ())
-        absent = one.absent
-        said = {name: judge_decides(nodes, absent) for name, nodes in judge_verdicts(of_it).items()}
-        for name, vote in {**said, **reviewer_verdicts(of_it)}.items():
+        rows[row.episode_id or ""].append(row)
+    votes: defaultdict[str, dict[str, bool]] = defaultdict(dict)
+    for dialogue in scored:
+        own = rows[dialogue.episode.id]
+        judges = {
+            name: judge_decides(verdicts, dialogue.absent) for name, verdicts in judge_verdicts(own).items()
+        }
+        for name, vote in {**judges, **reviewer_verdicts(own)}.items():
             if vote is not None:
-                votes.setdefault(name, {})[one.episode.id] = vote
+                votes[name][dialogue.episode.id] = vote
     pairs = []
     for first, second in combinations(votes, 2):
         both = [(vote, votes[second][id]) for id, vote in votes[first].items() if id in votes[second]]
         if both:
-            ones, twos = [one for one, _ in both], [two for _, two in both]
+            mine, theirs = zip(*both, strict=True)
             pairs.append(
                 PairOfJudges(
                     first=first,
                     second=second,
                     n=len(both),
-                    equal=sum(one == two for one, two in both),
-                    kappa=cohen_kappa(ones, twos) if len(both) > 1 else None,
+                    equal=sum(vote == other for vote, other in both),
+                    kappa=cohen_kappa(mine, theirs) if len(both) > 1 else None,
                 )
             )
     return tuple(pairs)
@@ -246,7 +242,7 @@ def _yes(said: bool) -> str:
 
 def _rate(error: str, wrong: Sequence[bool], clusters: Sequence[Hashable]) -> ErrorRate:
     if any(wrong):
-        rate = cluster_bootstrap([100.0 * one for one in wrong], clusters, bounds=(0, 100))
+        rate = cluster_bootstrap([100.0 * erred for erred in wrong], clusters, bounds=(0, 100))
         return ErrorRate(error, sum(wrong), rate)
     # Resampling what never happened would claim certainty.
     return ErrorRate(error, 0, wilson(0, len(wrong)).times(100))

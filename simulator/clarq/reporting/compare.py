@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,11 @@ class Pair:
     def change(self) -> int:
         """1 if only the second succeeded, -1 if only the first did, else 0."""
         return int(self.second.scores.success) - int(self.first.scores.success)
+
+    @property
+    def item(self) -> str:
+        """The item's hash."""
+        return self.first.episode.item_hash
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,69 +77,56 @@ def compare(first: Sequence[Scored], second: Sequence[Scored]) -> tuple[Comparis
 
     Episodes are paired by the item's content; several plays of one item in their order.
     """
-    groups: dict[Language, list[Pair]] = {}
+    groups: defaultdict[Language, list[Pair]] = defaultdict(list)
     for pair in pairs(first, second):
-        groups.setdefault(pair.first.task.language, []).append(pair)
-    return tuple(_comparison(language, some) for language, some in groups.items())
+        groups[pair.first.task.language].append(pair)
+    return tuple(_comparison(language, group) for language, group in groups.items())
 
 
 def pairs(first: Sequence[Scored], second: Sequence[Scored]) -> tuple[Pair, ...]:
     """Return the plays of the same items in two runs, in the order of the first."""
-    waiting: dict[str, list[Scored]] = {}
-    for one in sorted(second, key=_repeat):
-        waiting.setdefault(one.episode.item_hash, []).append(one)
+    waiting: defaultdict[str, list[Scored]] = defaultdict(list)
+    for scored in sorted(second, key=lambda scored: scored.episode.repeat):
+        waiting[scored.episode.item_hash].append(scored)
     partner: dict[str, Scored] = {}
-    for one in sorted(first, key=_repeat):
-        if same := waiting.get(one.episode.item_hash):
-            partner[one.episode.id] = same.pop(0)
-    return tuple(Pair(one, partner[one.episode.id]) for one in first if one.episode.id in partner)
-
-
-def _repeat(scored: Scored) -> int:
-    return scored.episode.repeat
+    for scored in sorted(first, key=lambda scored: scored.episode.repeat):
+        if same := waiting[scored.episode.item_hash]:
+            partner[scored.episode.id] = same.pop(0)
+    return tuple(Pair(scored, partner[scored.episode.id]) for scored in first if scored.episode.id in partner)
 
 
 def _comparison(language: Language, pairs: Sequence[Pair]) -> Comparison:
+    ended = [pair for pair in pairs if pair.first.ended and pair.second.ended]
     return Comparison(
         language=language,
         pairs=tuple(pairs),
         differences=(
-            _success(pairs),
-            *(_mean(metric, ended) for metric in ("aqd", "aql") if (ended := _both_ended(pairs))),
+            _difference("success", pairs),
+            *(_difference(metric, ended) for metric in ("aqd", "aql") if ended),
         ),
         gained=sum(pair.change == 1 for pair in pairs),
         lost=sum(pair.change == -1 for pair in pairs),
     )
 
 
-def _both_ended(pairs: Sequence[Pair]) -> list[Pair]:
-    return [pair for pair in pairs if pair.first.ended and pair.second.ended]
-
-
-def _success(pairs: Sequence[Pair]) -> Difference:
-    one = [pair.first.scores.success for pair in pairs]
-    two = [pair.second.scores.success for pair in pairs]
-    items = _items(pairs)
-    return Difference(
-        metric="success",
-        first=share(one, items),
-        second=share(two, items),
-        difference=paired_bootstrap(one, two, items),
-        p=mcnemar(one, two, items),
+def _difference(metric: str, pairs: Sequence[Pair]) -> Difference:
+    items = [pair.item for pair in pairs]
+    before, after = (
+        [getattr(scored.scores, metric) for scored in side]
+        for side in zip(*((pair.first, pair.second) for pair in pairs), strict=True)
     )
-
-
-def _mean(metric: str, pairs: Sequence[Pair]) -> Difference:
-    one = [float(getattr(pair.first.scores, metric)) for pair in pairs]
-    two = [float(getattr(pair.second.scores, metric)) for pair in pairs]
-    items = _items(pairs)
+    if metric == "success":
+        first, second = share(before, items), share(after, items)
+        return Difference(
+            metric=metric,
+            first=first,
+            second=second,
+            difference=paired_bootstrap(before, after, items),
+            p=mcnemar(before, after, items),
+        )
     return Difference(
         metric=metric,
-        first=bootstrap_mean(one, items, bounds=None),
-        second=bootstrap_mean(two, items, bounds=None),
-        difference=paired_bootstrap(one, two, items, bounds=None),
+        first=bootstrap_mean(before, items, bounds=None),
+        second=bootstrap_mean(after, items, bounds=None),
+        difference=paired_bootstrap(before, after, items, bounds=None),
     )
-
-
-def _items(pairs: Sequence[Pair]) -> list[str]:
-    return [pair.first.episode.item_hash for pair in pairs]

@@ -51,18 +51,19 @@ def report(
     scored = score_run(reader, run_id, exclude_aborted=exclude_aborted) if scored is None else scored
     statuses = endings_of_runs(reader, [run_id]).statuses
     languages: dict[Language, list[Scored]] = {}
-    for one in scored:
-        languages.setdefault(one.task.language, []).append(one)
+    for dialogue in scored:
+        languages.setdefault(dialogue.task.language, []).append(dialogue)
     return Report(
         run_id=run_id,
-        by_language=rows(scored, lambda one: one.task.language),
-        by_type=rows(scored, _type_label, order=lambda one: (one.task.language, one.task.type)),
+        by_language=rows(scored, lambda dialogue: dialogue.task.language),
+        by_type=rows(scored, _type_label),
         curve={
-            language: success_by_responses(one.scores for one in some) for language, some in languages.items()
+            language: success_by_responses(dialogue.scores for dialogue in group)
+            for language, group in languages.items()
         },
         statuses=statuses,
         unscored=sum(statuses.values()) - len(scored),
-        decided_by=dict(Counter(one.scores.decided_by for one in scored)),
+        decided_by=dict(Counter(dialogue.scores.decided_by for dialogue in scored)),
         judges=judge_agreement(scored, reader.judgments(run_id=run_id)),
     )
 
@@ -93,29 +94,29 @@ class Row:
     aborted: int = 0
 
 
-def rows(
-    scored: Sequence[Scored],
-    label: Callable[[Scored], str],
-    order: Callable[[Scored], tuple[str, int]] | None = None,
-) -> tuple[Row, ...]:
-    """Return one row per label, in the order of `order` (default: of first appearance)."""
+def rows(scored: Sequence[Scored], label: Callable[[Scored], str]) -> tuple[Row, ...]:
+    """Return one row per label, in the order in which they appear."""
     groups: dict[str, list[Scored]] = {}
-    for one in sorted(scored, key=order) if order else scored:
-        groups.setdefault(label(one), []).append(one)
-    return tuple(row(name, some) for name, some in groups.items())
+    for dialogue in scored:
+        groups.setdefault(label(dialogue), []).append(dialogue)
+    return tuple(row(name, group) for name, group in groups.items())
 
 
 def row(label: str, scored: Sequence[Scored]) -> Row:
-    """Summarise episodes, at least one."""
-    ended = [one for one in scored if one.ended]
-    items = [one.episode.item_hash for one in ended]
-    success = [one.scores.success for one in scored]
+    """Summarise episodes, at least dialogue."""
+    ended = [dialogue for dialogue in scored if dialogue.ended]
+    items = [dialogue.episode.item_hash for dialogue in ended]
+    success = [dialogue.scores.success for dialogue in scored]
     return Row(
         label=label,
-        success=share(success, [one.episode.item_hash for one in scored]),
-        aqd=bootstrap_mean([one.scores.aqd for one in ended], items, bounds=None) if ended else None,
-        aql=bootstrap_mean([one.scores.aql for one in ended], items, bounds=None) if ended else None,
-        needs_judge=sum(one.scores.needs_judge for one in scored),
+        success=share(success, [dialogue.episode.item_hash for dialogue in scored]),
+        aqd=bootstrap_mean([dialogue.scores.aqd for dialogue in ended], items, bounds=None)
+        if ended
+        else None,
+        aql=bootstrap_mean([dialogue.scores.aql for dialogue in ended], items, bounds=None)
+        if ended
+        else None,
+        needs_judge=sum(dialogue.scores.needs_judge for dialogue in scored),
         aborted=len(scored) - len(ended),
     )
 

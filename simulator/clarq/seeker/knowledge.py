@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
 from simulator.clarq.lexical import stem, terms
-from simulator.clarq.seeker.reading import Segment, word_set, words
+from simulator.clarq.seeker.reading import Segment
 from simulator.clarq.seeker.reading_en import read_english
 from simulator.clarq.seeker.reading_zh import read_chinese
+from simulator.clarq.words import ZH, pattern, words
 from trees import Background, Language
 
 Terms = frozenset[str]
@@ -59,7 +60,7 @@ class Knowledge:
     @cached_property
     def place_terms(self) -> tuple[Terms, ...]:
         """The terms of each scene's name."""
-        return tuple(found for entry in self.entries("scenes") if (found := self.terms(entry.name)))
+        return tuple(place for entry in self.entries("scenes") if (place := self.terms(entry.name)))
 
     @cached_property
     def note_terms(self) -> tuple[Terms, ...]:
@@ -90,21 +91,21 @@ class Knowledge:
 
     def names_place(self, text: str) -> bool:
         """Return True if `text` names one of the scenes, or most of its name."""
-        found = self.terms(text)
-        return any(len(own & found) > 0.6 * len(own) for own in self.place_terms)
+        spoken = self.terms(text)
+        return any(len(own & spoken) > 0.6 * len(own) for own in self.place_terms)
 
     def hints_at_place(self, text: str) -> bool:
         """Return True if `text` shares any word with the name of a scene."""
-        found = self.terms(text)
-        return any(own & found for own in self.place_terms)
+        spoken = self.terms(text)
+        return any(own & spoken for own in self.place_terms)
 
     def is_aside(self, line: str) -> bool:
         """Return True if a provider's line is about the talk itself, not about the task."""
         return _is_aside(self.language, line)
 
     def pattern(self, name: str) -> re.Pattern[str]:
-        """Return a pattern of the word lists."""
-        return _pattern(self.language, name)
+        """Return one of the patterns."""
+        return pattern(self.language, name)
 
 
 @lru_cache(maxsize=1024)
@@ -120,12 +121,7 @@ def _term_set(text: str, language: Language) -> Terms:
 
 @lru_cache(maxsize=4096)
 def _is_aside(language: Language, line: str) -> bool:
-    return bool(_pattern(language, "aside").search(line))
-
-
-@lru_cache(maxsize=32)
-def _pattern(language: Language, name: str) -> re.Pattern[str]:
-    return re.compile(re.sub(r"\s*\|\s*", "|", words(language)[name].strip()), re.IGNORECASE)
+    return bool(pattern(language, "aside").search(line))
 
 
 SECTIONS = ("items", "skills", "scenes")
@@ -137,9 +133,7 @@ _MEASURE = re.compile(
 _SHORT_NOTE = 6  # words; longer parentheses describe ways and rules
 _NO_LABEL = re.compile(r"^[的号之色形]|^[带上下用做放到里打会能子品物头器]$")
 # Verbs of one character by which skills are alike: 骑鹈鹕 and 骑信天翁.
-_SINGLE_VERBS = frozenset(verb for verb in word_set("zh", "verbs") if len(verb) == 1) - frozenset(
-    "做用使打放让把将"
-)
+_SINGLE_VERBS = frozenset(verb for verb in ZH["verbs"] if len(verb) == 1) - frozenset("做用使打放让把将")
 _WORD = re.compile(r"[a-z][\w'’-]*")
 _NUMBERING = re.compile(
     r"(?:\s+(?:no\.?\s*)?\d+)+$|\s+(?:[A-Z\d]|one|two|three|four|five|six)$", re.IGNORECASE
@@ -200,11 +194,11 @@ class Group:
 
     def named(self, text: str, language: Language) -> frozenset[int]:
         """Return which options `text` names by something only they have."""
-        found = frozenset(terms(text, language))
+        spoken = frozenset(terms(text, language))
         return frozenset(
             position
             for position, own in enumerate(self.own)
-            if own & found or (language == "zh" and any(self._tells(one, text) for one in own))
+            if own & spoken or (language == "zh" and any(self._tells(term, text) for term in own))
         )
 
     def _tells(self, own: str, text: str) -> bool:
@@ -252,17 +246,17 @@ def entries_of(background: Background, section: str) -> tuple[Entry, ...]:
 def groups(background: Background, language: Language) -> tuple[Group, ...]:
     """Return all groups, by section; one with the same options as an earlier one is left out."""
     find = _english if language == "en" else _chinese
-    found: dict[tuple[str, ...], Group] = {}
+    by_options: dict[tuple[str, ...], Group] = {}
     for section in SECTIONS:
         entries = entries_of(background, section)
         for label, mentions, members in find(entries, section):
             group = _group(section, label, mentions, members, language)
-            earlier = found.get(group.options)
+            earlier = by_options.get(group.options)
             if earlier is not None:
                 mentions = earlier.words | mentions
                 group = _group(section, earlier.label, mentions, members, language)
-            found[group.options] = group
-    return tuple(found.values())
+            by_options[group.options] = group
+    return tuple(by_options.values())
 
 
 Found = Iterable[tuple[str, frozenset[str], list[Entry]]]
@@ -272,13 +266,13 @@ def _group(
     section: str, label: str, mentions: frozenset[str], members: list[Entry], language: Language
 ) -> Group:
     names = [entry.name for entry in members]
-    said = [entry.text if names.count(entry.name) > 1 else entry.name for entry in members]
-    sets = [frozenset(terms(_rest(text, label, language), language)) for text in said]
+    named = [entry.text if names.count(entry.name) > 1 else entry.name for entry in members]
+    sets = [frozenset(terms(_rest(text, label, language), language)) for text in named]
     own = tuple(
-        one - frozenset[str]().union(*(other for other in sets if other is not one)) - mentions
-        for one in sets
+        own_terms - frozenset[str]().union(*(other for other in sets if other is not own_terms)) - mentions
+        for own_terms in sets
     )
-    return Group(section, label, mentions, tuple(said), own)
+    return Group(section, label, mentions, tuple(named), own)
 
 
 def _rest(text: str, label: str, language: Language) -> str:
@@ -289,8 +283,8 @@ def _rest(text: str, label: str, language: Language) -> str:
 def _english(entries: tuple[Entry, ...], section: str) -> Found:
     heads = _by_head(entries, section)
     for name, kinds in _families():
-        found = [entry for key in kinds & heads.keys() for entry in heads[key][1]]
-        members = [entry for entry in entries if entry in found] if len(found) > 1 else []
+        of_kind = [entry for key in kinds & heads.keys() for entry in heads[key][1]]
+        members = [entry for entry in entries if entry in of_kind] if len(of_kind) > 1 else []
         if len(members) > 1:
             yield name, kinds, members
     first = {key: members for key, (_, members) in _by_head(entries, section, all_heads=False).items()}
@@ -310,24 +304,26 @@ def _by_head(
     entries: tuple[Entry, ...], section: str, *, all_heads: bool = True
 ) -> dict[str, tuple[str, list[Entry]]]:
     """Stem of a head -> the head as spelled and the entries that have it, longer words included."""
-    found: dict[str, tuple[str, list[Entry]]] = {}
+    by_head: dict[str, tuple[str, list[Entry]]] = {}
     for entry in entries:
         heads = _heads(entry.name, section)
         heads = [*heads, *_note_head(entry.note)] if all_heads else heads[:1]
         for word in heads:
-            members = found.setdefault(_stem(word.lower()), (word.lower(), []))[1]
+            members = by_head.setdefault(_stem(word.lower()), (word.lower(), []))[1]
             if entry not in members:
                 members.append(entry)
-    for key, (_, members) in found.items():
-        longer = [other for other in found if len(key) >= 5 and other != key and other.endswith(key)]
-        members += [entry for other in longer for entry in found[other][1] if entry not in members]
-    return found
+    for key, (_, members) in by_head.items():
+        longer = [other for other in by_head if len(key) >= 5 and other != key and other.endswith(key)]
+        members += [entry for other in longer for entry in by_head[other][1] if entry not in members]
+    return by_head
 
 
 def _note_head(note: str) -> list[str]:
     """Return what a short parenthesis is about: its last word (“full of tall bean poles”)."""
-    found = re.findall(r"[\w'-]+", note)
-    return found[-1:] if 1 < len(found) <= _SHORT_NOTE and terms(found[-1], "en") else []
+    words_in_note = re.findall(r"[\w'-]+", note)
+    return (
+        words_in_note[-1:] if 1 < len(words_in_note) <= _SHORT_NOTE and terms(words_in_note[-1], "en") else []
+    )
 
 
 def _surrounds(members: list[Entry], first: dict[str, list[Entry]], key: str) -> bool:
@@ -341,10 +337,10 @@ def _surrounds(members: list[Entry], first: dict[str, list[Entry]], key: str) ->
 def _heads(name: str, section: str) -> list[str]:
     """The words that say what an entry is: the last one before “of” and the like, and the last of all."""
     pieces = [re.findall(r"[\w'-]+", piece) for piece in _JOINT.split(_NUMBERING.sub("", name))]
-    found = [piece[-1].removesuffix("'s") for piece in pieces if piece]
+    heads = [piece[-1].removesuffix("'s") for piece in pieces if piece]
     if section == "skills":
-        found = [word for piece in pieces for word in piece]
-    return [word for word in dict.fromkeys(found) if terms(word, "en")]
+        heads = [word for piece in pieces for word in piece]
+    return [word for word in dict.fromkeys(heads) if terms(word, "en")]
 
 
 def _chinese(entries: tuple[Entry, ...], section: str) -> Found:

@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from simulator.clarq.seeker.knowledge import MOST_OPTIONS, Group, Knowledge, Terms, knowledge_of
-from simulator.clarq.seeker.reading import Requirement, Segment, read_requirement, word_set
+from simulator.clarq.seeker.reading import Requirement, Segment, read_requirement
+from simulator.clarq.words import EN
 from trees import Background, Language
 
 Kind = Literal[
@@ -99,8 +100,8 @@ def _from_line(
 
 
 def _from_segment(segment: Segment, spot: _Spot) -> list[Topic]:
-    found = open_groups(spot.knowledge, segment.text, segment.text if spot.opening else spot.text)
-    places = next((group for group, _ in found if group.section == "scenes"), None)
+    mentioned = open_groups(spot.knowledge, segment.text, segment.text if spot.opening else spot.text)
+    places = next((group for group, _ in mentioned if group.section == "scenes"), None)
     things = list(_things(segment, spot))
     topics = list(_stocked(segment, spot))
     if segment.made:
@@ -119,7 +120,7 @@ def _from_segment(segment: Segment, spot: _Spot) -> list[Topic]:
         )
         for thing in things
     ]
-    for group, word in found:
+    for group, word in mentioned:
         if not (things and group is places):
             topics.append(_choice(group, word, segment, spot))
     topics.extend(_vague(segment, spot))
@@ -164,8 +165,9 @@ def _readable(group: Group | None) -> tuple[str, ...]:
 
 def _sort_of(group: Group, knowledge: Knowledge) -> str:
     """Whether the skills of a group are deeds (“cast a spell”) rather than names of them (“backstroke”)."""
-    verbs = word_set("en", "verbs")
-    acts = knowledge.language == "zh" or all(option.split()[0].lower() in verbs for option in group.options)
+    acts = knowledge.language == "zh" or all(
+        option.split()[0].lower() in EN["verbs"] for option in group.options
+    )
     return "deeds" if group.section == "skills" and acts else ""
 
 
@@ -204,7 +206,7 @@ def _stocked(segment: Segment, spot: _Spot) -> Iterator[Topic]:
     several = [
         knowledge.terms(entry.note)
         for entry in knowledge.entries("scenes")
-        if knowledge.pattern("several").search(entry.note)
+        if knowledge.pattern("stocked").search(entry.note)
     ]
     for thing in segment.wanted:
         own = knowledge.terms(thing)
@@ -282,13 +284,13 @@ def obstacles(knowledge: Knowledge) -> tuple[Topic, ...]:
 
 def _notes(note: str, pattern: re.Pattern[str]) -> list[str]:
     """Return the parts of a note; what stands before the part that matters is left out."""
-    found = []
+    notes = []
     for part in re.split(r"[;；]\s*", note):
         clauses = part.split("，")
         while len(clauses) > 1 and not pattern.search(clauses[0]):
             clauses = clauses[1:]
-        found.append("，".join(clauses) if pattern.search(clauses[0]) else part)
-    return found
+        notes.append("，".join(clauses) if pattern.search(clauses[0]) else part)
+    return notes
 
 
 def requirements(knowledge: Knowledge, told: tuple[tuple[int, str], ...]) -> Iterator[Topic]:
@@ -312,15 +314,15 @@ def _requirement(requirement: Requirement, skill: str, line: int) -> Topic:
 @lru_cache(maxsize=1024)
 def _lacking(knowledge: Knowledge) -> tuple[tuple[str, Requirement], ...]:
     """Return names of skills with what they take and the seeker has not."""
-    found = []
+    lacking = []
     for entry in knowledge.entries("skills"):
         match = knowledge.pattern("requires").search(entry.note)
         thing = (match.group("what") or match.group("that") or "") if match else ""
         requirement = read_requirement(thing.strip(), knowledge.language)
         own = knowledge.terms(requirement.what)
         if own and not knowledge.has(own) and not knowledge.names_place(requirement.what):
-            found.append((entry.name, requirement))
-    return tuple(found)
+            lacking.append((entry.name, requirement))
+    return tuple(lacking)
 
 
 def alternatives(knowledge: Knowledge) -> Iterator[Topic]:

@@ -6,31 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from simulator.clarq.seeker.reading import Vagueness, vague_words, word_set
+from simulator.clarq.words import EN, EN_PATTERNS, Vagueness, vague_words
 
-_VERBS = word_set("en", "verbs")
-_CONSUME = word_set("en", "consume")
-_DONE_WITH = word_set("en", "done_with")
-_DETERMINERS = word_set("en", "determiners")
-_ADVERBS = word_set("en", "adverbs")
-_ADJECTIVES = word_set("en", "adjectives")
-_ENDS = word_set("en", "ends")
-_FITTING = word_set("en", "fitting")
-_NOWHERE = word_set("en", "nowhere")
-_TITLES = word_set("en", "people")
-_PRONOUNS = word_set("en", "pronouns")
-_ARTICLES = word_set("en", "articles")
-_PARTICLES = word_set("en", "particles")
-_OBJECT_PRONOUNS = word_set("en", "objects")
-_SUBORDINATORS = word_set("en", "subordinators")
-_QUANTITY = word_set("en", "quantities")
-_HOLDERS = word_set("en", "holders")
-_TOWARDS = word_set("en", "towards")
-_NO_MATTER = word_set("en", "settled_determiners")
-_EMPTY = word_set("en", "empty")
 _VAGUE = vague_words("en")
-_NOT_THINGS = _NOWHERE | _QUANTITY | _VAGUE.keys()
-_COMMON = _VERBS | _ENDS | _DETERMINERS | _ADVERBS | _SUBORDINATORS  # may begin a sentence
+_NOT_THINGS = EN["nowhere"] | EN["quantities"] | _VAGUE.keys()
+_COMMON = (
+    EN["verbs"] | EN["ends"] | EN["determiners"] | EN["adverbs"] | EN["subordinators"]
+)  # may begin a sentence
 TOKEN = re.compile(r"[A-Za-z0-9][\w'’.\-]*[\w'’]|[A-Za-z0-9]|[^\w\s]")
 
 
@@ -66,16 +48,16 @@ def phrases_of(tokens: Sequence[str]) -> list[Phrase]:
     determiner, current, before = "", list[str](), ""
     for token in (*tokens, "."):
         lowered, before, previous = token.lower(), token.lower(), before
-        if previous == "to" and lowered in _VERBS:
+        if previous == "to" and lowered in EN["verbs"]:
             continue
-        if lowered == "of" and current and current[-1].lower() in _QUANTITY:
+        if lowered == "of" and current and current[-1].lower() in EN["quantities"]:
             current.pop()
             continue
-        if not token[0].isalnum() or lowered in _ENDS or lowered in _DETERMINERS:
+        if not token[0].isalnum() or lowered in EN["ends"] or lowered in EN["determiners"]:
             if current:
                 phrases.append(Phrase(determiner, _without_participle(current)))
             current = []
-            determiner = lowered if lowered in _DETERMINERS else ""
+            determiner = lowered if lowered in EN["determiners"] else ""
         else:
             current.append(token)
     return phrases
@@ -89,7 +71,7 @@ def _without_participle(words: list[str]) -> tuple[str, ...]:
 def causes(doing: Sequence[str]) -> bool:
     """“get the flock to stand”, “have it stamped”, “find out”: nothing is got hold of."""
     rest = [token.lower() for token in doing[1:8]]
-    if doing[0].lower() == "get" and rest and rest[0] not in _DETERMINERS | {"hold"}:
+    if doing[0].lower() == "get" and rest and rest[0] not in EN["determiners"] | {"hold"}:
         return True
     if doing[0].lower() in {"get", "have"} and (
         "to" in rest or "ready" in rest or rest[:1] in (["it"], ["them"])
@@ -100,11 +82,11 @@ def causes(doing: Sequence[str]) -> bool:
 
 def objects_of(tokens: Sequence[str]) -> list[Phrase]:
     """Return the objects that a verb is followed by."""
-    if tokens and tokens[0].lower() in _PARTICLES | _OBJECT_PRONOUNS:
+    if tokens and tokens[0].lower() in EN["particles"] | EN["objects"]:
         tokens = tokens[1:]
     if [token.lower() for token in tokens[:2]] == ["hold", "of"]:
         tokens = tokens[2:]
-    return [phrase for phrase in _row(tokens) if phrase.determiner not in _NO_MATTER]
+    return [phrase for phrase in _row(tokens) if phrase.determiner not in EN["settled_determiners"]]
 
 
 def _row(tokens: Sequence[str]) -> list[Phrase]:
@@ -113,13 +95,22 @@ def _row(tokens: Sequence[str]) -> list[Phrase]:
     determiner, current = "", list[str]()
     for token in (*tokens, "."):
         lowered = token.lower()
-        if not current and lowered in _DETERMINERS:
+        if not current and lowered in EN["determiners"]:
             determiner = lowered
             continue
-        if lowered == "of" and current and (current[-1].lower() in _QUANTITY or current[-1][0].isdigit()):
+        if (
+            lowered == "of"
+            and current
+            and (current[-1].lower() in EN["quantities"] or current[-1][0].isdigit())
+        ):
             determiner, current = "", []
             continue
-        if token[0].isalnum() and lowered not in _ENDS and lowered not in _PRONOUNS and lowered != "of":
+        if (
+            token[0].isalnum()
+            and lowered not in EN["ends"]
+            and lowered not in EN["pronouns"]
+            and lowered != "of"
+        ):
             current.append(token)
             continue
         if current:
@@ -130,17 +121,12 @@ def _row(tokens: Sequence[str]) -> list[Phrase]:
     return phrases
 
 
-_NEEDS = re.compile(
-    r"\b(?:need|needs|requires?|includes?|including|consists? of|missing)\b:?\s+(?!to\b)", re.IGNORECASE
-)
-
-
 def needed(tokens: Sequence[str]) -> list[Phrase]:
     """Return what a segment says is needed, required or included, or must be bought."""
     text = spell(tokens)
     return [
         phrase
-        for match in (*_NEEDS.finditer(text), *_BOUGHT.finditer(text))
+        for match in (*EN_PATTERNS["needs"].finditer(text), *EN_PATTERNS["bought"].finditer(text))
         for phrase in objects_of(TOKEN.findall(text[match.end() :]))
         if not re.fullmatch(r"(?:is|are|be)", phrase.head)
     ]
@@ -154,14 +140,14 @@ def nouns_of(phrases: Sequence[Phrase]) -> tuple[str, ...]:
 def _noun(phrase: Phrase) -> str:
     words = list(phrase.words)
     while words and (
-        words[0].lower() in _FITTING | _ADVERBS or (not words[0].isalpha() and "-" not in words[0])
+        words[0].lower() in EN["fitting"] | EN["adverbs"] or (not words[0].isalpha() and "-" not in words[0])
     ):
         words = words[1:]
-    if len(words) > 1 and words[0].lower() in _QUANTITY and words[0].lower().endswith("s"):
+    if len(words) > 1 and words[0].lower() in EN["quantities"] and words[0].lower().endswith("s"):
         words = words[1:]
-    while words and _UNIT.fullmatch(words[0]):
+    while words and EN_PATTERNS["unit"].fullmatch(words[0]):
         words = words[1:]
-    while words and words[-1].lower() in _AFTER:
+    while words and words[-1].lower() in EN["after_nouns"]:
         words = words[:-1]
     if any(word.lower().endswith(("ly", "'ve")) or word in _DOING for word in words):
         return ""
@@ -175,42 +161,38 @@ def _noun(phrase: Phrase) -> str:
     return f"{article} {' '.join(words)}".strip()
 
 
-_UNIT = re.compile(r"[A-Z]{1,3}|[kMG]?Hz|[kM]?Ah|[kK]?[VW]")
-_AFTER = word_set("en", "after_nouns")
 _DOING = frozenset({"crush", "make"})  # in no thing's name
 
 
 def rows_of(tokens: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """Things named in one breath: “the goblin and the chimera”, “an oscillator, inductor, and transistor”."""
-    found: list[tuple[str, ...]] = []
+    rows: list[tuple[str, ...]] = []
     for position, token in enumerate(tokens):
         before = tokens[position - 1].lower() if position else ""
-        if token.lower() not in _ARTICLES | {"your", "both"} and before and before not in _VERBS:
+        if token.lower() not in EN["articles"] | {"your", "both"} and before and before not in EN["verbs"]:
             continue
         phrases = _row(tokens[position:])
         nouns = tuple(noun for phrase in phrases if _names_a_thing(phrase) and (noun := _noun(phrase)))
-        if 1 < len(nouns) == len(phrases) and not any(set(nouns) <= set(row) for row in found):
-            found.append(nouns)
-    return tuple(found)
+        if 1 < len(nouns) == len(phrases) and not any(set(nouns) <= set(row) for row in rows):
+            rows.append(nouns)
+    return tuple(rows)
 
 
 def _names_a_thing(phrase: Phrase) -> bool:
     """Return True if a phrase in a row is no clause of its own (“jump”, “the bell rings”)."""
     first, last = phrase.words[0].lower(), phrase.head
-    acts = last in _VERBS or last.removesuffix("s") in _VERBS
-    return not (first in _VERBS - _ADJECTIVES or (len(phrase.words) > 1 and acts))
-
-
-_BOUGHT = re.compile(r"\b(?:store|shop)-bought\s+")
-_WITH = re.compile(r"\b(?:laced|mixed|infused|coated|filled) (?:with|in)\s+")
+    acts = last in EN["verbs"] or last.removesuffix("s") in EN["verbs"]
+    return not (first in EN["verbs"] - EN["adjectives"] or (len(phrase.words) > 1 and acts))
 
 
 def put_to_use(doing: Sequence[str], text: str) -> list[Phrase]:
     """Return what something is to be done with."""
     phrases = [
-        phrase for match in _WITH.finditer(text) for phrase in _row(TOKEN.findall(text[match.end() :]))[:1]
+        phrase
+        for match in EN_PATTERNS["with"].finditer(text)
+        for phrase in _row(TOKEN.findall(text[match.end() :]))[:1]
     ]
-    if doing and doing[0].lower() in _CONSUME | _DONE_WITH:
+    if doing and doing[0].lower() in EN["consume"] | EN["done_with"]:
         phrases += [
             phrase
             for position, token in enumerate(doing)
@@ -221,28 +203,13 @@ def put_to_use(doing: Sequence[str], text: str) -> list[Phrase]:
     return phrases
 
 
-_OFFERED = re.compile(
-    r"\b(?:nothing but|brings?(?: \w+)?|offered|offers?(?: \w+)?|gives?(?: \w+)?|shows?(?: \w+)?|wants?"
-    r"|asks? for|in (?:return|exchange) for|folding|cut from|(?:blow|play)[^,.]* on|makes? \w+ \w+)"
-    r"\s+(?=(?:an?|some)\s)|\b(?:made (?:of|from)|woven from)\s+",
-    re.IGNORECASE,
-)
-
-
 def offered(text: str) -> list[Phrase]:
     """Indefinite things that somebody wants or that something is done with or made of."""
     return [
-        phrase for match in _OFFERED.finditer(text) for phrase in _row(TOKEN.findall(text[match.end() :]))[:1]
+        phrase
+        for match in EN_PATTERNS["offered"].finditer(text)
+        for phrase in _row(TOKEN.findall(text[match.end() :]))[:1]
     ]
-
-
-_IN_WHICH = re.compile(r"\bthe (year|day|month|week|hour|order) (?:in|on|at|by) which\b")
-# An appointment, of which it is left open when that is: “at the exam time”, “on time”.
-_APPOINTED = re.compile(r"\bat the ((?!same|right|exact)[a-z]+ (?:[a-z]+ )?time)\b|\bon (time)\b(?! at \d)")
-_ONE_OF = re.compile(r"\bone of (?:your|the|its|their) ([a-z]+)\b")
-_IS_RIGHT = re.compile(
-    r"\b(?:the|their|its)\s+(\w+(?:\s\w+)?)\s+(?:is|are) (?:right|suitable|ready)\b", re.IGNORECASE
-)
 
 
 def vague_of(phrases: Sequence[Phrase], text: str, verb: str) -> tuple[tuple[Vagueness, str], ...]:
@@ -255,35 +222,37 @@ def vague_of(phrases: Sequence[Phrase], text: str, verb: str) -> tuple[tuple[Vag
     """
     open_nouns: dict[str, Vagueness] = {}
     for phrase in phrases:
-        plain = [word for word in phrase.words if word.lower() not in _EMPTY]
+        plain = [word for word in phrase.words if word.lower() not in EN["empty"]]
         sort = _sort(phrase, plain, verb) if plain and len(phrase.words) <= 4 else None
         if sort is not None:
             open_nouns.setdefault(" ".join(plain), sort)
-    for match in _ONE_OF.finditer(text):
+    for match in EN_PATTERNS["one_of"].finditer(text):
         open_nouns.setdefault(match.group(1), "thing")
-    for match in (*_IN_WHICH.finditer(text), *_IS_RIGHT.finditer(text)):
+    for match in (*EN_PATTERNS["in_which"].finditer(text), *EN_PATTERNS["is_right"].finditer(text)):
         open_nouns.setdefault(match.group(1), "value")
-    for match in _APPOINTED.finditer(text):
+    for match in EN_PATTERNS["appointed"].finditer(text):
         open_nouns.setdefault(match.group(1) or match.group(2), "time")
     return tuple((sort, noun) for noun, sort in open_nouns.items())
 
 
 def _sort(phrase: Phrase, plain: list[str], verb: str) -> Vagueness | None:
     """Return the sort of question that a phrase calls for; None if it is definite enough."""
-    fitting = any(word.lower() in _FITTING for word in phrase.words[:-1])
+    fitting = any(word.lower() in EN["fitting"] for word in phrase.words[:-1])
     determiner, first = phrase.determiner, phrase.words[0].lower()
     possessive = phrase.words[0].endswith("'s")
     if phrase.head == verb and not determiner:
         return None
-    if (determiner in _NO_MATTER and not possessive) or (determiner in {"all", "its"} and not fitting):
+    if (determiner in EN["settled_determiners"] and not possessive) or (
+        determiner in {"all", "its"} and not fitting
+    ):
         return None
     if first in {"only", "best", verb} or any(word[0].isdigit() for word in plain):
         return None
-    if any(word.lower() in _VERBS - _ADJECTIVES for word in plain[:-1]):
+    if any(word.lower() in EN["verbs"] - EN["adjectives"] for word in plain[:-1]):
         return None
     sort = _VAGUE.get(phrase.head)
     if sort is None:
-        return "thing" if fitting and phrase.head not in _NOWHERE else None
+        return "thing" if fitting and phrase.head not in EN["nowhere"] else None
     if sort == "thing" and not fitting and (determiner == "the" or not (determiner or phrase.head == "bait")):
         return None
     if sort in {"time", "way"} and not fitting and determiner not in {"a", "an", "their"}:
@@ -298,16 +267,16 @@ def names_of(tokens: Sequence[str], *, first: bool) -> tuple[str, ...]:
         tokens: the segment's words and punctuation.
         first: whether the segment begins the sentence, so that its first capital says nothing.
     """
-    found: list[str] = []
+    names: list[str] = []
     start = 0
     while start < len(tokens):
         end = start
         while end < len(tokens) and _proper(tokens[end]):
             end += 1
         if name := _name(tokens, start, end, begins=first and start == 0):
-            found.append(name)
+            names.append(name)
         start = max(end, start + 1)
-    return tuple(found)
+    return tuple(names)
 
 
 _HOLDS = r"(?:always |still )?(?:wears|carries|keeps|holds|owns|lends|guards|has|have)"
@@ -334,8 +303,11 @@ def _proper(token: str) -> bool:
 def _appositive(before: Sequence[str]) -> bool:
     """Return True if a noun with its determiner stands before a name: “the little goat Pepper”."""
     noun = before[-1].lower()
-    plain = before[-1].islower() and noun not in _ENDS | _DETERMINERS | _VERBS | _ADVERBS | _TOWARDS
-    return plain and any(token.lower() in _DETERMINERS for token in before[:-1])
+    plain = (
+        before[-1].islower()
+        and noun not in EN["ends"] | EN["determiners"] | EN["verbs"] | EN["adverbs"] | EN["towards"]
+    )
+    return plain and any(token.lower() in EN["determiners"] for token in before[:-1])
 
 
 def _name(tokens: Sequence[str], start: int, end: int, *, begins: bool) -> str:
@@ -347,10 +319,10 @@ def _name(tokens: Sequence[str], start: int, end: int, *, begins: bool) -> str:
         return ""
     if begins and name[0].lower() in _COMMON:
         name = name[1:]
-    titled = len(name) > 1 and name[0].lower() in _TITLES
+    titled = len(name) > 1 and name[0].lower() in EN["people"]
     called = len(name) == 1 and start > 1 and _appositive(tokens[max(0, start - 3) : start])
-    sought = titled or called or before in _TOWARDS or after in _HOLDERS
-    alone_in_front = begins and len(name) == 1 and not titled and after not in _HOLDERS
+    sought = titled or called or before in EN["towards"] or after in EN["holders"]
+    alone_in_front = begins and len(name) == 1 and not titled and after not in EN["holders"]
     if not name or not sought or alone_in_front:
         return ""
     return " ".join(name).removesuffix("'s").removesuffix("’s")

@@ -7,17 +7,12 @@ entering an address)” asks for no thing that could be found anywhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from importlib.resources import files
-from typing import Any, Literal
+from functools import lru_cache
+from typing import Literal
 
-import yaml
-
+from simulator.clarq.words import EN, EN_PATTERNS, Vagueness, words
 from trees import Language
-
-Vagueness = Literal["thing", "some", "place", "person", "time", "value", "way"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,33 +48,6 @@ class Segment:
     rows: tuple[tuple[str, ...], ...] = ()
 
 
-@cache
-def words(language: Language) -> Mapping[str, Any]:
-    """Return the word lists of `language` as they stand in ``tables/words.yaml``."""
-    text = files("simulator.clarq").joinpath("tables", "words.yaml").read_text(encoding="utf-8")
-    lists: Mapping[str, Any] = yaml.safe_load(text)[language]
-    return lists
-
-
-def word_set(language: Language, name: str) -> frozenset[str]:
-    """Return one of the word lists."""
-    return frozenset(words(language)[name].split())
-
-
-def vague_words(language: Language) -> dict[str, Vagueness]:
-    """Vague nouns and the sort of question they call for."""
-    lists: Mapping[Vagueness, str] = words(language)["vague"]
-    return {word: sort for sort, text in lists.items() for word in text.split()}
-
-
-_KNOWN = word_set("en", "known_by_heart")
-_VERBS = word_set("en", "verbs")
-_KNOWING = re.compile(r"^(?:to know|knowing|knowledge of)\s+(?:the\s+)?", re.IGNORECASE)
-_ACTING = re.compile(r"^(?:to|you to|the \w+ to) (?P<base>[a-z]+)\b(?P<rest>.*)", re.IGNORECASE)
-# “entering the address”, “lifting heavy stones”, but “painting supplies” are things.
-_GERUND = re.compile(
-    r"^(?P<gerund>[a-z]{2,}ing)(?P<rest>\s+(?:(?:the|an?|one|some|your|my)\b.*|\S+\s+\S.*))", re.IGNORECASE
-)
 _RULES_ZH = words("zh")["requirements"]
 
 
@@ -103,13 +71,13 @@ def read_requirement(text: str, language: Language) -> Requirement:
 
 
 def _english(text: str) -> Requirement:
-    if match := _KNOWING.match(text):
+    if match := EN_PATTERNS["knowing"].match(text):
         return Requirement(text[match.end() :], "knowledge")
-    if match := _ACTING.match(text):
+    if match := EN_PATTERNS["acting"].match(text):
         return Requirement((match.group("base") + match.group("rest")).strip(), "activity")
-    if (match := _GERUND.match(text)) and (base := base_of(match.group("gerund").lower())):
+    if (match := EN_PATTERNS["gerund"].match(text)) and (base := base_of(match.group("gerund").lower())):
         return Requirement(base + match.group("rest"), "activity")
-    if text.split() and text.split()[-1].lower() in _KNOWN:
+    if text.split() and text.split()[-1].lower() in EN["known_by_heart"]:
         return Requirement(re.sub(r"^(?:the|a|an) ", "", text), "knowledge")
     return Requirement(text)
 
@@ -118,7 +86,7 @@ def base_of(gerund: str) -> str:
     """Return the verb of a gerund, if it is a known one."""
     stem = gerund.removesuffix("ing")
     doubled = stem[:-1] if stem[-1:] == stem[-2:-1] else stem
-    return next((verb for verb in (stem, stem + "e", doubled) if verb in _VERBS), "")
+    return next((verb for verb in (stem, stem + "e", doubled) if verb in EN["verbs"]), "")
 
 
 def _chinese(text: str) -> Requirement:

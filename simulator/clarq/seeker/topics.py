@@ -53,17 +53,17 @@ class Case:
     def told(self) -> tuple[tuple[int, str], ...]:
         """The lines that tell something new of the task, with their numbers; first the opening response."""
         known = self.knowledge.vocabulary
-        found: list[tuple[int, str]] = []
+        telling: list[tuple[int, str]] = []
         for line, text in enumerate(self.said):
             own = self.knowledge.terms(text)
             repeats = any(text in earlier or earlier in text for earlier in self.said[:line])
-            aside = bool(found) and self.knowledge.is_aside(text)
-            names = found and any(segment.names for segment in self.knowledge.read(text))
+            aside = bool(telling) and self.knowledge.is_aside(text)
+            names = telling and any(segment.names for segment in self.knowledge.read(text))
             tells = known & own or names
             if tells and not repeats and not aside:
                 known = known | own
-                found.append((line, text))
-        return tuple(found)
+                telling.append((line, text))
+        return tuple(telling)
 
     @cached_property
     def noticed(self) -> tuple[Topic, ...]:
@@ -98,8 +98,8 @@ def case(background: Background, said: tuple[str, ...], language: Language) -> C
 
 def case_of(view: View) -> Case:
     """Return what a seeker's view holds to find topics in."""
-    said = tuple(line.text for line in view.lines if line.seat == "provider")[1:]
-    return case(view.task.background, said, "zh" if view.language == "zh" else "en")
+    replies = tuple(line.text for line in view.lines if line.seat == "provider")[1:]
+    return case(view.task.background, replies, "zh" if view.language == "zh" else "en")
 
 
 def open_topics(now: Case) -> tuple[Topic, ...]:
@@ -126,8 +126,8 @@ def settled(topic: Topic, now: Case) -> bool:
     """Return True if a line has decided `topic`: named one of the options, or spoken of the thing itself."""
     later = [text for line, text in now.told if line > topic.line]
     if topic.group is not None and topic.kind != "where":
-        said = later if topic.kind == "choice" else [text for _, text in now.told]
-        return any(topic.group.named(text, now.language) for text in said)
+        replies = later if topic.kind == "choice" else [text for _, text in now.told]
+        return any(topic.group.named(text, now.language) for text in replies)
     if topic.kind == "where" and topic.group is not None:
         return any(_speaks_of(topic, text, now) and topic.group.named(text, now.language) for text in later)
     if topic.kind == "where":
@@ -169,8 +169,8 @@ def answered_first(asked: Sequence[Topic], line: int, now: Case) -> Topic | None
         if settled(topic, after) and not settled(topic, before):
             return topic
     weak = [topic for topic in asked if topic.kind not in {"choice", "where"}] or asked
-    found = now.knowledge.terms(text)
-    return max(weak, key=lambda topic: len(found & _all_terms(topic, now)))
+    spoken = now.knowledge.terms(text)
+    return max(weak, key=lambda topic: len(spoken & _all_terms(topic, now)))
 
 
 def _all_terms(topic: Topic, now: Case) -> Terms:

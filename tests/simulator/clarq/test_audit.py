@@ -11,7 +11,7 @@ from logs import LogReader, LogWriter, erase_participant
 from logs.rows import Participant
 from simulator.clarq.audit import Compared, audit, audit_section, decision_tables, replay, replay_table
 from simulator.clarq.audit_command import audit_left_out, audit_provider, load_dialogues
-from simulator.clarq.experts import Choice, Classification, TurnType, Verdict, Wording
+from simulator.clarq.experts import Choice, Classification, TurnType, Verdict
 from simulator.clarq.lessons import training_questions
 from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.clarq.results import Dialogue, ProviderStep, import_results, read_results
@@ -45,8 +45,8 @@ class Scripted:
         said = situation.utterance.removeprefix("give").split()
         return Choice(tuple(self.changes.get(word, word) for word in said if word != "none"))
 
-    async def compose(self, situation, nodes):
-        return Wording()
+    async def join(self, situation, nodes):
+        return ""
 
     async def respond(self, situation, type):
         return "Hm."

@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simulator.clarq import provider as rules
-from simulator.clarq.experts import Choice, Classification, Situation, TurnType, Verdict, Wording
+from simulator.clarq.experts import Choice, Classification, Situation, TurnType, Verdict
 from simulator.clarq.graph import ProviderAgent, ProviderKnows
 from simulator.errors import SeatError
 from simulator.seats import Line, View
@@ -62,7 +62,7 @@ def test_details_are_looked_for_in_the_frontier(experts, lamp, type):
         TurnType.ANSWERABLE,
         lamp.tree.by_index["2"].text,
     )
-    assert who.asked == ["classify", "walk", "compose"]
+    assert who.asked == ["classify", "walk"]
 
 
 @pytest.mark.parametrize("type", [2, 3])
@@ -117,31 +117,20 @@ def test_several_nodes_are_joined_intact_and_children_wait(experts, either_lamp,
 
 def test_joined_words_are_used_if_they_break_no_text(experts, lamp):
     good = "Well, ONLY WHALE OIL BURNS BRIGHT ENOUGH, and it counts as dark once the second bell has rung!"
-    _, said = turn(experts(choice=("1", "3"), wording=Wording(joined=good)), lamp, opened(lamp), multi=True)
+    _, said = turn(experts(choice=("1", "3"), joined=good), lamp, opened(lamp), multi=True)
     assert (said.text, said.guards) == (good, ())
     bad = "Only whale oil burns, and it counts as dark once the second bell has rung."
-    _, said = turn(experts(choice=("1", "3"), wording=Wording(joined=bad)), lamp, opened(lamp), multi=True)
+    _, said = turn(experts(choice=("1", "3"), joined=bad), lamp, opened(lamp), multi=True)
     assert said.text.startswith("Only whale oil burns bright enough.")
     assert said.guards == ("joined: breaks a node's text",)
 
 
-def test_words_around_a_node_stay_unless_they_give_another_away(experts, lamp):
-    fine = Wording(before="Of course.", after="Anything else?")
-    _, said = turn(experts(choice=("1",), wording=fine), lamp, opened(lamp))
-    assert said.text == "Of course. Only whale oil burns bright enough. Anything else?"
-    leaking = Wording(before="You find the iron key behind the STOVE!", after="Good luck.")
-    _, said = turn(experts(choice=("1",), wording=leaking), lamp, opened(lamp))
-    assert said.text == "Only whale oil burns bright enough. Good luck."
-    assert said.guards == ("before: contains the text of node 2.1.1",)
-
-
-def test_two_halves_do_not_spell_a_third_node_across_the_seam():
-    nodes = (Node("1", "north of the mill"), Node("2", "The inn is north of the mill by the lake"))
-    frontier = Frontier(Tree("Go.", nodes)).open()
-    wording = Wording(before="The inn is", after="by the lake")
-    said = rules.respond_one(frontier, nodes[:1], wording, "en")
-    assert said.text == "north of the mill"
-    assert said.guards == ("before/after: give another node away together",)
+def test_joined_words_do_not_give_another_node_away(experts, lamp):
+    leaking = "Only whale oil burns bright enough, and it counts as dark once the second bell has rung."
+    leaking += " You find the iron key behind the STOVE!"
+    _, said = turn(experts(choice=("1", "3"), joined=leaking), lamp, opened(lamp), multi=True)
+    assert said.text.startswith("Only whale oil burns bright enough. ")
+    assert said.guards == ("joined: contains the text of node 2.1.1",)
 
 
 DISGUISES = {
@@ -314,9 +303,8 @@ class Hostile:
     async def walk(self, now, *, multi):
         return Choice(self.draw(self.choices))
 
-    async def compose(self, now, nodes):
-        joined = st.one_of(self.words, st.just(" ".join(node.text for node in nodes)))
-        return Wording(self.draw(self.words), self.draw(self.words), self.draw(joined))
+    async def join(self, now, nodes):
+        return self.draw(st.one_of(self.words, st.just(" ".join(node.text for node in nodes))))
 
     async def respond(self, now, type):
         return self.draw(self.words)

@@ -18,7 +18,6 @@ from simulator.clarq.review import (
     mark_provider,
     mark_success,
     next_unreviewed,
-    opened_before,
     possible_errors,
     provider_steps,
     read_review,
@@ -74,9 +73,9 @@ def test_the_greeting_and_the_seeker_are_not_reviewed(dialogue):
     ],
 )
 def test_what_can_have_gone_wrong_follows_from_the_frontier(dialogue, number, errors, nodes):
-    step, opened = dialogue.steps[number], opened_before(dialogue, number)
-    assert possible_errors(step, opened=opened) == errors
-    assert expectable_nodes(step, opened=opened) == nodes
+    step = dialogue.steps[number]
+    assert possible_errors(step) == errors
+    assert expectable_nodes(step) == nodes
 
 
 def test_a_mark_says_what_was_seen(dialogue):

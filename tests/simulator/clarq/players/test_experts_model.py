@@ -182,17 +182,10 @@ async def test_the_multi_info_walk_asks_side_by_side(lamp):
 # What is written
 
 
-async def test_one_node_needs_no_words(lamp):
-    model = Scripted()
-    wording = await model.experts.compose(situation(lamp), lamp.tree.nodes[:1])
-    assert (wording.before, wording.after, wording.joined) == ("", "", "")
-    assert model.requests == []
-
-
 async def test_several_nodes_are_joined_by_the_model(either_lamp):
     model = Scripted(reply="Jax: One and two.")
-    wording = await model.experts.compose(situation(either_lamp), either_lamp.tree.nodes[:2])
-    assert wording.joined == "One and two."
+    joined = await model.experts.join(situation(either_lamp), either_lamp.tree.nodes[:2])
+    assert joined == "One and two."
     assert model.purposes == ["provider.join"]
     assert all(node.text in model.prompts[0] for node in either_lamp.tree.nodes[:2])
     assert either_lamp.tree.nodes[2].text not in model.prompts[0]
@@ -229,7 +222,7 @@ async def every_request(task, **changes):
     await model.experts.relevant(now)
     await model.experts.classify(now)
     await model.experts.walk(now, multi=False)
-    await model.experts.compose(now, now.frontier.available[:2])
+    await model.experts.join(now, now.frontier.available[:2])
     for type in TurnType:
         await model.experts.respond(now, type)
     return model.requests

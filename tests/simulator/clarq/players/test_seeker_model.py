@@ -1,8 +1,10 @@
+from typing import get_args
+
 import pytest
 
 from simulator.clarq.graph import SeekerKnows
 from simulator.clarq.players.experts_model import SEED
-from simulator.clarq.players.seeker_model import MODES, ModelSeeker, messages_for
+from simulator.clarq.players.seeker_model import Mode, ModelSeeker, messages_for
 from simulator.errors import InputError
 from simulator.models import ScriptModel, Unavailable, request_key
 from simulator.seats import Line, View
@@ -57,14 +59,14 @@ async def test_chat_mode_is_a_conversation(either_lamp):
     assert request.prompt_version == ""
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", get_args(Mode))
 async def test_a_request_is_reproducible_and_tells_where_it_belongs(either_lamp, mode):
     _, request = await asked(either_lamp, mode, "Hello?", "How?", "Fill it.", repeat=2)
     assert (request.temperature, request.seed, request.schema) == (0, SEED, None)
     assert (request.purpose, request.episode_id, request.turn_number, request.repeat) == ("seeker", "e", 3, 2)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", get_args(Mode))
 async def test_each_repetition_is_asked_afresh(lamp, mode):
     identity = ScriptModel(str).identity
     keys = [
@@ -73,7 +75,7 @@ async def test_each_repetition_is_asked_afresh(lamp, mode):
     assert keys[0] == keys[1] != keys[2]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", get_args(Mode))
 async def test_the_prompt_is_all_that_a_seeker_is_told(either_lamp, mode):
     messages, _ = messages_for(view(either_lamp, "Hello?"), mode)
     text = "\n".join(message.content for message in messages)
@@ -94,7 +96,7 @@ async def test_the_prompt_is_all_that_a_seeker_is_told(either_lamp, mode):
         ("Which\noil, Jax: olive?", "Which\noil, Jax: olive?"),
     ],
 )
-@pytest.mark.each("mode", MODES)
+@pytest.mark.each("mode", get_args(Mode))
 async def test_the_speakers_name_is_no_part_of_what_is_said(lamp, mode, answer, said):
     assert (await asked(lamp, mode, "Hello?", answer=answer))[0] == said
 
