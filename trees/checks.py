@@ -28,7 +28,7 @@ _OTHER: dict[Language, Language] = {"en": "zh", "zh": "en"}
 
 
 def check_drafts(drafts: Sequence[Draft]) -> tuple[Fault, ...]:
-    """All faults of tasks that belong together, by file and line."""
+    """Return all faults of tasks that belong together, by file and line."""
     findings: list[tuple[Draft, str, Severity, Finding]] = [
         (draft, rule.code, rule.severity, finding)
         for draft in drafts
@@ -49,13 +49,13 @@ def check_drafts(drafts: Sequence[Draft]) -> tuple[Fault, ...]:
 
 
 def check_paths(paths: Iterable[str | Path]) -> tuple[Fault, ...]:
-    """All faults of the task files in `paths` (files and folders), unreadable files included."""
+    """Return all faults of the task files in `paths` (files and folders), unreadable files included."""
     read = scan(paths)
     return tuple(sorted(read.faults + check_drafts(read.drafts)))
 
 
 def check_builtin() -> tuple[Fault, ...]:
-    """All faults of the built-in tasks.
+    """Return all faults of the built-in tasks.
 
     Raises:
         TaskError: if one cannot be read.
@@ -125,7 +125,7 @@ def _indices(draft: Draft) -> str:
 
 
 def _tasks(drafts: Sequence[Draft]) -> list[Task]:
-    """The tasks, or none if one of them is broken."""
+    """Return the tasks, or none if one of them is broken."""
     try:
         return [draft.task() for draft in drafts]
     except TaskError:

@@ -19,7 +19,7 @@ OPENING = "0"
 
 
 def index_key(index: str) -> tuple[int, ...]:
-    """Sort key of a node index: number by number, so that ``1.10`` follows ``1.9``.
+    """Return the sort key of a node index: number by number, so that ``1.10`` follows ``1.9``.
 
     Raises:
         ValueError: if `index` is not dot-separated whole numbers.

@@ -142,7 +142,7 @@ def background_of(parts: Sequence[str]) -> Background:
 
 
 def _halves(all_response: str) -> tuple[list[str], list[str]]:
-    """Indices and raw responses."""
+    """Return indices and raw responses."""
     lines = all_response.strip("\n").split("\n")
     half = len(lines) // 2
     if len(lines) % 2:

@@ -235,7 +235,7 @@ def _explanations(draft: Draft) -> list[tuple[str, str]]:
 
 
 def list_fields(draft: Draft) -> list[tuple[str, tuple[str, ...]]]:
-    """Items, skills and scenes with their names."""
+    """Return items, skills and scenes with their names."""
     background = draft.background
     return [("items", background.items), ("skills", background.skills), ("scenes", background.scenes)]
 
@@ -257,7 +257,7 @@ def _is_sentence(place: str) -> bool:
 
 
 def _told_before(draft: Draft, node: Node, by_index: dict[str, Node]) -> str:
-    """The opening and the texts of the response's ancestors."""
+    """Return the opening and the texts of the response's ancestors."""
     texts, parent = [draft.opening], node.parent
     while parent is not None and parent in by_index:
         texts.append(by_index[parent].text)

@@ -67,7 +67,7 @@ def load_tasks(path: str | Path) -> tuple[Task, ...]:
 
 
 def task_key(task: Task) -> tuple[int, str, tuple[int, ...], str]:
-    """Sort key: type, then id with its trailing number as a number."""
+    """Return the sort key: type, then id with its trailing number as a number."""
     stem = task.id.rstrip("0123456789.")
     tail = task.id[len(stem) :].strip(".")
     numbers = index_key(tail) if tail and ".." not in tail else ()

@@ -17,13 +17,13 @@ _FOLDED = re.compile(rf"(?<=[{_WIDE}])[ \n]+(?=[{_WIDE}])")
 
 
 def chinese_share(text: str) -> float:
-    """Share of Chinese characters among Chinese characters and Latin letters; 0 if there are neither."""
+    """Return the share of Chinese among Chinese characters and Latin letters; 0 without either."""
     chinese, latin = len(_CHINESE.findall(text)), len(_LATIN.findall(text))
     return chinese / (chinese + latin) if chinese + latin else 0.0
 
 
 def guess_language(text: str) -> Language:
-    """Chinese if at least a fifth of the letters are; published files have English keys around the text."""
+    """Return Chinese if at least a fifth of the letters are; published files have English keys around."""
     return "zh" if chinese_share(text) >= 0.2 else "en"
 
 
@@ -56,7 +56,7 @@ def content_words(text: str, language: Language) -> frozenset[str]:
 
 
 def says_nothing_new(text: str, told: str, language: Language) -> bool:
-    """Whether all that `text` says stands in `told`: every content word, in Chinese every content character.
+    """Return True if `told` holds every content word of `text`, in Chinese every content character.
 
     Characters, because pairs straddle words and so are new wherever two known words meet for the first time.
     """
@@ -68,13 +68,13 @@ def says_nothing_new(text: str, told: str, language: Language) -> bool:
 
 
 def split_note(entry: str) -> tuple[str, str]:
-    """An entry of the background's lists as its name and the note in parentheses behind it (may be empty)."""
+    """Return the name of a list's entry, and the note in parentheses behind it (may be empty)."""
     match = _NOTE.search(entry)
     return (entry[: match.start()].strip(), entry[match.start() :]) if match else (entry.strip(), "")
 
 
 def squeezed(text: str) -> str:
-    """Letters and digits only, lower case: what is left if blanks and punctuation do not count."""
+    """Return letters and digits alone, lower case: what is left if blanks and punctuation do not count."""
     return re.sub(r"[\W_]+", "", text.lower())
 
 

@@ -81,7 +81,7 @@ def scan_yaml(path: str | Path) -> Scan:
 
 
 def scan_yaml_text(text: str, source: str = "") -> Scan:
-    """Like `scan_yaml`, for a text that `source` names."""
+    """Read a text that `source` names, like `scan_yaml`."""
     try:
         bounded.check_text(text)
         documents = list(yaml.compose_all(text, Loader=_Loader))

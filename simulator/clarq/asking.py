@@ -65,7 +65,7 @@ def asked(
 
 
 def need_of(item: Task, given: Collection[str] = ()) -> Need:
-    """What settles what is open once some nodes are given: the provider alone, as long as one is left."""
+    """Return what settles what is open once some nodes are given: the provider, as long as one is left."""
     return "person" if {node.index for node in item.tree.nodes} - set(given) else "nothing"
 
 

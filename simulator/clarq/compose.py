@@ -27,12 +27,12 @@ _CONNECTIVES: dict[Language, tuple[str, ...]] = {
 
 
 def strip_speaker(line: str) -> str:
-    """`line` without surrounding blanks and without a leading ``Jax:``."""
+    """Return `line` without surrounding blanks and without a leading ``Jax:``."""
     return SPEAKER.sub("", line).strip()
 
 
 def strip_final(text: str) -> str:
-    """`text` without a leading ``Jax:`` and without its trailing ``，。？！,.?!``."""
+    """Return `text` without a leading ``Jax:`` and without its trailing ``，。？！,.?!``."""
     return strip_speaker(text).rstrip(FINAL_PUNCTUATION + " \n\t")
 
 
@@ -94,7 +94,7 @@ def join_texts(texts: Sequence[str], language: Language) -> str:
 
 
 def _sentence(text: str, language: Language) -> str:
-    """`text` as a sentence: with its own end mark, or with a full stop if it has none."""
+    """Return `text` as a sentence: with its own end mark, or with a full stop if it has none."""
     text = text.strip()
     if text.endswith(("。", "？", "！", "；", ".", "?", "!", ";")):
         return text

@@ -96,7 +96,7 @@ def _load(data: str | Path, language: Language) -> tuple[Task, ...]:
 
 @lru_cache(maxsize=4)
 def _load_registered(folder: Path, language: Language) -> tuple[Task, ...]:
-    """Registered folders are named by content and never change, so they are read once."""
+    """Read a registered folder once: it is named by its content and never changes."""
     home = folder / FOLDERS[language]
     return _load_path(home, language) if home.is_dir() else ()
 

@@ -107,19 +107,19 @@ class Experts(Protocol):
         """How the log names it: ``offline/experts``, ``openai/gpt-4o``, …."""
 
     async def relevant(self, situation: Situation) -> Verdict:
-        """Before the opening: does the seeker ask about the task at all?"""
+        """Return, before the opening, whether the seeker asks about the task at all."""
 
     async def classify(self, situation: Situation) -> Classification:
-        """Expert 0: of which type is the seeker's utterance?"""
+        """Return of which type the seeker's utterance is (expert 0)."""
 
     async def walk(self, situation: Situation, *, multi: bool) -> Choice:
-        """Which available nodes answer it (types 2 and 3)? The first suitable one, or all if `multi`."""
+        """Return which available nodes answer it (types 2 and 3): the first, or all if `multi`."""
 
     async def join(self, situation: Situation, nodes: tuple[Node, ...]) -> str:
-        """Response I of several nodes in one reply, each text intact; empty to have them joined by rule."""
+        """Return several nodes in one Response I, each text intact; empty to have them joined by rule."""
 
     async def respond(self, situation: Situation, type: TurnType) -> str:
-        """Response II for an utterance of `type`, from the dialogue alone."""
+        """Return Response II for an utterance of `type`, from the dialogue alone."""
 
 
 EXPERTS: Final = "experts:"

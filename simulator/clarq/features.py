@@ -184,7 +184,7 @@ class Reading:
         return Features(self._asked_features()[:, columns], self._node_features(columns))
 
     def _asked_features(self) -> Floats:
-        """Of every asking and node of the tree, in the order of `ASKED`."""
+        """Return the features of every asking and node of the tree, in the order of `ASKED`."""
         index, language = self.index, self._situation.task.language
         focused = [() if self.pointing else foci(asking, language) for asking in self._askings]
         weighted = [
@@ -245,7 +245,7 @@ class Reading:
         return features
 
     def _attributes(self, shape: tuple[int, ...]) -> Floats:
-        """Per asking and node: is the attribute settled, by it alone, or not; shape (3, askings, nodes)."""
+        """Return whether each node settles the attribute, alone, or not; shape (3, askings, nodes)."""
         settled = np.zeros((3, *shape))
         for row, attribute in enumerate(self.attributes):
             if attribute is None:
@@ -267,7 +267,7 @@ class Reading:
         )
 
     def _node_features(self, columns: Sequence[int]) -> Floats:
-        """Of every available node, in the order of `NODE`."""
+        """Return the features of every available node, in the order of `NODE`."""
         # A person asks for one thing after the other: what has not been given was not asked for.
         past = () if self.brief else past_turns(self._situation)
         passed_over = [min(3, sum(turn.passed_over(node) for turn in past)) for node in self.available]
@@ -327,7 +327,7 @@ def _attribute(
 
 
 def _askings(asked: Sequence[str], language: Language) -> tuple[str, ...]:
-    """The sentences and their clauses, each once; one without a topic only if there is nothing else."""
+    """Return sentences and their clauses, each once; one without a topic only if nothing else is there."""
     parts = (part for sentence in asked for part in (sentence, *clauses(sentence, language)))
     return tuple(dict.fromkeys(part for part in parts if topics(part, language))) or (asked[0],)
 

@@ -54,7 +54,7 @@ class Focus:
 
 @lru_cache(maxsize=4096)
 def foci(sentence: str, language: Language) -> tuple[Focus, ...]:
-    """One focus per question word of `sentence` that has a topic near it; none without question word."""
+    """Return a focus for each question word of `sentence` that has a topic near it."""
     return _english_foci(sentence) if language == "en" else _chinese_foci(sentence)
 
 
@@ -76,7 +76,7 @@ def focus_of_text(text: str, language: Language) -> dict[str, float]:
 
 
 def several_of(text: str, language: Language) -> frozenset[str]:
-    """Topics of which an explanation says that there are several ("there are two mines")."""
+    """Return topics of which an explanation says that there are several ("there are two mines")."""
     return frozenset().union(*(topics(match, language) for match in _SEVERAL[language].findall(text)))
 
 

@@ -255,7 +255,7 @@ def provider_move(table: Table, state: State, reply: Reply) -> tuple[Turn, Updat
 
 
 def greeting(table: Table, state: State) -> tuple[Turn, Update]:
-    """Jax's fixed first line."""
+    """Return Jax's fixed first line."""
     name = persona("greeting", str(table.options.get("personas", "default")))
     text = render(name, table.task.language, {}).text.strip()
     return _turn(table, state, PROVIDER, Reply(), text, {"greeting": True}, {})

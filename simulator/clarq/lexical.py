@@ -102,7 +102,7 @@ def topic_of(term: str) -> str:
 
 
 def unite_synonyms(text: str) -> str:
-    """Chinese text with every word of a group of synonyms replaced by the first of the group.
+    """Return Chinese text with every word of a group of synonyms replaced by the first of the group.
 
     A measure word between a question word and its noun goes: it would form a pair with the noun.
     """
@@ -159,7 +159,7 @@ def corrected(text: str, language: Language) -> str:
 
 
 def sentences(text: str, language: Language) -> tuple[str, ...]:
-    """The sentences of `text` with their end marks; list items count as sentences, their numbers go."""
+    """Return sentences with their end marks; list items count as sentences, their numbers go."""
     text = _NUMBERING.sub("", _BLANKS.sub(" ", text))
     if language == "en":
         text = _ABBREVIATION.sub(r"\1", text)

@@ -120,7 +120,7 @@ async def respond(experts: Experts, situation: Situation, decision: Decision) ->
 
 
 def respond_one(frontier: Frontier, nodes: Sequence[Node], joined: str, language: Language) -> ProviderTurn:
-    """Response I: `nodes`' texts, whole; as an expert has `joined` them where that gives nothing else away.
+    """Return Response I: `nodes`' texts, whole; `joined` by an expert where that gives nothing else away.
 
     Raises:
         ValueError: if a node is not available.
@@ -140,7 +140,7 @@ def respond_one(frontier: Frontier, nodes: Sequence[Node], joined: str, language
 
 
 def respond_two(frontier: Frontier, text: str, language: Language) -> ProviderTurn:
-    """Response II: `text`, or a neutral line if it may not be said.
+    """Return Response II: `text`, or a neutral line if it may not be said.
 
     That is: if it is empty, gives away a node not given yet, in its own words or nearly so, or says that
     everything needed is known.
@@ -203,7 +203,7 @@ def take_move(
 
 
 def leaks(text: str, frontier: Frontier, language: Language) -> tuple[str, ...]:
-    """Indices of the nodes not given yet whose text `text` gives away; ``"0"`` is the opening."""
+    """Return indices of the nodes not given yet whose text `text` gives away; ``"0"`` is the opening."""
     hidden = [(node.index, node.text) for node in frontier.withheld]
     if not frontier.opened:
         hidden.insert(0, (OPENING, frontier.tree.opening))

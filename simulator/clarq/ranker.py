@@ -63,7 +63,7 @@ class Coefficients:
         return np.asarray(features.asked @ self._asked)
 
     def logits(self, features: Features) -> Floats:
-        """Log-odds that a node is accepted in the first pass; shape (nodes,)."""
+        """Return log-odds that a node is accepted in the first pass; shape (nodes,)."""
         asked = self.asked_logits(features)
         top = asked.max(axis=0)
         together = top + np.log(np.exp(asked - top).sum(axis=0))
@@ -147,12 +147,12 @@ class Ranker:
     training: dict[str, Any]
 
     def dumps(self) -> str:
-        """As JSON text."""
+        """Return it as JSON text."""
         return json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n"
 
     @classmethod
     def loads(cls, text: str) -> Ranker:
-        """From JSON text made by `dumps`."""
+        """Read JSON text made by `dumps`."""
         plain = json.loads(text)
         return cls(_styles(plain["explained"]), _styles(plain["bare"]), plain["training"])
 

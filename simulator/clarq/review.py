@@ -82,7 +82,7 @@ class Review:
 
 
 def read_reviews(judgments: Iterable[Judgment]) -> dict[tuple[str, str], Review]:
-    """Reviews by episode and annotator, out of judgments in the order in which they were written."""
+    """Return reviews by episode and annotator, out of judgments in the order in which they were written."""
     grouped: dict[tuple[str, str], list[Judgment]] = {}
     for judgment in judgments:
         if judgment.kind in KINDS and judgment.episode_id is not None:
@@ -91,7 +91,7 @@ def read_reviews(judgments: Iterable[Judgment]) -> dict[tuple[str, str], Review]
 
 
 def read_review(judgments: Iterable[Judgment], annotator: str) -> Review:
-    """The review of one annotator out of the judgments of one episode; what others said is left out."""
+    """Return an annotator's review out of the judgments of one episode."""
     return _review(annotator, [row for row in judgments if row.annotator == annotator])
 
 
@@ -227,7 +227,7 @@ def finish(pen: Pen, episode_id: str, replay: Replay, review: Review, *, done: b
 
 
 def unanswered(replay: Replay, review: Review) -> tuple[str, ...]:
-    """What a review still lacks: ``success``, and of a failure the missing nodes nobody has explained."""
+    """Return what a review still lacks: ``success``, and of a failure the nodes left unexplained."""
     if review.success:
         return ()
     left = () if review.success is not None else ("success",)
@@ -238,7 +238,7 @@ def unanswered(replay: Replay, review: Review) -> tuple[str, ...]:
 
 
 def unmarked_turns(replay: Replay, review: Review) -> tuple[int, ...]:
-    """The provider's turns that the reviewer has said nothing of; a finished review holds no error there."""
+    """Return the provider's turns without a mark; a finished review holds no error there."""
     return tuple(step.number for step in provider_steps(replay) if step.number not in review.provider)
 
 

@@ -113,7 +113,7 @@ class ClarqRoom(GraphRoom[graph.Table, graph.State]):
         return graph.due(state, table.turn_limit)
 
     def status(self, table: graph.Table, state: graph.State) -> Literal["completed", "truncated"] | None:
-        """Completed by a goodbye, truncated at the turn limit."""
+        """Return completed after a goodbye, truncated at the turn limit."""
         return graph.ending(state, table.turn_limit)
 
     def view(
@@ -129,7 +129,7 @@ class ClarqRoom(GraphRoom[graph.Table, graph.State]):
         judgments: Sequence[Judgment],
         options: Mapping[str, Any] = NO_OPTIONS,
     ) -> tuple[Score, ...]:
-        """S, D and L."""
+        """Return S, D and L."""
         if not turns:
             return ()
         return score_rows(turns[0].episode_id, score_episode(item, turns, judgments))

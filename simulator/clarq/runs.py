@@ -104,7 +104,7 @@ RUNS: Final = RunSpec(
 async def _judged(
     name: str | None, options: ModelOptions, reader: LogReader, log: LogWriter
 ) -> AsyncIterator[Afterwards]:
-    """Lets the judge, if one is named, settle what is open when a run has been played."""
+    """Let the judge, if one is named, settle what is open when a run has been played."""
     async with _judge_called(name, replace(options, recorder=log.put)) as judge:
 
         async def settle(run_id: str) -> None:

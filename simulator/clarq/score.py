@@ -99,14 +99,14 @@ def score_dialogue(
 
 
 def lines_after_opening(task: Task, lines: Sequence[Line]) -> tuple[str, ...]:
-    """The provider's lines after its first substantive one: the opening, or the first after the greeting."""
+    """Return the provider's lines after the opening, or after the first that follows the greeting."""
     replies = [line.text for line in lines if line.seat == "provider"][1:]
     opening = (n for n, text in enumerate(replies) if contains(text, task.tree.opening, task.language))
     return tuple(replies[next(opening, 0) + 1 :])
 
 
 def unmatched_lines(task: Task, lines: Sequence[Line]) -> tuple[str, ...]:
-    """Provider lines after the opening response that contain no node: what a judge has to read."""
+    """Return provider lines after the opening response that contain no node: what a judge has to read."""
     after = zip(lines_after_opening(task, lines), _brought(task, lines), strict=True)
     return tuple(text for text, nodes in after if not nodes)
 
@@ -130,13 +130,13 @@ def _reached(
 
 
 def turn_length(text: str, language: Language) -> int:
-    """Length of a seeker's line: the number of blanks in English, of characters in Chinese."""
+    """Return the length of a seeker's line: the number of blanks in English, of characters in Chinese."""
     stripped = text.strip()
     return stripped.count(" ") if language == "en" else len(stripped)
 
 
 def success_by_responses(scored: Iterable[DialogueScores], longest: int = 14) -> tuple[float, ...]:
-    """Share of dialogues in which the seeker knew everything after 1, 2, …, `longest` responses (Fig. 4)."""
+    """Return the share of dialogues won within 1, 2, …, `longest` responses (Fig. 4)."""
     reached = [score.reached for score in scored]
     return tuple(
         sum(count is not None and count <= limit for count in reached) / max(len(reached), 1)
@@ -160,7 +160,7 @@ def score_episode(task: Task, turns: Iterable[Turn], judgments: Iterable[Judgmen
 
 
 def reviewer_verdicts(judgments: Iterable[Judgment]) -> dict[str, bool]:
-    """Reviewer -> their verdict on the dialogue, the newest of each."""
+    """Return by reviewer their verdict on the dialogue, the newest of each."""
     verdicts: dict[str, bool] = {}
     for row in _in_order(judgments):
         if row.kind == REVIEW_SUCCESS:
@@ -169,7 +169,7 @@ def reviewer_verdicts(judgments: Iterable[Judgment]) -> dict[str, bool]:
 
 
 def judge_verdicts(judgments: Iterable[Judgment]) -> dict[str, dict[str, bool]]:
-    """Judge -> node index -> whether it counts as obtained, the newest of each."""
+    """Return by judge and node whether it counts as obtained, the newest of each."""
     verdicts: dict[str, dict[str, bool]] = {}
     for row in _in_order(judgments):
         if row.kind == JUDGE:
@@ -178,7 +178,7 @@ def judge_verdicts(judgments: Iterable[Judgment]) -> dict[str, dict[str, bool]]:
 
 
 def judge_decides(said: Mapping[str, bool], absent: Sequence[str]) -> bool | None:
-    """Whether a judge counts all `absent` nodes as obtained; None if some are still to be asked about."""
+    """Return True if a judge counts all `absent` nodes as obtained; None while some are unasked."""
     if any(said.get(index) is False for index in absent):
         return False
     return True if all(index in said for index in absent) else None

@@ -65,7 +65,7 @@ class ClarqSessions(Sessions):
         )
 
     def opponents(self, seat: str) -> tuple[Opponent, ...]:
-        """Who can sit opposite a person in `seat`: the built-in one, a second person, models with a key."""
+        """Return who can sit opposite a person in `seat`: built-in, a second person, models with a key."""
         offline = "offline/seeker" if seat == PROVIDER else "offline/experts"
         return menu([offline], self._env, self._models)
 

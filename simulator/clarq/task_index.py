@@ -141,7 +141,7 @@ class TaskIndex:
         )
 
     def rows(self, weighted: Sequence[Mapping[str, float]]) -> Rows:
-        """Weighted topics as rows."""
+        """Return weighted topics as rows."""
         known = np.zeros((len(weighted), len(self._row)))
         unknown, squares = np.zeros(len(weighted)), np.zeros(len(weighted))
         for row, weights in enumerate(weighted):
@@ -161,7 +161,7 @@ class TaskIndex:
         return Rows(known, unknown, squares)
 
     def settles(self, attribute: str) -> Floats:
-        """1 where a node settles `attribute`; shape (nodes,)."""
+        """Return 1 where a node settles `attribute`; shape (nodes,)."""
         return np.array([attribute in attributes for attributes in self._settled], dtype=float)
 
     def known(self, topic: str) -> float:
@@ -171,7 +171,7 @@ class TaskIndex:
         return NEAR if self._near(topic) else 0.0
 
     def _near(self, topic: str) -> tuple[str, ...]:
-        """The task's topics that an unknown one probably stands for: a slip of the pen, a part of a word."""
+        """Return the topics that an unknown one probably stands for: a slip, a part of a word."""
         if topic not in self._nearest:
             near = similar_topics(topic, self._listed)
             # Two Chinese characters of a verb are soon like two others; a single one is a part of a word.
@@ -187,7 +187,7 @@ class TaskIndex:
         return self._nearest[character]
 
     def likeness(self, rows: Rows) -> tuple[Floats, Floats]:
-        """Weighted cosine of each row with each node, as a whole and its explanation; (rows, nodes) each."""
+        """Return weighted cosines of rows with nodes, whole and explanation; (rows, nodes) each."""
         shared = (rows.known * self._squares) @ self._nodes_and_explanations
         left = rows.known**2 @ self._squares + rows.unknown_squares * self._unknown**2
         cosines = shared / np.sqrt(left[:, None] * self._norms + 1e-9)
@@ -208,7 +208,7 @@ class TaskIndex:
         return node / total[:, None], kind / total[:, None], focus
 
     def named(self, rows: Rows) -> Floats:
-        """1 where a row has all own topics of an option, else 0; shape (rows, options)."""
+        """Return 1 where a row has all own topics of an option, else 0; shape (rows, options)."""
         present = (rows.known >= NEAR).astype(float) @ self._own
         return np.asarray((present >= self._own_sizes) & (self._own_sizes > 0), dtype=float)
 
@@ -218,7 +218,7 @@ class TaskIndex:
         return np.asarray(present / np.maximum(self._own_sizes, 1.0))
 
     def _weigh(self, documents: Sequence[Topics]) -> None:
-        """Inverse document frequencies over the nodes."""
+        """Weigh topics by inverse document frequency over the nodes."""
         counts = Counter(topic for document in documents for topic in document)
         frequency = np.array([counts.get(topic, 0) for topic in self._row], dtype=float)
         number = len(documents)
@@ -261,7 +261,7 @@ def _named(options: Sequence[Option], text: Topics) -> list[int]:
 
 
 def _siblings(options: Sequence[Option], named: Sequence[int]) -> list[int]:
-    """Options that share a list and a topic with a named one, and are not named themselves."""
+    """Return options that share a list and a topic with a named one, and are not named themselves."""
     return [
         position
         for position, option in enumerate(options)
@@ -273,7 +273,7 @@ def _siblings(options: Sequence[Option], named: Sequence[int]) -> list[int]:
 def _neighbours(
     options: Sequence[Option], names: Sequence[Sequence[int]], siblings: Sequence[Sequence[int]]
 ) -> list[list[int]]:
-    """Per node, the unaccounted-for options that form a run with one it names: alike in use, not in name."""
+    """Return by node the free options that form a run with one it names: alike in use, not in name."""
     taken = {position for by_node in (*names, *siblings) for position in by_node}
     free = [position not in taken for position in range(len(options))]
     by_node = []

@@ -132,7 +132,7 @@ class _Stack:
         self.at = position == chosen[self.example_of]
 
     def surprise(self, point: Floats) -> tuple[float, Floats]:
-        """Minus log-likelihood and its gradient by weights, strictness and log leniency."""
+        """Return minus log-likelihood and its gradient by weights, strictness and log leniency."""
         split, width = len(ASKED), len(ASKED) + len(NODE)
         leniency = np.exp(point[-1])
         asked = self.asked @ point[:split]
@@ -152,7 +152,7 @@ class _Stack:
         return value, gradient
 
     def _passes(self, first: Floats, second: Floats) -> tuple[float, Floats, Floats]:
-        """Minus log-likelihood of two passes and its derivatives by their logits."""
+        """Return minus log-likelihood of two passes and its derivatives by their logits."""
         refused_first, refused_second = _running(-np.logaddexp(0, first)), _running(-np.logaddexp(0, second))
         all_first = refused_first[self.ends] - refused_first[self.starts]
         all_second = refused_second[self.ends] - refused_second[self.starts]

@@ -100,7 +100,7 @@ class ModelExperts:
         return Classification(TurnType.REPEATED if check.repeated else TurnType.ANSWERABLE, check.reason)
 
     async def walk(self, situation: Situation, *, multi: bool) -> Choice:
-        """Three passes over the frontier; the first that finds something ends the walk.
+        """Pass over the frontier three times; the first pass that finds something ends the walk.
 
         The multi-info provider asks about all nodes in the first pass. Otherwise, and in its later passes,
         the first suitable node ends the walk.

@@ -45,7 +45,7 @@ class OfflineExperts:
         self._last: tuple[Situation, Judged] | None = None
 
     async def relevant(self, situation: Situation) -> Verdict:
-        """Yes if the utterance names anything of the task or asks for help with one."""
+        """Say yes if the utterance names anything of the task or asks for help with one."""
         task, utterance = situation.task, situation.utterance
         about = indexed(task).about & topics(utterance, task.language)
         if about:
@@ -63,7 +63,7 @@ class OfflineExperts:
         return unanswered_type(situation, judged.reading)
 
     async def walk(self, situation: Situation, *, multi: bool) -> Choice:
-        """The likeliest outcome of the walk; as the multi-info provider, every node likelier than not."""
+        """Return the likeliest outcome of the walk, or every node that is likelier than not (multi-info)."""
         judged = self._judge(situation)
         chosen = several(judged) if multi else tuple(filter(None, [single(judged)]))
         details = {"chances": _shown(judged)}
@@ -78,7 +78,7 @@ class OfflineExperts:
         return ""
 
     async def respond(self, situation: Situation, type: TurnType) -> str:
-        """A line for the type, in one of several wordings; not one said just before if that can be helped."""
+        """Return a line for the type, in one of several wordings, if possible not one said just before."""
         language = situation.task.language
         before = [line.text for line in situation.lines[-4:] if line.seat == "provider"]
         repeated = (
@@ -93,7 +93,7 @@ class OfflineExperts:
         return text
 
     def _judge(self, situation: Situation) -> Judged:
-        """What there is to say of `situation`; the last one is kept, as a turn is heard and then walked."""
+        """Return what the ranker makes of `situation`; the last is kept for the steps of a turn."""
         last = self._last
         if last is None or last[0] != situation:
             reading = Reading(situation)

@@ -55,7 +55,7 @@ class ModelSeeker:
 
 
 def messages_for(view: View, mode: Mode, personas: Personas = "default") -> tuple[tuple[Message, ...], str]:
-    """The prompt for `view` in `mode`, and the version of its template (empty in chat mode: it has none)."""
+    """Return the prompt for `view`, and the version of its template (chat mode has none)."""
     knows: SeekerKnows = view.task
     if mode == "completion":
         dialogue = dialogue_text(view.lines, knows.language, "seeker")
@@ -71,7 +71,7 @@ def messages_for(view: View, mode: Mode, personas: Personas = "default") -> tupl
 
 
 def own_words(text: str) -> str:
-    """What the seeker says: without its name in front, and without Jax's answer if the model plays on."""
+    """Return the seeker's words, without its name in front and Jax's answer behind."""
     stripped = _JAX_ANSWERS.split(text.strip(), maxsplit=1)[0].strip()
     for prefix in ("You:", "你:", "你："):
         stripped = stripped.removeprefix(prefix).strip()

@@ -104,7 +104,7 @@ def _notes(now: Case) -> list[str]:
 
 
 def _tidy(text: str) -> str:
-    """Without the blank lines and double blanks that a template leaves."""
+    """Return a text without the blank lines and double blanks that a template leaves."""
     return "\n".join(" ".join(line.split()) for line in text.splitlines() if line.strip())
 
 
@@ -164,7 +164,7 @@ def _within(topic: Topic, asked: Asked) -> bool:
 
 
 def _decided_by_the_way(now: Case) -> list[Topic]:
-    """Choices that a line has decided which answered something else, so that it may have meant another."""
+    """Return choices decided by a line that answered something else, and may have meant another."""
     return [
         replace(topic, kind="passed", why="decided while something else was asked")
         for topic in now.noticed
@@ -203,7 +203,7 @@ def _worth_rephrasing(topic: Topic, asked: Asked, now: Case) -> bool:
 
 
 def _unanswered(asked: Sequence[Topic], before: Asked, now: Case) -> list[Topic]:
-    """Of the topics asked together with others, those to repeat: no reply has answered them yet.
+    """Return which of the topics asked together with others to repeat: no reply has answered them yet.
 
     None is repeated after a reply that told nothing.
     """

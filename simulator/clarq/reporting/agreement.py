@@ -133,7 +133,7 @@ def reviewers(judgments: Iterable[Judgment]) -> tuple[str, ...]:
 
 
 def agreement(judgments: Iterable[Judgment], turns: Turns, first: str, second: str) -> tuple[Agreement, ...]:
-    """Two reviewers on the dialogues both have finished, question by question; empty if there are none."""
+    """Compare two reviewers on the dialogues both have finished, by question; empty if there are none."""
     finished = _finished(read_reviews(judgments), turns)
     both = [
         (episode, finished[episode, first], finished[episode, second])
@@ -198,7 +198,7 @@ class PairOfJudges:
 
 
 def judge_agreement(scored: Iterable[Scored], judgments: Iterable[Judgment]) -> tuple[PairOfJudges, ...]:
-    """Every two reviewers and judges who decided on the success of the same dialogues, side by side."""
+    """Return every two reviewers and judges who decided on the success of the same dialogues."""
     rows: defaultdict[str, list[Judgment]] = defaultdict(list)
     for row in judgments:
         rows[row.episode_id or ""].append(row)

@@ -103,7 +103,7 @@ def rows(scored: Sequence[Scored], label: Callable[[Scored], str]) -> tuple[Row,
 
 
 def row(label: str, scored: Sequence[Scored]) -> Row:
-    """Summarise episodes, at least dialogue."""
+    """Summarise episodes, at least one."""
     ended = [dialogue for dialogue in scored if dialogue.ended]
     items = [dialogue.episode.item_hash for dialogue in ended]
     success = [dialogue.scores.success for dialogue in scored]

@@ -84,7 +84,7 @@ class Knowledge:
         return any(word in entry.lower() for word in words(self.language)["money"].split())
 
     def has(self, thing: Terms) -> bool:
-        """Whether a thing is among the items, or what a skill or the like things of a section are about."""
+        """Return True if a thing is among the items, or what skills or like things are about."""
         return any(thing <= own for own in self.own_terms) or any(
             thing <= group.words for group in self.groups
         )
@@ -231,7 +231,7 @@ def parts(text: str) -> Entry:
 
 @lru_cache(maxsize=1024)
 def entries_of(background: Background, section: str) -> tuple[Entry, ...]:
-    """The entries of a section in parts, spelled as within a sentence: only a proper name has capitals."""
+    """Return the entries of a section in parts, spelled as within a sentence."""
     entries = []
     for text in getattr(background, section):
         name = text[:1].lower() + text[1:]
@@ -276,7 +276,7 @@ def _group(
 
 
 def _rest(text: str, label: str, language: Language) -> str:
-    """What an entry has besides what all have in common; in Chinese the seam between them must not count."""
+    """Return what an entry has beyond what all have; in Chinese the seam between them must not count."""
     return text if language == "en" else text.removesuffix(label).removeprefix(label)
 
 
@@ -295,7 +295,7 @@ def _english(entries: tuple[Entry, ...], section: str) -> Found:
 
 @cache
 def _families() -> tuple[tuple[str, frozenset[str]], ...]:
-    """Kinds of things in English: what to call one of them, and the stems of all words for one."""
+    """Return kinds of things in English: what to call one of them, and the stems of all words for one."""
     families = (line.split() for line in words("en")["families"])
     return tuple((family[0], frozenset(map(_stem, family))) for family in families)
 
@@ -303,7 +303,7 @@ def _families() -> tuple[tuple[str, frozenset[str]], ...]:
 def _by_head(
     entries: tuple[Entry, ...], section: str, *, all_heads: bool = True
 ) -> dict[str, tuple[str, list[Entry]]]:
-    """Stem of a head -> the head as spelled and the entries that have it, longer words included."""
+    """Return by the stem of a head its spelling and the entries that have it, longer words included."""
     by_head: dict[str, tuple[str, list[Entry]]] = {}
     for entry in entries:
         heads = _heads(entry.name, section)
@@ -335,7 +335,7 @@ def _surrounds(members: list[Entry], first: dict[str, list[Entry]], key: str) ->
 
 
 def _heads(name: str, section: str) -> list[str]:
-    """The words that say what an entry is: the last one before “of” and the like, and the last of all."""
+    """Return the words that say what an entry is: the last before “of” and the like, and the last of all."""
     pieces = [re.findall(r"[\w'-]+", piece) for piece in _JOINT.split(_NUMBERING.sub("", name))]
     heads = [piece[-1].removesuffix("'s") for piece in pieces if piece]
     if section == "skills":

@@ -164,7 +164,7 @@ def _readable(group: Group | None) -> tuple[str, ...]:
 
 
 def _sort_of(group: Group, knowledge: Knowledge) -> str:
-    """Whether the skills of a group are deeds (“cast a spell”) rather than names of them (“backstroke”)."""
+    """Return ``deeds`` if skills are deeds (“cast a spell”), not names of them (“backstroke”)."""
     acts = knowledge.language == "zh" or all(
         option.split()[0].lower() in EN["verbs"] for option in group.options
     )
@@ -239,7 +239,7 @@ def _vague(segment: Segment, spot: _Spot) -> Iterator[Topic]:
 
 
 def _wants_a_how(segment: Segment, spot: _Spot) -> bool:
-    """Whether a step is worth a “how”: later lines mostly say how themselves, so they must bring news."""
+    """Return True if a step is worth a “how”: later lines say how themselves, and must bring news."""
     if not segment.step:
         return False
     knowledge = spot.knowledge
@@ -254,7 +254,7 @@ def _wants_a_how(segment: Segment, spot: _Spot) -> bool:
 
 
 def left_over(knowledge: Knowledge, told: tuple[tuple[int, str], ...]) -> Iterator[Topic]:
-    """Things that the opening names in one breath with others of which a later line has spoken."""
+    """Yield things that the opening names in one breath with others of which a later line has spoken."""
     if len(told) < 2:
         return
     line, opening = told[0]
@@ -302,7 +302,7 @@ def requirements(knowledge: Knowledge, told: tuple[tuple[int, str], ...]) -> Ite
 
 
 def _requirement(requirement: Requirement, skill: str, line: int) -> Topic:
-    """The topic of what `skill` takes: a thing must come from somewhere, an activity be done somehow."""
+    """Return the topic of what `skill` takes: a thing from somewhere, an activity done somehow."""
     why = f"needed to {skill}"
     if requirement.sort == "activity":
         return Topic(kind="how", about=requirement.what, line=line, why=why)
@@ -326,7 +326,7 @@ def _lacking(knowledge: Knowledge) -> tuple[tuple[str, Requirement], ...]:
 
 
 def alternatives(knowledge: Knowledge) -> Iterator[Topic]:
-    """Groups of alike entries, of which a background mostly wants one; only such as can be read out."""
+    """Yield groups of alike entries that can be read out; a background mostly wants one of them."""
     for group in knowledge.groups:
         if options := _readable(group):
             yield Topic(

@@ -35,7 +35,7 @@ class Phrase:
 
 
 def spell(tokens: Sequence[str]) -> str:
-    """Tokens as a text, without punctuation at the ends."""
+    """Return tokens as a text, without punctuation at the ends."""
     text = ""
     for token in tokens:
         text += token if not text or token in {",", ".", ";", ":", "!", "?", ")", "”"} else " " + token
@@ -64,12 +64,12 @@ def phrases_of(tokens: Sequence[str]) -> list[Phrase]:
 
 
 def _without_participle(words: list[str]) -> tuple[str, ...]:
-    """“fertilizer designed (for melons)” is a fertilizer."""
+    """Return “fertilizer” of “fertilizer designed (for melons)”."""
     return tuple(words[:-1] if len(words) > 1 and words[-1].endswith("ed") else words)
 
 
 def causes(doing: Sequence[str]) -> bool:
-    """“get the flock to stand”, “have it stamped”, “find out”: nothing is got hold of."""
+    """Return True if nothing is got hold of: “get the flock to stand”, “have it stamped”, “find out”."""
     rest = [token.lower() for token in doing[1:8]]
     if doing[0].lower() == "get" and rest and rest[0] not in EN["determiners"] | {"hold"}:
         return True
@@ -165,7 +165,7 @@ _DOING = frozenset({"crush", "make"})  # in no thing's name
 
 
 def rows_of(tokens: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Things named in one breath: “the goblin and the chimera”, “an oscillator, inductor, and transistor”."""
+    """Return things named in one breath: “the goblin and the chimera”, “an oscillator and a coil”."""
     rows: list[tuple[str, ...]] = []
     for position, token in enumerate(tokens):
         before = tokens[position - 1].lower() if position else ""
@@ -204,7 +204,7 @@ def put_to_use(doing: Sequence[str], text: str) -> list[Phrase]:
 
 
 def offered(text: str) -> list[Phrase]:
-    """Indefinite things that somebody wants or that something is done with or made of."""
+    """Return indefinite things that somebody wants or that something is done with or made of."""
     return [
         phrase
         for match in EN_PATTERNS["offered"].finditer(text)
@@ -213,7 +213,7 @@ def offered(text: str) -> list[Phrase]:
 
 
 def vague_of(phrases: Sequence[Phrase], text: str, verb: str) -> tuple[tuple[Vagueness, str], ...]:
-    """The nouns of a segment that leave open which one is meant, and the sort of question they call for.
+    """Return nouns that leave open which one is meant, and the sort of question they call for.
 
     Args:
         phrases: the segment's noun phrases.
@@ -311,7 +311,7 @@ def _appositive(before: Sequence[str]) -> bool:
 
 
 def _name(tokens: Sequence[str], start: int, end: int, *, begins: bool) -> str:
-    """The capitalised words from `start` to `end` if they name somebody worth finding, else nothing."""
+    """Return the capitalised words from `start` to `end` if they name somebody worth finding."""
     name = list(tokens[start:end])
     before = tokens[start - 1].lower() if start else ""
     after = tokens[end].lower() if end < len(tokens) else ""

@@ -41,7 +41,7 @@ def read_english(line: str) -> tuple[Segment, ...]:
 
 
 def _enumerated(piece: list[str]) -> Iterator[list[str]]:
-    """“Book a room at an inn, and a table”: each thing to be had apart, with the verb before it."""
+    """Yield “book a room” and “book a table” apart: each thing to be had, with the verb before it."""
     start = 0
     if piece[0].lower() in EN["acquire"]:
         for position, token in enumerate(piece):
