@@ -23,18 +23,18 @@ MEASURES = {
 }
 
 
-def silent_run(path, task):
+def silent_run(path, task, run="r"):
     """Log a run in which the model broke off before it said anything; its items."""
     items = ExampleSelection(limit=3).items(task, "offline/script")
     with LogWriter(path, durable=False) as log:
-        log.put(Run(id="r", benchmark="ambient", setup="L2L", seed=0))
+        log.put(Run(id=run, benchmark="ambient", setup="L2L", seed=0))
         for item in items:
             row = item_row(item)
             log.put(row)
             log.put(
                 Episode(
-                    id=f"r/{row.name}",
-                    run_id="r",
+                    id=f"{run}/{row.name}",
+                    run_id=run,
                     item_hash=row.hash,
                     language="en",
                     seats={"annotator": "openai/mute"},
@@ -42,7 +42,9 @@ def silent_run(path, task):
                 )
             )
             log.put(
-                Ending(episode_id=f"r/{row.name}", status="aborted", cause="annotator", message="Refused: no")
+                Ending(
+                    episode_id=f"{run}/{row.name}", status="aborted", cause="annotator", message="Refused: no"
+                )
             )
     return items
 
@@ -73,3 +75,18 @@ def test_what_is_printed_of_aborted_episodes_is_what_the_figures_do(tmp_path, ta
     printed = console.export_text()
     assert told in printed
     assert ({UNSUCCESSFUL, UNCOUNTED} - {told}).pop() not in printed
+
+
+def test_of_each_run_it_is_told_whether_its_figures_count_aborted_episodes(tmp_path):
+    path = tmp_path / "log.sqlite"
+    silent_run(path, "generate", "written")
+    silent_run(path, "crowd", "voted")
+    console = Console(width=200, record=True, quiet=False)
+    with LogReader(path) as reader:
+        report = run_summary(reader, catalog.find("ambient"), ["written", "voted"])
+    print_whole(console, report)
+    printed = console.export_text()
+    assert UNSUCCESSFUL in printed and UNCOUNTED in printed
+    assert report.endings.aborted == {"annotator: Refused: no": 6}
+    assert report.endings.uncounted == {"annotator: Refused: no": 3}
+    assert printed.count("3 aborted") == 2

@@ -176,8 +176,9 @@ def test_scoring_again(askback, log_path):
     askback("run", "--task", "generate", "--model", "offline/random", "--limit", 6, "--run", "x")
     said = json.loads(askback("score", "x", "--json"))
     (section,) = [each for each in said["sections"] if each["name"] == "generate"]
-    told = {row["measure"]: row["value"] for row in section["tables"][0]["rows"]}
-    assert told["items"] == 6
+    rows = {row["measure"]: row for row in section["tables"][0]["rows"]}
+    assert rows["items"]["value"] == 6
+    assert rows["EDIT-F1"]["n"] == rows["EDIT-F1"]["value"]["n"] == 6
     with LogReader(log_path) as reader:
         records = generation_records(reader, ["x"])
         told = run_measures(reader, "x")["generate"]
@@ -189,6 +190,16 @@ def test_scoring_again(askback, log_path):
     assert sum(means) / 6 == pytest.approx(measures.edit_f1.value)
     assert "EDIT-F1, robust parser" in askback("score", "x")
     assert "there is no judge" in askback("score", "x", "--judge", "m", error=InputError)
+
+
+def test_what_is_undefined_is_told(askback):
+    askback("run", "--task", "crowd", "--model", "offline/gold", "--limit", 2, "--run", "x")
+    (section,) = (
+        one for one in json.loads(askback("score", "x", "--json"))["sections"] if one["name"] == "crowd"
+    )
+    undefined = [row["measure"] for row in section["tables"][0]["rows"] if row["value"] is None]
+    assert undefined
+    assert section["remarks"] == [f"undefined in x: {', '.join(undefined)}"]
 
 
 def test_an_item_that_was_played_twice_is_one_item(askback, log_path):
