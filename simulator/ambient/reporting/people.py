@@ -16,17 +16,12 @@ from simulator.ambient.records import (
     LinguistRecord,
 )
 from simulator.ambient.reporting.answers import Answers, Context, by_text
-from simulator.ambient.reporting.measures import Count, Results, worded
+from simulator.ambient.reporting.measures import Count, Results, worded, wording
 from simulator.ambient.reporting.paper import is_published, paper
 from simulator.ambient.statistics import category_statistics
 from simulator.figures import Cell, Column, Table
 from simulator.stats import Interval
 
-_CROWD: Final = (
-    *("kappa_original", "kappa_disambiguated", "kappa_with_distractor"),
-    *("alpha_original", "alpha_disambiguated", "true_plausible"),
-    *("distractor_plausible", "distractor_plausible_told_apart", "accepts_all", "agreement"),
-)
 _VOTES: Final = "crowdworker_annotations"
 _NO_DATASET: Final = "no dataset to compare with (name one with --data)"
 
@@ -42,7 +37,7 @@ def crowd_results(answers: Answers, context: Context) -> Results:
     held = {record.id for record in records}
     shown = [id for id in context.settings.votes if id == "all" or id in held]
     return answers.results(
-        {key: getattr(votes, key) for key in _CROWD},
+        {key: getattr(votes, key) for key in wording()["crowd"]["measures"]},
         paper=printed,
         notes={**printed.get("notes", {}), **votes.undefined},
         tie=tie,

@@ -309,38 +309,42 @@ def side_by_side(results: Sequence[Results]) -> Iterator[Section]:
 
 def table_4(frame: pd.DataFrame) -> tuple[Table, Table] | None:
     """Return the tests of language models, a row each, with the baselines; None if there are no results."""
-    kinds = frame.assign(test=frame["key"].str.partition(".")[0])
-    heads = [_TESTS.get(place, "") for place in zip(kinds["kind"], kinds["test"], strict=True)]
-    tests = kinds.assign(head=heads).query("head != ''")
-    if tests.empty:
+    rows = []
+    for kind, name, key, measure in frame[["kind", "name", "key", "measure"]].itertuples(index=False):
+        test, _, model = key.partition(".")
+        if (kind, test) in _TESTS:
+            rows.append((model if kind == "evaluation" else name, _TESTS[kind, test], measure))
+    if not rows:
         return None
-    evaluated = tests["kind"] == "evaluation"
-    models = tests["name"].where(~evaluated, tests["key"].str.partition(".")[2])
-    wide = _pivot(tests.assign(name=models), "head", [*_TESTS.values()])
-    baselines: dict[str, dict[str, float | None]] = {
-        "repeats the sentence": {"EDIT-F1": _baseline(frame, "generation", "copy")},
-        "chance": {"T/F acc.": _CHANCE, "KL rank.": _baseline(frame, "continuation", "random_examples")},
-        "chance by instance": {"KL rank.": _baseline(frame, "continuation", "random")},
-    }
-    for name, values in baselines.items():
-        told = {head: Measure(name, "", value) for head, value in values.items() if value is not None}
-        if any(head in told for head in wide):
-            wide.loc[name] = pd.Series(told, dtype=object)
-    cells = [[_measure(cell) for cell in row] for row in wide.to_numpy()]
+    held = {head for _, head, _ in rows}
+    baselines = [
+        ("repeats the sentence", "EDIT-F1", _baseline(frame, "generation", "copy")),
+        ("chance", "T/F acc.", _CHANCE),
+        ("chance", "KL rank.", _baseline(frame, "continuation", "random_examples")),
+        ("chance by instance", "KL rank.", _baseline(frame, "continuation", "random")),
+    ]
+    rows += [
+        (name, head, Measure(name, "", value))
+        for name, head, value in baselines
+        if value is not None and head in held
+    ]
+    tests = pd.DataFrame(rows, columns=["name", "head", "measure"])
+    wide = _pivot(tests, "head", [*_TESTS.values()])
+    cells = [[cell if isinstance(cell, Measure) else None for cell in row] for row in wide.to_numpy()]
     papers = [[cell.paper if cell else None for cell in row] for row in cells]
     known = any(value is not None for row in papers for value in row)
     shown: list[list[Cell]] = []
     exact: list[list[Cell]] = []
-    for name, row, paper_row in zip(wide.index, cells, papers, strict=True):
+    for name, row, printed in zip(wide.index, cells, papers, strict=True):
+        beside = "/".join((cell and cell.printed) or "–" for cell in row)
+        has_any = any(value is not None for value in printed)
         rounded = [cell.rounded if cell else "" for cell in row]
-        printed = "/".join((cell and cell.printed) or "–" for cell in row)
-        has_any = any(value is not None for value in paper_row)
-        shown.append([name, *rounded, *([printed if has_any else ""] if known else [])])
-        exact.append([name, *(cell.told if cell else None for cell in row), *paper_row])
-    title, tested = "Table 4: tests of language models, in %", [*wide]
-    columns = [Column(head, 4) for head in (*tested, *(f"paper {head}" for head in tested))]
+        shown.append([name, *rounded, *([beside if has_any else ""] if known else [])])
+        exact.append([name, *(cell.told if cell else None for cell in row), *printed])
+    title, heads = "Table 4: tests of language models, in %", [*wide]
+    columns = [Column(head, 4) for head in (*heads, *(f"paper {head}" for head in heads))]
     return (
-        Table(["model", *tested, *(["paper"] if known else [])], shown, title),
+        Table(["model", *heads, *(["paper"] if known else [])], shown, title),
         Table(["model", *columns], exact, title),
     )
 
@@ -404,7 +408,3 @@ def _baseline(frame: pd.DataFrame, kind: str, key: str) -> float | None:
     measures = frame[(frame["kind"] == kind) & (frame["key"] == key)]["measure"]
     known = [measure.value for measure in measures if isinstance(measure.value, Interval)]
     return max(known, key=lambda value: value.n).value if known else None
-
-
-def _measure(cell: Any) -> Measure | None:
-    return cell if isinstance(cell, Measure) else None
