@@ -114,7 +114,7 @@ def statistics(examples: Sequence[Example]) -> Statistics:
         hypothesis=share(ambiguous, lambda example: example.hypothesis_ambiguous),
         both=share(ambiguous, lambda example: not example.xor),
         one_side=share(ambiguous, lambda example: example.xor),
-        ambiguous_in=Counter(example.split for example in ambiguous if example.split),
+        ambiguous_in=dict(Counter(example.split for example in ambiguous if example.split)),
         label_sets=label_sets(annotated),
         extra_words=extra_words(ambiguous),
         extra_words_distinct=extra_words(ambiguous, distinct=True),

@@ -235,12 +235,14 @@ def test_beside_published_numbers_stand_those_of_the_paper(published: Path) -> N
 
 
 def test_the_command_prints_json(rows: Rows, write: Write) -> None:
-    path = write("own.jsonl", {**rows["1"], "categories": ["lexical"]}, rows["2_c"])
+    split = {"split": "dev"}
+    path = write("own.jsonl", {**rows["1"], "categories": ["lexical"], **split}, {**rows["2_c"], **split})
     dataset, kinds = (one["data"] for one in json.loads(run("--data", str(path), "--json"))["sections"])
     told, categories = dataset["statistics"], kinds["statistics"]
     assert dataset["published"] is False
     assert told["ambiguous"] == {"value": 0.5, "low": 0.0, "high": 1.0, "n": 2}
     assert told["label_sets"]["EN"] == 1
+    assert told["ambiguous_in"] == {"dev": 1}
     assert categories["shares"]["lexical"]["n"] == 1
     assert categories["mentions"] == 1
     assert set(Statistics.__dataclass_fields__) <= told.keys()
