@@ -178,7 +178,7 @@ def step_of(html: str) -> str | None:
 async def test_the_form_is_the_studys_step_of_the_task(actions: Actions) -> None:
     visit = await enter(actions, "annotators", "step")
     await visit.begin()
-    assert '<li class="" aria-current="step">Task</li>' in visit.html
+    assert '<li class="" aria-current="step" title="Task"><span>Task</span></li>' in visit.html
 
 
 async def test_the_end_shows_a_form_as_it_was_filled_in(actions: Actions, log: Log) -> None:
