@@ -147,9 +147,7 @@ def _watched(visit: Visit, reader: LogReader) -> dict[str, Any]:
         "turns": [_line(turn) for turn in turns],
         "step": step,
         "last": last,
-        "about": json.dumps(show.details(turns[step]), ensure_ascii=False, indent=2)
-        if show.details(turns[step])
-        else "",
+        "about": _about(turns[step]),
         "calls": reader.model_calls(episode_id=at.episode),
         **_meant(posed),
     }
