@@ -7,7 +7,6 @@ demonstration and its file; with balanced levels most attempts are of a level th
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -26,9 +25,6 @@ from simulator.handmethat.planner.aims import Aim
 ATTEMPTS = 200
 BALANCED = 400
 REMEMBERED = 40
-LIMIT = 35.0  # ms of CPU per attempt
-# Seconds that 10,000 balanced episodes may take on two cores that do nothing else.
-WALL_LIMIT = 600.0
 
 
 def per_attempt(plan: Plan, attempts: int) -> list[float]:
@@ -37,7 +33,7 @@ def per_attempt(plan: Plan, attempts: int) -> list[float]:
 
 
 def remembering() -> tuple[float, float]:
-    """Milliseconds of CPU per attempt with `paper`, where known walks are repeated and where none is."""
+    """Milliseconds of CPU per attempt with `paper`, where known trips are repeated and where none is."""
     plan = make_plan("paper", REMEMBERED, "free", None, None, 1, demos=True)
     make_attempt(Job(plan, 0))
     known = float(np.mean(per_attempt(plan, REMEMBERED)))
@@ -46,44 +42,42 @@ def remembering() -> tuple[float, float]:
         return known, float(np.mean(per_attempt(plan, REMEMBERED)))
 
 
-def balanced(plan: Plan, workers: int) -> float:
+def per_episode(plan: Plan, workers: int) -> float:
     """Milliseconds of CPU per episode kept."""
     with tempfile.TemporaryDirectory() as folder:
         tally = generate_folder(plan, Path(folder) / "out", workers=workers)
     return 1000 * tally.cpu / len(tally.kept)
 
 
-def main() -> int:
-    """Measure and print; 1 if a limit is missed."""
+def main() -> None:
+    """Measure and print; machines differ, so what counts are the ratios within one run."""
     table = Table("profile", "quest type", "mean", "median", "90 %", "99 %", title="ms of CPU per attempt")
-    means = []
-    for profile in ("v1", "v2"):
+    means: dict[str, float] = {}
+    for profile in ("v1", "v2", "paper"):
         plan = make_plan(profile, ATTEMPTS, "free", None, None, 1, demos=True)
         make_attempt(Job(plan, 0))
+        # In `paper` all quest types are weighed together.
         for quest in QUESTS if profile == "v1" else QUESTS[:1]:
-            times = per_attempt(replace(plan, mix={quest: 1.0}), ATTEMPTS)
-            means.append(float(np.mean(times)))
-            numbers = (means[-1], *np.percentile(times, (50, 90, 99)))
-            table.add_row(profile, quest, *(f"{number:.1f}" for number in numbers))
+            times = per_attempt(replace(plan, mix={quest: 1.0}) if profile != "paper" else plan, ATTEMPTS)
+            means.setdefault(profile, float(np.mean(times)))
+            numbers = (float(np.mean(times)), *np.percentile(times, (50, 90, 99)))
+            shown = "all" if profile == "paper" else quest
+            table.add_row(profile, shown, *(f"{number:.1f}" for number in numbers))
     console = Console()
     console.print(table)
     known, anew = remembering()
     console.print(
-        f"paper: {known:.1f} ms of CPU per attempt, {known / anew:.2f} of what it takes "
-        "if no walk that is known is repeated"
+        f"paper: {means['paper'] / means['v1']:.2f} of an attempt of v1 (bring_me); "
+        f"{known / anew:.2f} of what it takes if no trip that is known is repeated"
     )
     workers = min(2, os.cpu_count() or 1)
-    missed = max(means) > LIMIT
-    for profile in ("v1", "v2"):
-        cpu = balanced(make_plan(profile, BALANCED, "balanced", None, None, 1, demos=True), workers)
-        wall = cpu * 10_000 / 1000 / 2
-        missed |= wall > WALL_LIMIT
+    for profile, levels in (("v1", "balanced"), ("v2", "balanced"), ("paper", "free")):
+        cpu = per_episode(make_plan(profile, BALANCED, levels, None, None, 1, demos=True), workers)
         console.print(
-            f"{profile}, levels balanced: {cpu:.1f} ms of CPU per episode, so 10,000 take "
-            f"{wall:.0f} s on two free cores"
+            f"{profile}, levels {levels}: {cpu:.1f} ms of CPU per episode, so 10,000 take "
+            f"{cpu * 10_000 / 1000 / 2:.0f} s on two free cores"
         )
-    return int(missed)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -22,7 +22,7 @@ from simulator.handmethat.goals.model import Goal
 from simulator.handmethat.goals.templates import instantiate
 from simulator.handmethat.meanings.model import QUESTS
 from simulator.handmethat.planner.cost import CostToGo
-from simulator.handmethat.planner.exact import SearchLimitError, best_first, shortest_plan
+from simulator.handmethat.planner.exact import ExactSearch, SearchLimitError, best_first
 from simulator.handmethat.planner.grounding import ground
 from simulator.handmethat.planner.plan import plan_goal, plan_subgoal, states_along
 from simulator.handmethat.planner.relaxed import RelaxedGraph, wanted
@@ -113,7 +113,8 @@ def compare(one: Sampled, searched: Counter[int], shortest: Counter[int]) -> Non
         assert plan is not None
         if plan:
             _count(searched, plan, lambda s=state, g=subgoal: best_first(world, s, g, targets, SEARCHED))
-            _count(shortest, plan, lambda s=state, g=subgoal: shortest_plan(world, s, [g], targets, SHORTEST))
+            exact = ExactSearch(world, subgoal, targets, SHORTEST)
+            _count(shortest, plan, lambda s=state, search=exact: search.plan(s))
         state = states_along(state, plan)[-1]
 
 

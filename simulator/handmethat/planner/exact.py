@@ -1,6 +1,6 @@
 """Plans by search over grounded operators: as published, and shortest ones (spec 5.2, 12.1 no. 5 and 7).
 
-`best_first` searches as the published program does. `shortest_plan` is an A* search with the bound of
+`best_first` searches as the published program does. `ExactSearch` is an A* search with the bound of
 `exact_bound`; it is exponential in what a goal leaves open, so it counts its steps and gives up with
 `SearchLimitError`.
 
@@ -90,31 +90,6 @@ def best_first(
                 priority = rest + _WEIGHT_OF_LENGTH * (depth + 1)
                 heappush(queue, (priority, next(ages), depth + 1, after))
     return None
-
-
-def shortest_plan(
-    world: World,
-    state: State,
-    subgoals: Sequence[Subgoal],
-    targets: Targets,
-    limit: int = _SHORTEST_LIMIT,
-) -> tuple[Action, ...] | None:
-    """Return a plan with the fewest actions after which all `subgoals` hold together.
-
-    Args:
-        world: the household.
-        state: where the plan starts.
-        subgoals: what must hold at the end.
-        targets: what the plan may use.
-        limit: most states whose successors are looked at.
-
-    Returns:
-        The actions; None if there is no plan.
-
-    Raises:
-        SearchLimitError: if `limit` is reached.
-    """
-    return ExactSearch(world, Goal(tuple(subgoals)), targets, limit).plan(state)
 
 
 class ExactSearch:

@@ -14,10 +14,9 @@ from itertools import chain
 from random import Random
 from typing import Final, NamedTuple
 
-from simulator.handmethat.goals.model import ANYWHERE, OF_A_TYPE, Goal, Requirement, Subgoal
-from simulator.handmethat.planner.grounding import Facts, Grounding, Operator, ground
-from simulator.handmethat.planner.relevance import Targets
-from simulator.handmethat.world import State, World, entities
+from simulator.handmethat.goals.model import ANYWHERE, OF_A_TYPE, Requirement, Subgoal
+from simulator.handmethat.planner.grounding import Facts, Grounding, Operator
+from simulator.handmethat.world import World, entities
 
 # The estimate where the goal cannot be reached.
 UNREACHABLE: Final = 10**9
@@ -156,22 +155,6 @@ class RelaxedGraph:
                         found = number
                         break
         return found
-
-
-def estimate(world: World, state: State, goal: Goal | Subgoal, targets: Targets) -> int:
-    """Return the FF estimate of what `goal` still costs in `state`; `UNREACHABLE` if it cannot be had.
-
-    For many states of one household, keep a `Grounding` and a `RelaxedGraph` instead.
-
-    Args:
-        world: the household.
-        state: where it starts; while the human waits, nothing can be done.
-        goal: a goal or one subgoal.
-        targets: what may be used (`find_targets`).
-    """
-    grounding = ground(world, targets.grounded)
-    aim = wanted(grounding, goal.subgoals if isinstance(goal, Goal) else (goal,))
-    return RelaxedGraph(grounding.operators).estimate(grounding.encode(state), aim)
 
 
 def wanted(grounding: Grounding, subgoals: Sequence[Subgoal]) -> Target:

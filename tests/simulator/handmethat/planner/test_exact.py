@@ -12,7 +12,6 @@ from simulator.handmethat.planner.exact import (
     ExactSearch,
     SearchLimitError,
     best_first,
-    shortest_plan,
 )
 from simulator.handmethat.planner.exact_bound import LowerBound
 from simulator.handmethat.planner.exact_prune import Symmetry, needed_operators, relevant_operators
@@ -135,7 +134,7 @@ def test_shortest_plans_are_shortest(household, name):
     world, state = household(places, **states)
     aim = goal(*subgoals)
     targets = find_targets(world, state, aim, distractors=False)
-    plan = shortest_plan(world, state, aim.subgoals, targets)
+    plan = ExactSearch(world, aim, targets).plan(state)
     assert goal_holds(world, replay(world, state, plan), aim)
     assert len(plan) == distance(world, state, aim, targets.grounded)
     assert ExactSearch(world, aim, targets).cost(state) == len(plan)
@@ -174,7 +173,7 @@ def test_best_first_is_good_but_not_always_best():
 def test_shortest_plans_of_whole_goals(template):
     world, state, aim = sampled(template, template)
     targets = find_targets(world, state, aim, distractors=False)
-    plan = shortest_plan(world, state, aim.subgoals, targets)
+    plan = ExactSearch(world, aim, targets).plan(state)
     assert goal_holds(world, replay(world, state, plan), aim)
     # One subgoal after the other is never shorter.
     published, here = 0, state
@@ -209,7 +208,7 @@ def test_unsolvable(household, places, subgoals):
     aim = goal(*subgoals)
     targets = find_targets(world, state, aim, distractors=False)
     assert best_first(world, state, aim, targets) is None
-    assert shortest_plan(world, state, aim.subgoals, targets) is None
+    assert ExactSearch(world, aim, targets).plan(state) is None
     assert ExactSearch(world, aim, targets).cost(state) == UNREACHABLE
 
 
@@ -218,7 +217,7 @@ def test_two_places_need_no_search(household):
     aim = goal(lying("THE", "apple#0", "table", "ontop"), lying("ALL", "apple", "bed", "ontop"))
     targets = find_targets(world, state, aim, distractors=False)
     assert best_first(world, state, aim, targets, limit=0) is None
-    assert shortest_plan(world, state, aim.subgoals, targets, limit=0) is None
+    assert ExactSearch(world, aim, targets, limit=0).plan(state) is None
 
 
 def test_what_holds_needs_no_plan(household):
@@ -226,7 +225,7 @@ def test_what_holds_needs_no_plan(household):
     aim = goal(lying("ALL", "apple", "bed", "ontop"))
     targets = find_targets(world, state, aim, distractors=False)
     assert best_first(world, state, aim, targets, limit=0) == ()
-    assert shortest_plan(world, state, aim.subgoals, targets, limit=0) == ()
+    assert ExactSearch(world, aim, targets, limit=0).plan(state) == ()
     assert ExactSearch(world, aim, targets).cost(state._replace(waiting=True)) == 0
 
 
@@ -236,7 +235,7 @@ def test_a_waiting_human_has_no_plan(household):
     targets = find_targets(world, state, aim, distractors=False)
     waiting = state._replace(waiting=True)
     assert best_first(world, waiting, aim, targets) is None
-    assert shortest_plan(world, waiting, aim.subgoals, targets) is None
+    assert ExactSearch(world, aim, targets).plan(waiting) is None
 
 
 def test_the_limit_is_an_error_with_a_way_out(household):
@@ -318,7 +317,7 @@ def test_the_bound_is_never_too_high(household, seed):
     targets = find_targets(world, state, aim, distractors=False)
     grounding = ground(world, targets.grounded)
     aims = wanted(grounding, aim.subgoals)
-    plan = shortest_plan(world, state, aim.subgoals, targets)
+    plan = ExactSearch(world, aim, targets).plan(state)
     if plan is None:
         assert distance(world, state, aim, targets.grounded) is None
         return
