@@ -31,8 +31,8 @@ from simulator.ambibench.generation import (
     generate_multiple,
     generate_verbalise,
 )
-from simulator.ambibench.instructions import LocationWord
 from simulator.ambibench.rows import BENCHMARK
+from simulator.ambibench.sentences import LocationWord
 from simulator.ambibench.trials import Item, setting_of
 from simulator.duplicates import CODE, Duplicates
 from simulator.errors import InputError

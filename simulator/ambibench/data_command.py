@@ -1,4 +1,4 @@
-"""AmbiBench's part of `askback check` and `askback data add`."""
+"""AmbiBench's part of `askback check` and `askback data add`, and what each setting asks of its prompts."""
 
 from __future__ import annotations
 
@@ -8,27 +8,36 @@ from pathlib import Path
 from typing import Final
 
 from simulator import datasets
-from simulator.ambibench.aws import AwsPrompt
+from simulator.ambibench.aws import CONTROL, AwsPrompt, names, origins
 from simulator.ambibench.data import item_files
-from simulator.ambibench.files import Found, read_file
+from simulator.ambibench.features import PAIRS
+from simulator.ambibench.files import read_file
+from simulator.ambibench.generation import LENGTH, LENGTHS
+from simulator.ambibench.prompt import Prompt
+from simulator.ambibench.prompt_text import is_grouped
 from simulator.ambibench.rows import BENCHMARK
-from simulator.ambibench.setting_rules import setting_findings
 from simulator.ambibench.statistics import balance_findings
-from simulator.ambibench.trials import setting_of
+from simulator.ambibench.trials import Item, setting_of
 from simulator.benchmark import Checker
 from simulator.datasets import Added
 from simulator.duplicates import CODE
 from simulator.errors import InputError
 from simulator.tables.registering import refuse_faulty, say_added, source_of
-from trees.faults import Fault
+from trees.faults import Fault, Severity
 
 _LEFT_OUT: Final = ("id", "ambiguous")
 """Warnings on items that would be missing."""
 KIND: Final = "AmbiBench items (.jsonl, .json or .txt whose prompts say so)"
+Finding = tuple[Severity, str]
+
+
+def checker() -> Checker:
+    """Return what `askback check` does with AmbiBench's items."""
+    return Checker(KIND, item_files, check_items, greedy=True)
 
 
 def check_items(files: Sequence[Path]) -> tuple[Fault, ...]:
-    """All faults of such files: what cannot be read, what a setting does not allow, and what is not balanced.
+    """Return all faults of such files: what cannot be read, a setting does not allow, or is not balanced.
 
     An error is an item that contradicts itself or its setting; a warning deserves a look.
     """
@@ -36,22 +45,22 @@ def check_items(files: Sequence[Path]) -> tuple[Fault, ...]:
     places: dict[str, Path] = {}
     for file in files:
         try:
-            found, unread = read_file(file)
+            items, unread = read_file(file)
         except InputError as error:
             faults.append(Fault(str(file), "", 0, "format", str(error).removeprefix(f"{file}: ")))
             continue
-        faults += [*unread, *_faults(file, found)]
-        for one in found:
-            first = places.setdefault(one.item.id, file)
-            if first != file:
+        faults += unread
+        for item, line in items:
+            for severity, message in setting_findings(item):
+                faults.append(Fault(str(file), item.id, line, "setting", message, severity))
+        prompts = [item for item, _ in items if not isinstance(item, AwsPrompt)]
+        for message in balance_findings(prompts):
+            faults.append(Fault(str(file), "", 0, "balance", message, "warning"))
+        for item, line in items:
+            if (first := places.setdefault(item.id, file)) != file:
                 message = f"id: an item of {first} has the same"
-                faults.append(Fault(str(file), one.item.id, one.line, "id", message, "warning"))
+                faults.append(Fault(str(file), item.id, line, "id", message, "warning"))
     return tuple(faults)
-
-
-def checker() -> Checker:
-    """Return what `askback check` does with AmbiBench's items."""
-    return Checker(KIND, item_files, check_items, greedy=True)
 
 
 def add_ambibench(path: Path, name: str, partial: bool) -> None:
@@ -82,24 +91,64 @@ def register(path: str | Path, name: str = BENCHMARK) -> Added:
         return {file.relative_to(folder).as_posix(): file for file in files}
 
     def check(copy: Path) -> Mapping[str, int]:
-        files = item_files(copy)
-        faults = check_items(files)
-        refuse_faulty(
-            path, [fault for fault in faults if fault.severity == "error" or fault.code in _LEFT_OUT], copy
-        )
-        read = [read_file(file) for file in files]
-        held = [one.item for found, _ in read for one in found]
-        twice = sum(fault.code == CODE for _, faults in read for fault in faults)
-        counted: dict[str, int] = {"items": len(held), **Counter(map(setting_of, held))}
-        return {**counted, "told twice": twice} if twice else counted
+        faults = check_items(item_files(copy))
+        refused = [fault for fault in faults if fault.severity == "error" or fault.code in _LEFT_OUT]
+        refuse_faulty(path, refused, copy)
+        items = [item for file in item_files(copy) for item, _ in read_file(file)[0]]
+        twice = sum(fault.code == CODE for fault in faults)
+        counts: dict[str, int] = {"items": len(items), **Counter(map(setting_of, items))}
+        return {**counts, "told twice": twice} if twice else counts
 
     return datasets.add(name, BENCHMARK, source, select, check)
 
 
-def _faults(file: Path, founds: Sequence[Found]) -> Iterator[Fault]:
-    for item, line in founds:
-        for severity, message in setting_findings(item):
-            yield Fault(str(file), item.id, line, "setting", message, severity)
-    prompts = [one.item for one in founds if not isinstance(one.item, AwsPrompt)]
-    for message in balance_findings(prompts):
-        yield Fault(str(file), "", 0, "balance", message, "warning")
+def setting_findings(item: Item) -> Iterator[Finding]:
+    """Yield where a prompt is not what its setting asks for (spec section 5), with its severity."""
+    if isinstance(item, AwsPrompt):
+        yield from _buckets(item)
+    elif item.setting == "instruction":
+        if not is_grouped([(example.a, example.b) for example in item.examples]):
+            yield "error", "examples: not one of each group and a query that breaks the grouping"
+    elif item.setting == "ft_train":
+        yield from _finetuning(item)
+    else:
+        yield from _episode(item)
+
+
+def _finetuning(prompt: Prompt) -> Iterator[Finding]:
+    length = len(prompt.examples)
+    if prompt.kind != "uninformative":
+        yield "warning", f"instruction_kind: {prompt.kind}; finetuning is uninformative"
+    if length not in LENGTHS:
+        yield "warning", f"examples: {length}, not {LENGTHS[0]} to {LENGTHS[-1]}"
+    if prompt.fold == prompt.pair:
+        yield "error", f"fold: {prompt.fold} is held out, and must not be learned"
+    other = 1 - PAIRS[prompt.pair].index(prompt.salient)
+    constant = len({(example.a, example.b)[other] for example in prompt.examples}) == 1
+    if prompt.variant == "control" and not constant:
+        yield "warning", "ft_variant: a control's other feature is constant; here it varies"
+
+
+def _episode(prompt: Prompt) -> Iterator[Finding]:
+    if len(prompt.examples) != LENGTH:
+        yield "warning", f"examples: {len(prompt.examples)}, not {LENGTH}"
+    if (prompt.setting == "wug") != (prompt.kind == "wug") and prompt.setting in ("wug", "multiple"):
+        yield "error", f"instruction_kind: {prompt.kind} in the setting {prompt.setting}"
+    if prompt.setting == "ft_eval" and prompt.fold not in (None, prompt.pair):
+        yield "error", f"fold: {prompt.fold} is held out, but {prompt.pair} is asked about"
+    if prompt.setting == "verbalise" and not prompt.question:
+        yield "error", "question: missing"
+
+
+def _buckets(prompt: AwsPrompt) -> Iterator[Finding]:
+    """Results are told by origin, so a name must be of the origin that the prompt says (spec section 9)."""
+    own = len(prompt.examples) - prompt.followup
+    places = [("query", prompt.query, prompt.origin)]
+    places += [("examples", name, prompt.origin) for name in prompt.examples[own:]]
+    places += [("examples", name, CONTROL) for name in prompt.examples[:own]]
+    for field, name, needed in places:
+        origin = next((known for known in origins() if name in names(known)), None)
+        if origin is None:
+            yield "warning", f"{field}: {name} is not among the names of any origin"
+        elif origin != needed:
+            yield "error", f"{field}: {name} is a name of {origin}, not of {needed}"

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import count, islice, product
 from random import Random
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from simulator.ambibench.aws import CONTROL, AwsPrompt, names, origins
 from simulator.ambibench.features import (
@@ -26,14 +26,23 @@ from simulator.ambibench.features import (
     Variant,
     table,
 )
-from simulator.ambibench.instructions import LocationWord, instruction
 from simulator.ambibench.prompt import Example, Prompt, check_prompt
-from simulator.ambibench.sentences import make_sentence
+from simulator.ambibench.sentences import LocationWord, instruction, make_sentence
 from simulator.seeds import derive_seed
 
 Design = Literal["stratified", "free_coins"]
+# What the constant feature of the control is: the other one (paper), or the salient one, so that all
+# labels of a prompt are equal (the published program; spec section 14).
+Control = Literal["paper", "reference"]
+Question = Literal["what_is", "best_guess"]
+Spelling = Literal["as_printed", "corrected"]
 PER_CELL: Final = 60  # prompts per salient feature and format: 720 in all (spec 5.4)
 LENGTH: Final = 20  # examples of an episode of 4.3
+LENGTHS: Final = range(4, 21)  # of a prompt to finetune on
+REPEATS: Final = 2
+PER_TASK: Final = 10  # answers per task and format
+PER_NAME: Final = 5  # prompts per name that is asked about
+MAX_PER_NAME: Final = 72  # ordered pairs of nine names: a Japanese name that is asked about is no example
 
 
 def generate_instruction(
@@ -44,7 +53,7 @@ def generate_instruction(
     design: Design = "stratified",
     location_word: LocationWord = "setting",
 ) -> tuple[Prompt, ...]:
-    """Prompts of 4.2: two examples from opposite groups and a query that breaks the grouping.
+    """Return prompts of 4.2: two examples from opposite groups and a query that breaks the grouping.
 
     Args:
         seed: of the whole set; each instruction kind draws prompts of its own.
@@ -52,7 +61,7 @@ def generate_instruction(
         per_cell: prompts per salient feature and format, 12 cells in all.
         design: ``stratified`` has as many prompts of each salient feature; ``free_coins`` of each pair
             only, and flips for the feature.
-        location_word: see `instructions.instruction`.
+        location_word: see `sentences.instruction`.
     """
     return tuple(
         draw_instruction(prompt_seed, feature, form, kind, location_word=location_word, name=name)
@@ -68,9 +77,8 @@ def generate_multiple(
     length: int = LENGTH,
     design: Design = "stratified",
     location_word: LocationWord = "setting",
-    features: Sequence[Feature] = FEATURES,
 ) -> tuple[Prompt, ...]:
-    """Episodes of 4.3: `length` examples of one task.
+    """Return episodes of 4.3: `length` examples of one task.
 
     All instruction kinds have the same sentences under one seed, so that ``wug`` (App. D) and
     ``uninformative`` are compared in pairs.
@@ -81,24 +89,98 @@ def generate_multiple(
         per_cell: episodes per salient feature and format.
         length: examples per episode.
         design: as for `generate_instruction`.
-        location_word: see `instructions.instruction`.
-        features: the salient features wanted.
+        location_word: see `sentences.instruction`.
     """
     # Seeds are derived from one name for all kinds; ids must differ, so that kinds can share a file or a log.
     called = {"uninformative": "multiple", "informative": "multiple-informative", "wug": "wug"}[kind]
+    look: dict[str, Any] = {"length": length, "location_word": location_word}
     return tuple(
-        draw_multiple(
-            prompt_seed,
-            feature,
-            form,
-            kind,
-            length=length,
-            location_word=location_word,
-            name=called + name.removeprefix("multiple"),
-        )
+        draw_multiple(prompt_seed, feature, form, kind, name=name.replace("multiple", called, 1), **look)
         for name, prompt_seed, feature, form in _cells(seed, "multiple", per_cell, design)
-        if feature in features
     )
+
+
+def generate_finetune(
+    seed: int, fold: Pair, variant: Variant = "ambiguous", *, control: Control = "paper"
+) -> tuple[Prompt, ...]:
+    """Return the 272 prompts that a fold is finetuned on: 4 tasks x 17 lengths x 2 repeats x 2 formats.
+
+    Args:
+        seed: of the whole set.
+        fold: the pair that is held out.
+        variant: ``ambiguous``: both features vary; ``control``: one is constant within a prompt.
+        control: which feature the control holds constant.
+
+    Returns:
+        Prompts of 4 to 20 examples; the label of the last one is what is learned.
+    """
+    features = [feature for feature in FEATURES if feature not in PAIRS[fold]]
+    return tuple(
+        draw_finetune(derive_seed(seed, name), feature, form, length, fold, variant, control, name=name)
+        for feature, form, length, repeat in product(features, FORMATS, LENGTHS, range(REPEATS))
+        for name in (f"ft_train-{fold}-{variant}-{feature}-{form}-{length:02}-{repeat}",)
+    )
+
+
+def generate_evaluation(seed: int, fold: Pair, *, per_cell: int = PER_CELL) -> tuple[Prompt, ...]:
+    """Return the 240 episodes on which a fold is evaluated: both tasks of the held-out pair, as in 4.3.
+
+    They are the sentences of `generate_multiple` under the same seed, so that finetuned models and others
+    are compared on the same episodes.
+    """
+    return tuple(
+        replace(prompt, id=prompt.id.replace("multiple", "ft_eval", 1), setting="ft_eval", fold=fold)
+        for prompt in generate_multiple(seed, per_cell=per_cell)
+        if prompt.pair == fold
+    )
+
+
+def generate_verbalise(
+    seed: int,
+    *,
+    question: Question = "best_guess",
+    spelling: Spelling = "as_printed",
+    per_cell: int = PER_TASK,
+) -> tuple[Prompt, ...]:
+    """Return whole episodes of 4.3 with a question after them: what is the category?
+
+    Args:
+        seed: of the whole set.
+        question: which of the two that were asked (``what_is`` of text-davinci-002, ``best_guess`` of -003).
+        spelling: with the misspelling of the paper, or without.
+        per_cell: episodes per salient feature and format.
+    """
+    asked = str(table("instructions")["questions"][question][spelling])
+    return tuple(
+        replace(prompt, id=prompt.id.replace("multiple", "verbalise", 1), setting="verbalise", question=asked)
+        for prompt in generate_multiple(derive_seed(seed, "verbalise"), per_cell=per_cell)
+    )
+
+
+def generate_aws(seed: int, *, followup: bool = False, per_name: int = PER_NAME) -> tuple[AwsPrompt, ...]:
+    """Return prompts about buckets: every name of every origin, `per_name` times, with other examples each.
+
+    The two examples are different Japanese names. Japanese names are asked about, too, as a control.
+
+    Args:
+        seed: of the whole set.
+        followup: add a third example, a name of the origin that is asked about (another than the query's).
+        per_name: prompts per name; `MAX_PER_NAME` at most (ordered pairs of examples).
+
+    Raises:
+        ValueError: if `per_name` is more than that.
+    """
+    if per_name > MAX_PER_NAME:
+        raise ValueError(f"there are {MAX_PER_NAME} pairs of examples for a name, not {per_name}")
+    return tuple(
+        prompt
+        for origin in origins()
+        for number, query in enumerate(names(origin))
+        for prompt in islice(_about(seed, origin, number, query, followup), per_name)
+    )
+
+
+# ---- one prompt
 
 
 def draw_instruction(
@@ -120,8 +202,8 @@ def draw_instruction(
     task = Hypothesis(feature, _coin(random) if x_is is None else x_is)
     first, query = _coin(random), _coin(random)
     combinations = ((first, first), (not first, not first), (query, not query))
-    examples = make_examples(task, combinations, random)
-    return _prompt("instruction", task, form, kind, examples, seed, location_word, name)
+    examples = _examples(task, combinations, random)
+    return _prompt("instruction", task, form, kind, examples, seed, name, location_word)
 
 
 def draw_multiple(
@@ -143,17 +225,67 @@ def draw_multiple(
     task = Hypothesis(feature, _coin(random) if x_is is None else x_is)
     # So many are flipped whatever the length is; words and coins of what is beyond come in turn.
     flipped = [(_coin(random), _coin(random)) for _ in range(LENGTH)]
-    examples = make_examples(task, flipped[:length], random)
+    examples = _examples(task, flipped[:length], random)
     for _ in range(LENGTH, length):
-        examples += make_examples(task, [(_coin(random), _coin(random))], random)
+        examples += _examples(task, [(_coin(random), _coin(random))], random)
     setting: Setting = "wug" if kind == "wug" else "multiple"
-    return _prompt(setting, task, form, kind, examples, seed, location_word, name)
+    return _prompt(setting, task, form, kind, examples, seed, name, location_word)
 
 
-def make_examples(
+def draw_finetune(
+    seed: int,
+    feature: Feature,
+    form: Format,
+    length: int,
+    fold: Pair,
+    variant: Variant,
+    control: Control = "paper",
+    *,
+    name: str = "",
+) -> Prompt:
+    """Return one prompt to learn from; see `generate_finetune`."""
+    random = Random(seed)
+    task = Hypothesis(feature, _coin(random))
+    salient = PAIRS[task.pair].index(feature)
+    constant = None if variant == "ambiguous" else salient if control == "reference" else 1 - salient
+    held = _coin(random)
+    combinations = [
+        (held if constant == 0 else _coin(random), held if constant == 1 else _coin(random))
+        for _ in range(length)
+    ]
+    examples = _examples(task, combinations, random)
+    prompt = _prompt("ft_train", task, form, "uninformative", examples, seed, name)
+    return replace(prompt, fold=fold, variant=variant)
+
+
+def draw_aws(seed: int, origin: str, query: str, *, followup: bool = False, name: str = "") -> AwsPrompt:
+    """Return one prompt about a bucket; a seed draws the same two examples with a second name or without.
+
+    Args:
+        seed: of the examples.
+        origin: of the query.
+        query: the name that is asked about.
+        followup: add a third example, another name of the origin.
+        name: the prompt's id.
+    """
+    random = Random(seed)
+    examples = random.sample([other for other in names(CONTROL) if other != query], 2)
+    if followup:
+        examples.append(random.choice([other for other in names(origin) if other not in (query, *examples)]))
+    return AwsPrompt(
+        id=name or f"aws-{origin}-{seed}",
+        examples=tuple(examples),
+        query=query,
+        origin=origin,
+        followup=followup,
+        seed=seed,
+    )
+
+
+def _examples(
     task: Hypothesis, combinations: Sequence[tuple[bool, bool]], random: Random
 ) -> tuple[Example, ...]:
-    """Labelled sentences with the given coded values of feature a and feature b."""
+    """Return labelled sentences with the given coded values of feature a and feature b."""
     return tuple(
         Example(make_sentence(task.pair, a, b, random), a, b, task.label(a, b)) for a, b in combinations
     )
@@ -166,8 +298,8 @@ def _prompt(
     kind: Kind,
     examples: tuple[Example, ...],
     seed: int,
-    location_word: LocationWord,
     name: str,
+    location_word: LocationWord = "setting",
 ) -> Prompt:
     prompt = Prompt(
         id=name or f"{setting}-{task.feature}-{form}-{seed}",
@@ -188,207 +320,27 @@ def _prompt(
 def _cells(seed: int, what: str, per_cell: int, design: Design) -> Iterator[tuple[str, int, Feature, Format]]:
     """Yield name, seed, salient feature and format of every prompt of a set."""
     if design == "stratified":
-        for feature in FEATURES:
-            for form in FORMATS:
-                for number in range(per_cell):
-                    name = f"{what}-{feature}-{form}-{number:02}"
-                    yield name, derive_seed(seed, name), feature, form
+        for feature, form, number in product(FEATURES, FORMATS, range(per_cell)):
+            name = f"{what}-{feature}-{form}-{number:02}"
+            yield name, derive_seed(seed, name), feature, form
     else:
-        for pair in PAIR_NAMES:
-            for form in FORMATS:
-                for number in range(2 * per_cell):
-                    name = f"{what}-{pair}-{form}-{number:03}"
-                    yield name, derive_seed(seed, name), _salient(seed, name, pair), form
+        for pair, form, number in product(PAIR_NAMES, FORMATS, range(2 * per_cell)):
+            name = f"{what}-{pair}-{form}-{number:03}"
+            salient = PAIRS[pair][Random(derive_seed(seed, name, "salient")).randrange(2)]
+            yield name, derive_seed(seed, name), salient, form
 
 
-def _salient(seed: int, name: str, pair: Pair) -> Feature:
-    return PAIRS[pair][Random(derive_seed(seed, name, "salient")).randrange(2)]
-
-
-def _coin(random: Random) -> bool:
-    return random.random() < 0.5
-
-
-# What the constant feature of the control is: the other one (paper), or the salient one, so that all
-# labels of a prompt are equal (the published program; spec section 14).
-Control = Literal["paper", "reference"]
-LENGTHS: Final = range(4, 21)
-REPEATS: Final = 2
-
-
-def generate_finetune(
-    seed: int, fold: Pair, variant: Variant = "ambiguous", *, control: Control = "paper"
-) -> tuple[Prompt, ...]:
-    """Return the 272 prompts that a fold is finetuned on: 4 tasks x 17 lengths x 2 repeats x 2 formats.
-
-    Args:
-        seed: of the whole set.
-        fold: the pair that is held out.
-        variant: ``ambiguous``: both features vary; ``control``: one is constant within a prompt.
-        control: which feature the control holds constant.
-
-    Returns:
-        Prompts of 4 to 20 examples; the label of the last one is what is learned.
-    """
-    return tuple(
-        draw_finetune(derive_seed(seed, name), feature, form, length, fold, variant, control, name=name)
-        for feature in FEATURES
-        if feature not in PAIRS[fold]
-        for form in FORMATS
-        for length in LENGTHS
-        for repeat in range(REPEATS)
-        for name in (f"ft_train-{fold}-{variant}-{feature}-{form}-{length:02}-{repeat}",)
-    )
-
-
-def generate_evaluation(seed: int, fold: Pair, *, per_cell: int = PER_CELL) -> tuple[Prompt, ...]:
-    """Return the 240 episodes on which a fold is evaluated: both tasks of the held-out pair, as in 4.3.
-
-    They are the sentences of `generate_multiple` under the same seed, so that finetuned models and others
-    are compared on the same episodes.
-    """
-    return tuple(
-        replace(prompt, id=prompt.id.replace("multiple", "ft_eval", 1), setting="ft_eval", fold=fold)
-        for prompt in generate_multiple(seed, per_cell=per_cell, features=PAIRS[fold])
-    )
-
-
-def draw_finetune(
-    seed: int,
-    feature: Feature,
-    form: Format,
-    length: int,
-    fold: Pair,
-    variant: Variant,
-    control: Control = "paper",
-    *,
-    name: str = "",
-) -> Prompt:
-    """Return one prompt to learn from; see `generate_finetune`."""
-    random = Random(seed)
-    task = Hypothesis(feature, random.random() < 0.5)
-    constant = _constant(task, variant, control)
-    held = random.random() < 0.5
-    combinations = tuple(
-        (
-            held if constant == 0 else random.random() < 0.5,
-            held if constant == 1 else random.random() < 0.5,
-        )
-        for _ in range(length)
-    )
-    prompt = Prompt(
-        id=name or f"ft_train-{feature}-{form}-{seed}",
-        setting="ft_train",
-        pair=task.pair,
-        salient=feature,
-        x_is=task.x_is,
-        format=form,
-        kind="uninformative",
-        instruction=instruction("uninformative", task),
-        examples=make_examples(task, combinations, random),
-        seed=seed,
-        fold=fold,
-        variant=variant,
-    )
-    check_prompt(prompt)
-    return prompt
-
-
-def _constant(task: Hypothesis, variant: Variant, control: Control) -> int | None:
-    """Return the place in the pair of the feature that is constant; None if neither is."""
-    if variant == "ambiguous":
-        return None
-    salient = PAIRS[task.pair].index(task.feature)
-    return salient if control == "reference" else 1 - salient
-
-
-Question = Literal["what_is", "best_guess"]
-Spelling = Literal["as_printed", "corrected"]
-PER_TASK: Final = 10  # answers per task and format
-PER_NAME: Final = 5  # prompts per name that is asked about
-MAX_PER_NAME: Final = 72  # ordered pairs of nine names: a Japanese name that is asked about is no example
-
-
-def generate_verbalise(
-    seed: int,
-    *,
-    question: Question = "best_guess",
-    spelling: Spelling = "as_printed",
-    per_cell: int = PER_TASK,
-) -> tuple[Prompt, ...]:
-    """Whole episodes of 4.3 with a question after them: what is the category?
-
-    Args:
-        seed: of the whole set.
-        question: which of the two that were asked (``what_is`` of text-davinci-002, ``best_guess`` of -003).
-        spelling: with the misspelling of the paper, or without.
-        per_cell: episodes per salient feature and format.
-    """
-    asked = str(table("instructions")["questions"][question][spelling])
-    return tuple(
-        replace(prompt, id=prompt.id.replace("multiple", "verbalise", 1), setting="verbalise", question=asked)
-        for prompt in generate_multiple(derive_seed(seed, "verbalise"), per_cell=per_cell)
-    )
-
-
-def generate_aws(seed: int, *, followup: bool = False, per_name: int = PER_NAME) -> tuple[AwsPrompt, ...]:
-    """Prompts about buckets: every name of every origin, `per_name` times, with other examples each time.
-
-    The two examples are different Japanese names. Japanese names are asked about, too, as a control.
-
-    Args:
-        seed: of the whole set.
-        followup: add a third example, a name of the origin that is asked about (another than the query's).
-        per_name: prompts per name; `MAX_PER_NAME` at most (ordered pairs of examples).
-
-    Raises:
-        ValueError: if `per_name` is more than that.
-    """
-    if per_name > MAX_PER_NAME:
-        raise ValueError(f"there are {MAX_PER_NAME} pairs of examples for a name, not {per_name}")
-    return tuple(
-        prompt
-        for origin in origins()
-        for number, query in enumerate(names(origin))
-        for prompt in _about(seed, origin, number, query, followup, per_name)
-    )
-
-
-def draw_aws(seed: int, origin: str, query: str, *, followup: bool = False, name: str = "") -> AwsPrompt:
-    """Return one prompt about a bucket; a seed draws the same two examples with a second name or without.
-
-    Args:
-        seed: of the examples.
-        origin: of the query.
-        query: the name that is asked about.
-        followup: add a third example, another name of the origin.
-        name: the prompt's id.
-    """
-    random = Random(seed)
-    examples = random.sample([one for one in names(CONTROL) if one != query], 2)
-    if followup:
-        examples.append(random.choice([one for one in names(origin) if one not in (query, *examples)]))
-    return AwsPrompt(
-        id=name or f"aws-{origin}-{seed}",
-        examples=tuple(examples),
-        query=query,
-        origin=origin,
-        followup=followup,
-        seed=seed,
-    )
-
-
-def _about(
-    seed: int, origin: str, number: int, query: str, followup: bool, wanted: int
-) -> Iterator[AwsPrompt]:
-    """So many prompts about a name, each with two examples that no other has in that order."""
+def _about(seed: int, origin: str, number: int, query: str, followup: bool) -> Iterator[AwsPrompt]:
+    """Yield prompts about a name, each with two examples that no other has in that order."""
     taken: list[tuple[str, ...]] = []
     for attempt in count():
-        if len(taken) == wanted:
-            return
         name = f"aws-{'second-' if followup else ''}{origin}-{number}-{len(taken)}"
         own = derive_seed(seed, "aws", origin, query, attempt)
         prompt = draw_aws(own, origin, query, followup=followup, name=name)
         if prompt.examples[:2] not in taken:
             taken.append(prompt.examples[:2])
             yield prompt
+
+
+def _coin(random: Random) -> bool:
+    return random.random() < 0.5

@@ -15,8 +15,8 @@ from itertools import product
 from typing import NamedTuple
 
 from simulator.ambibench.features import PAIRS, Hypothesis, Label, Pair, hypotheses
-from simulator.ambibench.instructions import read_instruction
 from simulator.ambibench.prompt import Example, Prompt
+from simulator.ambibench.sentences import read_instruction
 
 Posterior = Mapping[Hypothesis, float]
 

@@ -35,8 +35,7 @@ from simulator.ambibench.features import (
     hypotheses,
     value_code,
 )
-from simulator.ambibench.instructions import read_instruction
-from simulator.ambibench.sentences import read_sentence
+from simulator.ambibench.sentences import read_instruction, read_sentence
 from simulator.errors import InputError
 from simulator.fields import Flag, OptionalText, Whole
 

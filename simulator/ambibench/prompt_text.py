@@ -18,9 +18,8 @@ from simulator.ambibench.features import (
     hypotheses,
     table,
 )
-from simulator.ambibench.instructions import read_instruction
 from simulator.ambibench.prompt import Example, Prompt
-from simulator.ambibench.sentences import Read, readings
+from simulator.ambibench.sentences import Read, read_instruction, readings
 from simulator.errors import InputError
 
 # A sentence's line and its label's line; a missing label is a cut (spec section 4).

@@ -9,9 +9,9 @@ from logs import LogReader
 from logs.rows import Run
 from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.features import SETTINGS, Setting
-from simulator.ambibench.instructions import read_instruction
 from simulator.ambibench.prompt import Labelled, Prompt, completion, consistent, shown_text, whole_text
 from simulator.ambibench.prompt_text import likely_setting
+from simulator.ambibench.sentences import read_instruction
 from simulator.ambibench.trials import Item
 from simulator.codecs import Codec, ItemCodec
 from simulator.errors import InputError

@@ -1,4 +1,4 @@
-"""Sentences out of features, and features out of sentences (spec section 2, paper App. G.1)."""
+"""Sentences and instructions out of features, and back (spec sections 2 and 3, paper App. G.1)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,22 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from random import Random
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
-from simulator.ambibench.features import PAIR_NAMES, PAIRS, Pair, table, value_name
+from simulator.ambibench.features import (
+    FEATURES,
+    PAIR_NAMES,
+    PAIRS,
+    Hypothesis,
+    Kind,
+    Pair,
+    table,
+    value_code,
+    value_name,
+)
 from simulator.errors import InputError
+
+LocationWord = Literal["setting", "location"]
 
 
 class Read(NamedTuple):
@@ -95,3 +107,47 @@ def _patterns(pair: Pair) -> Mapping[tuple[bool, bool], re.Pattern[str]]:
 def _group(name: str, slot: str) -> str:
     words = "|".join(map(re.escape, sorted(slot_words(slot), key=len, reverse=True)))
     return f"{re.escape(_article(slot))}(?P<{name}>{words})"
+
+
+# ---- instructions
+
+
+def instruction(kind: Kind, hypothesis: Hypothesis, location_word: LocationWord = "setting") -> str:
+    """Return the instruction of a task.
+
+    Args:
+        kind: how much it tells.
+        hypothesis: what the task is about; matters for an informative instruction only.
+        location_word: ``setting`` as sent to models, or ``location`` as App. G.2 prints.
+    """
+    phrases = table("instructions")
+    if kind == "informative":
+        clause = phrases["informative"][hypothesis.feature][hypothesis.value]
+        clause = clause.format(location_word=location_word)
+    else:
+        clause = phrases[kind]
+    return str(phrases["frame"].format(clause=clause))
+
+
+def read_instruction(text: str) -> tuple[Kind, Hypothesis | None]:
+    """Return what kind of instruction `text` is, and what an informative one says the task is about.
+
+    Raises:
+        InputError: if it is none that AmbiBench gives.
+    """
+    if text not in _known():
+        raise InputError(f"{text!r} is no instruction of AmbiBench.")
+    return _known()[text]
+
+
+@cache
+def _known() -> dict[str, tuple[Kind, Hypothesis | None]]:
+    kinds: dict[str, tuple[Kind, Hypothesis | None]] = {}
+    for feature in FEATURES:
+        for value in table("instructions")["informative"][feature]:
+            meant = Hypothesis(feature, value_code(feature, value))
+            for word in get_args(LocationWord):
+                kinds[instruction("informative", meant, word)] = ("informative", meant)
+    kinds[instruction("uninformative", meant)] = ("uninformative", None)
+    kinds[instruction("wug", meant)] = ("wug", None)
+    return kinds

@@ -15,8 +15,8 @@ import yaml
 
 from logs import LogError
 from personas.errors import TemplateError
+from simulator.ambibench.files import item_line
 from simulator.ambibench.files import read_file as read_ambibench
-from simulator.ambibench.files import write_items
 from simulator.ambibench.generation import generate_instruction
 from simulator.ambient.files import kinds as ambient
 from simulator.ambik.files import kinds as ambik
@@ -25,6 +25,7 @@ from simulator.commands.files import check_files
 from simulator.errors import AskbackError
 from simulator.handmethat.files.episode import read_file as read_episode
 from simulator.handmethat.files.split import read_split
+from simulator.jsonlines import write_lines
 from simulator.models.prices import read_prices
 from simulator.runner.build import read_script
 from simulator.studies.files import read_study, scan_study
@@ -91,7 +92,7 @@ def own_samples(folder: Path) -> Iterator[Sample]:
     episodes = json.loads((ROOT / "simulator/handmethat/tables/builtin.json").read_text())
     yield Sample("HandMeThat_a.json", json.dumps(episodes[0]).encode(), (read_episode, check))
     items = folder / "items.jsonl"
-    write_items(items, generate_instruction(0)[:3])
+    write_lines(items, map(item_line, generate_instruction(0)[:3]))
     yield Sample("items.jsonl", items.read_bytes()[:6000], (read_ambibench, check))
 
 

@@ -92,7 +92,12 @@ def finetune(
         model.save_pretrained(out)
     loaded.tokenizer.save_pretrained(out)
     _name_base(out, name or base)
-    facts = {"base": name or base, "examples": len(records), **asdict(config), "rate": config.learning_rate}
+    facts = {
+        "base": name or base,
+        "examples": len(records),
+        **config.model_dump(),
+        "rate": config.learning_rate,
+    }
     _write(out / SETTINGS, {**facts, **(told or {})})
     _write(out / LOSSES, asdict(curve))
     return curve
@@ -147,8 +152,8 @@ def _train(model: Any, encoded: Sequence[Encoded], config: TrainConfig, tell: Te
     for epoch in range(config.epochs):
         order = list(encoded)
         Random(derive_seed(config.seed, "order", epoch)).shuffle(order)
-        for one in order:
-            loss, completion = losses_of(model, one)
+        for record in order:
+            loss, completion = losses_of(model, record)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(learned, config.clip)
             optimizer.step()

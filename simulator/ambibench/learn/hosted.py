@@ -3,42 +3,42 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field
 
 from simulator.errors import InputError
+from simulator.field_options import HIDDEN
+from simulator.fields import Fields
 
 Method = Literal["lora", "full"]
 # AdamW's learning rates with which the small model learns without forgetting how to answer.
 RATES: Final[dict[Method, float]] = {"lora": 2e-4, "full": 2e-5}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainConfig:
+class TrainConfig(Fields):
     """A finetuning; batch size 1 as in the paper, prompts in a new order in each epoch.
 
     Attributes:
         method: ``lora`` trains low-rank adapters on all linear layers, ``full`` all weights.
-        epochs: how often each prompt is seen.
-        rate: AdamW's learning rate at its highest; None for the method's own.
-        prompt_weight: weight of the prompt's tokens in the loss, where the completion's have 1 (paper: .1).
+        rate: AdamW's learning rate at its highest.
+        prompt_weight: where the completion's tokens have 1 (paper: .1).
         rank: of the adapters.
         alpha: their scale, divided by the rank.
         warmup: share of the updates over which the rate rises; it falls to 0 linearly after that.
         clip: largest norm of a gradient.
-        seed: of the order of prompts and of the adapters' first values.
     """
 
-    method: Method = "lora"
-    epochs: int = 2
-    rate: float | None = None
-    prompt_weight: float = 0.1
-    rank: int = 16
-    alpha: int = 32
-    warmup: float = 0.05
-    clip: float = 1.0
-    seed: int = 0
+    method: Method = Field(default="lora", description="an adapter, or all weights")
+    epochs: int = Field(default=1, ge=1, description="how often each prompt is seen")
+    rate: float | None = Field(default=None, ge=0, description="learning rate, if not the method's own")
+    prompt_weight: float = Field(default=0.1, ge=0, description="weight of the prompt in the loss")
+    seed: int = Field(default=0, description="of data, order and adapter")
+    rank: Annotated[int, HIDDEN] = 16
+    alpha: Annotated[int, HIDDEN] = 32
+    warmup: Annotated[float, HIDDEN] = 0.05
+    clip: Annotated[float, HIDDEN] = 1.0
 
     @property
     def learning_rate(self) -> float:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from simulator.ambibench.data import Draw, item_files, load_items
 from simulator.ambibench.data_command import register
 from simulator.ambibench.features import FEATURES
-from simulator.ambibench.files import write_items
+from simulator.ambibench.files import item_line
 from simulator.ambibench.generation import (
     generate_aws,
     generate_evaluation,
@@ -22,6 +22,7 @@ from simulator.ambibench.generation import (
 )
 from simulator.ambibench.trials import setting_of
 from simulator.errors import InputError
+from simulator.jsonlines import write_lines
 
 
 @pytest.fixture(autouse=True)
@@ -86,8 +87,8 @@ def test_wrong_options_are_named(options: dict[str, Any], problem: str) -> None:
 def test_items_of_files_are_chosen_by_setting_and_more(tmp_path: Path) -> None:
     first = [*load_items(draw=Draw(per_cell=1)), *load_items(kind="informative", draw=Draw(per_cell=1))]
     second = [*load_items(setting="ft_eval", draw=Draw(per_cell=1)), *load_items(setting="aws")]
-    write_items(tmp_path / "data" / "a.jsonl", first)
-    write_items(tmp_path / "data" / "deep" / "b.jsonl", second)
+    write_lines(tmp_path / "data" / "a.jsonl", map(item_line, first))
+    write_lines(tmp_path / "data" / "deep" / "b.jsonl", map(item_line, second))
     (tmp_path / "data" / ".hidden.jsonl").write_text("[", encoding="utf-8")
     folder = tmp_path / "data"
     assert item_files(folder) == (folder / "a.jsonl", folder / "deep" / "b.jsonl")
@@ -105,7 +106,7 @@ def test_items_of_files_are_chosen_by_setting_and_more(tmp_path: Path) -> None:
 
 def test_a_fold_that_a_file_does_not_tell_is_told_by_the_pair(tmp_path: Path) -> None:
     train = [replace(one, fold=None) for one in generate_finetune(0, "propn_negation")[:100]]
-    write_items(tmp_path / "a.jsonl", train)
+    write_lines(tmp_path / "a.jsonl", map(item_line, train))
     pair = train[0].pair
     assert {one.pair for one in train} == {pair}
     assert len(load_items(tmp_path / "a.jsonl", setting="ft_train", fold="propn_negation")) == 100
@@ -115,7 +116,7 @@ def test_a_fold_that_a_file_does_not_tell_is_told_by_the_pair(tmp_path: Path) ->
 
 def test_registered_data_have_a_name(tmp_path: Path) -> None:
     items = load_items(draw=Draw(per_cell=1))
-    write_items(tmp_path / "a.jsonl", items)
+    write_lines(tmp_path / "a.jsonl", map(item_line, items))
     register(tmp_path / "a.jsonl", "mine")
     (tmp_path / "a.jsonl").unlink()
     assert load_items("mine") == items
@@ -131,7 +132,7 @@ def test_data_that_are_not_there(tmp_path: Path) -> None:
 
 def test_faulty_files_are_refused_and_say_where(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    write_items(path, load_items(draw=Draw(per_cell=1)))
+    write_lines(path, map(item_line, load_items(draw=Draw(per_cell=1))))
     text = path.read_text(encoding="utf-8").replace('"format": "qa"', '"format": "xml"', 2)
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=r'a.jsonl:2: .*format is "xml".*and 1 more: run `askback check`'):
@@ -140,8 +141,8 @@ def test_faulty_files_are_refused_and_say_where(tmp_path: Path) -> None:
 
 def test_the_same_id_in_two_files_is_refused(tmp_path: Path) -> None:
     items = load_items(draw=Draw(per_cell=1))
-    write_items(tmp_path / "a.jsonl", items)
-    write_items(tmp_path / "b.jsonl", items[:1])
+    write_lines(tmp_path / "a.jsonl", map(item_line, items))
+    write_lines(tmp_path / "b.jsonl", map(item_line, items[:1]))
     with pytest.raises(InputError, match=r"stands both in .*a.jsonl and in .*b.jsonl"):
         load_items(tmp_path)
 

@@ -12,7 +12,7 @@ import pytest
 from simulator import datasets
 from simulator.ambibench.data import Draw, item_files, load_items
 from simulator.ambibench.data_command import add_ambibench, check_items, register
-from simulator.ambibench.files import finetuning_line, write_items
+from simulator.ambibench.files import finetuning_line, item_line
 from simulator.ambibench.generation import (
     generate_aws,
     generate_finetune,
@@ -37,8 +37,8 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_files_are_found_by_what_they_hold(tmp_path: Path) -> None:
-    write_items(tmp_path / "in" / "a.jsonl", GROUPED)
-    write_items(tmp_path / "in" / "deep" / "b.json", GROUPED)
+    write_lines(tmp_path / "in" / "a.jsonl", map(item_line, GROUPED))
+    write_lines(tmp_path / "in" / "deep" / "b.json", map(item_line, GROUPED))
     write_lines(tmp_path / "in" / "other.json", ["{}"])
     found = (tmp_path / "in" / "a.jsonl", tmp_path / "in" / "deep" / "b.json")
     assert item_files(tmp_path / "in") == found
@@ -48,8 +48,8 @@ def test_files_are_found_by_what_they_hold(tmp_path: Path) -> None:
 
 
 def test_good_files_have_no_faults(tmp_path: Path) -> None:
-    write_items(tmp_path / "a.jsonl", GROUPED)
-    write_items(tmp_path / "b.jsonl", [*load_items(setting="aws"), *TRAIN])
+    write_lines(tmp_path / "a.jsonl", map(item_line, GROUPED))
+    write_lines(tmp_path / "b.jsonl", map(item_line, [*load_items(setting="aws"), *TRAIN]))
     assert check_items([tmp_path / "a.jsonl", tmp_path / "b.jsonl"]) == ()
 
 
@@ -110,7 +110,7 @@ def test_what_a_setting_allows(prompt: Prompt) -> None:
 def test_faults_of_items_and_of_balance(tmp_path: Path) -> None:
     loaded = [one for one in generate_multiple(0, per_cell=20) if one.x_is]
     path = tmp_path / "a.jsonl"
-    write_items(path, [*loaded, replace(EPISODE, id="short", examples=EPISODE.examples[:7])])
+    write_lines(path, map(item_line, [*loaded, replace(EPISODE, id="short", examples=EPISODE.examples[:7])]))
     faults = check_items([path])
     assert Counter(fault.code for fault in faults)["setting"] == 1
     (short,) = [fault for fault in faults if fault.code == "setting"]
@@ -122,8 +122,8 @@ def test_faults_of_items_and_of_balance(tmp_path: Path) -> None:
 
 
 def test_two_files_with_one_id_are_named(tmp_path: Path) -> None:
-    write_items(tmp_path / "a.jsonl", GROUPED[:2])
-    write_items(tmp_path / "b.jsonl", GROUPED[1:3])
+    write_lines(tmp_path / "a.jsonl", map(item_line, GROUPED[:2]))
+    write_lines(tmp_path / "b.jsonl", map(item_line, GROUPED[1:3]))
     (fault,) = check_items([tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
     assert (fault.task, fault.line, fault.code) == (GROUPED[1].id, 1, "id")
     assert "a.jsonl has the same" in fault.message
@@ -140,7 +140,7 @@ def test_unreadable_files_are_faults(tmp_path: Path) -> None:
 
 def test_a_file_a_folder_and_a_zip_can_be_registered(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
-    write_items(folder / "deep" / "a.jsonl", GROUPED)
+    write_lines(folder / "deep" / "a.jsonl", map(item_line, GROUPED))
     write_lines(folder / "deep" / "notes.txt", ["not an item"])
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.write(folder / "deep" / "a.jsonl", "a.jsonl")
@@ -154,7 +154,7 @@ def test_a_file_a_folder_and_a_zip_can_be_registered(tmp_path: Path) -> None:
 
 
 def test_what_was_registered_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_items(tmp_path / "a.jsonl", [*GROUPED, EPISODE])
+    write_lines(tmp_path / "a.jsonl", map(item_line, [*GROUPED, EPISODE]))
     add_ambibench(tmp_path / "a.jsonl", "mine", False)
     assert "Registered as 'mine' in" in capsys.readouterr().out
     add_ambibench(tmp_path / "a.jsonl", "mine", False)
@@ -165,7 +165,7 @@ def test_what_was_registered_is_said(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_faulty_items_are_not_registered(tmp_path: Path) -> None:
-    write_items(tmp_path / "a.jsonl", [replace(EPISODE, setting="verbalise")])
+    write_lines(tmp_path / "a.jsonl", map(item_line, [replace(EPISODE, setting="verbalise")]))
     with pytest.raises(InputError, match=r"1 faults, the first in a.jsonl:1: question: missing"):
         register(tmp_path / "a.jsonl", "bad")
     (tmp_path / "empty").mkdir()
@@ -177,7 +177,7 @@ def test_faulty_items_are_not_registered(tmp_path: Path) -> None:
 
 
 def test_data_of_another_benchmark_are_refused(tmp_path: Path) -> None:
-    write_items(tmp_path / "a.jsonl", GROUPED)
+    write_lines(tmp_path / "a.jsonl", map(item_line, GROUPED))
     added = register(tmp_path / "a.jsonl", "mine")
     manifest = added.dataset.folder.parent / "dataset.json"
     record = json.loads(manifest.read_text(encoding="utf-8")) | {"benchmark": "clarq"}
@@ -195,7 +195,7 @@ def test_names_are_of_the_origin_that_a_prompt_says(tmp_path: Path) -> None:
         replace(second, id="second", examples=(*second.examples[:2], "Riya Gupta")),
         second,
     ]
-    write_items(tmp_path / "aws.jsonl", wrong)
+    write_lines(tmp_path / "aws.jsonl", map(item_line, wrong))
     found = {fault.task: (fault.severity, fault.message) for fault in check_items([tmp_path / "aws.jsonl"])}
     assert found == {
         "origin": ("error", f"query: {indian.query} is a name of indian, not of greek"),

@@ -16,13 +16,12 @@ from simulator.ambibench.files import (
     looks_like_items,
     read_file,
     read_items,
-    write_items,
-    write_lines,
 )
 from simulator.ambibench.generation import draw_multiple, generate_finetune, generate_instruction
 from simulator.ambibench.prompt import whole_text
 from simulator.ambibench.trials import Item
 from simulator.errors import InputError
+from simulator.jsonlines import write_lines
 
 SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared"))
 PUBLISHED = SHARED / "data" / "ambibench" / "example_prompts.json"
@@ -40,12 +39,12 @@ def some_of_every_setting() -> list[Item]:
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     items = some_of_every_setting()
     path = tmp_path / "deeper" / "items.jsonl"
-    write_items(path, items)
+    write_lines(path, map(item_line, items))
     assert read_items(path) == (tuple(items), ())
     found, _ = read_file(path)
     assert [one.line for one in found] == list(range(1, len(items) + 1))
     first = path.read_bytes()
-    write_items(path, items)
+    write_lines(path, map(item_line, items))
     assert path.read_bytes() == first
     assert list(path.parent.iterdir()) == [path]
     assert looks_like_items(path)
@@ -53,7 +52,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "items.jsonl"
-    write_items(path, ITEMS[:2])
+    write_lines(path, map(item_line, ITEMS[:2]))
     before = path.read_bytes()
 
     def broken() -> object:
@@ -65,7 +64,7 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(InputError, match=r"items.jsonl.x.*cannot be written"):
-        write_items(path / "x", ITEMS)
+        write_lines(path / "x", map(item_line, ITEMS))
 
 
 @pytest.mark.skipif(
@@ -184,11 +183,11 @@ def test_faults_name_file_line_and_field_and_the_rest_is_kept(tmp_path: Path) ->
     said = [(fault.line, fault.task, fault.message) for fault in faults]
     assert {fault.file for fault in faults} == {str(path)}
     assert [line for line, _, _ in said] == [2, 3, 5, 6, 7, 8, 9]
-    assert said[0][2].startswith("not JSON")
+    assert said[0][2].startswith("is not JSON")
     assert said[1][1:] == (ITEMS[1].id, 'format is "xml", not one of arrow, qa')
     assert said[2][2] == "id: the item in line 1 has the same"
     assert said[3][2] == "prompt is not what the other fields give"
-    assert said[4][2] == "neither an object nor a text"
+    assert said[4][2] == "is not an object"
     assert said[5][1:] == ("odd", "salient_task is missing")
     assert said[6][2].startswith("line 1 of the text: 'Hello X' is no instruction")
 
@@ -202,7 +201,7 @@ def test_items_that_contradict_themselves_are_faults(tmp_path: Path) -> None:
     items, faults = read_items(path)
     assert items == ()
     assert [(one.line, one.message) for one in faults] == [
-        (0, "neither an object nor a text"),
+        (2, "neither an object nor a text"),
         (3, "example 2: its features are coded otherwise than the sentence says."),
     ]
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from simulator.ambibench.features import FEATURES, KINDS, Hypothesis
-from simulator.ambibench.instructions import instruction, read_instruction
+from simulator.ambibench.sentences import instruction, read_instruction
 from simulator.errors import InputError
 
 # Spec section 3: clause by salient feature and by the coded value that is labelled X.

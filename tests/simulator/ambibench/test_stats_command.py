@@ -12,10 +12,11 @@ from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from simulator.ambibench import stats_command as module
-from simulator.ambibench.files import write_items
+from simulator.ambibench.files import item_line
 from simulator.ambibench.generation import generate_aws, generate_instruction, generate_multiple
 from simulator.ambibench.stats_command import of_drawn, patience, stats_command
 from simulator.errors import InputError
+from simulator.jsonlines import write_lines
 
 APP = typer.Typer()
 APP.command()(stats_command)
@@ -54,7 +55,7 @@ def test_json() -> None:
 
 def test_a_file(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    write_items(path, [*generate_instruction(0, per_cell=2), *generate_aws(0, per_name=1)])
+    write_lines(path, map(item_line, [*generate_instruction(0, per_cell=2), *generate_aws(0, per_name=1)]))
     result = stats("--data", str(path))
     assert result.exit_code == 0
     assert re.search(r"all +12 \(36\) +12 \(36\) +24 \(72\)", result.output)
@@ -62,7 +63,7 @@ def test_a_file(tmp_path: Path) -> None:
 
 def test_a_loaded_file_fails(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    write_items(path, [one for one in generate_multiple(0, per_cell=30) if one.x_is])
+    write_lines(path, map(item_line, [one for one in generate_multiple(0, per_cell=30) if one.x_is]))
     result = stats("--data", str(path))
     assert result.exit_code == 1
     assert re.search(r"^WRONG +polarity: subject: human is X \(p = ", result.output, re.M)
@@ -76,7 +77,7 @@ def test_a_loaded_file_fails(tmp_path: Path) -> None:
 
 def test_a_file_without_labels_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    write_items(path, generate_aws(0, per_name=1))
+    write_lines(path, map(item_line, generate_aws(0, per_name=1)))
     with pytest.raises(InputError, match="hold no prompt with labels"):
         stats("--data", str(path))
 

@@ -9,9 +9,10 @@ from typer.testing import CliRunner
 
 import app
 from logs import LogReader
-from simulator.ambibench.files import write_items
+from simulator.ambibench.files import item_line
 from simulator.ambibench.generation import generate_finetune
 from simulator.errors import InputError
+from simulator.jsonlines import write_lines
 
 FOLD = "subject_location"
 
@@ -33,7 +34,7 @@ def at_home(tmp_path, monkeypatch):
 @pytest.mark.parametrize("words", [(), ("--control", "--method", "full")])
 def test_it_trains_plays_the_pair_held_out_and_says_what_it_found(base, tmp_path, words):
     variant = "control" if words else "ambiguous"
-    write_items(tmp_path / "some.jsonl", generate_finetune(0, FOLD, variant)[::14])
+    write_lines(tmp_path / "some.jsonl", map(item_line, generate_finetune(0, FOLD, variant)[::14]))
     log = tmp_path / "log.sqlite"
     found = train(
         "--fold", FOLD, "--model", f"transformers/{base}", "--data", "some.jsonl", "--rate", "0.01",

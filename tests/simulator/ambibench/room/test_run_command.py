@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from logs import LogReader
 from simulator.ambibench.benchmark import BENCHMARK
-from simulator.ambibench.files import write_items
+from simulator.ambibench.files import item_line
 from simulator.ambibench.generation import generate_aws, generate_instruction, generate_multiple
 from simulator.ambibench.reporting.measures import means
 from simulator.ambibench.reporting.report import read_results
@@ -23,6 +23,7 @@ from simulator.ambibench.runs import TrialSelection, evaluate_fold
 from simulator.commands.run import run_command
 from simulator.commands.score_app import score_command
 from simulator.errors import InputError
+from simulator.jsonlines import write_lines
 from simulator.models import AuthenticationFailed, Unsupported, weights
 
 
@@ -147,7 +148,9 @@ def test_free_text_of_a_script(askback, tmp_path, log_path):
 
 def test_items_of_a_file(askback, tmp_path, log_path):
     path = tmp_path / "items.jsonl"
-    write_items(path, [*generate_instruction(0, per_cell=1), *generate_multiple(0, per_cell=1)[:2]])
+    write_lines(
+        path, map(item_line, [*generate_instruction(0, per_cell=1), *generate_multiple(0, per_cell=1)[:2]])
+    )
     askback("run", "--data", path, "--run", "f")
     assert list(runs(log_path)) == ["f-instruction-uninformative", "f-multiple-uninformative"]
     assert runs(log_path)["f-multiple-uninformative"].config["planned"] == 2
@@ -159,7 +162,7 @@ def test_items_of_a_file(askback, tmp_path, log_path):
     said = askback("run", "--data", path, "--fold", "propn_negation", error=InputError)
     assert said == "--fold: nothing changes with it in instruction, multiple; it is for ft_eval."
     buckets = tmp_path / "buckets.jsonl"
-    write_items(buckets, generate_aws(0, per_name=1))
+    write_lines(buckets, map(item_line, generate_aws(0, per_name=1)))
     said = askback("run", "--data", buckets, "--second-name", error=InputError)
     assert said == f"--second-name: {str(buckets)!r} hold no bucket with a second name."
 
@@ -276,7 +279,7 @@ def test_a_table_says_what_it_counts(askback, log_path):
 def test_a_run_is_summed_up_over_its_labels(askback, tmp_path, log_path):
     path = tmp_path / "items.jsonl"
     long, short = generate_multiple(0, per_cell=1)[0], generate_multiple(1, per_cell=1, length=2)[1]
-    write_items(path, [long, short])
+    write_lines(path, map(item_line, [long, short]))
     askback("run", "--data", path, "--model", "offline/random", "--run", "r")
     with LogReader(log_path) as reader:
         told = mean_over_labels(run_scores(reader, "r"), "accuracy")
