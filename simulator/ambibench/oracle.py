@@ -7,7 +7,7 @@ task. *Literal*: perfect once one hypothesis is left, chance until then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -31,7 +31,6 @@ class Belief:
         p_gold: that label `k` is what it is.
         identified: whether one hypothesis is left.
         bayes: expected correctness of the Bayes-optimal reading: 1, 0 or .5.
-        literal: of the literal reading: 1 or .5.
     """
 
     k: int
@@ -40,7 +39,6 @@ class Belief:
     p_gold: float
     identified: bool
     bayes: float
-    literal: float
 
 
 class Curve(NamedTuple):
@@ -57,39 +55,21 @@ class Curve(NamedTuple):
     identified: tuple[float, ...]
 
 
-def posterior(pair: Pair, seen: Iterable[Example] = (), hypothesis: Hypothesis | None = None) -> Posterior:
-    """Return the hypotheses' probabilities after labelled examples.
-
-    Args:
-        pair: the two features.
-        seen: examples with their labels.
-        hypothesis: what an informative instruction says; the prior is uniform without it.
-
-    Returns:
-        All four hypotheses; those that contradict an example have 0.
+def beliefs(prompt: Prompt) -> tuple[Belief, ...]:
+    """Return what the learner thinks at each position of `prompt`; an informative instruction is told.
 
     Raises:
         ValueError: if every hypothesis contradicts an example.
     """
-    left = _start(pair, hypothesis)
-    for example in seen:
-        left = _update(left, example)
-    return _uniform(pair, left)
-
-
-def predictive(belief: Posterior, a: bool, b: bool) -> float:
-    """Probability that a sentence with the coded values `a` and `b` is labelled X."""
-    return sum(mass for one, mass in belief.items() if one.label(a, b) == "X")
-
-
-def beliefs(prompt: Prompt) -> tuple[Belief, ...]:
-    """Return what the learner thinks at each position of `prompt`; an informative instruction is told."""
     _, told = read_instruction(prompt.instruction)
-    left, found = _start(prompt.pair, told), []
+    left = hypotheses(prompt.pair) if told is None else (told,)
+    thought = []
     for k, example in enumerate(prompt.examples, start=1):
-        found.append(_belief(k, _uniform(prompt.pair, left), example))
-        left = _update(left, example)
-    return tuple(found)
+        if not left:
+            raise ValueError(f"no hypothesis about {prompt.pair} explains these labels")
+        thought.append(_belief(k, prompt.pair, left, example))
+        left = tuple(task for task in left if task.label(example.a, example.b) == example.label)
+    return tuple(thought)
 
 
 @cache
@@ -110,7 +90,7 @@ def exact_curve(length: int = 20) -> Curve:
         gained = Fraction(0)
         after: dict[frozenset[Hypothesis], Fraction] = {}
         for (left, mass), (a, b) in product(sets.items(), product((True, False), repeat=2)):
-            agreeing = frozenset(one for one in left if one.label(a, b) == truth.label(a, b))
+            agreeing = frozenset(task for task in left if task.label(a, b) == truth.label(a, b))
             gained += mass / 4 * _correct(Fraction(len(agreeing), len(left)))
             after[agreeing] = after.get(agreeing, Fraction(0)) + mass / 4
         bayes.append(float(gained))
@@ -123,37 +103,17 @@ def best_guess(p_x: float) -> Label | None:
     return None if p_x == 0.5 else "X" if p_x > 0.5 else "Y"
 
 
-def expected(beliefs: Sequence[Belief], positions: Sequence[int]) -> float:
-    """Expected number of right answers of the Bayes-optimal learner at `positions` (from 1)."""
-    return sum(beliefs[k - 1].bayes for k in positions)
-
-
-def _start(pair: Pair, hypothesis: Hypothesis | None) -> tuple[Hypothesis, ...]:
-    return hypotheses(pair) if hypothesis is None else (hypothesis,)
-
-
-def _update(left: tuple[Hypothesis, ...], example: Example) -> tuple[Hypothesis, ...]:
-    return tuple(one for one in left if one.label(example.a, example.b) == example.label)
-
-
-def _uniform(pair: Pair, left: tuple[Hypothesis, ...]) -> Posterior:
-    if not left:
-        raise ValueError(f"no hypothesis about {pair} explains these labels")
-    return {hypothesis: (1 / len(left) if hypothesis in left else 0.0) for hypothesis in hypotheses(pair)}
-
-
-def _belief(k: int, before: Posterior, example: Example) -> Belief:
-    p_x = predictive(before, example.a, example.b)
+def _belief(k: int, pair: Pair, left: tuple[Hypothesis, ...], example: Example) -> Belief:
+    posterior = {task: (1 / len(left) if task in left else 0.0) for task in hypotheses(pair)}
+    p_x = sum(mass for task, mass in posterior.items() if task.label(example.a, example.b) == "X")
     p_gold = p_x if example.label == "X" else 1 - p_x
-    identified = max(before.values()) == 1
     return Belief(
         k=k,
-        posterior=before,
+        posterior=posterior,
         p_x=p_x,
         p_gold=p_gold,
-        identified=identified,
+        identified=len(left) == 1,
         bayes=float(_correct(p_gold)),
-        literal=1.0 if identified else 0.5,
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final, cast
 
 from simulator.ambibench.features import (
@@ -19,7 +20,7 @@ from simulator.ambibench.features import (
     table,
 )
 from simulator.ambibench.prompt import Example, Prompt
-from simulator.ambibench.sentences import Read, read_instruction, readings
+from simulator.ambibench.sentences import read_instruction, read_sentence, readings
 from simulator.errors import InputError
 
 # A sentence's line and its label's line; a missing label is a cut (spec section 4).
@@ -60,9 +61,7 @@ class ParsedPrompt:
     """What the text of a prompt says.
 
     Attributes:
-        instruction: its first line.
-        kind: what that tells.
-        format: how examples are written.
+        instruction: its first line; `kind` is what that tells.
         sentences: in order.
         labels: of the sentences; one fewer than those if the text is cut before the last label.
         pairs: those whose templates fit all sentences; a person in a place fits two of them.
@@ -88,16 +87,29 @@ def parse_text(text: str) -> ParsedPrompt:
         InputError: if the lines do not go together.
     """
     lines = text.split("\n")
-    kind, told = _first_line(lines[0])
-    question = lines.pop() if len(lines) > 1 and lines[-1] in _questions() else ""
+    try:
+        kind, told = read_instruction(lines[0])
+    except InputError as error:
+        raise TextError(1, str(error)) from error
+    questions = (spellings.values() for spellings in table("instructions")["questions"].values())
+    question = lines.pop() if len(lines) > 1 and lines[-1] in chain.from_iterable(questions) else ""
     form = _format(lines)
     sentences, labels = _examples(lines, form)
-    read = [_read(sentence, 2 * number) for number, sentence in enumerate(sentences, start=1)]
-    pairs = tuple(pair for pair in PAIR_NAMES if all(pair in one for one in read))
+    reads = [{read.pair: read for read in readings(sentence)} for sentence in sentences]
+    for number, (sentence, read) in enumerate(zip(sentences, reads, strict=True), start=1):
+        if not read:
+            raise TextError(2 * number, f"{sentence!r} is outside the templates")
+    pairs = tuple(pair for pair in PAIR_NAMES if all(pair in read for read in reads))
     if not pairs:
         raise InputError("the sentences are not all of one pair of features")
     fitting = tuple(
-        hypothesis for pair in pairs for hypothesis in hypotheses(pair) if _fits(hypothesis, read, labels)
+        task
+        for pair in pairs
+        for task in hypotheses(pair)
+        if all(
+            task.label(read[pair].a, read[pair].b) == label
+            for read, label in zip(reads, labels, strict=False)
+        )
     )
     if told is not None:
         if told not in fitting:
@@ -110,17 +122,13 @@ def parse_text(text: str) -> ParsedPrompt:
     )
 
 
-def prompt_from_text(
-    text: str, *, id: str, setting: Setting | None = None, task: Hypothesis | None = None, seed: int = 0
-) -> Prompt:
-    """Return the prompt that `text` is, whole.
+def prompt_from_text(text: str, *, id: str, setting: Setting | None = None) -> Prompt:
+    """Return the prompt that `text` is, whole; what it was drawn from is not known.
 
     Args:
         text: with all labels.
         id: what to call it.
         setting: what it belongs to; None to tell from its form, see `likely_setting`.
-        task: what it is about; None if the text tells.
-        seed: what it was drawn from, if known.
 
     Raises:
         AmbiguousTextError: if it fits several hypotheses.
@@ -129,15 +137,14 @@ def prompt_from_text(
     parsed = parse_text(text)
     if len(parsed.labels) < len(parsed.sentences):
         raise InputError("the last label is missing")
-    if task is not None and task not in parsed.hypotheses:
-        raise InputError(f"{spell(task)} does not fit the text")
-    if task is None and len(parsed.hypotheses) > 1:
+    if len(parsed.hypotheses) > 1:
         raise AmbiguousTextError(parsed.hypotheses)
-    task = task or parsed.hypotheses[0]
-    examples = []
-    for sentence, label in zip(parsed.sentences, parsed.labels, strict=True):
-        read = next(reading for reading in readings(sentence) if reading.pair == task.pair)
-        examples.append(Example(sentence, read.a, read.b, label))
+    (task,) = parsed.hypotheses
+    reads = [read_sentence(sentence, task.pair) for sentence in parsed.sentences]
+    examples = tuple(
+        Example(sentence, read.a, read.b, label)
+        for sentence, read, label in zip(parsed.sentences, reads, parsed.labels, strict=True)
+    )
     return Prompt(
         id=id,
         setting=setting or likely_setting(parsed.kind, examples, parsed.question),
@@ -147,8 +154,7 @@ def prompt_from_text(
         format=parsed.format,
         kind=parsed.kind,
         instruction=parsed.instruction,
-        examples=tuple(examples),
-        seed=seed,
+        examples=examples,
         question=parsed.question,
     )
 
@@ -175,17 +181,6 @@ def spell(task: Hypothesis) -> str:
     return f"{task.feature} ({task.value} is X)"
 
 
-def _first_line(line: str) -> tuple[Kind, Hypothesis | None]:
-    try:
-        return read_instruction(line)
-    except InputError as error:
-        raise TextError(1, str(error)) from error
-
-
-def _questions() -> list[str]:
-    return [text for spellings in table("instructions")["questions"].values() for text in spellings.values()]
-
-
 def _format(lines: Sequence[str]) -> Format:
     if len(lines) < 3:
         raise TextError(len(lines), "an example is a line with a sentence and one for its label")
@@ -207,18 +202,3 @@ def _examples(lines: Sequence[str], form: Format) -> tuple[list[str], list[Label
     if len(lines) % 2 == 0:
         raise TextError(len(lines), "there is no line for the label after it")
     return sentences, labels
-
-
-def _read(sentence: str, line: int) -> dict[Pair, Read]:
-    reads = {reading.pair: reading for reading in readings(sentence)}
-    if not reads:
-        raise TextError(line, f"{sentence!r} is outside the templates")
-    return reads
-
-
-def _fits(task: Hypothesis, read: Sequence[dict[Pair, Read]], labels: Sequence[Label]) -> bool:
-    return all(label == said for label, said in zip(labels, _labels(task, read), strict=False))
-
-
-def _labels(task: Hypothesis, read: Sequence[dict[Pair, Read]]) -> Iterator[Label]:
-    return (task.label(one[task.pair].a, one[task.pair].b) for one in read)

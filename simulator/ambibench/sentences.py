@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache, lru_cache
+from itertools import product
 from random import Random
 from types import MappingProxyType
 from typing import Literal, NamedTuple, get_args
@@ -44,9 +46,12 @@ class Read(NamedTuple):
 def make_sentence(pair: Pair, a: bool, b: bool, random: Random) -> str:
     """Return a sentence of `pair` with the coded values `a` and `b`, every word drawn uniformly."""
     template = table("features")["pairs"][pair]["template"]
-    fill = {"a": _slot(pair, 0, a), "b": _slot(pair, 1, b), "place": table("features")["place"]}
-    said = {name: _say(slot, random) for name, slot in fill.items() if f"{{{name}}}" in template}
-    return str(template.format(**said))
+    words = {
+        name: _article(slot) + random.choice(slot_words(slot))
+        for name, slot in _slots(pair, a, b).items()
+        if f"{{{name}}}" in template
+    }
+    return str(template.format(**words))
 
 
 # There are 2,800 sentences in all.
@@ -58,18 +63,17 @@ def read_sentence(text: str, pair: Pair) -> Read:
         InputError: if it is none.
     """
     for (a, b), pattern in _patterns(pair).items():
-        if found := pattern.fullmatch(text):
-            return Read(pair, a, b, MappingProxyType(found.groupdict()))
+        if match := pattern.fullmatch(text):
+            return Read(pair, a, b, MappingProxyType(match.groupdict()))
     raise InputError(f"{text!r} is no sentence of {pair}: words or template differ.")
 
 
 def readings(text: str) -> tuple[Read, ...]:
-    """Every way to read `text`; a person in a place fits two pairs, a sentence outside the templates none."""
+    """Return every way to read `text`; a person in a place fits two pairs, what fits no template none."""
     reads = []
     for pair in PAIR_NAMES:
-        for (a, b), pattern in _patterns(pair).items():
-            if match := pattern.fullmatch(text):
-                reads.append(Read(pair, a, b, MappingProxyType(match.groupdict())))
+        with suppress(InputError):
+            reads.append(read_sentence(text, pair))
     return tuple(reads)
 
 
@@ -79,12 +83,10 @@ def slot_words(slot: str) -> tuple[str, ...]:
     return tuple(table("words")[slots[slot]["words"] if slot in slots else slot])
 
 
-def _slot(pair: Pair, which: int, value: bool) -> str:
-    return value_name(PAIRS[pair][which], value)
-
-
-def _say(slot: str, random: Random) -> str:
-    return _article(slot) + random.choice(slot_words(slot))
+def _slots(pair: Pair, a: bool, b: bool) -> dict[str, str]:
+    """Return the word lists of the places of a template."""
+    first, second = PAIRS[pair]
+    return {"a": value_name(first, a), "b": value_name(second, b), "place": table("features")["place"]}
 
 
 def _article(slot: str) -> str:
@@ -93,15 +95,13 @@ def _article(slot: str) -> str:
 
 @cache
 def _patterns(pair: Pair) -> Mapping[tuple[bool, bool], re.Pattern[str]]:
-    """For each combination of values a pattern with the groups ``a``, ``b`` and ``place``."""
+    """Return for each combination of values a pattern with the groups ``a``, ``b`` and ``place``."""
     template = re.escape(table("features")["pairs"][pair]["template"]).replace(r"\{", "{").replace(r"\}", "}")
-    patterns = {}
-    for a in (True, False):
-        for b in (True, False):
-            slots = {"a": _slot(pair, 0, a), "b": _slot(pair, 1, b), "place": table("features")["place"]}
-            groups = {name: _group(name, slot) for name, slot in slots.items()}
-            patterns[a, b] = re.compile(template.format(**groups))
-    return patterns
+    return {
+        (a, b): re.compile(template.format(**{name: _group(name, slot) for name, slot in slots.items()}))
+        for a, b in product((True, False), repeat=2)
+        for slots in (_slots(pair, a, b),)
+    }
 
 
 def _group(name: str, slot: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from simulator import datasets
 from simulator.ambibench.data import Draw, item_files, load_items
-from simulator.ambibench.data_command import add_ambibench, check_items, register
+from simulator.ambibench.data_command import add_ambibench, check_items, register, setting_findings
 from simulator.ambibench.files import finetuning_line, item_line
 from simulator.ambibench.generation import (
     generate_aws,
@@ -20,7 +20,6 @@ from simulator.ambibench.generation import (
     generate_multiple,
 )
 from simulator.ambibench.prompt import Prompt
-from simulator.ambibench.setting_rules import setting_findings
 from simulator.errors import InputError
 from simulator.jsonlines import write_lines
 
@@ -104,7 +103,7 @@ def test_what_a_setting_does_not_allow(prompt: Prompt, finding: tuple[str, str])
 
 @pytest.mark.parametrize("prompt", [GROUPED[0], EPISODE, TRAIN[0], replace(EPISODE, setting="ft_eval")])
 def test_what_a_setting_allows(prompt: Prompt) -> None:
-    assert setting_findings(prompt) == ()
+    assert not list(setting_findings(prompt))
 
 
 def test_faults_of_items_and_of_balance(tmp_path: Path) -> None:

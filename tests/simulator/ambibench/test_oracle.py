@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from itertools import product
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
@@ -14,16 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.ambibench.features import FEATURES, FORMATS, PAIR_NAMES, hypotheses
+from simulator.ambibench.features import FEATURES, FORMATS, hypotheses
 from simulator.ambibench.generation import draw_multiple, generate_instruction, generate_multiple
 from simulator.ambibench.oracle import (
     Curve,
     beliefs,
     best_guess,
     exact_curve,
-    expected,
-    posterior,
-    predictive,
 )
 from simulator.ambibench.prompt import Example
 
@@ -95,7 +92,7 @@ def test_the_given_check_of_setting_4_2() -> None:
     withheld, given = checks["C2.oracle_4.2"]["reproduced"]
     for kind, value in (("uninformative", withheld), ("informative", given)):
         prompts = generate_instruction(0, kind)
-        assert fmean(expected(beliefs(one), [3]) for one in prompts) == value
+        assert fmean(beliefs(one)[2].bayes for one in prompts) == value
 
 
 def test_an_informative_instruction_is_told_from_the_first_label_on() -> None:
@@ -125,20 +122,13 @@ def test_a_posterior_is_what_the_labels_leave(seed: int, feature: str, form: str
         right = says_x if example.label == "X" else 1 - says_x
         assert belief.p_gold == pytest.approx(right)
         assert belief.bayes == (0.5 if right == 0.5 else float(right > 0.5))
-        assert belief.literal == (1.0 if belief.identified else 0.5)
-
-
-def test_before_anything_is_seen_all_four_are_alike() -> None:
-    for pair in PAIR_NAMES:
-        prior = posterior(pair)
-        assert set(prior.values()) == {0.25}
-        assert all(predictive(prior, a, b) == 0.5 for a, b in product((True, False), repeat=2))
 
 
 def test_labels_that_nothing_explains_are_an_error() -> None:
-    same = [Example("", True, True, "X"), Example("", True, True, "Y")]
+    prompt = generate_multiple(0, per_cell=1)[0]
+    same = [Example("", True, True, label) for label in ("X", "Y", "X")]
     with pytest.raises(ValueError, match="no hypothesis about subject_location"):
-        posterior("subject_location", same)
+        beliefs(replace(prompt, examples=tuple(same)))
 
 
 def test_a_guess_is_no_label() -> None:

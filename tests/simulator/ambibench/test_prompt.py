@@ -138,10 +138,9 @@ def test_text_alone_tells_the_rest(prompt: Prompt) -> None:
     if prompt.kind != "informative":
         mine = [one for one in parsed.hypotheses if one.pair == prompt.pair]
         assert tuple(mine) == consistent(prompt.pair, prompt.examples)
-    again = prompt_from_text(
-        text, id=prompt.id, task=prompt.hypothesis, setting=prompt.setting, seed=prompt.seed
-    )
-    assert again == prompt
+    if len(parsed.hypotheses) == 1:
+        again = prompt_from_text(text, id=prompt.id, setting=prompt.setting)
+        assert replace(again, seed=prompt.seed) == prompt
 
 
 @settings(max_examples=40)
@@ -172,7 +171,7 @@ def test_a_question_after_the_prompt_is_told_from_examples() -> None:
     prompt = made("qa", setting="verbalise", question="What is the [category withheld]?")
     assert asked_text(prompt) == f"{whole_text(prompt)}\nWhat is the [category withheld]?"
     assert parse_text(asked_text(prompt)).question == prompt.question
-    assert prompt_from_text(asked_text(prompt), id="p", seed=1) == prompt
+    assert replace(prompt_from_text(asked_text(prompt), id="p"), seed=1) == prompt
 
 
 @pytest.mark.each(
@@ -297,4 +296,4 @@ def test_two_groups_and_a_query_always_tell_the_task(seed: int, feature: str, fo
     prompt = draw_instruction(seed, feature, form)
     assert parse_text(whole_text(prompt)).hypotheses == (prompt.hypothesis,)
     assert len(consistent(prompt.pair, prompt.examples[:2])) == 2
-    assert prompt_from_text(whole_text(prompt), id=prompt.id, seed=seed) == prompt
+    assert replace(prompt_from_text(whole_text(prompt), id=prompt.id), seed=seed) == prompt
