@@ -105,13 +105,7 @@ def sources(examples: Iterable[Example]) -> tuple[Source, ...]:
 async def back_translate(
     translator: Translator, sentence: str, *, seed: int, readings: Collection[str] = ()
 ) -> BackTranslation:
-    """Return a sentence there and back.
-
-    Args:
-        translator: who translates.
-        sentence: in English.
-        seed: of drawing.
-        readings: are no distractors, so they are treated like the sentence itself.
+    """Return an English sentence there and back; `readings` are no distractors, as it is none itself.
 
     Raises:
         ModelError: see `simulator.models.errors`.
@@ -122,8 +116,8 @@ async def back_translate(
     first = (await translator.back(pivot)).strip()
     if first not in same:
         return BackTranslation(pivot, first, False)
-    drawn = [text.strip() for text in await translator.draws(pivot, derive_seed(seed, "draws"))]
-    others = [text for text in drawn if text not in same]
+    drawn = await translator.draws(pivot, derive_seed(seed, "draws"))
+    others = [text.strip() for text in drawn if text.strip() not in same]
     chosen = Random(derive_seed(seed, "choice")).choice(others) if others else None
     return BackTranslation(pivot, chosen, True)
 
@@ -257,27 +251,24 @@ class FolderTranslator:
             "top_p": 1.0,
             "top_k": _TOP_K,
         }
-        return await self._translate(text, self._other, self._english, seed, drawing)
+        return await self._translate(text, self._other, self._english, seed, **drawing)
 
     async def _translate(
-        self, text: str, source: str, target: str, seed: int = 0, drawing: Mapping[str, Any] | None = None
+        self, text: str, source: str, target: str, seed: int = 0, **drawing: Any
     ) -> Sequence[str]:
-        async with self._lock:
-            return await asyncio.to_thread(self._generate, text, source, target, seed, drawing)
+        def generate() -> Sequence[str]:
+            torch, tokenizer = self._torch, self._tokenizer
+            tokenizer.src_lang = source
+            options = {"forced_bos_token_id": self._id(target), "max_new_tokens": _MAX_TOKENS, **drawing}
+            options = {"do_sample": False, "num_beams": 1, **options}
+            read = tokenizer(text, return_tensors="pt").to(self._model.device)
+            with torch.random.fork_rng(), torch.inference_mode():
+                torch.manual_seed(seed)
+                written = self._model.generate(**read, **options)
+            return tuple(tokenizer.batch_decode(written, skip_special_tokens=True))
 
-    def _generate(
-        self, text: str, source: str, target: str, seed: int, drawing: Mapping[str, Any] | None
-    ) -> Sequence[str]:
-        torch, tokenizer = self._torch, self._tokenizer
-        tokenizer.src_lang = source
-        read = tokenizer(text, return_tensors="pt").to(self._model.device)
-        chosen = drawing or {"do_sample": False, "num_beams": 1}
-        with torch.random.fork_rng(), torch.inference_mode():
-            torch.manual_seed(seed)
-            written = self._model.generate(
-                **read, forced_bos_token_id=self._id(target), max_new_tokens=_MAX_TOKENS, **chosen
-            )
-        return tuple(tokenizer.batch_decode(written, skip_special_tokens=True))
+        async with self._lock:
+            return await asyncio.to_thread(generate)
 
     def _id(self, code: str) -> int | None:
         token = self._tokenizer.convert_tokens_to_ids(code)

@@ -120,12 +120,7 @@ def explanation(record: ClaimRecord, threshold: float = THRESHOLD) -> Paraphrase
 
 
 def claim_measures(records: Sequence[ClaimRecord], threshold: float = THRESHOLD) -> ClaimMeasures:
-    """Return precision and recall for claims that are marked as ambiguous.
-
-    Args:
-        records: claims; those that nobody has marked are only counted.
-        threshold: a probability; a claim is flagged above it.
-    """
+    """Return precision and recall for marked claims; those that nobody has marked are only counted."""
     marked = [record for record in records if record.marks is not None]
     flags = [flagged(record, threshold) for record in marked]
     ambiguous = [AMBIGUITY in (record.marks or ()) for record in marked]

@@ -97,11 +97,7 @@ def table_6(
 ) -> Table:
     """Return flagged claims by falling score, each with the paraphrase that explains it and its label set.
 
-    Args:
-        records: claims.
-        threshold: above which they are flagged.
-        most: rows at most.
-        all_claims: those that are not flagged, too.
+    There are `most` rows at most; with `all_claims` also those that are not flagged.
     """
     rows: list[list[Cell]] = []
     for record in sorted(records, key=lambda record: -(score(record) or 0.0)):

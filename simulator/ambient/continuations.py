@@ -235,12 +235,9 @@ def ranks_first(record: ContinuationRecord) -> bool:
 def continuation_measures(
     records: Sequence[ContinuationRecord], examples: Iterable[Example] = (), *, seed: int = 0
 ) -> ContinuationMeasures:
-    """Return ranking accuracy with its baselines.
+    """Return ranking accuracy, whose denominator is the number of records, with its baselines.
 
-    Args:
-        records: of one model; the denominator is their number.
-        examples: the data set (its test split, if the records are of that), for the paper's baseline.
-        seed: of the resampling.
+    The paper's baseline is of the data set's examples (of its test split, if the records are of that).
     """
     right = [ranks_first(record) for record in records]
     ids = [record.id for record in records]

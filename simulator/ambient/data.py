@@ -175,10 +175,7 @@ def load_qualification() -> tuple[Question, ...]:
 
 @lru_cache
 def load_guidelines(language: str = "en") -> Guidelines:
-    """Return what annotators are told.
-
-    Args:
-        language: ``en`` or ``zh``.
+    """Return what annotators are told in a language, ``en`` or ``zh``.
 
     Raises:
         InputError: if it is another.

@@ -113,13 +113,7 @@ def item_scores(
 def generation_measures(
     records: Sequence[GenerationRecord], parser: Parser = "reference", *, seed: int = 0
 ) -> GenerationMeasures:
-    """Return every measure of spec 6.4.
-
-    Args:
-        records: of one model.
-        parser: the rule by which rewrites are read; the paper's is ``reference``.
-        seed: of the resampling.
-    """
+    """Return every measure of spec 6.4; the paper's rule of reading rewrites is ``reference``."""
     parsed = [parse(record.generation, parser) for record in records]
     warnings = Counter(code for reading in parsed for code in reading.warnings)
     counts = Counter(len(reading.rewrites) for reading in parsed)
@@ -144,13 +138,7 @@ def generation_measures(
 def patterns(
     records: Sequence[GenerationRecord], rewrites: Sequence[Mapping[Label, str]], *, seed: int = 0
 ) -> Patterns:
-    """Return how the rewrites of each row were made.
-
-    Args:
-        records: of one model.
-        rewrites: label -> rewrite, of each record.
-        seed: of the resampling.
-    """
+    """Return how the rewrites of each row (label -> rewrite, of each record) were made."""
     items = [(record.id, record.side) for record in records]
     rows = [
         (item, record.original, list(texts.values()))

@@ -36,10 +36,6 @@ _BLANK_COMMA: Final = ", "
 def parse_labels(text: str, separator: str = _BLANK_COMMA) -> LabelSet:
     """Return the set that a text such as ``neutral, entailment`` names; the empty text is the empty set.
 
-    Args:
-        text: labels in any order.
-        separator: between them (linguists' files have ``|``).
-
     Raises:
         InputError: names what is no label.
     """

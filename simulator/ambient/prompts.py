@@ -34,13 +34,10 @@ _LABELS: Final[dict[str, Label]] = {text: label for label, text in VERBALIZERS.i
 
 
 def instruction(side: Side, which: InstructionText = "published", *, language: str = "en") -> Rendered:
-    """Return the first paragraph, with the version of its template.
+    """Return the first paragraph for an ambiguous side, with the version of its template.
 
-    Args:
-        side: the ambiguous one.
-        which: with the published prompts' slip of grammar (where the claim is ambiguous), or as the paper
-            prints it.
-        language: of the instruction; the rest of a prompt is English like the data.
+    The published prompts have a slip of grammar where the claim is ambiguous; ``corrected`` is as the paper
+    prints it. The rest of a prompt is English like the data, whatever the language.
 
     Raises:
         TemplateError: if the template is missing or malformed.

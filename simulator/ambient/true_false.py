@@ -55,11 +55,9 @@ class Reading(NamedTuple):
 
 
 def read_scores(true: float | None, false: float | None) -> Reading:
-    """Return the answer out of the log-probabilities of `TRUE` and `FALSE`; a tie is False.
+    """Return the answer out of the log-probabilities of `TRUE` and `FALSE`, NaN or None if one is missing.
 
-    Args:
-        true: in nats; None or not a number if it is missing.
-        false: likewise.
+    A tie is False.
     """
     if true is None or false is None or math.isnan(true) or math.isnan(false):
         return Reading(None)
@@ -128,13 +126,7 @@ _Groups = dict[_Sentence, dict[str, _Four]]
 def true_false_measures(
     records: Sequence[TrueFalseRecord], *, pairs: Pairs = "paper", seed: int = 0
 ) -> TrueFalseMeasures:
-    """Return every measure of spec 7.
-
-    Args:
-        records: of one model.
-        pairs: the rule of inconsistent pairs, see `inconsistent_pairs`.
-        seed: of the resampling.
-    """
+    """Return every measure of spec 7; for `pairs` see `inconsistent_pairs`."""
     groups = _grouped(records)
     rewrites = [(sentence, four) for sentence, by_rewrite in groups.items() for four in by_rewrite.values()]
     answered = [record for record in records if record.prediction is not None]

@@ -209,15 +209,7 @@ def consolidate(
 ) -> Judgment:
     """Return the row that a validator's form makes; nothing is written here.
 
-    Args:
-        reader: of the log.
-        run_id: of linguists.
-        key: of the example.
-        validator: by pseudonym.
-        annotation: the form.
-        submission: the same is the same form, however often it is sent.
-        checklist: points that were ticked.
-        decides: whether it ends a discussion.
+    The same `submission` is the same form, however often it is sent; a form that `decides` ends a discussion.
 
     Raises:
         FormProblems: if the form breaks rules.

@@ -156,13 +156,7 @@ class WorkerStatistics:
 def linguist_measures(
     records: Sequence[LinguistRecord], finals: Mapping[str, LabelSet] | None = None, *, seed: int = 0
 ) -> LinguistMeasures:
-    """Return how far linguists agree with each other and with the final labels.
-
-    Args:
-        records: rows; any number of annotations each.
-        finals: id -> label set of the dataset.
-        seed: of the resampling of rows.
-    """
+    """Return how far linguists agree with each other, and with the final label sets of the dataset, by id."""
     kept = [record for record in records if not record.discarded]
     sizes = Counter(len(record.annotations) for record in kept)
     rows = [row for row, record in enumerate(kept) if len(record.annotations) == 2]
@@ -204,12 +198,7 @@ def set_agreement(rows: Sequence[Sequence[LabelSet]], *, seed: int = 0) -> SetAg
 def validator_measures(
     examples: Mapping[str, Sequence[LabelSet | None]], *, seed: int = 0
 ) -> ValidatorMeasures:
-    """Return how far validators agree.
-
-    Args:
-        examples: example -> the set of every validator who saw it, None for one who discarded it.
-        seed: of the resampling of examples.
-    """
+    """Return how far validators agree: by example the set of every one who saw it, None if discarded."""
     sets = list(examples.values())
     full = [sets[place] for place in modal_subjects(sets)]
     rows = [[labels for labels in row if labels is not None] for row in full if None not in row]

@@ -54,11 +54,7 @@ class Joined(NamedTuple):
 
 
 def read_annotations(path: str | Path, duplicates: Duplicates = "refuse") -> Read[ClaimAnnotation]:
-    """Return the marks in a CSV file; a second row on the same claim is a fault.
-
-    Args:
-        path: the file.
-        duplicates: see `simulator.duplicates`.
+    """Return the marks in a CSV file; a second row on the same claim is a fault (`simulator.duplicates`).
 
     Raises:
         InputError: if the file cannot be read at all, or has no columns ``claim`` and ``annotation``.

@@ -102,10 +102,6 @@ _PAIRS: Final = Codec[PairScores](PairScores)
 def read_logits(path: str | Path, duplicates: Duplicates = "refuse") -> Read[PairScores]:
     """Return what a model gave for pairs; a row of another kind than the first, or told again, is a fault.
 
-    Args:
-        path: the file.
-        duplicates: see `simulator.duplicates`.
-
     Raises:
         InputError: if the file cannot be read at all.
     """
@@ -179,10 +175,7 @@ def read_seed(path: str | Path, model: str | None = None) -> SeedRecord:
 
 
 def write_seed(folder: str | Path, record: SeedRecord) -> Path:
-    """Write the scores of one training in the published format; the file is there whole or not at all.
-
-    Returns:
-        Its path, ``seed42.json`` in `folder`.
+    """Write the scores of one training in the published format, and return the path, ``seed42.json``.
 
     Raises:
         InputError: if it cannot be written.

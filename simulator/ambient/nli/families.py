@@ -151,12 +151,7 @@ def label_set(scores: Sequence[float], threshold: Threshold) -> LabelSet:
 
 
 def tuned(scores: Sequence[Scores], gold: Sequence[LabelSet], pairs: Pairs = "all") -> Threshold:
-    """Return the threshold with which a model does best on dev: nothing, a number or intervals.
-
-    Args:
-        scores: of the original pairs, in the order of the file.
-        gold: the label set of each.
-        pairs: which intervals are tried, see `tuned_intervals`.
+    """Return the threshold with which a model does best on original pairs of dev, in the order of the file.
 
     Raises:
         InputError: if there is nothing to tune on.
@@ -177,11 +172,7 @@ def tuned(scores: Sequence[Scores], gold: Sequence[LabelSet], pairs: Pairs = "al
 def tuned_threshold(logits: Floats, gold: Sequence[LabelSet]) -> float:
     """Return the dev logit above which labels are best taken to hold, by macro F1; of equals the first.
 
-    All logits are candidates, in the order of the file, then of the labels.
-
-    Args:
-        logits: of shape (examples, 3), labels in canonical order.
-        gold: the label set of each example.
+    All logits, of shape (examples, 3), are candidates: in the order of the file, then of the labels.
     """
     truth = _truth(gold)
     candidates = logits.ravel()
@@ -202,11 +193,8 @@ def tuned_threshold(logits: Floats, gold: Sequence[LabelSet]) -> float:
 def tuned_intervals(values: Floats, gold: Sequence[LabelSet], pairs: Pairs = "all") -> dict[Label, Interval]:
     """Return for each label the interval between two dev predictions with the best F1; of equals the first.
 
-    Args:
-        values: one a pair, shape (examples,).
-        gold: the label set of each.
-        pairs: ``all`` tries every ordered pair of predictions, the smaller one first; ``reference`` only
-            those that stand in this order in the file, so that about half of the intervals is never tried.
+    ``all`` tries every ordered pair of predictions, the smaller one first; ``reference`` only those that
+    stand in this order in the file, so that about half of the intervals is never tried.
 
     Raises:
         InputError: if no prediction is smaller than another.

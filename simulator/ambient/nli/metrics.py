@@ -90,11 +90,7 @@ def tuned_on(rows: Iterable[PairScores], pairs: Pairs = "all") -> Threshold:
 
 
 def nli_records(rows: Sequence[PairScores], threshold: Threshold) -> tuple[NliRecord, ...]:
-    """Return the predicted sets of each example, in the order of its original pair.
-
-    Args:
-        rows: pairs with labels, in any order.
-        threshold: of the model.
+    """Return the predicted sets of each example, in the order of its original pair; rows are in any order.
 
     Raises:
         InputError: if a pair is missing, has no labels, or a disambiguation has several.
@@ -170,12 +166,8 @@ def nli_measures(
 ) -> NliMeasures:
     """Return the measures of predicted label sets.
 
-    Args:
-        records: of one model.
-        examples: the example of each record; by default each is of one of its own. Several predictions of an
-            example are one cluster, and `Interval.n` counts examples.
-        seed: of the resampling.
-        resamples: how many.
+    By default each record is of an example of its own. Several predictions of an example (`examples` names
+    that of each record) are one cluster, and `Interval.n` counts examples.
 
     Raises:
         InputError: if there are no records.

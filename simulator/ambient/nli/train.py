@@ -84,13 +84,9 @@ class Curve:
 
 
 def new_model(base: str, family: Family, classes: Sequence[str], device: str) -> tuple[Any, Any]:
-    """Return a model with a new head, and its tokenizer.
+    """Return a model with a new head, whose numbers stand for `classes`, and its tokenizer.
 
-    Args:
-        base: a folder, or an id that transformers knows; a head that it has is thrown away.
-        family: what is learnt.
-        classes: names of the head's numbers.
-        device: where it goes.
+    The base is a folder, or an id that transformers knows; a head that it has is thrown away.
 
     Raises:
         InputError: if there is no such model, or it cannot classify.
@@ -173,13 +169,7 @@ def fit(
 
 
 def loss_of(logits: Any, target: Any, family: Family) -> Any:
-    """Return the loss of a batch: squares, cross-entropy with shares, or a yes or no for each label.
-
-    Args:
-        logits: shape (pairs, classes).
-        target: of the same shape.
-        family: what is learnt.
-    """
+    """Return the loss of a batch: squares, cross-entropy with shares, or a yes or no for each label."""
     if family == "regression":
         return functional.mse_loss(logits, target)
     if family in ("multilabel", "binary"):

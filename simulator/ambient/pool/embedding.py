@@ -54,13 +54,7 @@ def embed(
     device: str | None = None,
     tell: Tell = lambda read: None,
 ) -> Embedding:
-    """Return a vector for each pair.
-
-    Args:
-        pairs: premise and hypothesis each.
-        encoder: folder of a transformers model; None for ``offline/words``.
-        device: of the encoder: ``cpu``, ``cuda``; None for a GPU if there is one.
-        tell: is told of every batch that has been read.
+    """Return a vector for each pair, by the encoder in a folder or, without one, by ``offline/words``.
 
     Raises:
         Unsupported: if torch or transformers is missing.

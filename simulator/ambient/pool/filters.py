@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Final, Literal
 
@@ -77,12 +78,8 @@ def _encloses(text: str, opening: str, closing: str) -> bool:
     inner = text[1:-1]
     if opening == closing:
         return not _marks(inner, opening)
-    depth = 1
-    for character in inner:
-        depth += (character == opening) - (character == closing)
-        if not depth:
-            return False
-    return depth == 1
+    depths = list(accumulate((mark == opening) - (mark == closing) for mark in inner))
+    return not depths or (min(depths) >= 0 and depths[-1] == 0)
 
 
 def _dangles_first(text: str, opening: str, closing: str, lists: Lists) -> bool:
@@ -169,8 +166,7 @@ def copies_example(drawn: Drawn, lists: Lists) -> bool:
 
 def has_phrase(drawn: Drawn, lists: Lists) -> bool:
     """Return True if a sentence has a listed phrase."""
-    pattern = _any_of(lists.phrases)
-    return any(pattern.search(text) for text in drawn.pair)
+    return _has_any(drawn, lists.phrases)
 
 
 def stem_and_hypothesis(drawn: Drawn, lists: Lists) -> bool:
@@ -188,17 +184,6 @@ def swaps_words(drawn: Drawn, lists: Lists) -> bool:
     )
 
 
-def has_reference_mark(drawn: Drawn, lists: Lists) -> bool:
-    """Return True if the pair has a question mark, for which the reference drops it."""
-    return any(mark in text for mark in lists.reference_marks for text in drawn.pair)
-
-
-def has_reference_word(drawn: Drawn, lists: Lists) -> bool:
-    """Return True if the pair has the word "said", for which the reference drops it."""
-    pattern = _any_of(lists.reference_words)
-    return any(pattern.search(text) for text in drawn.pair)
-
-
 FILTERS: Final[Mapping[str, Filter]] = {
     "shorter than 5 characters": too_short,
     "premise equals hypothesis": repeats_itself,
@@ -209,8 +194,8 @@ FILTERS: Final[Mapping[str, Filter]] = {
 }
 """By name, in order; exact duplicates go before them."""
 REFERENCE_FILTERS: Final[Mapping[str, Filter]] = {
-    "question mark": has_reference_mark,
-    'the word "said"': has_reference_word,
+    "question mark": lambda drawn, lists: any(mark in "".join(drawn.pair) for mark in lists.reference_marks),
+    'the word "said"': lambda drawn, lists: _has_any(drawn, lists.reference_words),
 }
 
 
@@ -230,14 +215,12 @@ def filtered(pairs: Iterable[Drawn], which: FilterSet = "default", lists: Lists 
     left = distinct(drawn)
     dropped = {DUPLICATES: len(drawn) - len(left)}
     for name, drops in filters_of(which).items():
-        before = len(left)
-        left = [pair for pair in left if not drops(pair, known)]
-        dropped[name] = before - len(left)
-    before = len(left)
-    left = distinct(cleaned(pair, known) for pair in left)
-    left = [pair for pair in left if not (too_short(pair, known) or copies_example(pair, known))]
-    dropped[CLEANED] = before - len(left)
-    return Filtered(tuple(left), dropped)
+        kept = [pair for pair in left if not drops(pair, known)]
+        dropped[name], left = len(left) - len(kept), kept
+    clean_pairs = distinct(cleaned(pair, known) for pair in left)
+    kept = [pair for pair in clean_pairs if not (too_short(pair, known) or copies_example(pair, known))]
+    dropped[CLEANED] = len(left) - len(kept)
+    return Filtered(tuple(kept), dropped)
 
 
 def distinct(pairs: Iterable[Drawn]) -> list[Drawn]:
@@ -257,6 +240,10 @@ def plain(text: str) -> str:
     """Return a text in small letters, without punctuation, with single blanks."""
     kept = (letter for letter in text.lower() if not unicodedata.category(letter).startswith(("P", "S")))
     return " ".join("".join(kept).split())
+
+
+def _has_any(drawn: Drawn, phrases: Sequence[str]) -> bool:
+    return any(_any_of(phrases).search(text) for text in drawn.pair)
 
 
 @lru_cache

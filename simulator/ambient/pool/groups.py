@@ -109,11 +109,7 @@ def make_groups(pool: Sequence[PoolPair], vectors: Vectors, size: int = SIZE) ->
     """Return a group for every pair whose annotators disagree, in the order of the pool.
 
     Neighbours are the nearest of the whole pool by Euclidean distance; of equally near ones the first in it.
-
-    Args:
-        pool: all pairs.
-        vectors: of each.
-        size: pairs in a group, the seed among them: the prompt has 4, the paper's text 5.
+    The seed is one of the `size` pairs of a group: the prompt has 4, the paper's text 5.
 
     Raises:
         InputError: if nobody disagrees, or the pool has fewer pairs than a group.
@@ -225,12 +221,7 @@ class Samples:
 
 
 def prompts_of(groups: Iterable[Group], service: str, decoding: Decoding) -> tuple[Asked, ...]:
-    """Return a prompt for each group.
-
-    Args:
-        groups: of pairs.
-        service: which model answers, and where.
-        decoding: how it is asked.
+    """Return a prompt for each group; `service` says which model answers, and where.
 
     Raises:
         TemplateError: if the instruction's template is missing or malformed.
@@ -250,17 +241,10 @@ async def draw(
     concurrency: int = 8,
     tell: Callable[[], None] = lambda: None,
 ) -> None:
-    """Ask for all that the journal does not have yet, so many prompts at a time.
+    """Ask for all that the journal does not have yet, and put a row a prompt into it.
 
-    What a model refuses is a row without samples, and is not asked again.
-
-    Args:
-        model: who is asked; a prompt is continued by those that can.
-        prompts: what is asked.
-        decoding: how.
-        journal: gets a row a prompt.
-        concurrency: prompts at a time.
-        tell: is called after each.
+    Models that can continue a prompt do. What a model refuses is a row without samples, and is not asked
+    again. `tell` is called after each prompt.
 
     Raises:
         ModelError: see `simulator.models.errors`; what has been drawn before is in the journal.
