@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from random import Random
-from typing import Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
+
+from pydantic import BaseModel, BeforeValidator
 
 from simulator.ambient.relations import Relations, builtin_relations, table
 from simulator.errors import InputError
@@ -55,16 +56,19 @@ class Distractor(NamedTuple):
     kind: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
+Words = Annotated[frozenset[str], BeforeValidator(str.split)]
+
+
+class _Words(BaseModel, frozen=True):
+    """The words of `tables/words.yaml`."""
+
     pronouns: tuple[tuple[str, ...], ...]
     last_resort: str
-    plurals: Mapping[str, str]
-    singulars: Mapping[str, str]
-    unchanging: frozenset[str]
-    also_verbs: frozenset[str]
-    before_verbs: frozenset[str]
-    function_words: frozenset[str]
+    irregular_plurals: Mapping[str, str]
+    unchanging: Words
+    also_verbs: Words
+    before_verbs: Words
+    function_words: Words
 
 
 class _Token(NamedTuple):
@@ -92,16 +96,12 @@ class _Token(NamedTuple):
 
 @cache
 def _words() -> _Words:
-    words = table("words")
-    plurals: dict[str, str] = words["irregular_plurals"]
-    lists = ("unchanging", "also_verbs", "before_verbs", "function_words")
-    return _Words(
-        pronouns=tuple(tuple(group) for group in words["pronouns"]),
-        last_resort=words["last_resort"],
-        plurals=plurals,
-        singulars={plural.lower(): singular for singular, plural in plurals.items()},
-        **{name: frozenset(words[name].split()) for name in lists},
-    )
+    return _Words.model_validate(table("words"))
+
+
+@cache
+def _irregular_singulars() -> Mapping[str, str]:
+    return {many.lower(): single.lower() for single, many in _words().irregular_plurals.items()}
 
 
 def plural(noun: str) -> str:
@@ -109,8 +109,8 @@ def plural(noun: str) -> str:
     words = _words()
     if noun in words.unchanging:
         return noun
-    if noun in words.plurals:
-        return words.plurals[noun]
+    if noun in words.irregular_plurals:
+        return words.irregular_plurals[noun]
     if _Y_PLURAL.search(noun):
         return f"{noun[:-1]}ies"
     return f"{noun}es" if _SIBILANT.search(noun) else f"{noun}s"
@@ -119,7 +119,7 @@ def plural(noun: str) -> str:
 def _singulars(word: str) -> list[str]:
     """Return what a word may be the plural of, in small letters, itself excluded."""
     low = word.lower()
-    guesses = [_words().singulars.get(low, "").lower()]
+    guesses = [_irregular_singulars().get(low, "")]
     endings = (("ies", "y"), ("es", ""), ("s", ""))
     guesses += [low.removesuffix(many) + single for many, single in endings if low.endswith(many)]
     return [guess for guess in dict.fromkeys(guesses) if guess and plural(guess).lower() == low]

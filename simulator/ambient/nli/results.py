@@ -25,7 +25,6 @@ from simulator.ambient.files.nli import (
 from simulator.ambient.labels import LabelSet
 from simulator.ambient.nli.families import Pairs, Threshold
 from simulator.ambient.nli.metrics import (
-    constant_baselines,
     nli_measures,
     nli_records,
     seed_record,
@@ -33,7 +32,7 @@ from simulator.ambient.nli.metrics import (
     tuned_on,
     with_labels,
 )
-from simulator.ambient.nli.table import Model, baseline_rows, random_row
+from simulator.ambient.nli.table import Model, baseline_rows
 from simulator.ambient.records import NliRecord, SeedRecord
 from simulator.errors import InputError
 
@@ -64,8 +63,7 @@ class Results:
     def add_baselines(self) -> None:
         """Add a set drawn at random and constant sets, where there is any model."""
         if self.models:
-            constants = baseline_rows(constant_baselines(self.gold)) if self.gold else []
-            self.models += [random_row(), *constants]
+            self.models += baseline_rows(self.gold)
 
     def add_seeds(self, name: str, records: Sequence[SeedRecord]) -> None:
         """Add a model by its scores over several trainings."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from simulator.ambient.labels import LABELS, Label, LabelSet
 from simulator.ambient.nli.families import PAPER_ORDER, Threshold, plain_threshold, read_threshold
-from simulator.ambient.nli.metrics import RANDOM_SET, NliMeasures, SeedsSummary, Spread
+from simulator.ambient.nli.metrics import RANDOM_SET, NliMeasures, SeedsSummary, Spread, constant_baselines
 from simulator.figures import Cell, Column, Table
 from simulator.stats import Interval
 from simulator.tables.builtin import read_yaml
@@ -168,15 +168,13 @@ def table_11_plain(models: Sequence[Model]) -> dict[str, Any]:
     return {"title": _TABLE_11_TITLE, "columns": [*_TABLE_11], "rows": rows}
 
 
-def baseline_rows(constants: Mapping[LabelSet, NliMeasures]) -> list[Model]:
-    """Return rows for somebody who always gives the same set."""
-    letters = {labels: "+".join(map(_letter, sorted(labels, key=PAPER_ORDER.index))) for labels in constants}
-    return [Model(name=f"always {letters[labels]}", measures=each) for labels, each in constants.items()]
-
-
-def random_row() -> Model:
-    """Return a row for somebody who draws one of the seven sets."""
-    return Model(name=RANDOM)
+def baseline_rows(gold: Sequence[LabelSet]) -> list[Model]:
+    """Return rows for a set drawn at random, and for those who always give the same set."""
+    rows = [Model(name=RANDOM)]
+    for labels, measures in (constant_baselines(gold) if gold else {}).items():
+        letters = "+".join(map(_letter, sorted(labels, key=PAPER_ORDER.index)))
+        rows.append(Model(name=f"always {letters}", measures=measures))
+    return rows
 
 
 def threshold_text(threshold: Threshold) -> str | None:

@@ -8,13 +8,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import accumulate
-from pathlib import Path
 from typing import Final, Literal
 
-import yaml
 from pydantic import BaseModel
 
-TABLE: Final = Path(__file__).parents[1] / "tables" / "pool.yaml"
+from simulator.ambient.relations import table
 
 
 class Lists(BaseModel, frozen=True):
@@ -42,7 +40,7 @@ class Lists(BaseModel, frozen=True):
 @cache
 def load_lists() -> Lists:
     """Return the lists that come with Askback."""
-    return Lists.model_validate(yaml.safe_load(TABLE.read_text(encoding="utf-8")))
+    return Lists.model_validate(table("pool"))
 
 
 _APOSTROPHES: Final = ("'", "’")
