@@ -97,6 +97,24 @@ def read_as(source: Any, make: Callable[[Any], Any]) -> GetPydanticSchema:
     )
 
 
+def must(holds: Callable[[Any], bool], problem: str | Callable[[Any], str]) -> AfterValidator:
+    """Return a check of a field: where `holds` is not true of its value, `problem` says what is wrong."""
+
+    def check(value: T) -> T:
+        if not holds(value):
+            raise ValueError(problem if isinstance(problem, str) else problem(value))
+        return value
+
+    return AfterValidator(check)
+
+
+def of_length(length: int) -> AfterValidator:
+    """Return a check that a list has so many entries."""
+    return must(
+        lambda values: len(values) == length, lambda values: f"has {len(values)} entries, not {length}"
+    )
+
+
 # ---- records of such fields
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import combinations
 from typing import Annotated, Any, Final, Literal, TypeVar, get_args
 
-from pydantic import AfterValidator, BeforeValidator, PlainSerializer, PlainValidator
+from pydantic import BeforeValidator, PlainSerializer, PlainValidator
 
 from simulator.errors import InputError
-from simulator.fields import reading
+from simulator.fields import must, reading
 
 T = TypeVar("T")
 
@@ -90,15 +90,9 @@ def _read_categories(value: Any) -> tuple[Category, ...]:
     return () if value is None else tuple(dict.fromkeys(read_words(value, _read_category)))
 
 
-def _refuse_none(labels: LabelSet) -> LabelSet:
-    if not labels:
-        raise ValueError("is empty")
-    return labels
-
-
 AnyLabels = Annotated[LabelSet, PlainValidator(_read_labels), PlainSerializer(format_labels)]
 """A set of labels as files have it: a text or a list of texts; written in canonical order."""
-SomeLabels = Annotated[AnyLabels, AfterValidator(_refuse_none)]
+SomeLabels = Annotated[AnyLabels, must(bool, "is empty")]
 """A set of at least one label."""
 Categories = Annotated[tuple[Category, ...], BeforeValidator(_read_categories)]
 """Kinds of ambiguity as files have them, each once: a text or a list of texts."""

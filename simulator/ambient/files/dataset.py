@@ -24,7 +24,7 @@ from simulator.ambient.rows import EXAMPLE_FIELDS, example_record, read_example
 from simulator.ambient.rules import Finding, findings
 from simulator.codecs import Codec
 from simulator.errors import InputError
-from simulator.fields import Flag, Key, OptionalText, Said, read_as
+from simulator.fields import Flag, Key, OptionalText, Said, must, read_as
 from simulator.jsonlines import FieldError, Read, Row
 from simulator.tables.cells import SAME_ID
 from simulator.tables.records import read_records
@@ -164,12 +164,6 @@ def _literal(value: Any) -> list[Any]:
     return content
 
 
-def _refuse_null(value: Any) -> Any:
-    if value is None:
-        raise ValueError(": names no kind of ambiguity")
-    return value
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryRecord:
     """An example with its kinds of ambiguity.
@@ -186,7 +180,10 @@ class CategoryRecord:
     premise: Said
     hypothesis: Said | None
     categories: Annotated[
-        Categories, BeforeValidator(_refuse_null), PlainSerializer(", ".join), Field(alias="category")
+        Categories,
+        must(bool, ": names no kind of ambiguity"),
+        PlainSerializer(", ".join),
+        Field(alias="category"),
     ]
     premise_ambiguous: Flag
     hypothesis_ambiguous: Flag

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, BaseModel, Field, PlainSerializer, ValidationError, model_validator
+from pydantic import BaseModel, Field, PlainSerializer, ValidationError, model_validator
 
 from simulator.ambient.labels import LABELS, LabelSet, SomeLabels
 from simulator.ambient.nli.families import (
@@ -37,7 +37,7 @@ from simulator.codecs import Codec
 from simulator.duplicates import Duplicates
 from simulator.errors import InputError
 from simulator.field_faults import first_fault
-from simulator.fields import Finite, Key, Said, Whole, read_as
+from simulator.fields import Finite, Key, Said, Whole, must, read_as
 from simulator.jsonlines import FieldError, Read, Row, write_lines
 from simulator.tables.records import read_json, read_records
 from simulator.tables.spec import TableSpec, has
@@ -46,12 +46,6 @@ from trees.faults import Fault
 PREDICTIONS: Final = "predictions.jsonl"
 LOGITS: Final[Mapping[str, str]] = {"dev": "dev_logits.jsonl", "test": "test_logits.jsonl"}
 _SEED: Final = re.compile(r"seed(\d+)(\.json)?")
-
-
-def _refuse_negative(pair: int) -> int:
-    if pair < 0:
-        raise ValueError(f"is {pair}; the original is 0")
-    return pair
 
 
 def _scores(numbers: Mapping[str, float]) -> Scores:
@@ -80,7 +74,7 @@ class PairScores:
     """
 
     id: Key
-    pair: Annotated[Whole, AfterValidator(_refuse_negative)]
+    pair: Annotated[Whole, must(lambda pair: pair >= 0, lambda pair: f"is {pair}; the original is 0")]
     premise: Said
     hypothesis: Said
     labels: Annotated[

@@ -9,26 +9,19 @@ example, with the reason. They are not among the annotators of that row, of whom
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Final, Self, TypeVar
+from typing import Annotated, Any, Final, Self
 
-from pydantic import AfterValidator, BaseModel, model_validator
+from pydantic import BaseModel, model_validator
 
 from simulator.ambient.examples import published_id
 from simulator.ambient.labels import Label, Side
 from simulator.ambient.records import CrowdRecord, LinguistRecord
 from simulator.codecs import Codec
-from simulator.fields import FiniteOrNone, Flag, Key, OptionalText, Said
+from simulator.fields import FiniteOrNone, Flag, Key, OptionalText, Said, of_length
 from simulator.jsonlines import Row
 from simulator.tables.spec import TableSpec, has
 
-T = TypeVar("T")
 CANDIDATES: Final = 3
-
-
-def _three(values: tuple[T, ...]) -> tuple[T, ...]:
-    if len(values) != CANDIDATES:
-        raise ValueError(f"has {len(values)} entries, not {CANDIDATES}")
-    return values
 
 
 class CrowdRow(BaseModel, frozen=True):
@@ -46,8 +39,8 @@ class CrowdRow(BaseModel, frozen=True):
     hypothesis: Said
     ambiguous_sent: Side
     distractor_idx: FiniteOrNone = None
-    labels: Annotated[tuple[Label | None, ...], AfterValidator(_three)]
-    interpretations: Annotated[tuple[Said, ...], AfterValidator(_three)]
+    labels: Annotated[tuple[Label | None, ...], of_length(CANDIDATES)]
+    interpretations: Annotated[tuple[Said, ...], of_length(CANDIDATES)]
     q0_gold: tuple[Label, ...]
     q1_gold: tuple[Label, ...]
     q2_gold: tuple[Label, ...]

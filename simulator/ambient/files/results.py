@@ -22,7 +22,7 @@ from simulator.ambient.labels import SIDES, Label, parse_label
 from simulator.ambient.records import ContinuationRecord, GenerationRecord, Prompt, TrueFalseRecord
 from simulator.ambient.true_false import TEMPLATES, expected
 from simulator.codecs import Codec
-from simulator.fields import Finite, FiniteOrNone, Flag, Said, reading
+from simulator.fields import Finite, FiniteOrNone, Flag, Said, must, reading
 from simulator.jsonlines import Row
 from simulator.tables.spec import TableSpec, has
 
@@ -36,12 +36,6 @@ def _by_label(rewrites: Mapping[str, Any]) -> Mapping[Any, Any]:
     return {reading(parse_label)(name): text for name, text in rewrites.items()}
 
 
-def _refuse_empty(rewrites: Mapping[str, str]) -> Mapping[str, str]:
-    if not rewrites:
-        raise ValueError("is empty")
-    return rewrites
-
-
 class GenerationRow(BaseModel, frozen=True):
     """A row of ``generative_evaluation/{model}-n4.jsonl``."""
 
@@ -52,7 +46,7 @@ class GenerationRow(BaseModel, frozen=True):
     hypothesis_ambiguous: Flag
     prompt: Prompt = ""
     generation: str
-    gold_rewrites: Annotated[Mapping[str, Said], AfterValidator(_refuse_empty), AfterValidator(_by_label)]
+    gold_rewrites: Annotated[Mapping[str, Said], must(bool, "is empty"), AfterValidator(_by_label)]
     predicted_rewrites: Annotated[Mapping[str, str | None], AfterValidator(_by_label)] | None = None
     edit_f1: FiniteOrNone = None
 

@@ -23,14 +23,14 @@ from typing import Annotated, Any, Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import AfterValidator, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic import ValidatorFunctionWrapHandler, WrapValidator
 from typer import Option
 
 from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet, format_labels
 from simulator.codecs import Codec
 from simulator.errors import InputError
 from simulator.field_faults import shortened
-from simulator.fields import Finite, read_as
+from simulator.fields import Finite, must, of_length, read_as
 from simulator.jsonlines import finite
 
 Family = Literal["regression", "distributional", "classifier", "multilabel", "set", "binary"]
@@ -82,21 +82,6 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 
-def _ends(numbers: tuple[float, ...]) -> Interval:
-    if len(numbers) != 2:
-        raise ValueError(f"has {len(numbers)} entries, not 2")
-    low, high = numbers
-    if low >= high:
-        raise ValueError(f"is {shortened(numbers)}; the first end should be below the second")
-    return low, high
-
-
-def _refuse_missing(intervals: Mapping[Label, Interval]) -> Mapping[Label, Interval]:
-    if missing := [label for label in LABELS if label not in intervals]:
-        raise ValueError(f"has no interval for {missing[0]}")
-    return intervals
-
-
 def _unless_number(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
     if isinstance(value, Mapping):
         return read(value)
@@ -105,8 +90,21 @@ def _unless_number(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
     return number
 
 
-_Ends = Annotated[Interval, read_as(tuple[Finite, ...], _ends)]
-_Intervals = Annotated[Mapping[Label, _Ends], AfterValidator(_refuse_missing)]
+_Ends = Annotated[
+    Interval,
+    read_as(Annotated[tuple[Finite, ...], of_length(2)], tuple),
+    must(
+        lambda ends: ends[0] < ends[1],
+        lambda ends: f"is {shortened(ends)}; the first end should be below the second",
+    ),
+]
+_Intervals = Annotated[
+    Mapping[Label, _Ends],
+    must(
+        lambda intervals: len(intervals) == len(LABELS),
+        lambda intervals: f"has no interval for {min(set(LABELS) - set(intervals))}",
+    ),
+]
 CheckedThreshold = Annotated[_Intervals, WrapValidator(_unless_number)] | None
 """A threshold as a file has it."""
 _THRESHOLDS: Final = Codec[Any](CheckedThreshold)

@@ -24,14 +24,14 @@ from pathlib import Path
 from typing import Annotated, Final, Self
 
 from annotated_types import Ge
-from pydantic import AfterValidator, BaseModel, model_validator
+from pydantic import BaseModel, model_validator
 from typer import Option
 
 from simulator.ambient.labels import LABELS, Label, LabelSet, SomeLabels
 from simulator.ambient.nli.families import SET_CLASSES, Family, PairsOption, Scores
 from simulator.ambient.nli.predict import BATCH, MAX_LENGTH
 from simulator.codecs import Codec
-from simulator.fields import Finite, Said, Whole
+from simulator.fields import Finite, Said, Whole, must, of_length
 from simulator.jsonlines import FieldError, Read, Row, read_lines
 
 SEEDS: Final = (42, 43, 44, 45, 46)
@@ -94,26 +94,17 @@ class _Annotation(BaseModel):
     hypothesis: Said | None = None
 
 
-def _add_up(shares: Mapping[Label, float]) -> Mapping[Label, float]:
-    if abs(sum(shares.values()) - 1) > _ROUNDING:
-        raise ValueError(f"adds up to {sum(shares.values()):g}, not 1")
-    return shares
-
-
-def _are_somebodys(counts: Mapping[Label, int]) -> Mapping[Label, int]:
-    if not sum(counts.values()):
-        raise ValueError("are not those of any annotators")
-    return counts
-
-
-def _are_two(annotations: tuple[_Annotation, ...]) -> tuple[_Annotation, ...]:
-    if len(annotations) != 2:
-        raise ValueError(f"has {len(annotations)} entries, not 2")
-    return annotations
-
-
-_Shares = Annotated[Mapping[Label, Annotated[Finite, Ge(0)]], AfterValidator(_add_up)]
-_Counts = Annotated[Mapping[Label, Annotated[Whole, Ge(0)]], AfterValidator(_are_somebodys)]
+_Shares = Annotated[
+    Mapping[Label, Annotated[Finite, Ge(0)]],
+    must(
+        lambda shares: abs(sum(shares.values()) - 1) <= _ROUNDING,
+        lambda shares: f"adds up to {sum(shares.values()):g}, not 1",
+    ),
+]
+_Counts = Annotated[
+    Mapping[Label, Annotated[Whole, Ge(0)]],
+    must(lambda counts: sum(counts.values()) > 0, "are not those of any annotators"),
+]
 
 
 class TrainingRow(BaseModel):
@@ -126,7 +117,7 @@ class TrainingRow(BaseModel):
     value: Finite | None = None
     distribution: _Shares | None = None
     counts: _Counts | None = None
-    annotations: Annotated[tuple[_Annotation, ...], AfterValidator(_are_two)] | None = None
+    annotations: Annotated[tuple[_Annotation, ...], of_length(2)] | None = None
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:

@@ -136,7 +136,7 @@ def test_logits_come_back_as_they_were_written(tmp_path, scores):
     [
         (line(pair=1, logits={"neutral": 1.0}), "logits are of neutral, not of the three labels"),
         (line(pair=1, value=0.5), "gives 1 numbers where the first row gives 3"),
-        (line(pair=-1, value=0.5), "pair is -1"),
+        (line(pair=-1, value=0.5), "pair is -1; the original is 0"),
         (line(pair=0, logits={"contradiction": 1, "entailment": 2, "neutral": 3}), "in an earlier row"),
         (
             line(pair=1, logits={"contradiction": 1, "entailment": 2, "neutral": None}),
