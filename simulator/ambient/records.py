@@ -23,9 +23,9 @@ from pydantic import (
 )
 
 from simulator.ambient.examples import Disambiguation, PublishedKey, refuse_infinite
-from simulator.ambient.labels import AnyLabels, Label, LabelSet, Side, SomeLabels, parse_labels
+from simulator.ambient.labels import AnyLabels, Label, LabelSet, Side, SomeLabels, format_labels, parse_labels
 from simulator.field_faults import shortened
-from simulator.fields import Finite, FiniteOrNone, Flag, Key, OptionalText, Said, Whole, read_as
+from simulator.fields import Finite, FiniteOrNone, Flag, Key, OptionalText, Said, Whole, must, read_as
 
 _PIPE: Final = "|"
 # The published files of linguists join labels in this order, which is not the canonical one.
@@ -33,16 +33,6 @@ _PUBLISHED_ORDER: Final[tuple[Label, ...]] = ("entailment", "neutral", "contradi
 DISTRACTOR: Final = "d"
 """The name of the distractor among a sentence's options."""
 _SLACK: Final = 1e-6  # by which two probabilities of single precision may exceed 1 together
-
-
-def _fraction(value: float) -> float:
-    if not 0 <= value <= 1:
-        raise ValueError(f"is {value}, not a fraction from 0 to 1")
-    return value
-
-
-def _mass(value: float | None) -> float | None:
-    return value if value is None or 1 < value <= 1 + _SLACK else _fraction(value)
 
 
 def _answer(value: Any) -> bool | None:
@@ -56,15 +46,11 @@ def _answer(value: Any) -> bool | None:
 
 def _prompt(value: Any) -> Any:
     """Return a prompt as one text; of a chat, its messages with an empty line between them."""
-    if isinstance(value, list) and all(isinstance(each, dict) for each in value):
-        return "\n\n".join(str(message.get("content", "")) for message in value)
+    if isinstance(value, list):
+        contents = [message.get("content") for message in value if isinstance(message, dict)]
+        texts = [content for content in contents if isinstance(content, str)]
+        return "\n\n".join(texts) if len(texts) == len(value) else value
     return "" if value is None else value
-
-
-def _text(value: Any) -> Any:
-    if not isinstance(value, str):
-        raise ValueError(f"is {shortened(value)}, not a text")
-    return value
 
 
 def _joined(value: Any) -> Any:
@@ -73,8 +59,16 @@ def _joined(value: Any) -> Any:
     return " ".join(value) if is_list else value
 
 
-Fraction = Annotated[Finite, AfterValidator(_fraction)]
+Fraction = Annotated[Finite, must(lambda value: 0 <= value <= 1, "is {}, not a fraction from 0 to 1".format)]
 """A number from 0 to 1."""
+Mass = Annotated[
+    FiniteOrNone,
+    must(
+        lambda mass: mass is None or 0 <= mass <= 1 + _SLACK,
+        "is {}, not a fraction from 0 to 1".format,
+    ),
+]
+"""A probability of two words together; None if it is not known."""
 Prompt = Annotated[str, BeforeValidator(_prompt)]
 """A text, or the messages of a chat; empty where there is none."""
 PipedLabels = Annotated[
@@ -222,9 +216,7 @@ class TrueFalseRecord:
     prompt: Prompt = ""
     prediction: Annotated[bool | None, BeforeValidator(_answer)]
     answer: Flag
-    mass: Annotated[
-        FiniteOrNone, AfterValidator(_mass), Field(alias="TF_prob_mass", exclude_if=lambda mass: mass is None)
-    ] = None
+    mass: Annotated[Mass, Field(alias="TF_prob_mass", exclude_if=lambda mass: mass is None)] = None
     side: Annotated[Side, Field(alias="ambiguous_sentence_key")]
     disambiguation: Said
 
@@ -306,7 +298,9 @@ class NliRecord:
     premise: Said
     hypothesis: Said
     gold: Annotated[SomeLabels, Field(alias="labels")]
-    predicted: Annotated[AnyLabels, BeforeValidator(_text), Field(alias="prediction")]
+    predicted: Annotated[
+        LabelSet, read_as(str, parse_labels), PlainSerializer(format_labels), Field(alias="prediction")
+    ]
     readings: Annotated[tuple[AnyLabels, ...] | None, Field(exclude=True)] = None
     reading_labels: Annotated[tuple[Label, ...], Field(exclude=True)] = ()
 
