@@ -13,7 +13,7 @@ from itertools import product
 from typing import Final, NamedTuple
 
 from simulator.handmethat.goals.model import Requirement
-from simulator.handmethat.planner import walk as walking
+from simulator.handmethat.planner import jobs
 from simulator.handmethat.planner.demands import Demand
 from simulator.handmethat.planner.walk import DeadEndError, Walk
 from simulator.handmethat.world import NOTHING, BitSet, entities
@@ -136,32 +136,32 @@ def run(walk: Walk, errands: Errands, style: ErrandStyle, fixed: BitSet) -> None
             for entity, place in loads.items():
                 walk.lay(entity, place)
         else:
-            walking.carry(walk, loads, bring=style.bring, fixed=fixed)
+            jobs.carry(walk, loads, bring=style.bring, fixed=fixed)
         _close(walk, errands.lids)
         return
     if walk.holding in loads and walk.holding not in errands.first() and not style.clean_first:
         walk.lay(walk.holding, loads[walk.holding])
     _change_first(walk, errands, style, fixed)
     if dirty and style.clean_first:
-        walking.clean(walk, dirty, style.tools)
+        jobs.clean(walk, dirty, style.tools)
     if toggled := of("toggled") + of("toggled", False):
         # In a movable container nothing can be switched.
         _switch(walk, errands, [entity for entity, place in loads.items() if not walk.is_location[place]])
     if style.stage:
         walk.go(walk.location(next(iter(loads.values()))))
-    walking.carry(walk, loads, bring=style.bring, fixed=fixed)
+    jobs.carry(walk, loads, bring=style.bring, fixed=fixed)
     if dirty and not style.clean_first:
-        walking.clean(walk, dirty, style.tools)
+        jobs.clean(walk, dirty, style.tools)
     if toggled:
         _switch(walk, errands, toggled)
     if opened := of("open"):
-        walking.visit(walk, [entity for entity in opened if walk.is_shut(entity)], walk.open)
+        jobs.visit(walk, [entity for entity in opened if walk.is_shut(entity)], walk.open)
     _close(walk, of("open", False) + errands.lids)
 
 
 def _close(walk: Walk, lids: Sequence[int]) -> None:
     if lids:
-        walking.visit(walk, [lid for lid in lids if not walk.is_shut(lid)], walk.close)
+        jobs.visit(walk, [lid for lid in lids if not walk.is_shut(lid)], walk.close)
 
 
 def _change_first(walk: Walk, errands: Errands, style: ErrandStyle, fixed: BitSet) -> None:
@@ -171,14 +171,14 @@ def _change_first(walk: Walk, errands: Errands, style: ErrandStyle, fixed: BitSe
         if style.bring and walk.holding == NOTHING:
             _bring_along(walk, {entity: loads[entity] for entity in sliced if entity in loads}, fixed)
         if style.gather:
-            walking.carry(walk, dict.fromkeys(sliced, style.surface))
-        walking.slice_up(walk, sliced, style.knife, style.surface)
+            jobs.carry(walk, dict.fromkeys(sliced, style.surface))
+        jobs.slice_up(walk, sliced, style.knife, style.surface)
     if errands.hot:
-        walking.heat(walk, errands.hot, style.heater, loads if style.singly else {})
+        jobs.heat(walk, errands.hot, style.heater, loads if style.singly else {})
     if errands.cold:
-        walking.cool(walk, errands.cold)
+        jobs.cool(walk, errands.cold)
     if soaked := errands.of("soaked"):
-        walking.soak(walk, soaked)
+        jobs.soak(walk, soaked)
 
 
 def _bring_along(walk: Walk, loads: Mapping[int, int], fixed: BitSet) -> None:
@@ -196,7 +196,7 @@ def _bring_along(walk: Walk, loads: Mapping[int, int], fixed: BitSet) -> None:
 def _switch(walk: Walk, errands: Errands, among: Sequence[int]) -> None:
     for on in (True, False):
         switched = [entity for entity in errands.of("toggled", on) if entity in among]
-        walking.visit(walk, switched, partial(walk.switch, on=on))
+        jobs.visit(walk, switched, partial(walk.switch, on=on))
 
 
 def styles(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[ErrandStyle]:
@@ -254,7 +254,7 @@ def _ranked_tools(walk: Walk, types: frozenset[str], places: Set[int], fixed: Bi
     for tool in _distinct(walk, tools, fixed):
         there = walk.fork()
         try:
-            walking.take_ready(there, tool)
+            jobs.take_ready(there, tool)
         except DeadEndError:
             continue
         costs[tool] = there.steps + (there.at not in places)
@@ -274,7 +274,7 @@ def _distinct(walk: Walk, tools: BitSet, fixed: BitSet) -> list[int]:
 
 def _cuts(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[ErrandStyle]:
     """Yield the manners of slicing and heating."""
-    heaters = walking.appliances(walk, "heats") if errands.hot else [NOTHING]
+    heaters = jobs.appliances(walk, "heats") if errands.hot else [NOTHING]
     if not (sliced := errands.of("sliced")):
         yield from (ErrandStyle(heater=heater) for heater in heaters)
         return
