@@ -221,7 +221,7 @@ class Around:
                 )
                 for option in self._costs.free[i]
             ]
-        reacheds = []
+        reached = []
         for top, ops, needs in rest:
             for _, shift, spec in needs:
                 layer, others, own = self._layers.found(
@@ -230,8 +230,8 @@ class Around:
                 ops |= others | own << shift
                 if layer > top:
                     top = layer
-            reacheds.append((top, ops))
-        return reacheds
+            reached.append((top, ops))
+        return reached
 
 
 def _without_each(parts: Sequence[Reached]) -> tuple[Reached, list[Reached]]:
