@@ -46,5 +46,6 @@ def write_whole(path: Path | str, content: bytes | str | Iterable[str]) -> Path:
     return path
 
 
-def _parts(content: str | Iterable[str]) -> Iterable[str]:
-    return (content,) if isinstance(content, str) else content
+def file_name(name: str) -> str:
+    """Return a name fit for a file: of ``provider/model`` the signs between become dashes."""
+    return "".join(sign if sign.isalnum() or sign in "._-" else "-" for sign in name).strip("-.") or "run"

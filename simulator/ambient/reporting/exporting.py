@@ -26,6 +26,7 @@ from simulator.ambient.trial_log import played_of
 from simulator.jsonlines import write_lines
 from simulator.runner.logged import required_run
 from simulator.tables.spec import TableSpec
+from simulator.whole import file_name
 
 
 class _Published(NamedTuple):
@@ -70,9 +71,9 @@ def export_runs(folder: Path, tasks: Sequence[PlayedTask]) -> Iterator[Path]:
     written: set[Path] = set()
     for played in tasks:
         published, name = _PUBLISHED[played.task], played.answers.name
-        path = folder / published.place.format(name=_safe(name))
+        path = folder / published.place.format(name=file_name(name))
         if path in written:
-            path = folder / published.place.format(name=_safe(f"{name}-{played.run.id}"))
+            path = folder / published.place.format(name=file_name(f"{name}-{played.run.id}"))
         published.format.write(path, played.answers.rows)
         written.add(path)
         yield path
@@ -169,8 +170,3 @@ def item_lines(reader: LogReader, run: str) -> Iterator[dict[str, Any]]:
             "seed": episode.seed,
             "version": version,
         }
-
-
-def _safe(name: str) -> str:
-    """Return a name fit for a file: of ``provider/model`` the signs between become dashes."""
-    return "".join(sign if sign.isalnum() or sign in "._-" else "-" for sign in name).strip("-.") or "run"

@@ -19,6 +19,7 @@ from simulator.ambik.intents import parse_intent
 from simulator.ambik.pairs import Pair
 from simulator.errors import InputError
 from simulator.tables.cells import clean
+from simulator.whole import file_name
 
 NAME: Final = "{run}-pairs.csv"
 _LINES: Final = ("id", "scene", "clear", "indirect", "ambiguous", "question", "answer")
@@ -61,7 +62,7 @@ def export_runs(
         NotInLog: if there is no such run.
     """
     return tuple(
-        export_cases(Path(folder) / NAME.format(run=_safe(run)), cases(reader, run), single=single)
+        export_cases(Path(folder) / NAME.format(run=file_name(run)), cases(reader, run), single=single)
         for run in dict.fromkeys(runs)
     )
 
@@ -133,8 +134,3 @@ def _line(text: str) -> str:
 
 def _lines(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(filter(None, map(_line, texts)))
-
-
-def _safe(name: str) -> str:
-    """Return a name fit for a file."""
-    return "".join(sign if sign.isalnum() or sign in "._-" else "-" for sign in name).strip("-.") or "run"

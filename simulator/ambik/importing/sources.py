@@ -23,7 +23,6 @@ from simulator.ambik.items import PairItem
 from simulator.ambik.naming import is_not_listed
 from simulator.ambik.pairs import Pair
 from simulator.ambik.records import Calibrated, Decision
-from simulator.ambik.reporting.exporting import safe
 from simulator.ambik.reporting.groups import robot_of
 from simulator.ambik.reporting.scoring import texts_of
 from simulator.ambik.sets.predicting import calibrate
@@ -33,6 +32,7 @@ from simulator.duplicates import Duplicates
 from simulator.errors import InputError
 from simulator.tables.importing import file_digest
 from simulator.tables.spec import TableSpec
+from simulator.whole import file_name
 from trees.faults import Fault
 
 _TEXTS: Final = (PAIRS, KNOWNO)
@@ -227,12 +227,12 @@ def names_of(batches: Sequence[Batch], name: str | None = None) -> tuple[str, ..
     names = []
     for batch in batches:
         beside = by_source[batch.source]
-        base = safe(batch.source)
+        base = file_name(batch.source)
         if name is not None:
             base = f"{name}-{base}" if len(by_source) > 1 else name
         # What of the configuration tells the batches of one run apart.
         parts = [part for part in _PARTS if len(set(map(part, beside))) > 1]
-        called = "-".join((base, *(safe(part(batch.first.decision)) for part in parts)))
+        called = "-".join((base, *(file_name(part(batch.first.decision)) for part in parts)))
         if batch.calibrates and len(beside) > 1:
             called = f"{called}-calibration"
         taken[called] += 1

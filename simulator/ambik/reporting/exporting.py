@@ -19,7 +19,7 @@ from simulator.ambik.rows import item_from_row, item_record
 from simulator.ambik.terms import CONFORMAL
 from simulator.ambik.trial_log import options_of
 from simulator.jsonlines import write_lines
-from simulator.whole import write_whole
+from simulator.whole import file_name, write_whole
 
 _MEASURES: Final = ("icr", "hr", "chr", "ssc")
 
@@ -87,16 +87,11 @@ def export_runs(
         if options_of(reader, run).task == "annotate":
             yield from (written.path for written in pair_export.export_runs(folder, reader, [run]))
         else:
-            path = folder / f"{safe(run)}.jsonl"
+            path = folder / f"{file_name(run)}.jsonl"
             write_run_lines(path, reader, [run])
             yield path
     if results:
         yield write_whole(folder / "results.csv", results_csv(results))
-
-
-def safe(name: str) -> str:
-    """Return a name fit for a file."""
-    return "".join(sign if sign.isalnum() or sign in "._-" else "-" for sign in name).strip("-.") or "run"
 
 
 def results_csv(results: Sequence[Result]) -> str:
