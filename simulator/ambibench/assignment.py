@@ -100,7 +100,7 @@ class PatternStudy(StudyMaterial[Settings]):
         )
 
     def _parts(self, cell: Cell) -> tuple[Feature, Format | None, bool | None]:
-        """Salient feature, format and polarity of a cell; None for what it leaves open."""
+        """Return salient feature, format and polarity of a cell; None for what it leaves open."""
         name, form, value = (*cell, None, None)[:3]
         feature = next((known for known in FEATURES if known == name), None)
         shape = next((known for known in FORMATS if known == form), None)

@@ -88,7 +88,7 @@ def hypotheses(pair: Pair) -> tuple[Hypothesis, ...]:
 
 
 def value_name(feature: Feature, value: bool) -> str:
-    """``human``, ``indoor``, … for a coded value."""
+    """Return ``human``, ``indoor``, … for a coded value."""
     return VALUES[feature][0 if value else 1]
 
 

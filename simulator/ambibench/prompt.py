@@ -124,7 +124,7 @@ class Prompt(Labelled):
 
 
 def whole_text(prompt: Prompt) -> str:
-    """Instruction and all examples with their labels, without a question; no line feed at the end."""
+    """Return instruction and all examples with their labels, without a question; no line feed at the end."""
     return "".join(_pieces(prompt)) + prompt.examples[-1].label
 
 

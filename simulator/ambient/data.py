@@ -140,7 +140,7 @@ def load_examples(data: str | Path = BUILTIN, split: Split = "all") -> tuple[Exa
 
 
 def read_examples(data: str | Path = BUILTIN, split: Split = "all") -> Loaded:
-    """Like `load_examples`, but with the good rows of faulty data, and the faults.
+    """Read what `load_examples` does, but with the good rows of faulty data, and the faults.
 
     Raises:
         InputError: if the data do not exist, or have no such split.
@@ -215,7 +215,7 @@ def _contents(data: str | Path) -> _Contents:
 
 @lru_cache(maxsize=4)
 def _read_registered(folder: Path) -> _Contents:
-    """Registered folders are named by content and never change, so they are read once."""
+    """Read a registered folder once: it is named by its content and never changes."""
     return _read_path(folder)
 
 

@@ -74,7 +74,7 @@ class Table(OneSeatTable[Item, Step]):
         return shown_in(self.item, step, self.questions)
 
     def left(self, state: State) -> SeatError | None:
-        """They got too little of the qualification right."""
+        """Return the error of somebody who got too little of the qualification right, if they did."""
         test = self.rules.qualification
         answers = [text for kind, text in state["said"] if kind == "qualification"]
         if test is None or len(answers) < len(test.questions) or not answers:
@@ -96,7 +96,7 @@ class Table(OneSeatTable[Item, Step]):
         )
 
     def at_once(self, step: Step) -> AllAtOnce | None:
-        """Whoever answers all steps of such an item at once."""
+        """Return whoever answers all steps of such an item at once."""
         who = self.who
         return who.answer_all if isinstance(who, AnswersAll) and who.answers_all(self.item) else None
 

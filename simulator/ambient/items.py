@@ -67,7 +67,7 @@ class CrowdItem:
         return self.premise if self.side == "premise" else self.hypothesis
 
     def pair(self, candidate: int) -> tuple[str, str]:
-        """Premise and hypothesis with a candidate in place of the ambiguous sentence."""
+        """Return premise and hypothesis with a candidate in place of the ambiguous sentence."""
         text = self.candidates[candidate].sentence
         return (text, self.hypothesis) if self.side == "premise" else (self.premise, text)
 

@@ -65,7 +65,7 @@ class Qualification(Fields):
         return self
 
     def option(self) -> dict[str, Any]:
-        """As an episode's options hold it."""
+        """Return what an episode's options hold of it."""
         return self.model_dump(mode="json", by_alias=True, exclude={"questions": {"__all__": {"why"}}})
 
 

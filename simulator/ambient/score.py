@@ -54,7 +54,7 @@ def score_rows(episode_id: str, item: Item, turns: Sequence[Turn]) -> tuple[Scor
 
 
 def values(item: Item, turns: Sequence[Turn]) -> Values:
-    """Metric -> value, None where it means nothing; see the table above."""
+    """Return metric -> value, None where it means nothing; see the table above."""
     match item:
         case CrowdItem():
             return _crowd(item, turns)

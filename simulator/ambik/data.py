@@ -180,7 +180,7 @@ def _pairs_of(data: str | Path) -> Loaded:
 
 @lru_cache(maxsize=4)
 def _read_registered(folder: Path) -> Loaded:
-    """Registered folders are named by content and never change, so they are read once."""
+    """Read a registered folder once: it is named by its content and never changes."""
     return _read_path(folder)
 
 

@@ -46,7 +46,7 @@ class AmbikRoom(GraphRoom[graph.Table, graph.State]):
         return move.seat if move else None
 
     def status(self, table: graph.Table, state: graph.State) -> Literal["completed"] | None:
-        """Completed once the robot acts, or asks where nobody answers; once the form is filled in."""
+        """Return completed once the robot acts, or asks where nobody answers; once the form is filled in."""
         return "completed" if graph.due(table, state) is None else None
 
     def view(

@@ -84,7 +84,7 @@ def useful(task: Task, answers: Sequence[tuple[str, str]]) -> int:
 
 
 def _possible(task: Task, answers: Sequence[tuple[str, str]]) -> int:
-    """Pairs of a thing that fits and a place where it may have to go."""
+    """Return pairs of a thing that fits and a place where it may have to go."""
     belief = believe(task, answers)
     things = candidates(task.world, task.current, belief).bit_count()
     places = destinations(task.world, belief).bit_count() if task.utterance.quest == "move_to" else 1

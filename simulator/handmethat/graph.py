@@ -232,7 +232,7 @@ def outcome_text(play: Play, step: Step) -> str:
 
 
 def spent(play: Play, step: Step) -> int:
-    """Points that a step cost, what success wins left out."""
+    """Return points that a step cost, what success wins left out."""
     won = play.game.costs.success if step.over == "success" else 0
     return won - step.outcome.reward
 

@@ -161,7 +161,7 @@ class Play:
         )
 
     def questions_left(self, asked: int) -> int | None:
-        """Questions that will still be answered; None for any number."""
+        """Return questions that will still be answered; None for any number."""
         most = self.options.questions
         return None if most is None else max(most - asked, 0)
 

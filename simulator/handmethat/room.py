@@ -43,7 +43,7 @@ class HandMeThatRoom(GraphRoom[graph.Table, graph.State]):
         return Posed(task_from_row(row), cast(Language, row.language))
 
     def steps(self, table: graph.Table) -> int:
-        """Instruction and last words, and a command or a question with its answer per move."""
+        """Return the most steps: instruction and last words, and two per move."""
         return _STEPS_PER_MOVE * table.play.options.limit + _OTHER_STEPS
 
     def take(self, seat: str) -> Take[graph.Table, graph.State]:
@@ -55,7 +55,7 @@ class HandMeThatRoom(GraphRoom[graph.Table, graph.State]):
         return graph.due(state)
 
     def status(self, table: graph.Table, state: graph.State) -> Literal["completed", "truncated"] | None:
-        """Completed by success or a stop, truncated at the limit."""
+        """Return completed by success or a stop, truncated at the limit."""
         return graph.ending(state)
 
     def view(
@@ -76,7 +76,7 @@ class HandMeThatRoom(GraphRoom[graph.Table, graph.State]):
         judgments: Sequence[Judgment],
         options: Mapping[str, Any] = NO_OPTIONS,
     ) -> tuple[Score, ...]:
-        """Success, score, moves and questions."""
+        """Return success, score, moves and questions."""
         if not turns:
             return ()
         return score_rows(turns[0].episode_id, score_episode(item.task, turns))

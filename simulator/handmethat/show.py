@@ -51,7 +51,7 @@ _PLAIN: Final = ("look", "stop")
 
 @cache
 def wording(language: Language) -> Mapping[str, Any]:
-    """tables/play.<language>.yaml."""
+    """Read tables/play.<language>.yaml."""
     table: Mapping[str, Any] = yaml.safe_load((TABLES / f"play.{language}.yaml").read_text(encoding="utf-8"))
     return table
 
@@ -238,7 +238,7 @@ def story_steps(task: Task, language: Language) -> tuple[StoryStep, ...]:
 
 
 def command_views(play: Play, commands: Sequence[str]) -> tuple[CommandView, ...]:
-    """Commands as buttons: those given, then looking around and stopping."""
+    """Return commands as buttons: those given, then looking around and stopping."""
     table = wording(play.language)
     plain = (CommandView(text=name, label=table["plain"][name], verb=name, things=()) for name in _PLAIN)
     return (*(_command_view(play, text) for text in commands), *plain)

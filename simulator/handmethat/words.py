@@ -49,7 +49,7 @@ def state_word(state: str, value: bool, language: str) -> str:
 
 @cache
 def all_words(language: str) -> Mapping[str, str]:
-    """Key -> word.
+    """Return key -> word.
 
     Raises:
         InputError: if there is no such language.

@@ -232,7 +232,7 @@ def location_of(world: World, state: State, entity: int) -> int:
 
 
 def is_reachable(world: World, state: State, entity: int, container: int) -> bool:
-    """acc(entity, container): it lies directly there, and no shut lid is between (spec 3)."""
+    """Return acc(entity, container): it lies directly there, and no shut lid is between (spec 3)."""
     if state.place[entity] != container:
         return False
     return world.relation(container) == "ontop" or is_unlocked(world, state, container)

@@ -68,9 +68,9 @@ class AmbiBenchActions(StudyActions):
         return STEPS
 
     def session_page(self, frame: Frame, here: Here) -> str:
-        """Consent, instructions, a trial or the comment."""
+        """Return the page of consent, instructions, a trial or the comment."""
         return trial_page(frame, here)
 
     def end_page(self, frame: Frame, here: Here, replay: Any) -> str:
-        """Thanks, and the result where it may be shown."""
+        """Return the page of thanks, with the result where it may be shown."""
         return end_page(frame, here, replay if isinstance(replay, Replay) else None)

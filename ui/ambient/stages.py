@@ -86,7 +86,7 @@ def tested(view: ParticipantView) -> bool:
 
 
 def steps(view: ParticipantView) -> Mapping[str, str]:
-    """`STEPS` as far as there are such in the episode."""
+    """Return `STEPS` as far as there are such in the episode."""
     return {stage: step for stage, step in STEPS.items() if step != "qualification" or tested(view)}
 
 

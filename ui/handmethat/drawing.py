@@ -178,7 +178,7 @@ def glyph_of(kind: str) -> str:
 
 @cache
 def tag_keys(language: Language) -> Mapping[str, str]:
-    """Word -> key, for the states, colours and sizes, as observations and as labels word them."""
+    """Return word -> key, for the states, colours and sizes, as observations and as labels word them."""
     table, observed = hierarchy(), wording(language)
     found = {word(key, language): key for key in (*table.colors, *table.sizes)}
     found |= {said: key for key, said in observed["value_words"].items()}
@@ -260,7 +260,7 @@ def _chip(thing: ThingView, about: Mapping[str, Sequence[CommandView]], language
 
 
 def _tags(states: Sequence[str], lid: str | None, language: Language) -> tuple[Tag, ...]:
-    """States as labels; of what has a lid that it is open or closed is drawn otherwise."""
+    """Return states as labels; of what has a lid that it is open or closed is drawn otherwise."""
     keys = tag_keys(language)
     tags = (Tag(_label(state, keys.get(state, ""), language), keys.get(state, "")) for state in states)
     return tuple(tag for tag in tags if lid is None or tag.key not in ("open", "not-open"))

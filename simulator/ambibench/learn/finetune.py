@@ -115,7 +115,7 @@ def encode(tokenizer: Any, record: Mapping[str, str], prompt_weight: float) -> E
 
 
 def losses_of(model: Any, encoded: Encoded) -> tuple[torch.Tensor, float]:
-    """Weighted mean cross-entropy of a record's tokens, and the plain one of its completion."""
+    """Return weighted mean cross-entropy of a record's tokens, and the plain one of its completion."""
     ids = torch.tensor([encoded.ids], device=model.device)
     weights = torch.tensor(encoded.weights[1:], device=model.device)
     logits = model(input_ids=ids).logits[0, :-1].float()

@@ -167,7 +167,7 @@ def _multiple(trials: pd.DataFrame, **levels: str) -> pd.DataFrame:
 
 
 def figure_2(trials: pd.DataFrame) -> Drawn:
-    """4.2: accuracy by salient feature under both instructions."""
+    """Draw section 4.2: accuracy by salient feature under both instructions."""
     panels, missing = [], []
     for kind in LEVELS:
         here = where(trials, setting="instruction", kind=kind)
@@ -178,7 +178,7 @@ def figure_2(trials: pd.DataFrame) -> Drawn:
 
 
 def figure_3(trials: pd.DataFrame) -> Drawn:
-    """4.3: accuracy over k, with the oracle."""
+    """Draw section 4.3: accuracy over k, with the oracle."""
     here = _multiple(trials)
     lines = curves(pivot(means(here, "correct", ("actor", "k"))))
     panels = [k_panel("", [*lines, oracle_line(here)])] if lines else []
@@ -186,7 +186,7 @@ def figure_3(trials: pd.DataFrame) -> Drawn:
 
 
 def figure_4(trials: pd.DataFrame) -> Drawn:
-    """4.4: accuracy over k on each held-out pair."""
+    """Draw section 4.4: accuracy over k on each held-out pair."""
     panels, missing = [], []
     for pair in PAIR_NAMES:
         here = where(trials, setting="ft_eval", fold=pair)
@@ -203,7 +203,7 @@ def figure_4(trials: pd.DataFrame) -> Drawn:
 
 
 def figure_5(trials: pd.DataFrame) -> Drawn:
-    """App. A: how often an output names the task, by salient feature."""
+    """Draw App. A: how often an output names the task, by salient feature."""
     outputs = where(trials, setting="verbalise")
     by_actor = pivot(shares(outputs, "correct", ("actor", "feature")))
     panels = [
@@ -221,7 +221,7 @@ def figure_5(trials: pd.DataFrame) -> Drawn:
 
 
 def figure_6(trials: pd.DataFrame) -> Drawn:
-    """App. B: what becomes of the region, by origin, before and after a second name."""
+    """Draw App. B: what becomes of the region, by origin, before and after a second name."""
     panels, missing = [], []
     buckets = where(trials, setting="aws")
     for actor in present(buckets, "actor"):
@@ -248,14 +248,14 @@ def _region(buckets: pd.DataFrame, category: str) -> Stacked:
 
 
 def figure_7(trials: pd.DataFrame) -> Drawn:
-    """App. C: probability of X or Y over k, models only."""
+    """Draw App. C: probability of X or Y over k, models only."""
     lines = curves(pivot(means(_multiple(trials, role="model"), "valid", ("actor", "k"))))
     panels = [k_panel("", lines, "probability of X or Y", chance=False)] if lines else []
     return _of_models("figure-7", "Valid answers by example", panels, "multiple", "uninformative")
 
 
 def figure_8(trials: pd.DataFrame) -> Drawn:
-    """App. D: the bracket against ``wug``, for models that have had both."""
+    """Draw App. D: the bracket against ``wug``, for models that have had both."""
     bracket, wug = _multiple(trials, role="model"), where(trials, setting="wug", role="model")
     kinds: tuple[tuple[str, Pivot, Style], ...] = (
         ("[category withheld]", pivot(means(bracket, "correct", ("actor", "k"))), "solid"),
@@ -276,7 +276,7 @@ def figure_8(trials: pd.DataFrame) -> Drawn:
 
 
 def by_model(trials: pd.DataFrame, name: str, kind: Kind) -> Drawn:
-    """4.2: each model by salient feature."""
+    """Draw section 4.2: each model by salient feature."""
     here = where(trials, setting="instruction", kind=kind, role="model")
     by_actor = means(here, "correct", ("actor", "feature"))
     by_feature = pivot({(feature, actor): value for (actor, feature), value in by_actor.items()})
@@ -287,7 +287,7 @@ def by_model(trials: pd.DataFrame, name: str, kind: Kind) -> Drawn:
 
 
 def by_format(trials: pd.DataFrame, name: str, kind: Kind) -> Drawn:
-    """4.2: mean over models by salient feature and format."""
+    """Draw section 4.2: mean over models by salient feature and format."""
     here = where(trials, setting="instruction", kind=kind, role="model")
     marks = bars(pivot(balanced(here, "correct", ("format", "feature"), "actor")), TITLES)
     panels = [bar_panel("", marks)] if marks else []
@@ -297,7 +297,7 @@ def by_format(trials: pd.DataFrame, name: str, kind: Kind) -> Drawn:
 
 
 def figures_14_18(trials: pd.DataFrame) -> Drawn:
-    """4.3: a panel per model, a line per salient feature."""
+    """Draw section 4.3: a panel per model, a line per salient feature."""
     here = _multiple(trials, role="model")
     by = ("feature", "k")
     panels = [
@@ -309,7 +309,7 @@ def figures_14_18(trials: pd.DataFrame) -> Drawn:
 
 
 def figure_19(trials: pd.DataFrame) -> Drawn:
-    """4.3 by format: t0pp by itself, and the mean over all other models."""
+    """Draw section 4.3 by format: t0pp by itself, and the mean over all other models."""
     here = _multiple(trials, role="model")
     alone = [actor for actor in present(here, "actor") if ALONE in actor.lower()]
     others = [actor for actor in present(here, "actor") if actor not in alone]

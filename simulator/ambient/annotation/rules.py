@@ -114,7 +114,7 @@ def check_annotation(
 
 
 def flags(premise: str, hypothesis: str, annotation: Annotation) -> tuple[bool, bool]:
-    """Whether premise and hypothesis are ambiguous: two distinct rewrites or more differ (spec 4)."""
+    """Return True if premise and hypothesis are ambiguous: two distinct rewrites or more differ (spec 4)."""
     first, second = (
         len(_distinct(original, annotation.rewrites, side)) >= 2
         for side, original in zip(SIDES, (premise, hypothesis), strict=True)

@@ -329,7 +329,7 @@ def _train_head(
 
 
 def _of_part(pairs: Sequence[TrainingPair], part: str) -> Sequence[TrainingPair]:
-    """Pairs for the model of one label."""
+    """Return pairs for the model of one label."""
     if not part:
         return pairs
     place = [*LABELS].index(part)  # type: ignore[arg-type]

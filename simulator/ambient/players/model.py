@@ -31,7 +31,7 @@ class ModelAnnotator:
         self.name = model.name
 
     def answers_all(self, item: Item) -> bool:
-        """Statements, options and pairs do not rest on each other; a crowdworker's steps do."""
+        """Return True if steps do not rest on each other: those of a crowdworker do."""
         return isinstance(item, TrueFalseItem | ContinueItem | NliItem)
 
     async def answer_all(self, view: View) -> tuple[Reply, ...]:

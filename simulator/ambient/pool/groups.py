@@ -161,7 +161,7 @@ def new_pairs_prompt(examples: Iterable[PoolPair], language: str = "en") -> Rend
 
 
 def parse_pair(text: str) -> tuple[str, str] | None:
-    """Premise and hypothesis of an answer, without blanks around them; None if it is no pair.
+    """Return premise and hypothesis of an answer, without blanks around them; None if it is no pair.
 
     It is one if a line feed and ``Sentence 2: `` divide it into exactly two parts. Chat models begin anew
     with ``Sentence 1:`` where a completion would go on; that is passed over. What comes after a blank line

@@ -33,7 +33,7 @@ _BOX: Final = (1.7, 0.9)
 
 
 def label_sets_venn(counts: Mapping[str, int], name: str = "") -> Venn:
-    """Fig. 3: how many examples have each set of labels.
+    """Draw Fig. 3: how many examples have each set of labels.
 
     Args:
         counts: labels in canonical order with comma and blank between -> examples.
@@ -49,7 +49,7 @@ def label_sets_venn(counts: Mapping[str, int], name: str = "") -> Venn:
 
 
 def templates_figure(results: Iterable[Results]) -> Figure | None:
-    """Accuracy by template, a group of bars each; None if there are no such results."""
+    """Return accuracy by template, a group of bars each; None if there are no such results."""
     marks: list[Bars] = []
     for result in results:
         if result.kind != "true_false":
@@ -184,7 +184,7 @@ class FlowDiagram:
         )
 
     def boxes(self) -> tuple[Box, ...]:
-        """Above, the way of an example that is kept; below, where the others stay."""
+        """Return the boxes: above, the way of an example that is kept; below, where the others stay."""
         flow = self.flow
         return (
             Box("generated", flow.generated, 1.0, 2.4),

@@ -95,7 +95,7 @@ class Measure:
         return "" if self.paper is None else half_up(self.paper, _DIGITS[self.unit])
 
     def to_json(self) -> dict[str, Any]:
-        """Value, ends of the interval and denominator, in the unit; what is not known is left out."""
+        """Return value, ends of the interval and denominator, in the unit; what is not known is left out."""
         told = self.told
         value, low, high = told[:3] if isinstance(told, Interval) else (told, None, None)
         plain = {
@@ -222,7 +222,7 @@ def half_up(number: float, digits: int = 1) -> str:
 
 
 def measures_table(measures: Sequence[Measure]) -> Table:
-    """Measures as people read them: rounded, values aligned on their right."""
+    """Return measures as people read them: rounded, values aligned on their right."""
     columns = {
         "measure": [measure.title for measure in measures],
         "value": _aligned([measure.with_unit for measure in measures]),

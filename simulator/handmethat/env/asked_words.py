@@ -27,13 +27,13 @@ _WORD: Final = re.compile(rf"(?<![\w#])[a-z]{{{_LEAST_LETTERS},}}(?![\w#])", re.
 
 @cache
 def word_table() -> Mapping[str, Any]:
-    """tables/asked_words.yaml."""
+    """Read tables/asked_words.yaml."""
     return MappingProxyType(yaml.safe_load((TABLES / "asked_words.yaml").read_text(encoding="utf-8")))
 
 
 @cache
 def vocabularies() -> tuple[tuple[re.Pattern[str], Vocabulary], ...]:
-    """For things, then for qualities: a pattern of all words, and what each means."""
+    """Return a pattern of all words and what each means, for things, then for qualities."""
     things, qualities = _things(), _qualities()
     return (_pattern(things), things), (_pattern(qualities), qualities)
 
@@ -98,7 +98,7 @@ def kinds_above(name: str) -> tuple[str, ...]:
 
 
 def mended(text: str) -> str:
-    """`text` with misspelt words put right: one letter wrong, missing, too many, or two exchanged."""
+    """Return `text` with misspelt words put right: one letter wrong, missing, too many, or two exchanged."""
     return _WORD.sub(lambda match: _mended_word(match[0]), text)
 
 
@@ -137,7 +137,7 @@ def _consonants(word: str) -> str:
 
 
 def _shorter(word: str) -> set[str]:
-    """`word` itself, and without any one of its letters but the first."""
+    """Return `word` itself, and without any one of its letters but the first."""
     return {word, *(word[:place] + word[place + 1 :] for place in range(1, len(word)))}
 
 

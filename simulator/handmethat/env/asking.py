@@ -81,7 +81,7 @@ class Question(NamedTuple):
 
 @cache
 def table() -> Mapping[str, Any]:
-    """tables/questions.yaml."""
+    """Read tables/questions.yaml."""
     return MappingProxyType(yaml.safe_load((TABLES / "questions.yaml").read_text(encoding="utf-8")))
 
 
@@ -124,7 +124,7 @@ def _which_kind(world: World, words: str) -> str:
 
 
 def _chosen(asks: list[str], words: str, alternatives: bool, named: bool) -> tuple[str, ...]:
-    """Of what the words may ask openly, what they do ask.
+    """Return what the words do ask, of what they may ask openly.
 
     Args:
         asks: what they may ask.
@@ -153,7 +153,7 @@ def _chosen(asks: list[str], words: str, alternatives: bool, named: bool) -> tup
 
 
 def _spelt_out(text: str) -> str:
-    """`text` in lower case, half-width, without contractions; the stops of sentences stay."""
+    """Return `text` in lower case, half-width, without contractions; the stops of sentences stay."""
     words = unicodedata.normalize("NFKC", text).lower()
     for pattern, instead in _CONTRACTIONS:
         words = re.sub(pattern, instead, words)
@@ -180,7 +180,7 @@ def _core(sentence: str) -> str:
 
 
 def _tagless(words: str) -> str:
-    """Without what asks for a confirmation at the end; the stop of a question stays."""
+    """Leave out what asks for a confirmation at the end; the stop of a question stays."""
     stop = "?" if words.rstrip().endswith("?") else ""
     bare = words.rstrip(" ?!.。")
     asks = "吗" if re.search("(?<![对是好行])吗$", bare) else ""

@@ -183,13 +183,13 @@ def story_rows(task: Task) -> NDArray[np.int16]:
 
 @cache
 def class_numbers() -> Mapping[str, int]:
-    """Class -> 1 + its number."""
+    """Return class -> 1 + its number."""
     return _numbered(kind.cls for kind in hierarchy().kinds.values())
 
 
 @cache
 def subclass_numbers() -> Mapping[str, int]:
-    """Subclass -> 1 + its number."""
+    """Return subclass -> 1 + its number."""
     return _numbered(kind.subclass for kind in hierarchy().kinds.values())
 
 

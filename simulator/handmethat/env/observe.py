@@ -87,12 +87,12 @@ _MOST_KEPT: Final = 20_000
 
 
 def reference_text(text: str) -> str:
-    """As the published wrapper prints: "#" as a blank, no commas (B15)."""
+    """Return what the published wrapper prints: "#" as a blank, no commas (B15)."""
     return text.replace("#", " ").replace(",", "")
 
 
 def collapse(text: str) -> str:
-    """With runs of white space as one blank, as the published wrapper does to observations."""
+    """Make runs of white space one blank, as the published wrapper does to observations."""
     return " ".join(text.split())
 
 
@@ -168,14 +168,14 @@ class Observer:
         return "\n".join([*lines, table["start"].format(place=at), view, table["closing"]])
 
     def confirmation(self, command: Command) -> str:
-        """That an action has been carried out."""
+        """Return the sentence that an action has been carried out."""
         names = [display_name(self.world, entity, self.language) for entity in command.args]
         if command.verb == "move" and command.args[0] == HUMAN:
             names = [self.table["human"]]
         return str(self.table["done"][command.verb].format(*names))
 
     def failure(self, error: CommandError) -> str:
-        """That a command has not been carried out."""
+        """Return the sentence that a command has not been carried out."""
         return str(self.table["failed"][error])
 
     @cached_property
@@ -190,7 +190,7 @@ class Observer:
         )
 
     def state_words(self, state: State, entity: int) -> tuple[str, ...]:
-        """Words for how an entity is."""
+        """Return words for how an entity is."""
         traits = self._traits[entity]
         return state_words(self.language, traits, truths(state, traits, entity))
 
@@ -211,7 +211,7 @@ class Observer:
         return " ".join(sentences) if self.language == "en" else "".join(sentences)
 
     def _list(self, state: State, things: Sequence[int]) -> str:
-        """Things with their states, separated; or that there is nothing."""
+        """Return things with their states, separated; or that there is nothing."""
         if not things:
             return str(self.table["nothing"])
         which = tuple(things)
@@ -259,7 +259,7 @@ _MOST_PHRASES: Final = 1 << 16
 
 @cache
 def wording(language: Language) -> Mapping[str, Any]:
-    """tables/observations.<language>.yaml."""
+    """Read tables/observations.<language>.yaml."""
     text = (TABLES / f"observations.{language}.yaml").read_text(encoding="utf-8")
     return MappingProxyType(yaml.safe_load(text))
 

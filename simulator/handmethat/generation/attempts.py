@@ -114,7 +114,7 @@ def _pairs(option: str, text: str, allowed: tuple[str, ...]) -> dict[str, float]
 
 
 def as_levels(quotas: Quotas | None) -> dict[str, int] | None:
-    """Quotas as JSON holds them."""
+    """Return quotas as JSON holds them."""
     return None if quotas is None else {str(level): count for level, count in quotas.items()}
 
 
@@ -157,7 +157,7 @@ class Plan:
                 )
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON, to tell plans apart."""
+        """Return plain JSON, to tell plans apart."""
         return {
             "profile": self.profile,
             "episodes": self.episodes,
@@ -263,7 +263,7 @@ def _search(
 
 
 def _draws(plan: Plan, number: int) -> Iterator[tuple[int, Quest, int]]:
-    """Quest type and template of an attempt; then other templates for the same quest type."""
+    """Yield quest type and template of an attempt; then other templates for the same quest type."""
     random = Random(derive_seed(plan.seed, "draw", number))
     quest = _weighted(random, plan.mix)
     some = _serving(plan.templates, quest)

@@ -36,7 +36,7 @@ def builtin_tasks() -> tuple[Task, ...]:
 
 
 def find_rows(seed: int = 0) -> list[dict[str, Any]]:
-    """Rows for the table: some episodes of every level and quest type."""
+    """Return rows for the table: some episodes of every level and quest type."""
     return [
         row
         for level in LEVELS

@@ -51,7 +51,7 @@ class Facts:
     demo: int | None
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON."""
+        """Return it as plain JSON."""
         return asdict(self)
 
 

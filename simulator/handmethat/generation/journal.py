@@ -56,7 +56,7 @@ class Tally:
         self.cpu += other.cpu
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON."""
+        """Return it as plain JSON."""
         return {
             "attempts": self.attempts,
             "kept": [[name, facts.to_json()] for name, facts in self.kept],

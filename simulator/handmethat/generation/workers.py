@@ -61,7 +61,7 @@ class _Worker:
 
 
 def in_order(work: Callable[[J], R], jobs: Iterator[J], workers: int) -> Iterator[R]:
-    """``map(work, jobs)`` over several processes.
+    """Return ``map(work, jobs)`` over several processes.
 
     Args:
         work: a module-level function; its argument and result are pickled if there are several processes.

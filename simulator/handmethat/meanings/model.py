@@ -51,7 +51,7 @@ class Meaning:
         return next((value for name, value in self.description if name == key), None)
 
     def to_json(self) -> list[Any]:
-        """As episode files hold it: [quest, {specifier: value}, argument]."""
+        """Return what episode files hold: [quest, {specifier: value}, argument]."""
         return [self.quest, dict(self.description), self.argument]
 
 
@@ -59,7 +59,7 @@ Utterance = Meaning
 
 
 def describe(specifiers: Mapping[str, Value] | Iterable[Specifier]) -> tuple[Specifier, ...]:
-    """Specifiers in canonical order."""
+    """Return specifiers in canonical order."""
     given = dict(specifiers)
     return tuple((key, given[key]) for key in KEYS if key in given)
 

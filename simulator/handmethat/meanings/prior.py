@@ -140,7 +140,7 @@ def _blocks(
     profile: Profile,
     tables: _Tables,
 ) -> list[_Block]:
-    """Arguments of which the same things are described are weighed together.
+    """Return the arguments in blocks: those of which the same things are described are weighed together.
 
     Quest types share their tables.
     """

@@ -21,7 +21,7 @@ from simulator.seeds import derive_seed
 
 @cache
 def wording(language: str) -> Mapping[str, Any]:
-    """tables/wording.<language>.yaml.
+    """Read tables/wording.<language>.yaml.
 
     Raises:
         InputError: if there is no such language.
@@ -241,7 +241,7 @@ def _any_chinese(world: World, meaning: Meaning, name: _Namer) -> str:
 
 
 def _chinese_adjectives(meaning: Meaning, has_noun: bool, inverted_toggle: bool) -> str:
-    """In front of a noun colour and size need no 的: 敞开、有灰尘的红色大号箱子."""
+    """Return what stands before a noun; colour and size need no 的: 敞开、有灰尘的红色大号箱子."""
     table = wording("zh")
     words = _labels(meaning, "zh", inverted_toggle)
     bare = sum(meaning.get(key) is not None for key in ("color", "size")) if has_noun else 0
@@ -251,7 +251,7 @@ def _chinese_adjectives(meaning: Meaning, has_noun: bool, inverted_toggle: bool)
 
 
 def _adjectives(meaning: Meaning, inverted_toggle: bool) -> list[str]:
-    """Words for its states, as identifiers have it, colour and size last."""
+    """Return words for its states, as identifiers have it, colour and size last."""
     words, states = [], wording("en")["states"]
     for key in STATE_KEYS:
         value = meaning.get(key)
@@ -263,7 +263,7 @@ def _adjectives(meaning: Meaning, inverted_toggle: bool) -> list[str]:
 
 
 def _labels(meaning: Meaning, language: str, inverted_toggle: bool = False) -> list[str]:
-    """Words for its states, for people, colour and size last."""
+    """Return words for its states, for people, colour and size last."""
     words = []
     for key in STATE_KEYS:
         value = meaning.get(key)
@@ -275,7 +275,7 @@ def _labels(meaning: Meaning, language: str, inverted_toggle: bool = False) -> l
 
 
 def _kind(meaning: Meaning) -> str:
-    """Its type, else its subclass, else its class; empty if it has none."""
+    """Return the word for its type, else its subclass, else its class; empty if it has none."""
     values = (meaning.get(key) for key in reversed(KIND_KEYS))
     return str(next((value for value in values if value), ""))
 
@@ -308,5 +308,5 @@ def _change(verb: str, noun: str, language: str) -> str:
 
 
 def _pick(options: Sequence[str], where: float) -> str:
-    """Random.choice may draw differently in another Python; random() may not."""
+    """Draw one by random(), as random.choice may draw differently in another Python."""
     return options[int(where * len(options))]

@@ -102,7 +102,7 @@ class Rsa:
         self._rounds = self._recurse(alpha, alpha * cost_scale * utterances.costs)
 
     def speaker(self, meaning: int) -> Floats:
-        """S(u | m) for the meaning of that index; shape (utterances,)."""
+        """Return S(u | m) for the meaning of that index; shape (utterances,)."""
         last = self._rounds[-1]
         said = self.utterances.columns[slice(*self.utterances.starts[meaning : meaning + 2])]
         chances = np.zeros(len(self.utterances))
@@ -110,7 +110,7 @@ class Rsa:
         return chances
 
     def listener(self, utterance: int) -> Floats:
-        """L(m | u) for the utterance of that index; shape (meanings,)."""
+        """Return L(m | u) for the utterance of that index; shape (meanings,)."""
         starts, rows = self._transposed
         last = self._rounds[-1]
         meant = rows[slice(*starts[utterance : utterance + 2])]
@@ -125,7 +125,7 @@ class Rsa:
         return [(int(i), float(likely[i])) for i in order if likely[i] > 0]
 
     def table(self, depth: int | None = None) -> Tables:
-        """S and L at `depth` (default: the last) as dense matrices, for a plot.
+        """Return S and L at `depth` (default: the last) as dense matrices, for a plot.
 
         Raises:
             ValueError: if `depth` is not from 1 to the depth of the recursion.
@@ -170,7 +170,7 @@ class Rsa:
 
 
 def choose_reading(listener: Floats, sample: float | None = None) -> int:
-    """Index of r, what the listener takes the utterance to mean.
+    """Return index of r, what the listener takes the utterance to mean.
 
     Args:
         listener: L(m | u); shape (meanings,).
@@ -189,7 +189,7 @@ def draw(probabilities: Floats, sample: float) -> int:
 
 
 def _summer(starts: Indices, indices: Indices) -> Callable[[Floats], Floats]:
-    """Logsumexp of ``values[indices]`` over each of the stretches that `starts` bounds."""
+    """Return logsumexp of ``values[indices]`` over each of the stretches that `starts` bounds."""
     firsts, counts = starts[:-1], np.diff(starts)
 
     def add(values: Floats) -> Floats:

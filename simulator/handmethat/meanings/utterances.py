@@ -101,7 +101,7 @@ def enumerate_utterances(pool: Pool, profile: Profile) -> Utterances:
 
 
 def _vocabulary(pool: Pool) -> tuple[tuple[Specifier, ...], tuple[Head, ...]]:
-    """Specifiers in canonical order (kinds first), and what utterances ask for."""
+    """Return specifiers in canonical order (kinds first), and what utterances ask for."""
     kinds: dict[Specifier, None] = {}
     others: dict[str, dict[Specifier, None]] = {}
     heads: dict[Head, None] = {}

@@ -233,7 +233,7 @@ def _washes(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[ErrandStyle
 
 
 def _tool_sets(walk: Walk, dirty: Sequence[int], fixed: BitSet) -> list[tuple[int, ...]]:
-    """Tools that together clean everything: one for all, or else one for each sort of thing."""
+    """Return tools that together clean everything: one for all, or else one for each sort of thing."""
     kinds = walk.world.kinds
     sorts = list(dict.fromkeys(kinds[entity].cleaners for entity in dirty))
     places = {walk.location(entity) for entity in dirty}

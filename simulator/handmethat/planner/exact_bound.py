@@ -181,7 +181,7 @@ class LowerBound:
         self._known: dict[Facts, int] = {}
 
     def of(self, facts: Facts) -> int:
-        """At most the number of actions from `facts` to the goal; `UNREACHABLE` if there is no way."""
+        """Return at most the number of actions from `facts` to the goal; `UNREACHABLE` if there is no way."""
         if (known := self._known.get(facts)) is None:
             known = self._known[facts] = self._bound(facts)
         return known
@@ -258,7 +258,7 @@ class LowerBound:
         return total, claimed
 
     def _splits(self, marks: _Marks, common: Facts) -> Iterator[list[Facts]]:
-        """Of each landmark that comes about in several ways, what each way takes."""
+        """Yield what each way takes, of each landmark that comes about in several ways."""
         for fact in bits(common & ~self._standing):
             ways = self._ways[fact]
             if len(ways) < 2:
@@ -296,7 +296,7 @@ class LowerBound:
 
 
 def _adders(steps: Iterable[_Step], size: int) -> list[BitSet]:
-    """For each fact the operators that add it."""
+    """Return for each fact the operators that add it."""
     adders = [0] * size
     for number, step in enumerate(steps):
         for fact in step.adds:
@@ -305,7 +305,7 @@ def _adders(steps: Iterable[_Step], size: int) -> list[BitSet]:
 
 
 def _alternatives(goal: Target) -> list[Facts] | None:
-    """Sets of facts of which the goal is the disjunction; None if there are too many."""
+    """Return sets of facts of which the goal is the disjunction; None if there are too many."""
     facts = [goal.facts]
     for choice in goal.choices:
         members: list[Facts] = []

@@ -39,7 +39,7 @@ def relevant_operators(operators: Sequence[Operator], start: Facts, goal: Target
 
 
 def needed_operators(grounding: Grounding, start: Facts, goal: Target) -> tuple[Operator, ...]:
-    """Operators among which there is a shortest plan, if there is a plan.
+    """Return operators among which there is a shortest plan, if there is a plan.
 
     A free hand is not worth picking something up: whoever picks up a thing of no use and lays it elsewhere
     has a shorter plan without these two actions. So only what is held at first is laid down for the hand's
@@ -120,7 +120,7 @@ def _is_outdone(operator: Operator, by: Iterable[Operator], of_use: Facts) -> bo
 
 
 def _blocks(grounding: Grounding) -> dict[int, tuple[int, Facts]]:
-    """Of each movable thing where its facts begin, and as many ones as it has."""
+    """Return where the facts of each movable thing begin, and as many ones as it has."""
     found: dict[int, tuple[int, Facts]] = {}
     movable = grounding.relevant & grounding.world.of("movable")
     own: dict[int, list[int]] = {entity: [] for entity in entities(movable)}

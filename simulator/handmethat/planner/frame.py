@@ -50,7 +50,7 @@ class Spec(NamedTuple):
     possible: bool
 
     def met(self, state: State, entity: int) -> int:
-        """Bit i tells whether the i-th required state of `entity` is as it should be."""
+        """Return bits, of which the i-th tells whether that required state of `entity` is as it should be."""
         found = 0
         for i, (field, value, _) in enumerate(self.states):
             bits: BitSet = state[field]  # type: ignore[assignment]
@@ -112,7 +112,7 @@ class Frame:
         return 0 if shift is None else ops >> shift & (1 << self._width) - 1
 
     def spec(self, demand: Demand) -> Spec:
-        """`demand` without its entity; equal ones are the same object."""
+        """Return `demand` without its entity; equal ones are the same object."""
         entity = demand.entity
         kind = self.kinds[entity]
         location = NOTHING if kind.movable else entity

@@ -88,7 +88,7 @@ class Grounding:
         return facts
 
     def names(self, facts: Facts) -> tuple[str, ...]:
-        """Facts in words, for tests and error messages: ``in apple#0 table``."""
+        """Return facts in words, for tests and error messages: ``in apple#0 table``."""
         return tuple(self._name(atom) for atom, bit in self.atoms.items() if bit & facts)
 
     def _name(self, atom: Atom) -> str:

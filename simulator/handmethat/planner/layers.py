@@ -73,7 +73,7 @@ class Layers:
             self.hand, self.freeing = (1 if here >> state.at & 1 else 2), FREE
 
     def at(self, location: int) -> Reached:
-        """To stand at `location`."""
+        """Return what it takes to stand at `location`."""
         if location == self.state.at:
             return 0, 0
         return (1, MOVE << self.frame.shift(location)) if self.frame.grounded >> location & 1 else (FAR, 0)
@@ -102,7 +102,7 @@ class Layers:
         return layer, ops
 
     def _reach_held(self, container: int) -> Reached:
-        """To reach into what is held: it is laid down first.
+        """Return what it takes to reach into what is held: it is laid down first.
 
         Its lid is opened where it can be laid soonest. What is laid into it has to be picked up meanwhile, so
         any place where it can be laid by then will do, and the first of them in the order of creation is
@@ -119,14 +119,14 @@ class Layers:
         return layer, others | own << self.frame.shift(container)
 
     def hold(self, container: int) -> Found:
-        """To hold what lies in `container` (`_NOWHERE`: what is held)."""
+        """Return what it takes to hold what lies in `container` (`_NOWHERE`: what is held)."""
         if container == _NOWHERE:
             return 0, 0, 0
         layer, ops = self.reach(container)
         return 1 + max(layer, self.hand), ops | self.freeing, PICK
 
     def put(self, container: int, place: int) -> Found:
-        """To lay what lies in `container` into `place`."""
+        """Return what it takes to lay what lies in `container` into `place`."""
         if container == place:
             return 0, 0, 0
         held, others, own = self.hold(container)
@@ -152,7 +152,7 @@ class Layers:
         )
 
     def on(self, appliance: int) -> Reached:
-        """To stand at `appliance` while it is switched on."""
+        """Return what it takes to stand at `appliance` while it is switched on."""
         layer, ops = self.at(appliance)
         if self.state.toggled >> appliance & 1:
             return layer, ops
@@ -188,11 +188,11 @@ class Layers:
         return layer, others, own
 
     def soaked(self, container: int, others: int, own: int) -> Found:
-        """To have soaked what lies in `container`."""
+        """Return what it takes to have soaked what lies in `container`."""
         return self.worked(self.frame.soakers, SOAK, (container, others, own), hand=False)
 
     def worked(self, appliances: Iterable[int], op: int, at: Found, hand: bool = True) -> Found:
-        """To have used an appliance on a thing that lies in it.
+        """Return what it takes to have used an appliance on a thing that lies in it.
 
         Args:
             appliances: any of them will do.
@@ -211,7 +211,7 @@ class Layers:
         return _easiest(ways, others, own)
 
     def need(self, need: Need) -> Reached:
-        """To meet a demand on an entity as it stands."""
+        """Return what it takes to meet a demand on an entity as it stands."""
         entity, shift, spec = need
         layer, others, own = self.found(
             spec, self.state.place[entity], spec.met(self.state, entity) if spec.states else 0

@@ -96,7 +96,7 @@ def _mentioned(subgoal: Subgoal) -> tuple[str, ...]:
 
 
 def _with_containers(state: State, some: BitSet) -> BitSet:
-    """`some`, what they lie in, and what that lies in."""
+    """Return `some`, what they lie in, and what that lies in."""
     for _ in range(2):
         containers = (state.container(entity) for entity in entities(some))
         some |= bit_set(container for container in containers if container != NOTHING)

@@ -28,7 +28,7 @@ def choose_stop(
     random: Random,
     least_shown: int | None = None,
 ) -> int | None:
-    """After how many actions the human stops, with a free hand.
+    """Return after how many actions the human stops, with a free hand.
 
     Args:
         plans: one per subgoal.
@@ -54,7 +54,7 @@ def choose_stop(
 
 
 def _earliest(length: int, random: Random) -> int:
-    """Somewhere in the later half of a plan, four actions before its end at the latest."""
+    """Return a place in the later half of a plan, four actions before its end at the latest."""
     if length < 5:
         return 0
     low, high = (length - 4) // 2, length - 5

@@ -162,7 +162,7 @@ def _bits(world: World, state: State, belief: Belief, question: Question) -> flo
 
 
 def entropy(outcomes: Sequence[object]) -> float:
-    """Of equally likely things, in bits: how much is learnt from what `outcomes` says of one."""
+    """Return how much, in bits, `outcomes` of one of several equally likely things tells."""
     counts = Counter(outcomes).values()
     return sum(count / len(outcomes) * log2(len(outcomes) / count) for count in counts)
 

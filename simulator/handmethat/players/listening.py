@@ -71,7 +71,7 @@ def guards(task: Task, heard: Heard, text: str) -> tuple[Guard, ...]:
 
 
 def polarity(text: str) -> Polarity:
-    """Whether an answer begins with a yes or a no."""
+    """Return True if an answer begins with a yes or a no."""
     return "yes" if _YES.search(text) else "no" if _NO.search(text) else ""
 
 
