@@ -20,7 +20,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError, core_schema
 
 from simulator.errors import InputError
-from simulator.field_faults import first_fault
+from simulator.field_faults import first_fault, shortened
 from simulator.field_options import HIDDEN
 from trees import Language
 
@@ -37,7 +37,11 @@ def refuse_blank(text: str) -> str:
 
 
 def _number_as_text(value: Any) -> Any:
-    return str(value) if type(value) is int else value
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise PydanticCustomError(
+            "key", "is {value}, not a text or a whole number", {"value": shortened(value)}
+        )
+    return str(value)
 
 
 Said = Annotated[str, AfterValidator(refuse_blank)]

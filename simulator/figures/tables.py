@@ -200,12 +200,15 @@ def _row(row: Sequence[Cell], names: Sequence[str], at: int) -> tuple[Cell, ...]
 
 
 def _spread(cell: Cell, width: int) -> list[Any]:
-    values = list(cell) if isinstance(cell, Interval) else [cell]
+    # Blanks that align texts on their right are for people.
+    values = list(cell) if isinstance(cell, Interval) else [cell.strip() if isinstance(cell, str) else cell]
     return [*values, *[None] * (width - len(values))]
 
 
 def _plain(cell: Cell) -> Any:
-    return cell._asdict() if isinstance(cell, Interval) else cell
+    if isinstance(cell, Interval):
+        return cell._asdict()
+    return cell.strip() if isinstance(cell, str) else cell
 
 
 def _rich(cell: Cell, column: Column) -> Text:

@@ -15,6 +15,7 @@ from simulator.figures import Figure, Table
 from trees.faults import Fault
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]*")
+_NAMED: Final = 4  # files that a remark names
 
 
 class Drawing(Protocol):
@@ -190,7 +191,8 @@ def file_section(
         left_out: rows that could not be.
         parts: of the `Section`.
     """
-    source = f" of {', '.join(files)}" if files else ""
+    named = ", ".join(files) if len(files) <= _NAMED else f"{len(files)} files"
+    source = f" of {named}" if files else ""
     faulty = f", {left_out} left out as faulty" if left_out else ""
     parts["remarks"] = (f"{rows} rows{source}{faulty}", *parts.get("remarks", ()))
     parts["data"] = {"files": list(files), "rows": rows, "left_out": left_out, **parts.get("data", {})}

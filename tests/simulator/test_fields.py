@@ -50,7 +50,7 @@ CUP: dict[str, Any] = {"kind": "cup", "id": 3, "text": "blue"}
         ({"kind": "cup", "text": "x"}, "id is missing"),
         (CUP | {"text": " "}, "text is empty"),
         (CUP | {"text": 3}, "text is 3, not a text"),
-        (CUP | {"id": True}, "id is true, not a text"),
+        (CUP | {"id": True}, "id is true, not a text or a whole number"),
         (CUP | {"size": "huge"}, 'size is "huge", not one of small, large'),
         (CUP | {"level": 1.5}, "level is 1.5, not a whole number"),
         (CUP | {"level": -1}, "level is -1; it must be greater than or equal to 0"),

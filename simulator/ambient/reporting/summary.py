@@ -110,7 +110,7 @@ def summary_sections(source: Frames) -> Iterator[Section]:
             rows += ([*cells, run, who[run]] for cells in told)
             rows += ([title, count, None, run, who[run]] for title, count in counts.items())
             if missing := [title for title, value in measures.items() if value is None]:
-                undefined.append(f"undefined in {run}: {', '.join(missing)}")
+                undefined.append(f"undefined in {run}: {'; '.join(missing)}")
         columns = ("measure", Column("value", 3), Column("n", 0), "run", "annotator")
         table = Table(columns, rows, name="measures")
         yield Section(name=slug(task), title=task.replace("_", "/"), tables=[table], remarks=undefined)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, Strict, model_validator
 
 from simulator.ambik.files.fields import (
+    NAN_AS_NONE,
     Count,
     Flag,
     Letters,
@@ -78,8 +79,8 @@ class LineFields(BaseModel):
     """The fields of a line of any method."""
 
     pair_id: Key = ""
-    member: Annotated[Member | None, Spelled] = None
-    type: OptionalText = ""
+    member: Annotated[Member | None, Spelled, NAN_AS_NONE] = None
+    type: Annotated[OptionalText, NAN_AS_NONE] = ""
     part: Part | None = None
     run_id: OptionalText = ""
     episode_id: OptionalText = ""

@@ -45,8 +45,9 @@ def _options(options: dict[str, str]) -> dict[str, str]:
 
 def _among_options(value: Any, info: ValidationInfo) -> Any:
     options: Mapping[str, str] = info.data.get("options", {})
-    for letter in (value,) if isinstance(value, str) else value or ():
-        if options and letter and letter not in options:
+    letters = ([value] if value else []) if isinstance(value, str) else value or ()
+    for letter in letters:
+        if options and letter not in options:
             raise ValueError(f"has {letter!r}, which is none of the options")
     return value
 
@@ -67,13 +68,17 @@ def _moment(value: Any) -> str:
     return zoned.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
+NAN_AS_NONE = BeforeValidator(_or_none)
+"""What JSON has no number for is nothing, as pandas writes it."""
 Number = Annotated[float, Strict(), AllowInfNan(False)]
-NumberOrNone = Annotated[Number | None, BeforeValidator(_or_none)]
+NumberOrNone = Annotated[Number | None, NAN_AS_NONE]
 """A number; None also for what JSON has no number for."""
 Share = Annotated[Number, require(lambda share: 0 <= share <= 1, "is {:g}, not between 0 and 1")]
 Count = Annotated[Whole, null_as(0)]
 Flag = Annotated[
-    Annotated[bool, Strict()] | None, BeforeValidator(lambda flag: bool(flag) if flag in (0, 1) else flag)
+    Annotated[bool, Strict()] | None,
+    BeforeValidator(lambda flag: bool(flag) if flag in (0, 1) else None if flag == "" else flag),
+    NAN_AS_NONE,
 ]
 """True or false, also as 1 or 0; None where it is missing."""
 Texts = Annotated[tuple[str, ...], null_as(())]

@@ -78,7 +78,9 @@ def _scenario(row: Row, part: Part | None) -> Scenario:
 
 
 def _split(written: Any) -> Any:
-    name = written.strip().lower() if isinstance(written, str) else written or ""
+    if not isinstance(written, str):
+        return "" if written is None else written
+    name = written.strip().lower()
     return _SPLITS.get(name, name)
 
 

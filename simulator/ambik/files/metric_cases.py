@@ -128,7 +128,7 @@ def read_metric_case(row: Row) -> MetricCase:
         input=row.data["input"],
         paper=_value(row, "expected_paper", metric),
         reference=None if reference == _NOT_COUNTED else reference,
-        note=row.get("note") or "",
+        note="" if row.get("note") is None else row.text("note", empty=True),
         told=tuple(mode for mode, name in _VALUES.items() if name in row.data),
     )
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal, get_args, get_type_hints
 import typer
 from pydantic import Field, create_model
 
-from simulator.ambik.settings import Settings
+from simulator.ambik.settings import DEFAULT, Settings
 from simulator.duplicates import DuplicatesOption
 from simulator.fields import Fields
 
@@ -62,7 +62,10 @@ def _optional(name: str) -> tuple[Any, None]:
     """Return a field of `Settings` as one that may be left open."""
     kind, *extras = get_args(get_type_hints(Settings, include_extras=True)[name])
     described = next(extra.description for extra in extras if getattr(extra, "description", None))
-    return Annotated[(kind | None, *extras, Field(description=f"{described}; default: as in the run"))], None
+    usual = getattr(DEFAULT, name)
+    of_files = "" if usual is None else f", of files {usual}"
+    said = f"{described}; default: as in the run{of_files}"
+    return Annotated[(kind | None, *extras, Field(description=said))], None
 
 
 _FIELDS: Final[dict[str, Any]] = {name: _optional(name) for name in _SWITCHES}

@@ -128,6 +128,7 @@ def test_a_published_run_is_read(tmp_path: Path) -> None:
         ({"top_logprobs": [-0.5, -1, float("nan")]}, "top_logprobs[2] is NaN, not a number"),
         ({"top_logprobs": [None, -1, -2]}, "top_logprobs[0] is null, not a number"),
         ({"split": "dev"}, 'split is "dev", not one of calibration, test'),
+        ({"split": ["test"]}, 'split is ["test"], not one of calibration, test'),
         ({"top_logprobs": ["-1", -1, -2]}, 'top_logprobs[0] is "-1", not a number'),
         ({"top_logprobs": [True, -1, -2]}, "top_logprobs[0] is true, not a number"),
         (
@@ -138,6 +139,7 @@ def test_a_published_run_is_read(tmp_path: Path) -> None:
         ({"top_tokens": [], "top_logprobs": []}, "top_tokens is empty"),
         ({"top_tokens": ["A", 1, "B"]}, "top_tokens[1] is 1, not a text"),
         ({"true_options": ["F"]}, "true_options has 'F', which is none of the options"),
+        ({"true_options": ["", "A"]}, "true_options has '', which is none of the options"),
         ({"true_options": [["A"]]}, 'true_options[0] is ["A"], not a text'),
         ({"true_options": [5]}, "true_options[0] is 5, not a text"),
         ({"true_options": "AB"}, 'true_options is "AB", not a list'),
@@ -154,7 +156,7 @@ def test_a_published_run_is_read(tmp_path: Path) -> None:
         ({"options": {}}, "options is empty"),
         ({"options": {"A": 1}}, "options.A is 1, not a text"),
         ({"options": {"a": "x"}}, "options has 'a'; options go by capital letters (A, B, C, …)"),
-        ({"item": None}, "item is null, not a text"),
+        ({"item": None}, "item is null, not a text or a whole number"),
         ({"item": 0}, "told twice: line 2"),
     ],
 )
