@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,8 @@ from simulator.clarq.data import item_row
 from simulator.clarq.experts import Choice, Classification, Situation, TurnType, Verdict
 from simulator.seats import Seat
 from trees import OPENING, Background, Frontier, Node, Task, Tree
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "trees"))  # task_files
 
 SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[3] / "shared" / "data"))
 FINAL = "，。？！,.?! "

@@ -5,19 +5,18 @@ from pathlib import Path
 
 import pytest
 import typer
+from task_files import file_name, write_published, write_yaml
 from typer.testing import CliRunner
 
 from simulator import catalog
 from simulator.benchmark import Checker
-from simulator.clarq import data_command
+from simulator.clarq import data
 from simulator.commands import files as commands
 from simulator.commands.files import check_files
 from simulator.errors import InputError
 from trees import Background, Node, Task, Tree
 from trees.checks import RULES, SET_RULES
 from trees.faults import Fault
-from trees.published import file_name, write_published
-from trees.yaml_tasks import write_yaml
 
 APP = typer.Typer()
 APP.command("check")(commands.check)
@@ -37,7 +36,7 @@ TASK = Task(
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty Askback folder, and ClarQ as the only benchmark with files."""
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(catalog, "installed", lambda: (catalog.find(data_command.BENCHMARK),))
+    monkeypatch.setattr(catalog, "installed", lambda: (catalog.find(data.BENCHMARK),))
 
 
 @pytest.fixture
@@ -118,7 +117,7 @@ def test_each_file_goes_to_one_checker(tmp_path: Path, monkeypatch: pytest.Monke
         seen.extend(files)
         return ()
 
-    checkers = [data_command.checker(), Checker("all files", find, check)]
+    checkers = [data.checker(), Checker("all files", find, check)]
     monkeypatch.setattr(commands, "all_checkers", lambda: checkers)
     assert check_files([tmp_path]) == ()
     assert seen == [tmp_path / "study.toml"]

@@ -8,7 +8,7 @@ from typing import Never
 import pytest
 
 from simulator import catalog
-from simulator.clarq import data_command
+from simulator.clarq import data
 from simulator.commands.files import check_files
 from simulator.errors import InputError
 from simulator.studies import Study, check_studies, find_studies, read_study
@@ -170,7 +170,7 @@ def test_numbers_that_do_not_fit_the_conditions_are_found(write: Write) -> None:
 def test_askback_check_knows_studies_from_tasks(
     write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("simulator.commands.files.all_checkers", lambda: [checker(), data_command.checker()])
+    monkeypatch.setattr("simulator.commands.files.all_checkers", lambda: [checker(), data.checker()])
     study = write()
     broken = write("benchmark: ambibench\nid: [\n", "broken.yml")
     task = write("id: wood\ntype: 1\n", "task.yaml")

@@ -199,7 +199,7 @@ def test_what_is_undefined_is_told(askback):
     )
     undefined = [row["measure"] for row in section["tables"][0]["rows"] if row["value"] is None]
     assert undefined
-    assert section["remarks"] == [f"undefined in x: {', '.join(undefined)}"]
+    assert section["remarks"] == [f"undefined in x: {'; '.join(undefined)}"]
 
 
 def test_an_item_that_was_played_twice_is_one_item(askback, log_path):
