@@ -91,8 +91,8 @@ def test_the_command_counts_them_and_takes_a_switch(tmp_path: Path, ask: Callabl
     told = {}
     for policy in ("refuse", "keep"):
         result = ask("score", "ambient", twice, "--duplicates", policy, "--json")
-        [section] = json.loads(result.stdout)["generation"].values()
-        told[policy] = section
+        sections = {section["name"]: section for section in json.loads(result.stdout)["sections"]}
+        told[policy] = sections["generation-davinci"]["data"]
     assert (told["refuse"]["rows"], told["keep"]["rows"]) == (506, 606)
     assert told["refuse"]["duplicates"] == {"rows": 100, "counted": 0}
     assert told["keep"]["duplicates"] == {"rows": 100, "counted": 100}

@@ -105,7 +105,7 @@ def played(reader: LogReader, run_id: str, trials: pd.DataFrame) -> tuple[Played
     endings = reader.endings(run_id)
     people = sessions(trials)
     flags = dict(zip(people["session"], people["flags"], strict=True))
-    answers = dict(list(trials.groupby(trials["trial_id"].astype(str).str.rpartition(":")[0])))
+    answers = dict(list(trials.groupby(trials["trial_id"].astype(str).str.rsplit(":", n=1).str[0])))
     episodes = []
     for episode in reader.episodes(run_id, latest=True):
         item, given = items[episode.item_hash], answers.get(episode.id, trials[:0])
