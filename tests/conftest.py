@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import uuid
 from collections.abc import Iterator
 from itertools import product
@@ -17,6 +18,10 @@ from hypothesis import HealthCheck, settings
 for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR"):
     # Workers share the cores already. Set before the first import of NumPy or PyTorch.
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # Programs that a shell starts in the background ignore Ctrl-C, and so would those that tests start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A machine may be busy with other things: how long an example takes says nothing about what it shows.
 settings.register_profile("full", deadline=None, suppress_health_check=[HealthCheck.too_slow])
