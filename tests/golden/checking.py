@@ -5,45 +5,31 @@ from __future__ import annotations
 import json
 import lzma
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import golden_log
 import yaml
-from golden_log import HERE, askback, at_home
+from golden_log import HERE, askback, at_home, unpack
 from outputs import COMMANDS, Figures, figures_of
-from played_runs import ambient_files, clarq_results, write
 
 SHARED = Path(os.environ.get("ASKBACK_SHARED", HERE.parents[2] / "shared" / "data"))
-DECISIONS = "decisions.jsonl"
 SHORTEST = 15  # characters of a sentence that would be one of the published data's
 
 
-def ask_log(name: str, home: Path, source: Path = HERE) -> Figures:
-    """The figures of a golden file, asked of a fresh copy of the golden log."""
-    with mock.patch.object(golden_log, "PACKED", source / golden_log.PACKED.name):
-        golden_log.unpack(home)
-    make_files(home / "files", source)
+def ask_log(name: str, home: Path) -> Figures:
+    """The figures of a golden file, asked of a copy of the golden log and of the files imported into it."""
+    unpack(home)
+    shutil.copytree(HERE / "files", home / "files")
+    decisions = lzma.decompress((HERE / "decisions.jsonl.xz").read_bytes())
+    (home / "files" / "decisions.jsonl").write_bytes(decisions)
     lines = COMMANDS[name]
     with at_home(home), undrawn():
         if name == "score":
             lines = [*(f"score run {run} --json" for run in run_names()), *lines]
         return _ask(lines, home)
-
-
-def make_files(folder: Path, source: Path) -> None:
-    """Write the files that were imported: our own, and a log of decisions as that version wrote it."""
-    write(folder / "clarq-results.json", clarq_results())
-    ambient_files(folder / "ambient")
-    (folder / DECISIONS).write_bytes(lzma.decompress((source / f"{DECISIONS}.xz").read_bytes()))
-
-
-def keep_files(folder: Path, target: Path) -> None:
-    """Keep of the files that were imported those which only that version can write."""
-    packed = lzma.compress((folder / DECISIONS).read_bytes(), preset=9)
-    (target / f"{DECISIONS}.xz").write_bytes(packed)
 
 
 def shared_commands() -> dict[str, list[str]]:

@@ -1,14 +1,15 @@
-"""The golden log: played anew with the program as it is, packed, and unpacked for a test."""
+"""The golden log, which an older version has played: runs and people of every benchmark and kind of seat.
+
+It stays as it is. What played it is in the repository's history (`git log -- tests/golden/played_runs.py`).
+"""
 
 from __future__ import annotations
 
-import asyncio
 import lzma
 import os
-import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -73,43 +74,4 @@ def unpack(home: Path) -> Path:
     home.mkdir(parents=True, exist_ok=True)
     log = home / "log.sqlite"
     log.write_bytes(lzma.decompress(PACKED.read_bytes()))
-    return log
-
-
-def pack(log: Path, packed: Path = PACKED) -> None:
-    """Pack a log; equal logs give equal files."""
-    slim = log.with_name("slim.sqlite")
-    slim.unlink(missing_ok=True)
-    with closing(sqlite3.connect(log)) as connection:
-        connection.execute("VACUUM INTO ?", [str(slim)])
-    with closing(sqlite3.connect(slim)) as connection, connection:
-        # The one time that is not the program's own.
-        connection.execute("UPDATE _sqlite_migrations SET applied_at = '2026-01-05 09:00:00'")
-    packed.write_bytes(lzma.compress(slim.read_bytes(), preset=9 | lzma.PRESET_EXTREME))
-
-
-def play_log(home: Path) -> Path:
-    """Play the golden log with today's program."""
-    from played_people import World, play_people
-    from played_runs import BROKEN, SILENT, play_runs
-    from ruled_model import answer
-    from steady import steady
-
-    from logs import LogReader, LogWriter
-
-    async def people(log: Path) -> None:
-        with LogWriter(log, durable=False, group_seconds=0.0) as writer, LogReader(log) as reader:
-            await play_people(World.of(writer, reader))
-            writer.flush()
-
-    def play(line: str) -> None:
-        told = askback(line.split())
-        wrong = any(name in line for name in (BROKEN, SILENT, "ambient-model"))
-        if told.status and not wrong:
-            raise RuntimeError(f"askback {line}: exit status {told.status}\n{told.out}\n{told.err}")
-
-    with at_home(home) as log, steady(answer):
-        play_runs(play, Path("files"))
-        asyncio.run(people(log))
-        play("study erase ambient-linguists")
     return log

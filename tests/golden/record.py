@@ -1,9 +1,8 @@
 """Record the golden files with the program as it is: ``python tests/golden/record.py [FOLDER]``.
 
-It plays the golden log anew, packs it, asks it everything that `commands.yaml` says, and writes what came of
-it. With a FOLDER everything goes there instead of beside this file, so that two recordings can be compared;
-with ``--keep-log`` the packed log stays as it is, and only what is said of it is recorded anew, of the golden
-files named by ``--only`` if there are any.
+It asks the golden log everything that `commands.yaml` says, and writes what came of it. With a FOLDER
+everything goes there instead of beside this file, so that two recordings can be compared; ``--only`` names
+golden files that are recorded, and not the others.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ import tempfile
 from pathlib import Path
 
 import checking
-import golden_log
 import yaml
+from golden_log import HERE
 from items import builtin_hashes
 from options import options
 from outputs import COMMANDS, Figures, differences, read, write
@@ -24,31 +23,24 @@ from outputs import COMMANDS, Figures, differences, read, write
 def main() -> None:
     """Record."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", nargs="?", type=Path, default=golden_log.HERE)
-    parser.add_argument("--keep-log", action="store_true")
+    parser.add_argument("folder", nargs="?", type=Path, default=HERE)
     parser.add_argument(
         "--only", action="append", help="a golden file's name, without .json; may be repeated"
     )
-    told = parser.parse_args()
-    folder = told.folder
-    folder.mkdir(parents=True, exist_ok=True)
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        if not told.keep_log:
-            home = Path(temporary) / "home"
-            golden_log.pack(golden_log.play_log(home), folder / golden_log.PACKED.name)
-            checking.keep_files(home / "files", folder)
-        record(folder, Path(temporary), told.only)
+        record(arguments.folder, Path(temporary), arguments.only)
 
 
 def record(folder: Path, temporary: Path, only: list[str] | None) -> None:
-    """Write the golden files of the log in `folder`."""
+    """Write the golden files into a folder."""
     expected = folder / "expected"
     names = [*COMMANDS, *(f"shared-{name}" for name in checking.shared_commands())]
     for name in [name for name in names if only is None or name in only]:
         print(name, flush=True)
         kind, _, data = name.partition("-")
         if kind != "shared":
-            keep(name, checking.ask_log(name, temporary / name, folder), expected)
+            keep(name, checking.ask_log(name, temporary / name), expected)
         elif (checking.SHARED / data).is_dir():
             figures = checking.ask_shared(data, temporary / name)
             checking.refuse_sentences(figures)
