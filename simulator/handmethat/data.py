@@ -15,13 +15,13 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from simulator import datasets
 from simulator.errors import InputError
+from simulator.handmethat.builtin import builtin_rows, builtin_task
 from simulator.handmethat.files.episode import read_file
 from simulator.handmethat.files.names import parse_name
 from simulator.handmethat.files.packed import Packed, is_packed
 from simulator.handmethat.files.split import FOLDER, PARTS, SPLIT_FILE, read_split
-from simulator.handmethat.generation.builtin import builtin_tasks
 from simulator.handmethat.meanings.model import QUESTS
-from simulator.handmethat.rows import BENCHMARK
+from simulator.handmethat.rows import BENCHMARK, stratum_of
 from simulator.handmethat.sample import Sample, Stratum, stratum
 from simulator.handmethat.task import LEVELS, Task
 
@@ -87,11 +87,14 @@ class TaskSource(Protocol):
 
 
 class _Numbered:
-    """Tasks by number, each made when it is first asked for."""
+    """Tasks by number, each made when it is asked for; `strata` if more is known before than their ids."""
 
-    def __init__(self, ids: Sequence[str], task: Callable[[int], Task]) -> None:
+    def __init__(
+        self, ids: Iterable[str], task: Callable[[int], Task], strata: Iterable[Stratum] | None = None
+    ) -> None:
         self.ids = tuple(ids)
         self.task = task
+        self.strata = None if strata is None else tuple(strata)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -100,14 +103,6 @@ class _Numbered:
         if task_id not in self.ids:
             raise InputError(f"options task {task_id!r}: no such task; one is {self.ids[0]!r}")
         return self.task(self.ids.index(task_id))
-
-
-class _Kept(_Numbered):
-    """Tasks in memory."""
-
-    def __init__(self, tasks: Sequence[Task]) -> None:
-        super().__init__([task.id for task in tasks], tuple(tasks).__getitem__)
-        self.strata = tuple(map(stratum, tasks))
 
 
 def task_source(
@@ -126,16 +121,18 @@ def task_source(
     """
     if split is not None and split not in PARTS:
         raise InputError(f"split {split!r}: must be one of {', '.join(PARTS)}")
-    if isinstance(data, Task):
-        return _Kept((data,))
     if not isinstance(data, str | Path):
-        if not data:
+        tasks = (data,) if isinstance(data, Task) else tuple(data)
+        if not tasks:
             raise InputError("tasks: there is none; give at least one task, a file or a folder")
-        return _Kept(data)
+        return _Numbered((task.id for task in tasks), tasks.__getitem__, map(stratum, tasks))
     if data == BUILTIN:
         if split is not None:
             raise InputError(f"split {split!r}: the built-in episodes have no split; leave it out")
-        return _Kept(builtin_tasks())
+        rows = builtin_rows()
+        ids = tuple(rows)
+        strata = (stratum_of(row["episode"]) for row in rows.values())
+        return _Numbered(ids, lambda number: builtin_task(ids[number]), strata)
     place = datasets.locate(data, BENCHMARK, BUILTIN, "HandMeThat episodes", f"{FOLDER}/").path
     if is_packed(place):
         return Packed(place, split)
@@ -154,7 +151,7 @@ def task_source(
 
 def strata_of(source: TaskSource) -> list[Stratum | None]:
     """Return what each task is as far as is known without reading it; None if nothing is."""
-    if isinstance(source, _Kept):
+    if isinstance(source, _Numbered) and source.strata is not None:
         return list(source.strata)
     return [name and name.stratum for name in map(parse_name, source.ids)]
 

@@ -24,12 +24,13 @@ from logs import LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
 from logs.rows import Event
+from simulator.errors import InputError
 from simulator.handmethat.generation.attempts import Plan, parse_levels, parse_mix, parse_templates
 from simulator.handmethat.generation.batch import Note, Report, generate_folder
 from simulator.handmethat.generation.journal import Tally
 from simulator.handmethat.goals.templates import template_set
 from simulator.handmethat.meanings.model import QUESTS, Quest
-from simulator.handmethat.profiles import Profile, load_profile
+from simulator.handmethat.profiles import FORMER, Profile, load_profile
 from simulator.handmethat.rows import item_row
 from simulator.handmethat.statistics import statistics, statistics_report
 from simulator.handmethat.task import LEVELS
@@ -102,6 +103,8 @@ def make_plan(
     Raises:
         InputError: if an option is wrong.
     """
+    if gone := set(FORMER).intersection(profile.split(",")):
+        raise InputError(f"--profile {profile!r}: {gone.pop()} is no choice any more; leave it out")
     rules = load_profile(profile)
     known = {"all": template_set("all"), "v2": template_set("v2")}
     chosen = rules.templates

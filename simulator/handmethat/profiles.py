@@ -13,7 +13,6 @@ from simulator.handmethat.scene import SceneRules
 
 Truncation = Literal["v1", "v2", "uniform"]
 Costs = Literal["estimate", "planner", "search"]
-Ties = Literal["seeded", "fewest"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,10 +29,9 @@ class Profile:
         least_shown: fewest actions that the human has done by then.
         costs: what the cost-to-go is (7): the FF ``estimate``; the length of a plan for the whole goal by
             our ``planner``, which is near the shortest; or that of a shortest one by exact ``search``, which
-            gives up on large goals.
-        ties: which of equally early operators and options an estimate counts (B20): those that come first in
-            an order drawn from the episode's seed, as published programs do, whose lists are sets; or those
-            that need the ``fewest`` operators, which is faster and biased low.
+            gives up on large goals. Of equally early operators and options an estimate counts those that come
+            first in an order drawn from the episode's seed, as in published programs, whose lists are sets
+            (B20).
         broken_plans: the human's plan may break what it has achieved (5).
         bring_bonus: added to the reward of bring_me (7).
         strict: useful only if it shortens the way, not if it keeps it (10).
@@ -59,7 +57,6 @@ class Profile:
     least_shown: int
     whole_plan: bool = False
     costs: Costs = "estimate"
-    ties: Ties = "seeded"
     broken_plans: bool = False
     bring_bonus: int = 1
     strict: bool = False
@@ -86,9 +83,10 @@ class Profile:
 _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "truncation": get_args(Truncation),
     "costs": get_args(Costs),
-    "ties": get_args(Ties),
     "counts": get_args(Rules),
 }
+FORMER: Final = ("ties=seeded", "ties=fewest")
+"""Choices that there were: names of profiles in logs and files may have them, and they change nothing."""
 _NUMBERS: Final = ("least_shown", "bring_bonus")
 _SWITCHES: Final = tuple(
     field.name for kind in (Profile, SceneRules) for field in fields(kind) if field.type == "bool"
@@ -118,6 +116,8 @@ def load_profile(name: str) -> Profile:
         raise InputError(f"profile {base!r}: must be one of {', '.join(load_profiles())}")
     profile = load_profiles()[base]
     for change in changes:
+        if change in FORMER:
+            continue
         key, _, value = (part.strip() for part in change.partition("="))
         chosen = _chosen(name, key, value)
         if key in {field.name for field in fields(SceneRules)}:

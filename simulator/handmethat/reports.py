@@ -17,7 +17,7 @@ from logs import LogReader
 from simulator import frames
 from simulator.figures import Cell, Column, Table
 from simulator.frames import Frames
-from simulator.handmethat.rows import stratum_of_row, task_from_row
+from simulator.handmethat.rows import stratum_of, task_from_row
 from simulator.handmethat.sample import describe, makeup
 from simulator.handmethat.score import EpisodeScores, score_episode
 from simulator.handmethat.task import LEVELS
@@ -94,7 +94,7 @@ def _asking_robot(name: str, most: int | None) -> tuple[str, int | None]:
 def items_section(source: Frames, scored: int) -> Section:
     """Return what the items of runs are, how they were drawn, and how many episodes have no scores."""
     reader = source.reader
-    makeups = {run: makeup(map(stratum_of_row, reader.items(run))) for run in source.runs}
+    makeups = {run: makeup(stratum_of(item.data) for item in reader.items(run)) for run in source.runs}
     samples = {run: drawn for run in source.runs if (drawn := reader.run(run).config.get("sample"))}
     begun = sum(len(reader.episodes(run, latest=True)) for run in source.runs)
     return Section(

@@ -36,6 +36,6 @@ def task_from_row(row: Item | Mapping[str, Any]) -> Task:
         raise InputError(f"{error}; it must come from this log's items") from error
 
 
-def stratum_of_row(row: Item) -> Stratum:
-    """Return what a task is, out of its row of the log."""
-    return Stratum(row.data["level"], row.data["meaning"][0], row.data["goal_index"])
+def stratum_of(row: Mapping[str, Any]) -> Stratum:
+    """Return what a task is, out of what `task_to_row` made of it."""
+    return Stratum(row["level"], row["meaning"][0], row["goal_index"])

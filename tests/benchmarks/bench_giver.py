@@ -15,9 +15,9 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
+from simulator.handmethat.builtin import builtin_tasks
 from simulator.handmethat.env.asking import read_mentions
 from simulator.handmethat.env.questions import Answer, answer
-from simulator.handmethat.generation.builtin import builtin_tasks
 from simulator.handmethat.hierarchy import STATES
 from simulator.handmethat.task import Task
 from simulator.stats import Interval, cluster_bootstrap

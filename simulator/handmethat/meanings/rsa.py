@@ -26,6 +26,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from simulator.errors import InputError
+from simulator.handmethat.builtin import builtin_rewards
 from simulator.handmethat.files.names import parse_name
 from simulator.handmethat.goals.formula import parse_goal
 from simulator.handmethat.meanings.enumerate import Floats
@@ -304,7 +305,8 @@ def _pool(task: Task, profile: Profile) -> Pool:
     # Own tasks keep a waiting human, published ones do not say.
     state = task.current._replace(waiting=True)
     worth = {
-        quest: rewards(task.world, state, goal, targets, quest, rest, profile, task.seed)
+        quest: builtin_rewards(task)
+        or rewards(task.world, state, goal, targets, quest, rest, profile, task.seed)
         for quest in (QUESTS if profile.joint_quests else (task.meaning.quest,))
     }
     pool = joint_prior(task.world, state, worth, targets, rest, profile)

@@ -1,8 +1,7 @@
-"""Plans by search over grounded operators: as published, and shortest ones (spec 5.2, 12.1 no. 5 and 7).
+"""Shortest plans by search over grounded operators (spec 5.2, 12.1 no. 7).
 
-`best_first` searches as the published program does. `ExactSearch` is an A* search with the bound of
-`exact_bound`; it is exponential in what a goal leaves open, so it counts its steps and gives up with
-`SearchLimitError`.
+`ExactSearch` is an A* search with the bound of `exact_bound`; it is exponential in what a goal leaves open,
+so it counts its steps and gives up with `SearchLimitError`.
 
 What it manages: with the bound at hand, plans of 40 actions where things are carried to given places. Of one
 household and goal per template (v1's generator), 49 of 69 are solved within the default limit, most within
@@ -21,75 +20,17 @@ from simulator.errors import AskbackError
 from simulator.handmethat.actions import Action
 from simulator.handmethat.goals.model import Goal, Subgoal
 from simulator.handmethat.planner.exact_bound import LowerBound
-from simulator.handmethat.planner.exact_prune import Symmetry, needed_operators, relevant_operators
+from simulator.handmethat.planner.exact_prune import Symmetry, needed_operators
 from simulator.handmethat.planner.grounding import Facts, Grounding, Operator, ground
-from simulator.handmethat.planner.relaxed import UNREACHABLE, RelaxedGraph, Target, wanted
+from simulator.handmethat.planner.relaxed import UNREACHABLE, Target, wanted
 from simulator.handmethat.planner.relevance import Targets
 from simulator.handmethat.world import State, World
 
-_WEIGHT_OF_LENGTH: Final = 0.7
-_DEEPEST: Final = 1000
-_BEST_FIRST_LIMIT: Final = 100_000
 _SHORTEST_LIMIT: Final = 500
 
 
 class SearchLimitError(AskbackError):
     """A search has looked at as many states as it may; the message says what to do."""
-
-
-def best_first(
-    world: World,
-    state: State,
-    goal: Subgoal | Goal,
-    targets: Targets,
-    limit: int = _BEST_FIRST_LIMIT,
-) -> tuple[Action, ...] | None:
-    """Return a plan by eager best-first search with priority h + 0.7 g and the FF heuristic (spec 5.2(3)).
-
-    A state is looked at once, on the first way that leads to it. Of equal priorities the older goes first.
-
-    Args:
-        world: the household.
-        state: where the plan starts.
-        goal: one subgoal, or a whole goal at once.
-        targets: what the plan may use (`find_targets`).
-        limit: most states whose successors are looked at.
-
-    Returns:
-        The actions, none if the goal holds already; None if there is no plan.
-
-    Raises:
-        SearchLimitError: if `limit` is reached.
-    """
-    grounding = ground(world, targets.grounded)
-    aim, start = wanted(grounding, _subgoals(goal)), grounding.encode(state)
-    if aim.holds(start):
-        return ()
-    if is_contradictory(grounding, aim):
-        return None
-    operators = relevant_operators(grounding.operators, start, aim)
-    graph, moves = RelaxedGraph(operators), _Successors(grounding, operators)
-    came: dict[Facts, tuple[Facts, Operator] | None] = {start: None}
-    ages = count()
-    queue = [(0.0, next(ages), 0, start)]
-    expanded = 0
-    while queue:
-        _, _, depth, facts = heappop(queue)
-        if aim.holds(facts):
-            return _trace(came, facts)
-        if depth == _DEEPEST:
-            continue
-        expanded = _counted(expanded, limit)
-        for operator in moves.of(facts):
-            after = operator.apply(facts)
-            if after in came:
-                continue
-            came[after] = (facts, operator)
-            rest = graph.estimate(after, aim)
-            if rest < UNREACHABLE:
-                priority = rest + _WEIGHT_OF_LENGTH * (depth + 1)
-                heappush(queue, (priority, next(ages), depth + 1, after))
-    return None
 
 
 class ExactSearch:

@@ -1,7 +1,6 @@
 """What a search need not look at: operators that lead nowhere, and states that only exchange like things.
 
-`relevant_operators` does what the published program does before it searches. `needed_operators` goes
-further and still keeps a shortest plan; `Symmetry` keeps the length of every plan.
+`needed_operators` keeps a shortest plan; `Symmetry` keeps the length of every plan.
 """
 
 from __future__ import annotations
@@ -14,28 +13,6 @@ from simulator.handmethat.world import entities
 
 # How a goal reads when the order of its parts does not matter.
 _Form = tuple[Facts, frozenset[frozenset["_Form"]]]
-
-
-def relevant_operators(operators: Sequence[Operator], start: Facts, goal: Target) -> tuple[Operator, ...]:
-    """Return the operators that can ever apply, and that add something of use (spec 5.2(4)).
-
-    Args:
-        operators: to choose from; their order is kept.
-        start: the facts that hold at first.
-        goal: of use are its facts, and what a useful operator needs.
-    """
-    possible = _possible(operators, start)
-    of_use = goal.mentioned()
-    chosen: set[int] = set()
-    grown = True
-    while grown:
-        grown = False
-        for number, operator in enumerate(possible):
-            if number not in chosen and operator.adds & of_use:
-                chosen.add(number)
-                of_use |= operator.needs
-                grown = True
-    return tuple(possible[number] for number in sorted(chosen))
 
 
 def needed_operators(grounding: Grounding, start: Facts, goal: Target) -> tuple[Operator, ...]:

@@ -16,11 +16,10 @@ from simulator.handmethat.goals.model import Goal, goal_holds
 from simulator.handmethat.hierarchy import STATES
 from simulator.handmethat.meanings.model import VERBS, Grounding, Quest
 from simulator.handmethat.planner.aims import Rewound, aims_for, states_that_matter
-from simulator.handmethat.planner.cost import UNREACHABLE, Around, CostToGo
 from simulator.handmethat.planner.exact import ExactSearch
 from simulator.handmethat.planner.grounding import ground
 from simulator.handmethat.planner.plan import best_order, draw_orders
-from simulator.handmethat.planner.relaxed import RelaxedGraph, wanted
+from simulator.handmethat.planner.relaxed import UNREACHABLE, RelaxedGraph, wanted
 from simulator.handmethat.planner.relevance import Targets
 from simulator.handmethat.planner.walk import Walk
 from simulator.handmethat.profiles import Profile
@@ -141,7 +140,7 @@ def rewards(
         quest: the quest type.
         rest: how many actions of the human's plan are left.
         profile: how costs are had and what counts as useful (spec 12.1 nos. 7, 9, 10, 12.2 B4, B5).
-        seed: settles ties of seeded estimates; that of the episode.
+        seed: settles ties of estimates; that of the episode.
 
     Raises:
         SearchLimitError: with costs by search, if the goal is too large for an exact one.
@@ -151,10 +150,8 @@ def rewards(
         costs = _Exact(world, state, goal, targets)
     elif profile.costs == "planner":
         costs = _Planned(world, state, goal, targets)
-    elif profile.ties == "seeded":
-        costs = _Relaxed(world, state, goal, targets, seed)
     else:
-        costs = _Estimated(world, state, goal, targets, quest)
+        costs = _Relaxed(world, state, goal, targets, seed)
     bonus = profile.bring_bonus if quest == "bring_me" else 0
     before, missing = costs.before, -float(rest)
     aimed_at = _aimed_at(world, targets, profile)
@@ -224,25 +221,6 @@ class _Relaxed:
 
     def _cost(self, state: State) -> int:
         return self._graph.estimate(self._grounding.encode(state), self._goal)
-
-
-class _Estimated:
-    """FF estimates in closed form: of what comes equally early, that counts which needs least."""
-
-    def __init__(self, world: World, state: State, goal: Goal, targets: Targets, quest: Quest) -> None:
-        self._world, self._state, self._schemas = world, state, domain("teleport")
-        costs = CostToGo(world, goal, targets)
-        self.before = costs.cost(state)
-        self._around = Around(costs, state, full=quest == "bring_me")
-
-    def after(self, grounding: Grounding) -> int:
-        entity, argument = grounding
-        if argument is None:
-            return self._around.held(entity)
-        if argument not in VERBS:
-            return self._around.placed(entity, self._world.index[argument])
-        name, args = action_for(self._world, self._state, grounding)
-        return self._around.changed(entity, self._schemas[name].apply(self._state, args))
 
 
 class _Exact:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from simulator.handmethat.generation.builtin import builtin_tasks
+from simulator.handmethat.builtin import builtin_tasks
 from simulator.handmethat.players.belief import believe, candidates
 from simulator.handmethat.players.listening import guards, hear
 from simulator.handmethat.world import bit_set

@@ -6,11 +6,11 @@ from math import log2
 
 import pytest
 
+from simulator.handmethat.builtin import builtin_tasks
 from simulator.handmethat.env.asking import read_question, table
 from simulator.handmethat.env.commands import LONGEST_COMMAND
 from simulator.handmethat.env.game import Game
 from simulator.handmethat.env.questions import answer
-from simulator.handmethat.generation.builtin import builtin_tasks
 from simulator.handmethat.meanings.model import KIND_KEYS, matching
 from simulator.handmethat.meanings.render import display_name
 from simulator.handmethat.task import Task

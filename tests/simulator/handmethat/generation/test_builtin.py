@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from simulator.errors import InputError
+from simulator.handmethat.builtin import builtin_tasks
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.env.game import Game
-from simulator.handmethat.generation import builtin
-from simulator.handmethat.generation.builtin import builtin_tasks
 
 
 def test_there_are_ten_of_each_level_and_the_demonstrations_succeed() -> None:
@@ -35,15 +32,8 @@ def test_some_may_be_chosen() -> None:
         load_tasks(split="test")
 
 
-def test_the_table_is_what_its_maker_finds() -> None:
-    rows = json.loads(builtin.TABLE.read_text(encoding="utf-8"))
-    assert len({(row["quest"], row["goal"], row["level"]) for row in rows}) == 100
-    assert builtin._find(2, "v2", "bring_me", 13, 0) == rows[25:38]
-
-
-def test_a_table_out_of_date_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = json.loads(builtin.TABLE.read_text(encoding="utf-8"))
-    (tmp_path / "table.json").write_text(json.dumps([{**rows[0], "level": 4}]))
-    monkeypatch.setattr(builtin, "TABLE", tmp_path / "table.json")
-    with pytest.raises(RuntimeError, match=r"run python -m simulator\.handmethat\.generation\.builtin"):
-        builtin_tasks.__wrapped__()
+def test_the_paper_s_numbers_of_each_quest_type_and_different_templates() -> None:
+    kinds = [(task.level, task.meaning.quest, task.goal_index) for task in builtin_tasks()]
+    assert len(set(kinds)) == len(kinds)
+    quests = Counter(quest for level, quest, _ in kinds if level == 2)
+    assert quests == {"bring_me": 13, "move_to": 9, "change_state": 3}

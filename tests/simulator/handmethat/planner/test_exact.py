@@ -11,10 +11,9 @@ from simulator.handmethat.goals.templates import instantiate
 from simulator.handmethat.planner.exact import (
     ExactSearch,
     SearchLimitError,
-    best_first,
 )
 from simulator.handmethat.planner.exact_bound import LowerBound
-from simulator.handmethat.planner.exact_prune import Symmetry, needed_operators, relevant_operators
+from simulator.handmethat.planner.exact_prune import Symmetry, needed_operators
 from simulator.handmethat.planner.grounding import ground
 from simulator.handmethat.planner.relaxed import UNREACHABLE, wanted
 from simulator.handmethat.planner.relevance import find_targets
@@ -138,35 +137,6 @@ def test_shortest_plans_are_shortest(household, name):
     assert goal_holds(world, replay(world, state, plan), aim)
     assert len(plan) == distance(world, state, aim, targets.grounded)
     assert ExactSearch(world, aim, targets).cost(state) == len(plan)
-    published = best_first(world, state, aim, targets)
-    assert goal_holds(world, replay(world, state, published), aim)
-    assert len(published) >= len(plan)
-
-
-def test_best_first_in_words(household):
-    world, state = household({"apple#0": "table"})
-    aim = goal(lying("ALL", "apple", "refrigerator", "inside"))
-    plan = best_first(world, state, aim, find_targets(world, state, aim, distractors=False))
-    assert [(one.name.removeprefix("human-"), *map(world.name, one.args)) for one in plan] == [
-        ("move", "floor", "table"),
-        ("pick-up-at-location", "apple#0", "table"),
-        ("move", "table", "refrigerator"),
-        ("open-location", "refrigerator"),
-        ("put-inside-location", "apple#0", "refrigerator"),
-    ]
-
-
-@pytest.mark.slow
-def test_best_first_is_good_but_not_always_best():
-    lengths = []
-    for seed in range(12):
-        world, state, aim = sampled(54, seed)
-        targets = find_targets(world, state, aim, distractors=False)
-        plan = best_first(world, state, aim.subgoals[0], targets)
-        assert goal_holds(world, replay(world, state, plan), aim)
-        lengths.append((len(plan), ExactSearch(world, aim, targets).cost(state)))
-    assert all(found >= shortest for found, shortest in lengths)
-    assert any(found > shortest for found, shortest in lengths)
 
 
 @pytest.mark.each("template", [3, 7, 9, 12, 15, 16, 25, 26, 32, 36, 49, 56, 60, 62, 64, 66])
@@ -175,12 +145,6 @@ def test_shortest_plans_of_whole_goals(template):
     targets = find_targets(world, state, aim, distractors=False)
     plan = ExactSearch(world, aim, targets).plan(state)
     assert goal_holds(world, replay(world, state, plan), aim)
-    # One subgoal after the other is never shorter.
-    published, here = 0, state
-    for subgoal in aim.subgoals:
-        part = best_first(world, here, subgoal, targets)
-        published, here = published + len(part), replay(world, here, part)
-    assert not goal_holds(world, here, aim) or published >= len(plan)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +171,6 @@ def test_unsolvable(household, places, subgoals):
     world, state = household(places)
     aim = goal(*subgoals)
     targets = find_targets(world, state, aim, distractors=False)
-    assert best_first(world, state, aim, targets) is None
     assert ExactSearch(world, aim, targets).plan(state) is None
     assert ExactSearch(world, aim, targets).cost(state) == UNREACHABLE
 
@@ -216,7 +179,6 @@ def test_two_places_need_no_search(household):
     world, state = household({f"apple#{i}": "floor" for i in range(3)})
     aim = goal(lying("THE", "apple#0", "table", "ontop"), lying("ALL", "apple", "bed", "ontop"))
     targets = find_targets(world, state, aim, distractors=False)
-    assert best_first(world, state, aim, targets, limit=0) is None
     assert ExactSearch(world, aim, targets, limit=0).plan(state) is None
 
 
@@ -224,7 +186,6 @@ def test_what_holds_needs_no_plan(household):
     world, state = household({"apple#0": "bed"})
     aim = goal(lying("ALL", "apple", "bed", "ontop"))
     targets = find_targets(world, state, aim, distractors=False)
-    assert best_first(world, state, aim, targets, limit=0) == ()
     assert ExactSearch(world, aim, targets, limit=0).plan(state) == ()
     assert ExactSearch(world, aim, targets).cost(state._replace(waiting=True)) == 0
 
@@ -234,7 +195,6 @@ def test_a_waiting_human_has_no_plan(household):
     aim = goal(lying("ALL", "apple", "bed", "ontop"))
     targets = find_targets(world, state, aim, distractors=False)
     waiting = state._replace(waiting=True)
-    assert best_first(world, waiting, aim, targets) is None
     assert ExactSearch(world, aim, targets).plan(waiting) is None
 
 
@@ -242,8 +202,6 @@ def test_the_limit_is_an_error_with_a_way_out(household):
     world, state = household({"apple#0": "table", "apple#1": "sofa"})
     aim = goal(lying("ALL", "apple", "bed", "ontop"))
     targets = find_targets(world, state, aim, distractors=False)
-    with pytest.raises(SearchLimitError, match=r"first 2 states; raise the limit"):
-        best_first(world, state, aim, targets, limit=2)
     with pytest.raises(SearchLimitError, match=r"first 2 states; raise the limit"):
         ExactSearch(world, aim, targets, limit=2).cost(state)
 
@@ -290,8 +248,7 @@ def test_pruning_keeps_what_is_of_use(household):
     def fetched(operators):
         return {world.name(one.action.args[0]) for one in operators if "pick-up" in one.action.name}
 
-    # As published, a banana is of use, since laying it down frees the hand.
-    assert fetched(relevant_operators(grounding.operators, start, aims)) == {"apple#0", "banana#0", "knife#0"}
+    # A banana is of no use, though laying it down frees the hand.
     assert fetched(needed_operators(grounding, start, aims)) == {"apple#0", "knife#0"}
 
 

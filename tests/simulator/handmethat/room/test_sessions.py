@@ -7,7 +7,7 @@ import pytest
 from logs import LogReader, LogWriter
 from simulator.errors import ConflictError, InputError
 from simulator.handmethat.assignment import OneTryStudy
-from simulator.handmethat.generation.builtin import builtin_tasks
+from simulator.handmethat.builtin import builtin_tasks
 from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.models import ScriptModel
 from simulator.seats import Reply
