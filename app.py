@@ -83,8 +83,8 @@ cli = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"askback {version('askback')}")
         raise typer.Exit
 

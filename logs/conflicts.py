@@ -47,15 +47,15 @@ def _find(
     connection: sqlite3.Connection, table: Table, identity: tuple[str, ...], values: Values
 ) -> Values | None:
     """Return the newest row with the same identity."""
-    wanted = [_value(table, values, column) for column in identity]
-    if None in wanted:
+    key = [_value(table, values, column) for column in identity]
+    if None in key:
         return None
     where = " AND ".join(f"{column} = ?" for column in identity)
-    found: Values | None = connection.execute(
+    stored: Values | None = connection.execute(
         f"SELECT {select(table.row)} FROM {table.name} WHERE {where} ORDER BY seq DESC LIMIT 1",
-        wanted,
+        key,
     ).fetchone()
-    return found
+    return stored
 
 
 def _compare(table: Table, identity: tuple[str, ...], there: Values, values: Values) -> Written | LogConflict:
@@ -78,15 +78,15 @@ def _compare(table: Table, identity: tuple[str, ...], there: Values, values: Val
 
 def _missing_reference(connection: sqlite3.Connection, table: Table, values: Values) -> LogError | None:
     for column in table.columns:
-        wanted = _value(table, values, column.name)
-        if not column.references or wanted is None:
+        value = _value(table, values, column.name)
+        if not column.references or value is None:
             continue
         target, key = column.references.split(".")
-        if connection.execute(f"SELECT 1 FROM {target} WHERE {key} = ?", [wanted]).fetchone() is None:
+        if connection.execute(f"SELECT 1 FROM {target} WHERE {key} = ?", [value]).fetchone() is None:
             return NotInLog(
-                f"{_name(table, values)} names {column.name} {wanted!r}, which is not in the log; "
+                f"{_name(table, values)} names {column.name} {value!r}, which is not in the log; "
                 "write that first",
-                str(wanted),
+                str(value),
             )
     return _wrong_place(connection, values) if table.row is Turn else None
 
@@ -108,5 +108,5 @@ def _wrong_place(connection: sqlite3.Connection, values: Values) -> LogConflict 
 def _name(table: Table, values: Values) -> str:
     """Return a row by its kind and its identity, for messages."""
     identity = table.identity[-1] if table.row is Turn else table.identity[0] if table.identity else ()
-    said = ", ".join(f"{column} {_value(table, values, column)!r}" for column in identity)
-    return f"the {table.row.__name__} row ({said})" if said else f"the {table.row.__name__} row"
+    described = ", ".join(f"{column} {_value(table, values, column)!r}" for column in identity)
+    return f"the {table.row.__name__} row ({described})" if described else f"the {table.row.__name__} row"

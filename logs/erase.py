@@ -131,14 +131,14 @@ class _Eraser:
         A turn is theirs if its payload says so, or if it was a person's in an episode of theirs and
         its payload names nobody.
         """
-        found = self._connection.execute(
+        rows = self._connection.execute(
             "SELECT t.seq, t.episode_id, t.text, t.seat, t.payload, e.seats, e.participant_id "
             "FROM turns t JOIN episodes e ON e.id = t.episode_id "
             "WHERE e.participant_id = ? OR instr(t.payload, ?) > 0",
             [self._person, json.dumps(self._person, ensure_ascii=False)],
         )
         own = {}
-        for seq, episode, text, seat, payload, seats, player in found:
+        for seq, episode, text, seat, payload, seats, player in rows:
             whose = json.loads(payload).get("participant_id")
             sits = str(json.loads(seats).get(seat, ""))
             if whose == self._person or (whose is None and player == self._person and _is_person(sits)):
@@ -152,25 +152,25 @@ class _Eraser:
         return dict.fromkeys([*(name for (name,) in theirs), *(episode for episode, _ in own.values())])
 
     def _identities(self) -> list[str]:
-        found = self._connection.execute(
+        rows = self._connection.execute(
             "SELECT value FROM identities WHERE participant_id = ?", [self._person]
         )
-        return [value for (value,) in found]
+        return [value for (value,) in rows]
 
     def _erase_own(self, own: dict[int, tuple[str, str]]) -> None:
         person = [self._person]
-        told: set[str] = set()
+        texts: set[str] = set()
         for seq, (episode, text) in own.items():
             (payload,) = self._connection.execute("SELECT payload FROM turns WHERE seq = ?", [seq]).fetchone()
-            said = json.loads(payload)
-            whose = {key: said[key] for key in said if key == "participant_id"}
-            if said.get(PRIVATE):
-                told.add(episode)
-            away = {*said.get(PRIVATE, ()), *said.get(PERSONAL, ())}
-            said = {key: value for key, value in said.items() if key not in away}
-            bare = _dump(_walk(said, partial(_bare, text=text)) | whose)
+            content = json.loads(payload)
+            whose = {key: content[key] for key in content if key == "participant_id"}
+            if content.get(PRIVATE):
+                texts.add(episode)
+            away = {*content.get(PRIVATE, ()), *content.get(PERSONAL, ())}
+            content = {key: value for key, value in content.items() if key not in away}
+            bare = _dump(_walk(content, partial(_bare, text=text)) | whose)
             self._change("turns", "text = ?, payload = ?, key = NULL WHERE seq = ?", [ERASED, bare, seq])
-        for episode in sorted(told):
+        for episode in sorted(texts):
             self._change("scores", "value = NULL, details = ? WHERE episode_id = ?", [ERASED_JSON, episode])
         self._change("participants", "details = ? WHERE id = ?", [ERASED_JSON, *person])
         self._change("judgments", "value = ?, key = NULL WHERE annotator = ?", [ERASED_JSON, *person])
@@ -199,8 +199,8 @@ class _Eraser:
         self, table: str, column: str, episode: str, change: Callable[[str], str], key: str = "episode_id"
     ) -> None:
         """Change the texts of one column in the rows of one episode, where the change changes any."""
-        found = self._connection.execute(f"SELECT seq, {column} FROM {table} WHERE {key} = ?", [episode])
-        for seq, text in found.fetchall():
+        rows = self._connection.execute(f"SELECT seq, {column} FROM {table} WHERE {key} = ?", [episode])
+        for seq, text in rows.fetchall():
             if (changed := change(text)) != text:
                 self._change(table, f"{column} = ? WHERE seq = ?", [changed, seq])
 
@@ -226,9 +226,9 @@ class _Quotes:
     def __init__(self, texts: Iterable[str]) -> None:
         # Who takes words up seldom takes up the stop behind them.
         bare = (text.strip().strip(_EDGES) for text in texts if text != ERASED)
-        wanted = {text for text in bare if len(text) >= _QUOTE}
+        quoted = {text for text in bare if len(text) >= _QUOTE}
         # Longest first, so that a quote within a quote does not leave half of it.
-        ordered = sorted(wanted, key=lambda text: (-len(text), text))
+        ordered = sorted(quoted, key=lambda text: (-len(text), text))
         self._pattern = re.compile("|".join(map(re.escape, ordered)), re.IGNORECASE) if ordered else None
 
     def blot(self, text: str) -> str:
@@ -240,10 +240,10 @@ def _is_person(sits: str) -> bool:
     return sits == "person" or sits.startswith(("person:", "person/"))
 
 
-def _bare(said: str, text: str = "") -> str:
+def _bare(content: str, text: str = "") -> str:
     """Return a payload's text if it is a label or an index that the person did not say themselves."""
-    if _INDEX.fullmatch(said) or (_LABEL.fullmatch(said) and said not in text) or not said:
-        return said
+    if _INDEX.fullmatch(content) or (_LABEL.fullmatch(content) and content not in text) or not content:
+        return content
     return ERASED
 
 

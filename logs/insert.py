@@ -28,8 +28,8 @@ _ROW_ERRORS = (sqlite3.IntegrityError, sqlite3.InterfaceError, sqlite3.Programmi
 @cache
 def _statement(table: str, rows: int) -> str:
     names = stored_columns(BY_NAME[table])
-    one = f"({', '.join('?' * len(names))})"
-    return f"INSERT INTO {table} ({', '.join(names)}) VALUES {', '.join([one] * rows)}"
+    placeholders = f"({', '.join('?' * len(names))})"
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES {', '.join([placeholders] * rows)}"
 
 
 def insert_group(

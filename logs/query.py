@@ -64,24 +64,24 @@ class Played(NamedTuple):
     turns: list[Turn]
 
 
-def missing(kind: str, wanted: str, there: list[str], path: Path) -> str:
+def missing(kind: str, key: str, there: list[str], path: Path) -> str:
     """Return a message on a name that is not in the log, with those of `there` (newest first) near it."""
-    starting = [name for name in there if wanted and name.startswith(wanted)]
-    near = list(dict.fromkeys(starting[:5] + difflib.get_close_matches(wanted, there, n=5)))[:5]
+    starting = [name for name in there if key and name.startswith(key)]
+    near = list(dict.fromkeys(starting[:5] + difflib.get_close_matches(key, there, n=5)))[:5]
     if near:
         hint = f"Did you mean {', '.join(near)}?"
     elif there:
         hint = f"The newest there are {', '.join(there[:5])}."
     else:
         hint = "There is none at all."
-    return f"there is no {kind} {wanted!r} in the log {path}. {hint}"
+    return f"there is no {kind} {key!r} in the log {path}. {hint}"
 
 
-def where_equal(**wanted: Any) -> tuple[str, list[Any]]:
+def where_equal(**columns: Any) -> tuple[str, list[Any]]:
     """Return a WHERE clause for the columns whose wanted value is not None, and the values."""
-    given = {column: value for column, value in wanted.items() if value is not None}
-    clause = " AND ".join(f"{column} = ?" for column in given)
-    return (f"WHERE {clause}" if clause else ""), list(given.values())
+    values = {column: value for column, value in columns.items() if value is not None}
+    clause = " AND ".join(f"{column} = ?" for column in values)
+    return (f"WHERE {clause}" if clause else ""), list(values.values())
 
 
 def _and(where: str, condition: str) -> str:

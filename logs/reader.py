@@ -163,13 +163,13 @@ class LogReader:
             NotInLog: there is none, or more than one.
         """
         for condition in ("id = ?1", "substr(id, 1, length(?1)) = ?1", "instr(id, ?1) > 0"):
-            found = self._query(Episode, f"FROM episodes WHERE {condition} ORDER BY seq LIMIT 6", [part])
-            if len(found) > 1:
-                names = ", ".join(episode.id for episode in found[:5])
-                more = ", …" if len(found) > 5 else ""
+            episodes = self._query(Episode, f"FROM episodes WHERE {condition} ORDER BY seq LIMIT 6", [part])
+            if len(episodes) > 1:
+                names = ", ".join(episode.id for episode in episodes[:5])
+                more = ", …" if len(episodes) > 5 else ""
                 raise NotInLog(f"several episodes match {part!r}: {names}{more}. Give more of the id.", part)
-            if found:
-                return found[0]
+            if episodes:
+                return episodes[0]
         return self.episode(part)
 
     # What happened in them
@@ -206,14 +206,14 @@ class LogReader:
 
     def ending(self, episode_id: str) -> Ending | None:
         """Return how an episode ended, None if it has not."""
-        found = self._query(Ending, "FROM endings WHERE episode_id = ?", [episode_id])
-        return found[0] if found else None
+        endings = self._query(Ending, "FROM endings WHERE episode_id = ?", [episode_id])
+        return endings[0] if endings else None
 
     def endings(self, run_id: str) -> dict[str, Ending]:
         """Return how the episodes of a run ended, by episode; those that have not ended are not in it."""
         of_run = "episode_id IN (SELECT id FROM episodes WHERE run_id = ?)"
-        found = self._query(Ending, f"FROM endings WHERE {of_run} ORDER BY seq", [run_id])
-        return {ending.episode_id: ending for ending in found}
+        endings = self._query(Ending, f"FROM endings WHERE {of_run} ORDER BY seq", [run_id])
+        return {ending.episode_id: ending for ending in endings}
 
     def model_calls(
         self,
@@ -372,12 +372,12 @@ class LogReader:
     def _all(self, row: type[R]) -> list[R]:
         return self._query(row, f"FROM {TABLES[row].name} ORDER BY seq")
 
-    def _one(self, row: type[R], key: str, wanted: str) -> R:
+    def _one(self, row: type[R], key: str, text: str) -> R:
         name = TABLES[row].name
-        found = self._query(row, f"FROM {name} WHERE {key} = ?", [wanted])
-        if found:
-            return found[0]
+        rows = self._query(row, f"FROM {name} WHERE {key} = ?", [text])
+        if rows:
+            return rows[0]
         with self.connection() as connection:
             newest = connection.execute(f"SELECT {key} FROM {name} ORDER BY seq DESC LIMIT {_NEAR_AMONG}")
             there = [str(value) for (value,) in newest]
-        raise NotInLog(missing(row.__name__.lower(), wanted, there, self.path), wanted)
+        raise NotInLog(missing(row.__name__.lower(), text, there, self.path), text)

@@ -130,11 +130,11 @@ class Inboxes:
 
     def deliver(self) -> None:
         """Wake each loop. The errors of loops that are closed stay unread."""
-        for loop, told in self._by_loop.items():
+        for loop, waiting in self._by_loop.items():
             try:
-                loop.call_soon_threadsafe(_resolve, told, self.unread)
+                loop.call_soon_threadsafe(_resolve, waiting, self.unread)
             except RuntimeError:
-                _keep((outcome for _, outcome in told), self.unread)
+                _keep((outcome for _, outcome in waiting), self.unread)
         self._by_loop = {}
 
 

@@ -124,24 +124,24 @@ def _shortened(text: str, place: int, last: _Last) -> _Short | None:
 # Both halve: comparing slices is fast, comparing characters is slow.
 
 
-def _common_head(one: str, other: str) -> int:
+def _common_head(first: str, other: str) -> int:
     """Return how many characters both begin with."""
-    low, high = 0, min(len(one), len(other))
+    low, high = 0, min(len(first), len(other))
     while low < high:
         middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
+        if first[low:middle] == other[low:middle]:
             low = middle
         else:
             high = middle - 1
     return low
 
 
-def _common_tail(one: str, other: str, most: int) -> int:
+def _common_tail(first: str, other: str, most: int) -> int:
     """Return how many characters both end with, but not more than `most`."""
-    low, high, end, other_end = 0, most, len(one), len(other)
+    low, high, end, other_end = 0, most, len(first), len(other)
     while low < high:
         middle = (low + high + 1) // 2
-        if one[end - middle : end - low] == other[other_end - middle : other_end - low]:
+        if first[end - middle : end - low] == other[other_end - middle : other_end - low]:
             low = middle
         else:
             high = middle - 1
@@ -198,11 +198,11 @@ class _Restorer:
     def _read(self, id: str) -> tuple[str, str | None]:
         connection = self._connection()
         assert connection is not None
-        wanted = "SELECT request, request_key FROM model_calls WHERE id = ?"
-        found: tuple[str, str | None] | None = connection.execute(wanted, [id]).fetchone()
-        if found is None:
+        query = "SELECT request, request_key FROM model_calls WHERE id = ?"
+        row: tuple[str, str | None] | None = connection.execute(query, [id]).fetchone()
+        if row is None:
             raise ValueError(f"the call {id!r}, on which another rests, is not in the log")
-        return found
+        return row
 
     def _remember(self, id: str, text: str) -> None:
         self._texts[id] = text

@@ -81,10 +81,15 @@ def as_markdown(transcript: Transcript, *, trace: bool = False) -> str:
     lines = [f"# {_escape(_headline(transcript))}", ""]
     lines += [f"- {_escape(line)}" for line in _facts(transcript)]
     for turn in transcript.turns:
-        said = _escape(visible(turn.text)).split("\n")
-        lines += ["", f"**{turn.number} · {_escape(turn.seat)}**", "", *(f"> {line}  " for line in said)]
-        told = _trace(transcript, turn) if trace else []
-        lines += ["", *(f"- {_escape(line)}" for line in told)] if told else []
+        text_lines = _escape(visible(turn.text)).split("\n")
+        lines += [
+            "",
+            f"**{turn.number} · {_escape(turn.seat)}**",
+            "",
+            *(f"> {line}  " for line in text_lines),
+        ]
+        notes = _trace(transcript, turn) if trace else []
+        lines += ["", *(f"- {_escape(line)}" for line in notes)] if notes else []
     lines += ["", *(f"{_escape(line)}  " for line in _outcome(transcript))]
     outside = _outside(transcript) if trace else []
     lines += ["", *(f"- {_escape(line)}" for line in outside)] if outside else []
@@ -101,8 +106,8 @@ def as_rich(transcript: Transcript, *, trace: bool = False) -> Group:
     for turn in transcript.turns:
         seat = Text(turn.seat, style=f"bold {colours.get(turn.seat, 'white')}")
         lines.add_row(str(turn.number), seat, Text(visible(turn.text)))
-        for told in _trace(transcript, turn) if trace else []:
-            lines.add_row("", "", Text(told, style="dim"))
+        for note in _trace(transcript, turn) if trace else []:
+            lines.add_row("", "", Text(note, style="dim"))
     return Group(
         Text(_headline(transcript), style="bold"),
         *(Text(f"  {line}", style="dim") for line in _facts(transcript)),
@@ -134,12 +139,12 @@ def _facts(transcript: Transcript) -> Iterator[str]:
 
 
 def _trace(transcript: Transcript, turn: Turn) -> list[str]:
-    told = [
+    facts = [
         f"{key}: {_plain(value)}" for key, value in turn.payload.items() if value not in (None, "", [], {})
     ]
     if turn.seconds is not None:
-        told.append(f"after {turn.seconds:.1f} s")
-    return [*told, *(_call(call) for call in transcript.calls_of(turn.number))]
+        facts.append(f"after {turn.seconds:.1f} s")
+    return [*facts, *(_call(call) for call in transcript.calls_of(turn.number))]
 
 
 def _outside(transcript: Transcript) -> list[str]:
@@ -209,6 +214,6 @@ def _escape(text: str) -> str:
 
 
 def _escape_line(line: str) -> str:
-    said = line.lstrip()
-    indent = "\u00a0" * (len(line) - len(said))
-    return indent + _START.sub(r"\1\\\2", _INLINE.sub(r"\\\g<0>", said))
+    text = line.lstrip()
+    indent = "\u00a0" * (len(line) - len(text))
+    return indent + _START.sub(r"\1\\\2", _INLINE.sub(r"\\\g<0>", text))

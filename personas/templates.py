@@ -267,15 +267,15 @@ def _sources(environment: ImmutableSandboxedEnvironment, file: str) -> Iterator[
 
 
 def _variables(environment: ImmutableSandboxedEnvironment, sources: Mapping[str, str]) -> frozenset[str]:
-    wanted = set[str]()
+    variables = set[str]()
     for source in sources.values():
-        wanted |= meta.find_undeclared_variables(environment.parse(source))
-    return frozenset(wanted - environment.globals.keys())
+        variables |= meta.find_undeclared_variables(environment.parse(source))
+    return frozenset(variables - environment.globals.keys())
 
 
 def _names(override: str | None, below: str = "") -> list[tuple[str, str]]:
     """Name and language of every template in a folder; partial files (leading underscore) are left out."""
-    found = set[tuple[str, str]]()
+    names = set[tuple[str, str]]()
     roots = [("", folder) for folder in (FOLDER, *((Path(override),) if override else ()))]
     roots += [(f"{benchmark}/", folder) for benchmark, folder in _ADDED.items()]
     for prefix, folder in roots:
@@ -283,8 +283,8 @@ def _names(override: str | None, below: str = "") -> list[tuple[str, str]]:
             relative = prefix + path.relative_to(folder).as_posix()
             stem, _, language = relative.removesuffix(SUFFIX).rpartition(".")
             if stem and not path.name.startswith("_") and stem.startswith(f"{below}/" if below else ""):
-                found.add((stem, language))
-    return sorted(found)
+                names.add((stem, language))
+    return sorted(names)
 
 
 def _language_faults(infos: list[TemplateInfo]) -> Iterator[str]:

@@ -166,17 +166,17 @@ def statistics_of(tasks: Iterable[Task]) -> Statistics:
     return Statistics(len(trees), dict(sorted(uncertainties.items())), dict(sorted(depth.items())))
 
 
-def differences(found: Statistics, expected: Statistics = PUBLISHED) -> tuple[str, ...]:
+def differences(counted: Statistics, expected: Statistics = PUBLISHED) -> tuple[str, ...]:
     """Return what differs from what is expected, a phrase each; empty if nothing does."""
-    return tuple(_differences(found, expected))
+    return tuple(_differences(counted, expected))
 
 
-def _differences(found: Statistics, expected: Statistics) -> Iterator[str]:
-    if found.tasks != expected.tasks:
-        yield f"{found.tasks} tasks instead of {expected.tasks}"
+def _differences(counted: Statistics, expected: Statistics) -> Iterator[str]:
+    if counted.tasks != expected.tasks:
+        yield f"{counted.tasks} tasks instead of {expected.tasks}"
     for what, here, there in (
-        ("uncertainties", found.uncertainties, expected.uncertainties),
-        ("depth", found.depth, expected.depth),
+        ("uncertainties", counted.uncertainties, expected.uncertainties),
+        ("depth", counted.depth, expected.depth),
     ):
         for value in sorted(here.keys() | there.keys()):
             if here.get(value, 0) != there.get(value, 0):

@@ -91,7 +91,7 @@ def app_command(
         )
         models = Models(options=options)
         held = held_studies(study)
-        _require_models(opponent or (), [each for some in held.values() for each in some], options)
+        _require_models(opponent or (), [each for studies in held.values() for each in studies], options)
         # Whoever has a server of their own is not offered other people's models there.
         chosen = [models.addressed(name) for name in opponent or ()] if opponent or base_url else None
         dialogues = ClarqSessions(writer, reader, models, opponents=chosen)

@@ -64,8 +64,8 @@ async def take(
     except ConflictError:
         notice = Notice(texts("play.conflict"))
     except SeatError as error:
-        said = texts.get(f"play.refused_{error.code}", problem_text(texts, error), node=error.node)
-        notice = Notice(texts("play.refused", message=said), "problem")
+        refusal = texts.get(f"play.refused_{error.code}", problem_text(texts, error), node=error.node)
+        notice = Notice(texts("play.refused", message=refusal), "problem")
     except InputError as error:
         notice = Notice(texts("play.refused", message=problem_text(texts, error)), "problem")
     return await table.view(seat.episode_id, seat.seat), notice

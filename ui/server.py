@@ -213,5 +213,5 @@ def _add_routes(app: FastAPI, actions: Actions) -> None:
 
 async def _invitation(study: str, request: Request) -> Response:
     """Return a study's link. Mail and chat programs open it, too: it leads to a page and begins nothing."""
-    given = [(name, value) for name, value in request.query_params.multi_items() if name != "study"]
-    return RedirectResponse(f"{STUDY}?{urlencode([('study', study), *given])}")
+    values = [(name, value) for name, value in request.query_params.multi_items() if name != "study"]
+    return RedirectResponse(f"{STUDY}?{urlencode([('study', study), *values])}")

@@ -137,12 +137,12 @@ def _documentation(row: type[Row]) -> tuple[str, dict[str, str]]:
     head, _, attributes = text.partition("\nAttributes:\n")
     entries = re.findall(r"^    (\w+): (.*(?:\n        .*)*)", attributes, flags=re.MULTILINE)
     meaning = " ".join(head.split("\n\n")[0].split())
-    return meaning, {name: " ".join(said.split()) for name, said in entries}
+    return meaning, {name: " ".join(text.split()) for name, text in entries}
 
 
 def _table(row: type[Row]) -> Table:
     name, identity = _IDENTITY[row]
-    meaning, said = _documentation(row)
+    meaning, texts = _documentation(row)
     hints = typing.get_type_hints(row)
     columns = []
     for field in fields(row):
@@ -152,7 +152,7 @@ def _table(row: type[Row]) -> Table:
                 name=field.name,
                 kind=kind,
                 nullable=nullable,
-                meaning=said.get(field.name) or _COMMON[field.name],
+                meaning=texts.get(field.name) or _COMMON[field.name],
                 unit=_UNITS.get(field.name, ""),
                 values=values,
                 references=_REFERENCES.get(field.name, ""),

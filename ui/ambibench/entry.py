@@ -35,7 +35,7 @@ def entry_page(frame: Frame, studies: Sequence[StudyCard]) -> str:
 
 def picture() -> str:
     """Return a task as it is seen, with its third label due: human or indoors?"""
-    said = (("The hiker is in the museum.", "X"), ("The duck is in the meadow.", "Y"))
-    lines = [line for sentence, label in said for line in (sentence, f">{label}")]
-    told = instruction("uninformative", Hypothesis("subject", True))
-    return "\n".join([told, *lines, "The reporter is in the canyon.", ">"])
+    examples = (("The hiker is in the museum.", "X"), ("The duck is in the meadow.", "Y"))
+    lines = [line for sentence, label in examples for line in (sentence, f">{label}")]
+    instruction_text = instruction("uninformative", Hypothesis("subject", True))
+    return "\n".join([instruction_text, *lines, "The reporter is in the canyon.", ">"])

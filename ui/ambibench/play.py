@@ -67,7 +67,7 @@ def lay_out(text: str, right: Label | None, form: Format | None) -> Layout:
 def trial_page(frame: Frame, here: Here) -> str:
     """Return the page of the stage that an episode is at; it is not done yet."""
     view: ParticipantView = here.view
-    told = view.feedback
+    feedback = view.feedback
     form = view.format if view.stage == "trial" and view.answer == "label" else None
-    layout = lay_out(view.text, told.right if told else None, form)
+    layout = lay_out(view.text, feedback.right if feedback else None, form)
     return session_page(f"ambibench/{view.stage}", frame, LINK, here, STEPS, layout=layout)

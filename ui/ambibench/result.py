@@ -91,8 +91,8 @@ def end_page(frame: Frame, here: Here, replay: Replay | None) -> str:
         here: the ended episode.
         replay: None if it may not be shown.
     """
-    told = story(frame.texts, replay) if replay is not None else None
-    return session_page("ambibench/done", frame, LINK, here, STEPS, story=told)
+    replayed = story(frame.texts, replay) if replay is not None else None
+    return session_page("ambibench/done", frame, LINK, here, STEPS, story=replayed)
 
 
 def story(texts: Strings, replay: Replay) -> Story:

@@ -49,8 +49,12 @@ class AmbientActions(StudyActions):
 
     def refused(self, frame: Frame, error: SeatError | InputError) -> Notice:
         """Return why a turn does not count; of a linguist's form, with what is wrong at which field."""
-        said = super().refused(frame, error)
-        return FormNotice(said.text, said.kind, error.problems) if isinstance(error, FormError) else said
+        refusal = super().refused(frame, error)
+        return (
+            FormNotice(refusal.text, refusal.kind, error.problems)
+            if isinstance(error, FormError)
+            else refusal
+        )
 
     def welcome_page(self, frame: Frame, card: StudyCard) -> str:
         """Return a study's welcome page."""

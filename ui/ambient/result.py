@@ -65,21 +65,21 @@ class Story:
 def end_page(frame: Frame, link: RoomLink, here: Here, replay: Replay | None) -> str:
     """Return the last page: in a study thanks, the next set or the code; in free play the result; or both."""
     view = cast(ParticipantView, here.view)
-    told = story(frame.texts, replay) if replay is not None else None
-    return session_page("ambient/done", frame, link, here, steps(view), story=told)
+    replayed = story(frame.texts, replay) if replay is not None else None
+    return session_page("ambient/done", frame, link, here, steps(view), story=replayed)
 
 
 def story(texts: Strings, replay: Replay) -> Story:
     """Return a replay in words and pieces."""
     form = replay.annotation
-    given = form.labels if form is not None else [replay.label] if replay.label else []
+    chosen = form.labels if form is not None else [replay.label] if replay.label else []
     sentence = _sentence(replay)
     return Story(
         replay,
         _heading(texts, replay),
         _lead(texts, replay),
         tuple(label for label in SHOWN if label in replay.gold),
-        tuple(label for label in SHOWN if label in given),
+        tuple(label for label in SHOWN if label in chosen),
         sentence,
         tuple(
             Candidate(candidate, word_diff(sentence, candidate.sentence)) for candidate in replay.candidates

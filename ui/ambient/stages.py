@@ -97,11 +97,14 @@ def points(view: ParticipantView) -> tuple[str, ...]:
 
 def earlier(texts: Strings, view: ParticipantView) -> tuple[LockedAnswer, ...]:
     """Return the locked answers, one by one: the label of the pair, then yes or no to each candidate."""
-    label = [said for step, said in view.earlier if step == "label"]
-    flags = [said for step, said in view.earlier if step != "label"]
+    label = [label for step, label in view.earlier if step == "label"]
+    flags = [label for step, label in view.earlier if step != "label"]
     return (
-        *(LockedAnswer("label", 0, texts(f"ambient.labels.{one}"), one) for one in label),
-        *(LockedAnswer("candidate", k, texts(f"ambient.{one}"), one) for k, one in enumerate(flags, start=1)),
+        *(LockedAnswer("label", 0, texts(f"ambient.labels.{name}"), name) for name in label),
+        *(
+            LockedAnswer("candidate", k, texts(f"ambient.{flag}"), flag)
+            for k, flag in enumerate(flags, start=1)
+        ),
     )
 
 

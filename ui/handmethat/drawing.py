@@ -160,8 +160,8 @@ def draw(places: Sequence[PlaceView], commands: Sequence[CommandView], language:
     bare = [command for command in commands if not command.things]
     return Drawing(
         tuple(_tile(place, about, language) for place in sorted(places, key=_rank)),
-        next((one for one in bare if one.verb == "move"), None),
-        next((one for one in bare if one.verb == "stop"), None),
+        next((command for command in bare if command.verb == "move"), None),
+        next((command for command in bare if command.verb == "stop"), None),
     )
 
 
@@ -180,14 +180,14 @@ def glyph_of(kind: str) -> str:
 def tag_keys(language: Language) -> Mapping[str, str]:
     """Return word -> key, for the states, colours and sizes, as observations and as labels word them."""
     table, observed = hierarchy(), wording(language)
-    found = {word(key, language): key for key in (*table.colors, *table.sizes)}
-    found |= {said: key for key, said in observed["value_words"].items()}
+    values = {word(key, language): key for key in (*table.colors, *table.sizes)}
+    values |= {value: key for key, value in observed["value_words"].items()}
     for state in STATES:
         for holds, key in ((False, f"not-{state}"), (True, state)):
-            found[state_word(state, holds, language)] = key
+            values[state_word(state, holds, language)] = key
             if holds in observed["state_words"][state]:
-                found[observed["state_words"][state][holds]] = key
-    return found
+                values[observed["state_words"][state][holds]] = key
+    return values
 
 
 def _rank(place: PlaceView) -> int:
@@ -203,7 +203,7 @@ def _by_name(commands: Iterable[CommandView]) -> dict[str, list[CommandView]]:
 
 
 def _all(things: Iterable[ThingView]) -> list[ThingView]:
-    return [one for thing in things for one in (thing, *_all(thing.contents or ()))]
+    return [part for thing in things for part in (thing, *_all(thing.contents or ()))]
 
 
 def _tile(place: PlaceView, about: Mapping[str, Sequence[CommandView]], language: Language) -> Tile:
@@ -217,8 +217,8 @@ def _tile(place: PlaceView, about: Mapping[str, Sequence[CommandView]], language
         marks=tuple(Mark(glyph, count) for glyph, count in marks[:_TILE_GLYPHS]),
         more=sum(count for _, count in marks[_TILE_GLYPHS:]),
         count=None if seen is None else len(seen),
-        go=next((one for one in mine if one.verb == "move"), None),
-        commands=tuple(one for one in mine if one.verb != "move"),
+        go=next((command for command in mine if command.verb == "move"), None),
+        commands=tuple(command for command in mine if command.verb != "move"),
         classes=_classes(_piles(place.contents or (), about, language)),
     )
 
@@ -226,7 +226,7 @@ def _tile(place: PlaceView, about: Mapping[str, Sequence[CommandView]], language
 def _classes(piles: Sequence[Pile]) -> tuple[tuple[str, tuple[Pile, ...]], ...]:
     names = (*CLASSES, "other")
     grouped = ((name, tuple(pile for pile in piles if pile.cls == name)) for name in names)
-    return tuple((name, some) for name, some in grouped if some)
+    return tuple((name, piles) for name, piles in grouped if piles)
 
 
 def _piles(
@@ -241,9 +241,9 @@ def _piles(
             word(kind, language) if kind in hierarchy().kinds else kind,
             glyph_of(kind),
             hierarchy().kinds[kind].cls if kind in hierarchy().kinds else "other",
-            tuple(_chip(one, about, language) for one in some),
+            tuple(_chip(thing, about, language) for thing in things),
         )
-        for kind, some in by_kind.items()
+        for kind, things in by_kind.items()
     )
 
 
@@ -266,7 +266,7 @@ def _tags(states: Sequence[str], lid: str | None, language: Language) -> tuple[T
     return tuple(tag for tag in tags if lid is None or tag.key not in ("open", "not-open"))
 
 
-def _label(said: str, key: str, language: Language) -> str:
+def _label(label: str, key: str, language: Language) -> str:
     """Return a state in words for people: ``switched on`` where an observation says ``toggled-on``."""
     name = key.removeprefix("not-")
-    return state_word(name, name == key, language) if name in STATES else said
+    return state_word(name, name == key, language) if name in STATES else label

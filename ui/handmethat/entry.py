@@ -45,7 +45,7 @@ def entry_page(frame: Frame, levels: Sequence[int], opponents: Mapping[str, Sequ
         levels=levels,
         modes=MODES,
         protocols=PROTOCOLS,
-        seats=[(seat, [choice(frame.texts, one) for one in opponents[seat]]) for seat in SEATS],
+        seats=[(seat, [choice(frame.texts, opponent) for opponent in opponents[seat]]) for seat in SEATS],
     )
 
 
@@ -54,10 +54,10 @@ def choice(texts: Strings, opponent: Opponent) -> Choice:
     provider = opponent.name.partition("/")[0]
     kind = PERSON if opponent.name == PERSON else "offline" if provider == "offline" else "model"
     slug = opponent.name.replace("/", "_").replace(":", "_")
-    said = "household.home.opponent"
+    key = "household.home.opponent"
     default = "robot_note" if kind == "offline" else "model_note"
-    note = texts.get(f"{said}.{slug}_note", texts(f"{said}.{default}"))
+    note = texts.get(f"{key}.{slug}_note", texts(f"{key}.{default}"))
     if not opponent.available:
         note = texts("home.needs_key", variable=opponent.requires)
-    label = texts.get(f"{said}.{slug}", opponent.label)
+    label = texts.get(f"{key}.{slug}", opponent.label)
     return Choice(opponent.name, _ICONS[kind], label, note, opponent.available)

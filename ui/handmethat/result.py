@@ -78,7 +78,7 @@ def bars(readings: tuple[Reading, ...]) -> list[Bar]:
     """Return the readings whose probability is known."""
     known = [(reading, reading.probability) for reading in readings if reading.probability is not None]
     top = max((chance for _, chance in known), default=1.0) or 1.0
-    return [Bar(one, round(100 * chance / top, 2), percent(chance)) for one, chance in known]
+    return [Bar(meaning, round(100 * chance / top, 2), percent(chance)) for meaning, chance in known]
 
 
 def percent(chance: float) -> str:

@@ -33,9 +33,9 @@ def environment() -> Environment:
 
 def browser_texts(texts: Strings) -> str:
     """Return the texts that our script shows by itself, as JSON."""
-    wanted = {name: texts(f"app.{name}") for name in ("offline", "failed", "copied", "copy_failed")}
-    wanted["empty"] = texts("play.empty")
-    return json.dumps(wanted, ensure_ascii=False)
+    messages = {name: texts(f"app.{name}") for name in ("offline", "failed", "copied", "copy_failed")}
+    messages["empty"] = texts("play.empty")
+    return json.dumps(messages, ensure_ascii=False)
 
 
 def render(template: str, texts: Strings, **context: object) -> str:

@@ -103,12 +103,12 @@ class Address:
         """Return the address in a browser's bar; what is not known there is left out."""
         known = {field.name for field in fields(cls)} - {"path", "runs", "labels"}
         pairs = parse_qsl(query)
-        given = {name: value for name, value in pairs if name in known}
+        values = {name: value for name, value in pairs if name in known}
         runs = dict.fromkeys(value for name, value in pairs if name == "runs")
         labels = {name[len(_RENAMED) :]: value for name, value in pairs if name.startswith(_RENAMED)}
         last = path.rstrip("/").rpartition("/")[2]
         where = PLACES.get(last, RESEARCH)
-        return cls(path=where, runs=tuple(runs), labels=tuple(labels.items()), **given)
+        return cls(path=where, runs=tuple(runs), labels=tuple(labels.items()), **values)
 
     def to(self, **changes: Any) -> str:
         """Return the address of a neighbouring view, as a link."""

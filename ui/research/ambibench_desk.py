@@ -114,9 +114,9 @@ class Reports:
         Raises:
             InputError: if there is no such table, and as `report`.
         """
-        found = self.report(wish)
+        report = self.report(wish)
         key = (wish, self._state(wish))
-        there = self._once("tables", key, lambda: named_tables(found.frame, found.agreements))
+        there = self._once("tables", key, lambda: named_tables(report.frame, report.agreements))
         if name not in there or form not in FORMS:
             raise InputError(f"There is no table {name!r} of these runs; there are {', '.join(there)}.")
         table = there[name]
@@ -153,9 +153,9 @@ class Reports:
 def _one_of(name: str, value: str, allowed: tuple[T, ...]) -> T | None:
     if not value:
         return None
-    for one in allowed:
-        if one == value:
-            return one
+    for choice in allowed:
+        if choice == value:
+            return choice
     raise InputError(
         f"{name} {value!r}: must be one of {', '.join(map(str, allowed))}", code="no_choice", value=value
     )

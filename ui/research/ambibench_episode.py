@@ -67,7 +67,7 @@ def watched(
         raise InputError(f"The run has no episode {id!r}.", code="no_episode", episode=id)
     episode, turns = reader.episode(id), reader.turns(id)
     item = item_from_row(reader.item(episode.item_hash))
-    ids = [one.id for one in listed]
+    ids = [entry.id for entry in listed]
     at = ids.index(id) if id in ids else None
     actor = next(iter(episode.seats.values()))
     about: dict[str, Any] = {

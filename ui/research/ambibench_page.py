@@ -71,10 +71,10 @@ def ambibench_page(visit: Visit, card: RunCard, reports: Reports, writer: LogWri
     tab = visit.at.tab
     if tab == "study" and isinstance(card.run.config.get("study"), dict):
         return _study(visit, card, reports.reader, writer)
-    found = reports.report(ReportRequest((card.run.id,)))
+    results = reports.report(ReportRequest((card.run.id,)))
     if tab == "dialogues":
-        return _episodes(visit, card, reports.reader, found)
-    return _scores(visit, card, found, endings_of_runs(reports.reader, [card.run.id]))
+        return _episodes(visit, card, reports.reader, results)
+    return _scores(visit, card, results, endings_of_runs(reports.reader, [card.run.id]))
 
 
 def share(interval: Interval) -> Cell:
@@ -82,8 +82,8 @@ def share(interval: Interval) -> Cell:
     return cell(interval, _SHARE, 3)
 
 
-def _scores(visit: Visit, card: RunCard, found: Results, endings: Endings) -> Page:
-    results, t = found.frame, visit.t
+def _scores(visit: Visit, card: RunCard, report: Results, endings: Endings) -> Page:
+    results, t = report.frame, visit.t
     people = sessions(results)
     flagged = people[people["flags"] != ""].astype(object)
     clean = {section.key: section for section in sections(without_flagged(results))}
@@ -92,9 +92,9 @@ def _scores(visit: Visit, card: RunCard, found: Results, endings: Endings) -> Pa
     plots = [titled(t, figure, key.partition("-")[0]) for key, figure in curves.items()]
     texts = {}
     for setting, builder in (("verbalise", figure_5), ("aws", figure_6)):
-        if len(some := where(results, setting=setting)):
-            figure = builder(some).figure
-            texts[setting] = _counts(found, setting)
+        if len(chosen := where(results, setting=setting)):
+            figure = builder(chosen).figure
+            texts[setting] = _counts(report, setting)
             plots += [titled(t, figure, setting)] if figure else []
     return visit.page(
         "ambibench_scores",
@@ -109,7 +109,7 @@ def _scores(visit: Visit, card: RunCard, found: Results, endings: Endings) -> Pa
         people=len(people),
         statuses=endings.statuses,
         failures=endings.failures,
-        table_names=list(named_tables(results, found.agreements)),
+        table_names=list(named_tables(results, report.agreements)),
         outputs=set_key(card.run.id),
     )
 
@@ -142,11 +142,11 @@ def _counts(results: Results, setting: str) -> dict[str, int]:
 
 def _episodes(visit: Visit, card: RunCard, reader: LogReader, results: Results) -> Page:
     every = played(reader, card.run.id, results.frame)
-    entries = [one for one in every if _fits(visit, one)]
+    entries = [entry for entry in every if _fits(visit, entry)]
     figures: Sequence[Figure] = ()
     shown = None
     if visit.at.episode:
-        figures, shown = watched(visit, reader, {one.id: one for one in every}, entries)
+        figures, shown = watched(visit, reader, {entry.id: entry for entry in every}, entries)
     return visit.page(
         "ambibench_episodes",
         figures,
@@ -155,27 +155,27 @@ def _episodes(visit: Visit, card: RunCard, reader: LogReader, results: Results) 
         tab="dialogues",
         entries=entries,
         total=len(every),
-        features=[one for one in FEATURES if any(each.feature == one for each in every)],
-        formats=[one for one in FORMATS if any(each.format == one for each in every)],
+        features=[feature for feature in FEATURES if any(each.feature == feature for each in every)],
+        formats=[format for format in FORMATS if any(each.format == format for each in every)],
         outcomes=OUTCOMES,
         shown=shown,
     )
 
 
-def _fits(visit: Visit, one: Any) -> bool:
+def _fits(visit: Visit, entry: Any) -> bool:
     at = visit.at
-    whole = one.correct is not None and one.correct == one.asked
+    whole = entry.correct is not None and entry.correct == entry.asked
     kinds = {
         "right": whole,
-        "wrong": one.correct is not None and not whole,
-        "flagged": bool(one.flags),
-        "unfinished": one.status != "completed",
+        "wrong": entry.correct is not None and not whole,
+        "flagged": bool(entry.flags),
+        "unfinished": entry.status != "completed",
     }
     return (
         kinds.get(at.outcome, True)
-        and at.feature in ("", one.feature)
-        and at.format in ("", one.format)
-        and at.text.lower().strip() in one.name.lower()
+        and at.feature in ("", entry.feature)
+        and at.format in ("", entry.format)
+        and at.text.lower().strip() in entry.name.lower()
     )
 
 

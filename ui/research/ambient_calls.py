@@ -117,7 +117,7 @@ def _consolidation(visit: Visit, reader: LogReader, writer: LogWriter, asked: Ju
 
 def _category(visit: Visit, reader: LogReader, writer: LogWriter, asked: JudgeCall) -> None:
     data, examples = chosen(visit.at, reader)
-    example = next((one for one in examples if one.id == asked.item), None)
+    example = next((example for example in examples if example.id == asked.item), None)
     if example is None:
         raise InputError(
             f"There is no example {asked.item!r} in {data}.", code="no_example", example=asked.item, data=data
@@ -156,12 +156,12 @@ _SAVE: Final[Mapping[str, Callable[[Visit, LogReader, LogWriter, JudgeCall], Non
 }
 
 
-def _texts(given: object) -> list[str]:
-    if given is None:
+def _texts(value: object) -> list[str]:
+    if value is None:
         return []
-    if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise InputError("This is no list of names.", code="malformed")
-    return list(given)
+    return list(value)
 
 
 def _short(form: Mapping[str, Any], name: str) -> str:

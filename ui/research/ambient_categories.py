@@ -74,8 +74,8 @@ def _start(visit: Visit, reader: LogReader, there: Sequence[Sorted], problem: st
         data=visit.at.data or BUILTIN,
         runs=[f"{OF_RUN}{run}" for run in runs_of(reader, "annotate")],
         examples=len(there),
-        settled=sum(one.settled is not None for one in there),
-        annotators=sorted({name for one in there for name in one.kinds}),
+        settled=sum(entry.settled is not None for entry in there),
+        annotators=sorted({name for entry in there for name in entry.kinds}),
         problem=problem,
     )
 
@@ -86,7 +86,7 @@ def _sorting(visit: Visit, there: Sequence[Sorted]) -> Page:
     settle = to_settle(there, at.reviewer)
     deciding = at.tab == "decide"
     shown = _shown(at, there, due, settle)
-    mine = [one for one in there if at.reviewer in one.kinds]
+    mine = [entry for entry in there if at.reviewer in entry.kinds]
     again = shown is not None and not deciding and at.reviewer in shown.kinds
     filled = {}
     if shown is not None and again:
@@ -114,34 +114,34 @@ def _shown(
     at: Address, there: Sequence[Sorted], due: Sequence[Example], settle: Sequence[Sorted]
 ) -> Sorted | None:
     if at.tab == "decide":
-        return next((one for one in settle if one.example.id == at.item), settle[0] if settle else None)
-    by_id = {one.example.id: one for one in there}
-    wanted = at.item or (due[0].id if due else "")
-    return by_id.get(wanted)
+        return next((entry for entry in settle if entry.example.id == at.item), settle[0] if settle else None)
+    by_id = {entry.example.id: entry for entry in there}
+    id = at.item or (due[0].id if due else "")
+    return by_id.get(id)
 
 
 def _agreement(visit: Visit, there: Sequence[Sorted]) -> Page:
-    found = category_agreement(there)
+    agreement = category_agreement(there)
     settle = to_settle(there, visit.at.reviewer)
     counts: dict[Category, int] = {
-        category: sum(category in (one.settled or ()) for one in there) for category in CATEGORIES
+        category: sum(category in (entry.settled or ()) for entry in there) for category in CATEGORIES
     }
     lines: list[Line] = [
-        *(kappa_line(category, found.category[category]) for category in CATEGORIES),
-        kappa_line("alpha", found.alpha),
-        share_line("identical", found.identical),
+        *(kappa_line(category, agreement.category[category]) for category in CATEGORIES),
+        kappa_line("alpha", agreement.alpha),
+        share_line("identical", agreement.identical),
     ]
     return visit.page(
         "ambient_categories_agreement",
         data=visit.at.data or BUILTIN,
-        found=found,
+        found=agreement,
         lines=lines,
         counts=counts,
         printed=CATEGORY_SHARES,
         tokens=sum(counts.values()),
-        settled=sum(one.settled is not None for one in there),
+        settled=sum(entry.settled is not None for entry in there),
         examples=len(there),
-        differing=[Differing(one.example, dict(one.kinds), one.decided) for one in settle],
-        hidden=sum(one.differs for one in there) - len(settle),
+        differing=[Differing(entry.example, dict(entry.kinds), entry.decided) for entry in settle],
+        hidden=sum(entry.differs for entry in there) - len(settle),
         annotators=ANNOTATORS,
     )

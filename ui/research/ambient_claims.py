@@ -49,24 +49,24 @@ def claims_page(visit: Visit, reader: LogReader) -> Page:
     if not at.run or not at.reviewer:
         return visit.page("ambient_claims_start", runs=runs_of(reader, "claim"))
     every = marked_claims(reader, at.run)
-    listed = [one for one in every if _fits(visit, one)]
-    shown = next((one for one in every if one.key == at.item), None)
+    listed = [claim for claim in every if _fits(visit, claim)]
+    shown = next((claim for claim in every if claim.key == at.item), None)
     if shown is None:
-        waiting = [one for one in listed if at.reviewer not in one.marks]
+        waiting = [claim for claim in listed if at.reviewer not in claim.marks]
         shown = next(iter(waiting or listed), None)
     mine = shown.marks.get(at.reviewer) if shown else None
     filled: Mapping[str, Any] = {"marks": sorted(mine.marks), "comment": mine.note} if mine else {}
     return visit.page(
         "ambient_claims",
-        listed=[(one, score(one.record), one.marks.get(at.reviewer)) for one in listed],
+        listed=[(claim, score(claim.record), claim.marks.get(at.reviewer)) for claim in listed],
         total=len(every),
         outcomes=OUTCOMES,
         shown=shown,
         paraphrases=_paraphrases(shown.record) if shown else (),
         filled=json.dumps(filled) if filled else "",
         following=_following(listed, shown, at.reviewer),
-        done=sum(at.reviewer in one.marks for one in every),
-        left=sum(at.reviewer not in one.marks for one in every),
+        done=sum(at.reviewer in claim.marks for claim in every),
+        left=sum(at.reviewer not in claim.marks for claim in every),
         marks=MARKS,
         threshold=THRESHOLD,
         **_measured(every, at.reviewer),
@@ -86,18 +86,18 @@ def _fits(visit: Visit, claim: MarkedClaim) -> bool:
 
 def _following(listed: Sequence[MarkedClaim], shown: MarkedClaim | None, annotator: str) -> str:
     """Return the next claim that is not marked yet, after the one that is shown."""
-    keys = [one.key for one in listed]
+    keys = [claim.key for claim in listed]
     place = keys.index(shown.key) if shown and shown.key in keys else -1
     order = [*listed[place + 1 :], *listed[: max(place, 0)]]
-    return next((one.key for one in order if annotator not in one.marks), "")
+    return next((claim.key for claim in order if annotator not in claim.marks), "")
 
 
 def _measured(every: Sequence[MarkedClaim], annotator: str) -> dict[str, Any]:
-    found, printed = claim_measures(records_marked_by(every, annotator)), paper()["claims"]
+    measures, printed = claim_measures(records_marked_by(every, annotator)), paper()["claims"]
     lines: list[Line] = [
-        share_line(name, getattr(found, name), f"{printed[name]:.1f}") for name in ("precision", "recall")
+        share_line(name, getattr(measures, name), f"{printed[name]:.1f}") for name in ("precision", "recall")
     ]
-    return {"measured": found, "lines": lines}
+    return {"measured": measures, "lines": lines}
 
 
 def _paraphrases(record: ClaimRecord) -> tuple[Shown, ...]:
@@ -109,6 +109,10 @@ def _paraphrases(record: ClaimRecord) -> tuple[Shown, ...]:
 
 
 def _paraphrase(paraphrase: Paraphrase, why: bool) -> Shown:
-    given = paraphrase.probabilities or {}
-    bars = tuple(Bar(label, given[label], given[label] > THRESHOLD) for label in SHOWN if label in given)
+    probabilities = paraphrase.probabilities or {}
+    bars = tuple(
+        Bar(label, probabilities[label], probabilities[label] > THRESHOLD)
+        for label in SHOWN
+        if label in probabilities
+    )
     return Shown(paraphrase, ordered(predicted_set(paraphrase) or ()), bars, why)

@@ -100,7 +100,7 @@ def case_page(visit: Visit, reader: LogReader) -> Page:
     shown = _shown(visit, reader, due, discuss)
     if shown is not None and mode == "alone" and shown.mine is not None:
         mode = "again"
-    mine = [one for one in every if at.reviewer in one.forms]
+    mine = [entry for entry in every if at.reviewer in entry.forms]
     return visit.page(
         "ambient_consolidate",
         mode=mode,
@@ -126,7 +126,7 @@ def case_page(visit: Visit, reader: LogReader) -> Page:
 def _shown(visit: Visit, reader: LogReader, due: Sequence[Case], discuss: Sequence[Result]) -> Case | None:
     at = visit.at
     if at.tab == "decide":
-        keys = [one.key for one in discuss]
+        keys = [entry.key for entry in discuss]
         if not keys:
             return None
         key = at.item if at.item in keys else keys[0]
@@ -149,7 +149,7 @@ def _merged(shown: Case) -> Contribution | None:
 
 
 def _others(shown: Case, discuss: Sequence[Result]) -> tuple[Contribution, ...]:
-    forms = next((one.forms for one in discuss if one.key == shown.key), {})
+    forms = next((entry.forms for entry in discuss if entry.key == shown.key), {})
     return tuple(_said(shown, form.annotation, name) for name, form in forms.items())
 
 
@@ -174,13 +174,17 @@ def _form(form: Consolidated) -> dict[str, Any]:
 
 def _last(reader: LogReader, run: str, validator: str) -> str:
     mine = reader.judgments(kind=CONSOLIDATION.kind, annotator=validator)
-    there = [one.item_hash for one in mine if one.value.get("run") == run and not one.value["decides"]]
+    there = [
+        judgment.item_hash
+        for judgment in mine
+        if judgment.value.get("run") == run and not judgment.value["decides"]
+    ]
     return there[-1] or "" if there else ""
 
 
 def _later(due: Sequence[Case], shown: Case | None) -> str:
     """Return the example after the one that is shown, for those who put it off."""
-    keys = [one.key for one in due]
+    keys = [entry.key for entry in due]
     if shown is None or shown.key not in keys or len(keys) < 2:
         return ""
     return keys[(keys.index(shown.key) + 1) % len(keys)]
@@ -207,14 +211,14 @@ def _start(visit: Visit, reader: LogReader) -> Page:
 
 def _agreement(visit: Visit, reader: LogReader) -> Page:
     at = visit.at
-    found = agreement(reader, at.run)
+    measures = agreement(reader, at.run)
     linguists = linguist_measures(linguist_records(reader, [at.run]))
     differing = to_discuss(reader, at.run, at.reviewer, validators=whole_number(at.raters))
     two = linguists.two
     return visit.page(
         "ambient_agreement",
-        found=found,
-        lines=_lines(found),
+        found=measures,
+        lines=_lines(measures),
         linguists=linguists,
         linguist_lines=[
             *(kappa_line(label, two.label[label]) for label in LABELS),
@@ -223,7 +227,7 @@ def _agreement(visit: Visit, reader: LogReader) -> Page:
             share_line("identical", two.identical),
             share_line("ambiguous", linguists.ambiguous),
         ],
-        differing=[_disagreement(one) for one in differing],
+        differing=[_disagreement(form) for form in differing],
         hidden=sum(result.state == "discuss" for result in results(reader, at.run)) - len(differing),
     )
 

@@ -31,12 +31,12 @@ def data_page(visit: Visit) -> Page:
     data = at.data or BUILTIN
     problem, faults = "", 0
     try:
-        every, found = read_examples(data)
-        faults = len(found)
+        every, problems = read_examples(data)
+        faults = len(problems)
     except AskbackError as error:
         every, problem = (), problem_text(visit.t, error)
-    listed = [one for one in every if fits(one, at)]
-    shown = next((one for one in every if one.id == at.item), None)
+    listed = [example for example in every if fits(example, at)]
+    shown = next((example for example in every if example.id == at.item), None)
     return visit.page(
         "ambient_data",
         data=data,
@@ -44,12 +44,12 @@ def data_page(visit: Visit) -> Page:
         problem=problem,
         faults=faults,
         examples=listed[:MOST],
-        letters={one.id: ordered(one.labels) for one in listed[:MOST]},
+        letters={example.id: ordered(example.labels) for example in listed[:MOST]},
         found=len(listed),
         total=len(every),
-        sets=[(letters(one), ordered(one)) for one in LABEL_SETS],
-        kinds=[one for one in CATEGORIES if any(one in each.categories for each in every)],
-        splits=[one for one in SPLITS if any(each.split == one for each in every)],
+        sets=[(letters(labels), ordered(labels)) for labels in LABEL_SETS],
+        kinds=[category for category in CATEGORIES if any(category in each.categories for each in every)],
+        splits=[split for split in SPLITS if any(each.split == split for each in every)],
         guide=load_guidelines(visit.t.language),
         **(_example(shown) if shown else {"shown": None, **_overview(visit.t, every)}),
     )
@@ -67,15 +67,15 @@ def fits(example: Example, at: Address) -> bool:
 
 
 def _overview(t: Strings, every: Sequence[Example]) -> dict[str, Any]:
-    annotated = [one for one in every if one.labels]
-    ambiguous = [one for one in annotated if one.ambiguous]
-    found = {
-        "ambiguous": share(annotated, lambda one: one.ambiguous),
-        "premise": share(ambiguous, lambda one: one.premise_ambiguous),
-        "hypothesis": share(ambiguous, lambda one: one.hypothesis_ambiguous),
-        "both": share(ambiguous, lambda one: not one.xor),
+    annotated = [example for example in every if example.labels]
+    ambiguous = [example for example in annotated if example.ambiguous]
+    shares = {
+        "ambiguous": share(annotated, lambda example: example.ambiguous),
+        "premise": share(ambiguous, lambda example: example.premise_ambiguous),
+        "hypothesis": share(ambiguous, lambda example: example.hypothesis_ambiguous),
+        "both": share(ambiguous, lambda example: not example.xor),
     }
-    lines = [share_line(name, value, f"{SHARES[name]:.1f}") for name, value in found.items()]
+    lines = [share_line(name, value, f"{SHARES[name]:.1f}") for name, value in shares.items()]
     venn = _venn(t, label_sets(annotated))
     return {
         "lines": lines,
@@ -88,7 +88,7 @@ def _venn(t: Strings, counts: Mapping[LabelSet, int]) -> Venn:
     # The diagram's colours are those of the labels in this order.
     first, second, third = ("contradiction", "entailment", "neutral")
     names = (t(f"ambient.labels.{first}"), t(f"ambient.labels.{second}"), t(f"ambient.labels.{third}"))
-    areas = {(first in one, second in one, third in one): counts[one] for one in LABEL_SETS}
+    areas = {(first in labels, second in labels, third in labels): counts[labels] for labels in LABEL_SETS}
     return Venn("label-sets", t("research.ambient.data.venn"), names, areas)
 
 

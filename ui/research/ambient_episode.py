@@ -105,12 +105,12 @@ def _about(t: Strings, item: Item, turns: Sequence[Turn], seed: int) -> tuple[Se
         case AnnotateItem():
             return (), _annotated(item, turns)
         case ClaimItem():
-            said = payloads(turns, "claim")
-            return (), {"paraphrases": said[-1]["paraphrases"] if said else [], "labels": SHOWN}
+            answers = payloads(turns, "claim")
+            return (), {"paraphrases": answers[-1]["paraphrases"] if answers else [], "labels": SHOWN}
 
 
 def _generated(item: GenerateItem, turns: Sequence[Turn]) -> Shown:
-    turn = next((one for one in turns if one.payload.get("kind") == "generate"), None)
+    turn = next((turn for turn in turns if turn.payload.get("kind") == "generate"), None)
     original, gold = item.example.sentence(item.side), gold_rewrites(item.example, item.side)
     payload: Mapping[str, Any] = turn.payload if turn else {}
     reference, robust = payload.get("rewrites", {}), payload.get("robust", {})
@@ -138,8 +138,8 @@ def _rewritten(label: Label, original: str, gold: str | None, predicted: str | N
 
 
 def _judged(item: TrueFalseItem, turns: Sequence[Turn]) -> Shown:
-    said = {payload["number"]: payload for payload in payloads(turns, "true_false")}
-    every = [(one, said.get(number)) for number, one in enumerate(statements(item))]
+    answers = {payload["number"]: payload for payload in payloads(turns, "true_false")}
+    every = [(statement, answers.get(number)) for number, statement in enumerate(statements(item))]
     return {
         "templates": range(len(TEMPLATES)),
         "rewrites": [
@@ -157,25 +157,25 @@ def _continued(
     estimates = {option.name: option.kl for option in record.options}
     options = [
         {
-            "name": one.name,
-            "pieces": word_diff(item.sentence, one.sentence.removeprefix(item.stem)),
-            "kl": estimates.get(one.name),
-            "left": len(log_odds(one)),
-            "samples": one.continuations[:_SAMPLES],
+            "name": sample.name,
+            "pieces": word_diff(item.sentence, sample.sentence.removeprefix(item.stem)),
+            "kl": estimates.get(sample.name),
+            "left": len(log_odds(sample)),
+            "samples": sample.continuations[:_SAMPLES],
         }
-        for one in sampled
+        for sample in sampled
     ]
-    figures = (_histogram(t, sampled),) if any(log_odds(one) for one in sampled) else ()
+    figures = (_histogram(t, sampled),) if any(log_odds(sample) for sample in sampled) else ()
     # An imported file has estimates and how many continuations they come from, not the continuations.
-    drawn = any(one.continuations for one in sampled)
+    drawn = any(sample.continuations for sample in sampled)
     return figures, {"options": options, "num_conts": record.num_conts, "sampled": drawn}
 
 
 def _histogram(t: Strings, sampled: Sequence[Any]) -> Figure:
-    found = histogram(sampled)
-    middles = [(low + high) / 2 for low, high in zip(found.edges, found.edges[1:], strict=False)]
+    bins = histogram(sampled)
+    middles = [(low + high) / 2 for low, high in zip(bins.edges, bins.edges[1:], strict=False)]
     # The distractor has the last colour, whatever the number of readings.
-    colours = {name: _COLOURS[-1 if name == "d" else place % 3] for place, name in enumerate(found.counts)}
+    colours = {name: _COLOURS[-1 if name == "d" else place % 3] for place, name in enumerate(bins.counts)}
     data = [
         {
             "type": "bar",
@@ -187,9 +187,9 @@ def _histogram(t: Strings, sampled: Sequence[Any]) -> Figure:
             "marker": {"color": colours[name]},
             "hovertemplate": "%{x:.1f}: %{y}<extra>%{fullData.name}</extra>",
         }
-        for place, (name, counts) in enumerate(found.counts.items())
+        for place, (name, counts) in enumerate(bins.counts.items())
     ]
-    most = max((count for counts in found.counts.values() for count in counts), default=0)
+    most = max((count for counts in bins.counts.values() for count in counts), default=0)
     axis = {"gridcolor": "--ab-line", "linecolor": "--ab-line-strong", "automargin": True, "fixedrange": True}
     layout = {
         "barmode": "group",
@@ -212,12 +212,12 @@ def _histogram(t: Strings, sampled: Sequence[Any]) -> Figure:
         "font": {"color": "--ab-muted", "size": 13},
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 1, "xanchor": "right"},
     }
-    said = "research.ambient.run.histogram"
-    return Figure("log-odds", t(said), t(f"{said}_note"), {"data": data, "layout": layout}, 320, 420)
+    key = "research.ambient.run.histogram"
+    return Figure("log-odds", t(key), t(f"{key}_note"), {"data": data, "layout": layout}, 320, 420)
 
 
 def _inferred(item: NliItem, turns: Sequence[Turn]) -> Shown:
-    said = {payload["pair"]: payload for payload in payloads(turns, "nli")}
+    answers = {payload["pair"]: payload for payload in payloads(turns, "nli")}
     example = item.example
     gold = [
         example.labels,
@@ -229,10 +229,10 @@ def _inferred(item: NliItem, turns: Sequence[Turn]) -> Shown:
             {
                 "reading": made[place],
                 "gold": ordered(gold[place]),
-                "predicted": ordered(said[place]["prediction"]) if place in said else None,
-                "right": place in said and frozenset(said[place]["prediction"]) == gold[place],
-                "logits": said[place].get("logits") if place in said else None,
-                "threshold": said[place].get("threshold") if place in said else None,
+                "predicted": ordered(answers[place]["prediction"]) if place in answers else None,
+                "right": place in answers and frozenset(answers[place]["prediction"]) == gold[place],
+                "logits": answers[place].get("logits") if place in answers else None,
+                "threshold": answers[place].get("threshold") if place in answers else None,
             }
             for place in range(len(gold))
         ],
@@ -250,25 +250,25 @@ def _voted(item: CrowdItem, turns: Sequence[Turn]) -> Shown:
         "comment": relabelled[-1].get("comment", "") if relabelled else "",
         "candidates": [
             {
-                "label": one.label,
-                "pieces": word_diff(item.sentence, one.sentence),
+                "label": reading.label,
+                "pieces": word_diff(item.sentence, reading.sentence),
                 "plausible": plausible[-1]["answers"][place] if plausible else None,
                 "answer": relabelled[-1]["answers"][place] if relabelled else None,
             }
-            for place, one in enumerate(item.candidates)
+            for place, reading in enumerate(item.candidates)
         ],
     }
 
 
 def _annotated(item: AnnotateItem, turns: Sequence[Turn]) -> Shown:
-    said = payloads(turns, "annotate")
+    answers = payloads(turns, "annotate")
     example = item.example
     shown: Shown = {"gold": ordered(example.labels), "gold_readings": readings(example), "form": None}
-    if said:
-        form = read_annotation(said[-1])
+    if answers:
+        form = read_annotation(answers[-1])
         shown |= {
             "form": form,
-            "merged": bool(said[-1].get("merged")),
+            "merged": bool(answers[-1].get("merged")),
             "form_labels": ordered(form.labels),
             "form_readings": [
                 reading(example.premise, example.hypothesis, rewrite) for rewrite in form.rewrites

@@ -70,22 +70,22 @@ def drawing(t: Strings, counts: Flow) -> Drawing:
         ),
     )
     unit = _HEIGHT / max(counts.generated, 1)
-    nodes = [_column(t, some, x, unit) for some, x in zip(columns, _COLUMNS, strict=True)]
+    nodes = [_column(t, counts, x, unit) for counts, x in zip(columns, _COLUMNS, strict=True)]
     bands = [
         band
-        for place, some in enumerate(nodes[1:])
-        for band in _bands(nodes[place][0], some, unit)
+        for place, column in enumerate(nodes[1:])
+        for band in _bands(nodes[place][0], column, unit)
         if band is not None
     ]
-    flat = tuple(node for some in nodes for node in some)
+    flat = tuple(node for column in nodes for node in column)
     bottom = max(node.y + max(node.height, _SLOT - 8) for node in flat)
-    said = "; ".join(f"{node.text} {node.count}" for node in flat)
-    return Drawing(flat, tuple(bands), _COLUMNS[-1] + _BAR + _LABEL, bottom + _TOP, said)
+    description = "; ".join(f"{node.text} {node.count}" for node in flat)
+    return Drawing(flat, tuple(bands), _COLUMNS[-1] + _BAR + _LABEL, bottom + _TOP, description)
 
 
-def _column(t: Strings, some: Sequence[tuple[str, int]], x: float, unit: float) -> list[Node]:
+def _column(t: Strings, counts: Sequence[tuple[str, int]], x: float, unit: float) -> list[Node]:
     made, y = [], _TOP
-    for name, count in some:
+    for name, count in counts:
         height = max(count * unit, _LEAST)
         made.append(Node(name, t(f"research.ambient.flow.{name}"), count, x, round(y, 1), round(height, 1)))
         y += max(height, _SLOT - 8) + 8

@@ -62,21 +62,21 @@ def parts(reader: LogReader, run: str, tasks: Sequence[Task], actor: str) -> tup
         tasks: of its items.
         actor: who sat there, for the paper's figure of the same model.
     """
-    found = (_MAKERS[task](reader, run, actor) for task in tasks)
-    return tuple(part for part in found if part is not None)
+    made = (_MAKERS[task](reader, run, actor) for task in tasks)
+    return tuple(part for part in made if part is not None)
 
 
 def printed(key: str, actor: str, place: int | None = None) -> str:
     """Return what the paper prints of this model, if it is there, else the range over its models."""
-    models = [one for one in paper()["models"] if key in one]
+    models = [model for model in paper()["models"] if key in model]
     values = {model["file"]: model[key] if place is None else model[key][place] for model in models}
     return _own_or_range(values, actor)
 
 
 def _spread(actor: str, key: str) -> str:
     """Return what `printed` does, of models of inference: means over seeds."""
-    found = {row.folder: getattr(row, key) for row in paper_rows()}
-    return _own_or_range({name: one.mean for name, one in found.items() if one is not None}, actor)
+    spreads = {row.folder: getattr(row, key) for row in paper_rows()}
+    return _own_or_range({name: spread.mean for name, spread in spreads.items() if spread is not None}, actor)
 
 
 def _own_or_range(values: Mapping[str, float], actor: str) -> str:
@@ -90,52 +90,57 @@ def _generate(reader: LogReader, run: str, actor: str) -> Part | None:
     records = generation_records(reader, [run])
     if not records:
         return None
-    found = generation_measures(records)
-    patterns = found.patterns
+    measures = generation_measures(records)
+    patterns = measures.patterns
     lines = (
-        share_line("edit_f1", found.edit_f1, printed("edit_f1", actor)),
-        share_line("edit_f1_robust", found.robust),
+        share_line("edit_f1", measures.edit_f1, printed("edit_f1", actor)),
+        share_line("edit_f1_robust", measures.robust),
         share_line("empty_rows", patterns.empty),
         share_line("copied", patterns.copied),
         share_line("restated", patterns.restated),
     )
-    counts = {"items": found.items, "unparsable": found.unparsable, "empty": found.empty, "null": found.null}
-    return Part("generate", lines, {**counts, "warnings": sum(found.warnings.values())})
+    counts = {
+        "items": measures.items,
+        "unparsable": measures.unparsable,
+        "empty": measures.empty,
+        "null": measures.null,
+    }
+    return Part("generate", lines, {**counts, "warnings": sum(measures.warnings.values())})
 
 
 def _true_false(reader: LogReader, run: str, actor: str) -> Part | None:
     records = true_false_records(reader, [run])
     if not records:
         return None
-    found = true_false_measures(records)
+    measures = true_false_measures(records)
     lines = (
-        share_line("accuracy", found.accuracy, printed("true_false", actor)),
+        share_line("accuracy", measures.accuracy, printed("true_false", actor)),
         *(
             share_line(f"template_{place}", value, printed("templates", actor, place))
-            for place, value in enumerate(found.by_template)
+            for place, value in enumerate(measures.by_template)
         ),
-        share_line("all_four", found.all_four),
-        share_line("inconsistent", found.inconsistent),
-        share_line("mass", found.mass),
-        share_line("answered", found.answered),
+        share_line("all_four", measures.all_four),
+        share_line("inconsistent", measures.inconsistent),
+        share_line("mass", measures.mass),
+        share_line("answered", measures.answered),
     )
-    first, second = found.self_contradictions
-    counts = {"statements": found.statements, "null": found.null, "contradictions": first + second}
-    return Part("true_false", lines, {**counts, "incomplete": found.incomplete})
+    first, second = measures.self_contradictions
+    counts = {"statements": measures.statements, "null": measures.null, "contradictions": first + second}
+    return Part("true_false", lines, {**counts, "incomplete": measures.incomplete})
 
 
 def _continue(reader: LogReader, run: str, actor: str) -> Part | None:
     records = continuation_records(reader, [run])
     if not records:
         return None
-    found = continuation_measures(records)
+    measures = continuation_measures(records)
     lines = (
-        share_line("ranking", found.accuracy, printed("ranking", actor)),
+        share_line("ranking", measures.accuracy, printed("ranking", actor)),
         # The paper's chance is counted by example, which takes the dataset: `askback report` has it.
-        share_line("random", found.random),
+        share_line("random", measures.random),
     )
-    counts = {"instances": found.instances, "missing": len(found.missing), "tied": len(found.tied)}
-    least = found.num_conts[0] if found.num_conts else 0
+    counts = {"instances": measures.instances, "missing": len(measures.missing), "tied": len(measures.tied)}
+    least = measures.num_conts[0] if measures.num_conts else 0
     return Part("continue", lines, {**counts, "least_continuations": least})
 
 
@@ -143,57 +148,64 @@ def _nli(reader: LogReader, run: str, actor: str) -> Part | None:
     records = nli_records(reader, [run])
     if not records:
         return None
-    found = nli_measures(records)
+    measures = nli_measures(records)
     lines = (
-        share_line("em", found.em, _spread(actor, "em")),
-        share_line("f1", found.f1, _spread(actor, "f1")),
-        share_line("group_em", found.group_em, _spread(actor, "group_em")),
-        *(share_line(f"f1_{label}", found.f1_by_label[label]) for label in LABELS),
+        share_line("em", measures.em, _spread(actor, "em")),
+        share_line("f1", measures.f1, _spread(actor, "f1")),
+        share_line("group_em", measures.group_em, _spread(actor, "group_em")),
+        *(share_line(f"f1_{label}", measures.f1_by_label[label]) for label in LABELS),
     )
-    return Part("nli", lines, {"items": found.n, "empty_sets": found.empty})
+    return Part("nli", lines, {"items": measures.n, "empty_sets": measures.empty})
 
 
 def _crowd(reader: LogReader, run: str, actor: str) -> Part | None:
     records = [crowd_record for crowd_record in crowd_records(reader, [run]) if not crowd_record.origin]
     if not records:
         return None
-    found = crowd_measures(records)
-    said: Mapping[str, Any] = paper()["crowd"]
-    lines = tuple(_crowd_line(name, getattr(found, name), said.get(name)) for name in _CROWD)
-    votes = sum(size * rows for size, rows in found.workers.items())
-    counts = {"rows": found.rows, "votes": votes, "readings": found.readings, "left_out": found.left_out}
-    return Part("crowd", lines, {**counts, "three_readings": found.three_readings})
+    measures = crowd_measures(records)
+    published: Mapping[str, Any] = paper()["crowd"]
+    lines = tuple(_crowd_line(name, getattr(measures, name), published.get(name)) for name in _CROWD)
+    votes = sum(size * rows for size, rows in measures.workers.items())
+    counts = {
+        "rows": measures.rows,
+        "votes": votes,
+        "readings": measures.readings,
+        "left_out": measures.left_out,
+    }
+    return Part("crowd", lines, {**counts, "three_readings": measures.three_readings})
 
 
 def _evaluate(reader: LogReader, run: str, actor: str) -> Part | None:
     records = [crowd_record for crowd_record in crowd_records(reader, [run]) if crowd_record.origin]
     if not records:
         return None
-    found = evaluation_measures(records)
-    lines = tuple(share_line(name, one.correct, printed("correct", name)) for name, one in found.items())
+    measures = evaluation_measures(records)
+    lines = tuple(
+        share_line(name, measured.correct, printed("correct", name)) for name, measured in measures.items()
+    )
     counts = {
         "rows": len(records),
-        "few": sum(one.few for one in found.values()),
-        "without_votes": sum(one.without_votes for one in found.values()),
+        "few": sum(measured.few for measured in measures.values()),
+        "without_votes": sum(measured.without_votes for measured in measures.values()),
     }
-    return Part("evaluate", lines, counts, {name: name for name in found})
+    return Part("evaluate", lines, counts, {name: name for name in measures})
 
 
 def _annotate(reader: LogReader, run: str, actor: str) -> Part | None:
     records = linguist_records(reader, [run])
     if not records:
         return None
-    found = linguist_measures(records)
-    two = found.two
+    measures = linguist_measures(records)
+    two = measures.two
     lines = (
         *(kappa_line(label, two.label[label]) for label in LABELS),
         kappa_line("whole", two.whole),
         kappa_line("several", two.several),
-        kappa_line("alpha", found.alpha),
+        kappa_line("alpha", measures.alpha),
         share_line("identical", two.identical),
-        share_line("ambiguous", found.ambiguous),
+        share_line("ambiguous", measures.ambiguous),
     )
-    counts = {"rows": found.rows, "discarded": found.discarded, "workers": found.workers}
+    counts = {"rows": measures.rows, "discarded": measures.discarded, "workers": measures.workers}
     return Part("annotate", lines, counts)
 
 
@@ -201,24 +213,24 @@ def _claim(reader: LogReader, run: str, actor: str) -> Part | None:
     records = claim_records(reader, [run])
     if not records:
         return None
-    found = claim_measures(records)
+    measures = claim_measures(records)
     lines = tuple(
-        share_line(name, getattr(found, name), f"{paper()['claims'][name]:.1f}")
+        share_line(name, getattr(measures, name), f"{paper()['claims'][name]:.1f}")
         for name in ("precision", "recall")
     )
     counts = {
         "claims": len(records),
-        "marked": found.n,
-        "flagged": found.flagged,
-        "unscored": found.unscored,
+        "marked": measures.n,
+        "flagged": measures.flagged,
+        "unscored": measures.unscored,
     }
     return Part("claim", lines, counts)
 
 
 def _crowd_line(name: str, value: Interval | None, printed: float | None) -> Line:
     beyond_chance = name.startswith(("kappa", "alpha"))
-    said = _number(printed, 2 if beyond_chance else 1)
-    return kappa_line(name, value, said) if beyond_chance else share_line(name, value, said)
+    published = _number(printed, 2 if beyond_chance else 1)
+    return kappa_line(name, value, published) if beyond_chance else share_line(name, value, published)
 
 
 def _number(value: float | None, digits: int) -> str:

@@ -124,14 +124,14 @@ def ambient_run_page(visit: Visit, card: RunCard, kept: CachedReports) -> Page:
     if visit.at.tab == "study" and people:
         return _people(visit, card, kept, tasks)
     actor = card.seats.get(ANNOTATOR, "")
-    found = kept.once("parts", card.run.id, lambda: parts(kept.reader, card.run.id, tasks, actor))
+    shown = kept.once("parts", card.run.id, lambda: parts(kept.reader, card.run.id, tasks, actor))
     return visit.page(
         "ambient_scores",
         live=card.live,
         card=card,
         tab="scores",
         people=people,
-        parts=found,
+        parts=shown,
         erased=endings_of(kept.reader, card.run.id).statuses.get(ERASED, 0),
         consolidate="annotate" in tasks,
         claims="claim" in tasks,
@@ -140,9 +140,9 @@ def ambient_run_page(visit: Visit, card: RunCard, kept: CachedReports) -> Page:
 
 def _episodes(visit: Visit, card: RunCard, kept: CachedReports, people: bool) -> Page:
     every = kept.once("entries", card.run.id, lambda: entries(kept.reader, card.run.id))
-    listed = [one for one in every if _fits(visit, one)]
+    listed = [entry for entry in every if _fits(visit, entry)]
     figures, shown = episode_shown(visit, kept.reader, card.run.id) if visit.at.episode else ((), None)
-    ids = [one.id for one in listed]
+    ids = [entry.id for entry in listed]
     place = ids.index(visit.at.episode) if visit.at.episode in ids else None
     return visit.page(
         "ambient_episodes",
@@ -155,7 +155,7 @@ def _episodes(visit: Visit, card: RunCard, kept: CachedReports, people: bool) ->
         found=len(listed),
         total=len(every),
         outcomes=OUTCOMES,
-        sets=list(dict.fromkeys(one.set for one in every if one.set)),
+        sets=list(dict.fromkeys(entry.set for entry in every if entry.set)),
         shown=shown,
         previous=ids[place - 1] if place else None,
         next=ids[place + 1] if place is not None and place + 1 < len(ids) else None,
@@ -170,16 +170,16 @@ def entries(reader: LogReader, run: str) -> tuple[Entry, ...]:
     erased = erased_episodes(reader, run)
     items = {row.hash: item_from_row(row) for row in reader.items(run)}
     endings = reader.endings(run)
-    turns = {episode.id: some for episode, some in reader.turns_of_run(run)}
+    turns = {episode.id: logged for episode, logged in reader.turns_of_run(run)}
     return tuple(
         _entry(
-            one.id,
-            items[one.item_hash],
-            endings[one.id].status if one.id in endings else "open",
-            values(items[one.item_hash], turns.get(one.id, ())) if one.id in endings else {},
+            episode.id,
+            items[episode.item_hash],
+            endings[episode.id].status if episode.id in endings else "open",
+            values(items[episode.item_hash], turns.get(episode.id, ())) if episode.id in endings else {},
         )
-        for one in reader.episodes(run, latest=True)
-        if one.id not in erased
+        for episode in reader.episodes(run, latest=True)
+        if episode.id not in erased
     )
 
 
@@ -235,12 +235,12 @@ def _people(visit: Visit, card: RunCard, kept: CachedReports, tasks: Sequence[Ta
 
 def _votes(card: RunCard, reader: LogReader) -> tuple[Votes, ...]:
     study = card.run.config.get("study")
-    wanted = study.get("judgments_per_item") if isinstance(study, dict) else None
+    asked = study.get("judgments_per_item") if isinstance(study, dict) else None
     return tuple(
         Votes(
             vote_table(crowd_record),
             len(crowd_record.plausible[0]) if crowd_record.plausible else 0,
-            wanted if isinstance(wanted, int) else None,
+            asked if isinstance(asked, int) else None,
             agrees(crowd_record),
             crowd_record.origin,
         )

@@ -53,8 +53,8 @@ class Line:
 
 def ordered(labels: Iterable[Label]) -> list[Label]:
     """Return labels in the order of pages: from what follows to what cannot be."""
-    given = set(labels)
-    return [label for label in SHOWN if label in given]
+    chosen = set(labels)
+    return [label for label in SHOWN if label in chosen]
 
 
 def readings(example: Example) -> tuple[Reading, ...]:
@@ -107,12 +107,12 @@ def tasks_of(reader: LogReader, run: Run) -> tuple[Task, ...]:
     if run.benchmark != BENCHMARK:
         return ()
     with reader.connection() as connection:
-        found = connection.execute(
+        rows = connection.execute(
             "SELECT DISTINCT json_extract(data, '$.task') FROM items "
             "WHERE hash IN (SELECT item_hash FROM episodes WHERE run_id = ?)",
             [run.id],
         ).fetchall()
-    there = {str(one[0]) for one in found}
+    there = {str(row[0]) for row in rows}
     return tuple(task for task in TASKS if task in there)
 
 

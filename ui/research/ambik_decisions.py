@@ -66,15 +66,15 @@ class Entry:
     @property
     def kinds(self) -> tuple[str, ...]:
         """Which of `OUTCOMES` it is."""
-        of = self.outcome
-        told = {
+        outcome = self.outcome
+        facts = {
             "right": self.judged is True,
             "wrong": self.judged is False,
-            "covered": of is not None and of.covered is True,
-            "missed": of is not None and of.covered is False,
-            "empty": of is not None and of.decision.was_made and not of.predicted,
+            "covered": outcome is not None and outcome.covered is True,
+            "missed": outcome is not None and outcome.covered is False,
+            "empty": outcome is not None and outcome.decision.was_made and not outcome.predicted,
         }
-        return tuple(name for name, holds in told.items() if holds)
+        return tuple(name for name, holds in facts.items() if holds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +130,11 @@ class Column:
 def decisions_page(visit: Visit, card: RunCard, reader: LogReader, read: RunRead, under: Laid) -> Page:
     """Return the list, and the pair that the address names."""
     every = entries(read, under)
-    listed = [one for one in every if _fits(visit, one)]
-    shown = next((one for one in every if one.decision.episode_id == visit.at.episode), None)
+    listed = [entry for entry in every if _fits(visit, entry)]
+    shown = next((entry for entry in every if entry.decision.episode_id == visit.at.episode), None)
     if visit.at.episode and shown is None:
         raise InputError(visit.t("research.ambik.decision.unknown", episode=visit.at.episode))
-    ids = [one.decision.episode_id for one in listed]
+    ids = [entry.decision.episode_id for entry in listed]
     place = ids.index(visit.at.episode) if visit.at.episode in ids else None
     return visit.page(
         "ambik_decisions",
@@ -146,7 +146,7 @@ def decisions_page(visit: Visit, card: RunCard, reader: LogReader, read: RunRead
         entries=listed[:SHOWN],
         found=len(listed),
         total=len(every),
-        types=list(dict.fromkeys(one.item.type for one in every)),
+        types=list(dict.fromkeys(ready.item.type for ready in every)),
         outcomes=OUTCOMES,
         asked=ASKED,
         task_of=task_of,
@@ -163,18 +163,18 @@ def decisions_page(visit: Visit, card: RunCard, reader: LogReader, read: RunRead
 def entries(read: RunRead, under: Laid) -> tuple[Entry, ...]:
     """Return the decisions of a run under a target, in the order in which they were made."""
     outcomes: Sequence[Outcome | None] = under.outcomes or [None] * len(read.ready)
-    return tuple(_entry(ready, one, under) for ready, one in zip(read.ready, outcomes, strict=True))
+    return tuple(_entry(ready, outcome, under) for ready, outcome in zip(read.ready, outcomes, strict=True))
 
 
 def columns(reader: LogReader, every: Sequence[Entry], shown: Entry, under: Laid) -> tuple[Column, ...]:
     """Return the decision and that on the other member of its pair, by the same person if people decide."""
     other = _other(every, shown)
-    both = [shown] if other is None else sorted((shown, other), key=lambda one: one.item.id)
-    texts = {id(one): task_of(one.item) for one in both}
+    both = [shown] if other is None else sorted((shown, other), key=lambda entry: entry.item.id)
+    texts = {id(entry): task_of(entry.item) for entry in both}
     base = texts[id(both[-1])]
     return tuple(
-        _column(reader, one, under, word_diff(base, texts[id(one)]) if other else word_diff(base, base))
-        for one in both
+        _column(reader, entry, under, word_diff(base, texts[id(entry)]) if other else word_diff(base, base))
+        for entry in both
     )
 
 
@@ -186,8 +186,8 @@ def _entry(ready: Prepared, outcome: Outcome | None, under: Laid) -> Entry:
 
 
 def _other(every: Sequence[Entry], shown: Entry) -> Entry | None:
-    there = [one for one in every if one.cluster == shown.cluster and one.item.id != shown.item.id]
-    same = [one for one in there if one.decision.generator == shown.decision.generator]
+    there = [entry for entry in every if entry.cluster == shown.cluster and entry.item.id != shown.item.id]
+    same = [entry for entry in there if entry.decision.generator == shown.decision.generator]
     return next(iter(same or there), None)
 
 

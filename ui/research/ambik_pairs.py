@@ -96,19 +96,19 @@ def desk_page(visit: Visit, reader: LogReader) -> Page:
 
 def rows(shown: Case) -> tuple[Row, ...]:
     """Return what everybody left, field by field; what differs first."""
-    found = [
+    pairs_found = [
         Row(name, name in shown.differs, tuple(_said(voice, name) for voice in shown.voices))
         for name in FIELDS
     ]
-    return tuple(sorted(found, key=lambda one: not one.differs))
+    return tuple(sorted(pairs_found, key=lambda entry: not entry.differs))
 
 
 def move_of(form: dict[str, Any]) -> dict[str, Any]:
     """Return a form of the page as `forms.read_pair_form` takes it: steps are counted from 1 on the page."""
-    told = {name: str(form.get(name) or "") for name in (*TEXTS, "delete", "comment", "passed_over")}
-    step = told.pop("step").strip()
+    values = {name: str(form.get(name) or "") for name in (*TEXTS, "delete", "comment", "passed_over")}
+    step = values.pop("step").strip()
     return {
-        **told,
+        **values,
         "type": form.get("type"),
         "step": int(step) - 1 if step.isdecimal() and int(step) > 0 else None,
         "one_ambiguity": bool(form.get("one_ambiguity")),
@@ -117,10 +117,10 @@ def move_of(form: dict[str, Any]) -> dict[str, Any]:
 
 def in_words(t: Strings, problems: Iterable[Problem]) -> dict[str, list[str]]:
     """Return what is said of a form, by field, each sentence once."""
-    found: dict[str, dict[str, None]] = {}
+    values: dict[str, dict[str, None]] = {}
     for problem in problems:
-        found.setdefault(problem.field, {})[sentence_of(t, problem)] = None
-    return {field: list(sentences) for field, sentences in found.items()}
+        values.setdefault(problem.field, {})[sentence_of(t, problem)] = None
+    return {field: list(sentences) for field, sentences in values.items()}
 
 
 def _choices(reader: LogReader) -> list[Choice]:
@@ -137,26 +137,26 @@ def _begun(reader: LogReader, run: str) -> bool:
 
 def _overview(visit: Visit, reader: LogReader) -> Page:
     run = visit.at.run
-    found = pair_agreement(forms(reader, [run]))
+    measures = pair_agreement(forms(reader, [run]))
     return visit.page(
         "ambik_pairs",
-        found=found,
-        lines=_lines(visit.t, found),
+        found=measures,
+        lines=_lines(visit.t, measures),
         counts=flow(reader, run),
         cases=cases(reader, run),
     )
 
 
 def _lines(t: Strings, agreement: PairAgreement) -> list[tuple[str, Line]]:
-    said = "research.ambik.pairs.agree."
+    key = "research.ambik.pairs.agree."
     return [
-        (t(f"{said}kept"), share_line("kept", agreement.kept)),
-        (t(f"{said}kept_kappa"), kappa_line("kept_kappa", agreement.kept_kappa)),
-        (t(f"{said}type_{agreement.kappa}"), kappa_line("type_kappa", agreement.type_kappa)),
-        (t(f"{said}shortlist_alpha"), kappa_line("shortlist_alpha", agreement.shortlist_alpha)),
-        (t(f"{said}whole"), share_line("whole", agreement.whole)),
+        (t(f"{key}kept"), share_line("kept", agreement.kept)),
+        (t(f"{key}kept_kappa"), kappa_line("kept_kappa", agreement.kept_kappa)),
+        (t(f"{key}type_{agreement.kappa}"), kappa_line("type_kappa", agreement.type_kappa)),
+        (t(f"{key}shortlist_alpha"), kappa_line("shortlist_alpha", agreement.shortlist_alpha)),
+        (t(f"{key}whole"), share_line("whole", agreement.whole)),
         *(
-            (t(f"{said}field", field=t(f"ambik.form.field.{name}")), share_line(name, value))
+            (t(f"{key}field", field=t(f"ambik.form.field.{name}")), share_line(name, value))
             for name, value in agreement.fields.items()
         ),
     ]
@@ -187,5 +187,5 @@ def _state(form: PairForm) -> dict[str, Any]:
     state: dict[str, Any] = {name: record.get(name, "") for name in ("delete", "comment", "passed_over")}
     if form.pair is None:
         return state
-    told = {name: _text(form.pair, name) for name in TEXTS}
-    return state | told | {"type": form.pair.type, "one_ambiguity": ["yes"] if form.one_ambiguity else []}
+    texts = {name: _text(form.pair, name) for name in TEXTS}
+    return state | texts | {"type": form.pair.type, "one_ambiguity": ["yes"] if form.one_ambiguity else []}

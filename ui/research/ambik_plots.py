@@ -53,17 +53,17 @@ def nonconformities(t: Strings, histogram: Histogram, q_hat: float) -> Figure | 
     return _figure(t, "nonconformity", data, layout)
 
 
-def sizes(t: Strings, of: Mapping[int, int]) -> Figure | None:
+def sizes(t: Strings, counts: Mapping[int, int]) -> Figure | None:
     """Return how many sets have how many actions."""
-    if not of:
+    if not counts:
         return None
-    places = list(range(max(of) + 1))
+    places = list(range(max(counts) + 1))
     data = [
         {
             "type": "bar",
             "x": places,
-            "y": [of.get(place, 0) for place in places],
-            "text": [str(of.get(place, 0)) for place in places],
+            "y": [counts.get(place, 0) for place in places],
+            "text": [str(counts.get(place, 0)) for place in places],
             "textposition": "auto",
             "marker": {"color": [_CLAY if place == 0 else _MINT for place in places]},
             "hovertemplate": "%{x}: %{y}<extra></extra>",
@@ -109,15 +109,15 @@ def targets(t: Strings, points: Sequence[EpsilonPoint], now: float) -> Figure | 
 
 def who_asks(t: Strings, benchmark: str, rows: Sequence[Row]) -> Figure | None:
     """Return the figure of who asked where it was needed, and where it was not."""
-    known = [one for one in rows if one.when_needed is not None or one.when_not is not None]
+    known = [row for row in rows if row.when_needed is not None or row.when_not is not None]
     if not known:
         return None
-    labels = [_robot(t, one) for one in known]
+    labels = [_robot(t, row) for row in known]
     lines = [wrap(label, _LABEL_WIDTH) for label in labels]
     row = _SHARES + _LABEL_LINE * max(map(len, lines))
     data: list[Plotly] = []
     for name, colour, symbol in (("when_needed", _MINT, "circle"), ("when_not", _CLAY, "diamond")):
-        shares = [(label, getattr(one, name)) for one, label in zip(known, labels, strict=True)]
+        shares = [(label, getattr(row, name)) for row, label in zip(known, labels, strict=True)]
         there = [(label, share) for label, share in shares if share is not None]
         if there:
             data.append(
@@ -143,7 +143,7 @@ def who_asks(t: Strings, benchmark: str, rows: Sequence[Row]) -> Figure | None:
         "showticklabels": False,
     }
     # Above its line, a name leaves the scale its width.
-    layout["annotations"] = [_name(label, told) for label, told in zip(labels, lines, strict=True)]
+    layout["annotations"] = [_name(label, parts) for label, parts in zip(labels, lines, strict=True)]
     layout |= {"scattermode": "group", "scattergap": 1 - _SHARES / row}
     layout["showlegend"] = True
     title = t(f"research.asking.room.{benchmark}")
@@ -162,10 +162,10 @@ def _robot(t: Strings, row: Row) -> str:
     return f"{robot} / {row.user}" if row.user else robot
 
 
-def _name(label: str, told: Sequence[str]) -> Plotly:
+def _name(label: str, parts: Sequence[str]) -> Plotly:
     """Return a name at the left end of the scale, above the shares that it is of."""
     return {
-        "text": "<br>".join(map(escape, told)),
+        "text": "<br>".join(map(escape, parts)),
         "align": "left",
         "x": 0,
         "xref": "paper",
@@ -185,8 +185,8 @@ def _line(name: str, known: Sequence[tuple[float, Interval]], colour: str, dash:
             "mode": "lines",
             "name": name,
             "x": [x for x, _ in ordered],
-            "y": [one.value for _, one in ordered],
-            "customdata": [one.reach for _, one in ordered],
+            "y": [interval.value for _, interval in ordered],
+            "customdata": [interval.reach for _, interval in ordered],
             "line": {"color": colour, "width": 2.5, "dash": dash},
             "hovertemplate": "%{x:.2f}: %{y:.2f} [%{customdata[0]:.2f}, %{customdata[1]:.2f}]"
             "<extra>%{fullData.name}</extra>",

@@ -75,8 +75,8 @@ def read_run(reader: LogReader, run: str) -> RunRead:
     """
     options = options_of(reader, run)
     calibrating = options.method in CONFORMAL and options.calibration is None
-    of = [_light(decision) for decision in decisions(reader, [run], aborted=not calibrating)]
-    ready = tuple(prepared(one, options.settings) for one in of)
+    logged = [_light(decision) for decision in decisions(reader, [run], aborted=not calibrating)]
+    ready = tuple(prepared(decision, options.settings) for decision in logged)
     calibrated = calibration_of(reader, run)
     if calibrating and ready:
         calibrated = calibrate_prepared(ready, options.settings, run)
@@ -92,13 +92,13 @@ def read_run(reader: LogReader, run: str) -> RunRead:
 def laid(read: RunRead, target: str = "") -> Laid:
     """Return the run under a target; its own if `target` is none or cannot be laid on it."""
     own = read.options.settings.target_success
-    wanted = _share(target) if read.movable else None
-    settings = replace(read.options.settings, target_success=own if wanted is None else wanted)
+    share = _share(target) if read.movable else None
+    settings = replace(read.options.settings, target_success=own if share is None else share)
     calibrated = read.calibrated
-    if calibrated is not None and wanted is not None:
+    if calibrated is not None and share is not None:
         calibrated = recalibrated(calibrated, settings)
     q_hat = math.inf if calibrated is None else calibrated.q_hat
-    sets = () if read.calibrating else tuple(outcome_prepared(one, q_hat, settings) for one in read.ready)
+    sets = () if read.calibrating else tuple(outcome_prepared(ready, q_hat, settings) for ready in read.ready)
     return Laid(
         target=settings.target_success,
         own=settings.target_success == own,
@@ -124,9 +124,9 @@ def runs_of(reader: LogReader, tasks: Sequence[str] = ("decide", "annotate")) ->
 
 def task_of_run(reader: LogReader, run: Run) -> str:
     """Return what is done in a run: ``decide`` or ``annotate``; empty if nothing tells yet."""
-    for told in (run.config.get("options"), (run.config.get("study") or {}).get("settings")):
-        if isinstance(told, dict) and "task" in told:
-            return str(told["task"])
+    for configured in (run.config.get("options"), (run.config.get("study") or {}).get("settings")):
+        if isinstance(configured, dict) and "task" in configured:
+            return str(configured["task"])
     first = next(iter(reader.episodes(run.id)), None)
     return "" if first is None else str(first.options.get("task", "decide"))
 

@@ -33,8 +33,8 @@ def add_ambik_routes(app: FastAPI, reader: LogReader) -> None:
     @app.get(f"{RESEARCH}/download/ambik/decisions.jsonl")
     def lines(run: str) -> Response:
         def make() -> bytes:
-            told = (json.dumps(form_line, ensure_ascii=False) for form_line in form_lines(reader, run))
-            return "".join(f"{line}\n" for line in told).encode()
+            lines = (json.dumps(form_line, ensure_ascii=False) for form_line in form_lines(reader, run))
+            return "".join(f"{line}\n" for line in lines).encode()
 
         return _answer(make, _LINES, f"{run}.decisions.jsonl")
 

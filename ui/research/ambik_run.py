@@ -29,13 +29,13 @@ from ui.research.view import Page, Visit
 
 SAID: Final = "research.ambik"
 MEASURES: Final[Mapping[str, Callable[[TypeMeasures], Measure]]] = {
-    "chr": lambda one: one.chr,
-    "hr": lambda one: one.hr,
-    "icr": lambda one: one.icr,
-    "ssc": lambda one: one.ssc,
-    "coverage": lambda one: one.coverage,
-    "set_size": lambda one: one.set_size,
-    "empty": lambda one: one.empty,
+    "chr": lambda typed: typed.chr,
+    "hr": lambda typed: typed.hr,
+    "icr": lambda typed: typed.icr,
+    "ssc": lambda typed: typed.ssc,
+    "coverage": lambda typed: typed.coverage,
+    "set_size": lambda typed: typed.set_size,
+    "empty": lambda typed: typed.empty,
 }
 _SHARE: Final = scale((), fixed=(0.0, 1.0))
 _DIGITS: Final = 2
@@ -67,10 +67,10 @@ def ambik_run_page(visit: Visit, card: RunCard, kept: CachedReports) -> Page:
 
 def _scores(visit: Visit, card: RunCard, kept: CachedReports, read: RunRead, under: Laid) -> Page:
     t, run = visit.t, card.run.id
-    found = measures(under.outcomes, under.settings) if under.outcomes else None
+    measured = measures(under.outcomes, under.settings) if under.outcomes else None
     report = report_of(under.calibrated, under.outcomes, under.settings) if under.calibrated else None
     curve = kept.once("ambik.targets", run, lambda: _curve(kept.reader, read)) if read.movable else ()
-    figures = _figures(t, report, found, curve, under)
+    figures = _figures(t, report, measured, curve, under)
     return visit.page(
         "ambik_scores",
         figures,
@@ -82,10 +82,10 @@ def _scores(visit: Visit, card: RunCard, kept: CachedReports, read: RunRead, und
         least=LEAST,
         most=MOST,
         facts=facts(t, card, read),
-        columns=_columns(found) if found else (),
-        rows=_rows(found) if found else {},
-        tiles=_tiles(found) if found else {},
-        found=found,
+        columns=_columns(measured) if measured else (),
+        rows=_rows(measured) if measured else {},
+        tiles=_tiles(measured) if measured else {},
+        found=measured,
         report=report,
         coverage=_told(report.coverage, _SHARE) if report else None,
         span=span,
@@ -99,7 +99,7 @@ def _scores(visit: Visit, card: RunCard, kept: CachedReports, read: RunRead, und
 def facts(t: Strings, card: RunCard, read: RunRead) -> dict[str, str]:
     """Return what the run was, by name of the fact."""
     options, seats, changed = read.options, card.seats, settings_option(read.options.settings)
-    told = {
+    values = {
         "method": NAMES[options.method] if options.method else "",
         "robot": seats.get("robot", ""),
         "chooser": options.chooser if options.method in ("knowno", "lap") else "",
@@ -112,7 +112,7 @@ def facts(t: Strings, card: RunCard, read: RunRead) -> dict[str, str]:
         "dataset": options.dataset,
         "settings": ", ".join(f"{name} = {value}" for name, value in changed.items()),
     }
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in values.items() if value}
 
 
 def in_words(t: Strings, caution: Caution) -> str:
@@ -133,8 +133,8 @@ def _curve(reader: LogReader, read: RunRead) -> Any:
     assert read.calibrated is not None
     if read.calibrating or not read.ready:
         return ()
-    of = decisions(reader, [read.calibrated.run])
-    return epsilon_curve([one.decision for one in read.ready], of, read.options.settings)
+    logged = decisions(reader, [read.calibrated.run])
+    return epsilon_curve([ready.decision for ready in read.ready], logged, read.options.settings)
 
 
 def _figures(
@@ -145,7 +145,7 @@ def _figures(
         plots.sizes(t, measures.sizes) if measures else None,
         plots.targets(t, curve, under.target) if curve else None,
     )
-    return tuple(one for one in made if one is not None)
+    return tuple(figure for figure in made if figure is not None)
 
 
 def _columns(measures: Measures) -> tuple[TypeMeasures, ...]:
@@ -157,10 +157,10 @@ def _rows(measures: Measures) -> dict[str, list[Entry]]:
     scales: Mapping[str, Scale] = {"set_size": scale((), fixed=(0.0, float(most)))}
     return {
         name: [
-            Entry(_told(one.interval, scales.get(name, _SHARE)), one.n, one.left_out)
-            for one in map(of, _columns(measures))
+            Entry(_told(measure.interval, scales.get(name, _SHARE)), measure.n, measure.left_out)
+            for measure in map(measure_of, _columns(measures))
         ]
-        for name, of in MEASURES.items()
+        for name, measure_of in MEASURES.items()
     }
 
 
@@ -170,7 +170,11 @@ def _tiles(measures: Measures) -> dict[str, tuple[Cell, int]]:
         "ambdif": measures.ambdif.interval,
         "macro_chr": measures.macro_chr if len(measures.types) == len(TASK_TYPES) else None,
     }
-    return {name: (cell(one, _SHARE, _DIGITS), one.n) for name, one in intervals.items() if one is not None}
+    return {
+        name: (cell(interval, _SHARE, _DIGITS), interval.n)
+        for name, interval in intervals.items()
+        if interval is not None
+    }
 
 
 def _told(interval: Interval | None, on: Scale) -> Cell | None:
@@ -181,12 +185,16 @@ def _exchange(reader: LogReader, run: str, read: RunRead) -> dict[str, tuple[Cel
     """Return before and after what was answered, as it was played."""
     if not read.options.questions:
         return {}
-    found = exchange_measures(exchanges(reader, [run], aborted=True))
-    most = max(1.0, *(one.reach[1] for one in found.values() if one is not None)) if found else 1.0
+    measured = exchange_measures(exchanges(reader, [run], aborted=True))
+    most = (
+        max(1.0, *(interval.reach[1] for interval in measured.values() if interval is not None))
+        if measured
+        else 1.0
+    )
     return {
         name.replace(" ", "_"): (
-            _told(one, scale((), fixed=(0.0, most)) if name == "questions" else _SHARE),
-            one.n if one else 0,
+            _told(interval, scale((), fixed=(0.0, most)) if name == "questions" else _SHARE),
+            interval.n if interval else 0,
         )
-        for name, one in found.items()
+        for name, interval in measured.items()
     }

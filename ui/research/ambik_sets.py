@@ -70,8 +70,8 @@ def sets_page(visit: Visit, kept: CachedReports) -> Page:
     reader, at = kept.reader, visit.at
     people, models = _choices(reader)
     run = at.run if at.run in people else (people[0] if people else "")
-    chosen = [one for one in at.runs if one in models] or list(models)
-    found = _compared(kept, run, chosen) if run and chosen else None
+    chosen = [name for name in at.runs if name in models] or list(models)
+    compared = _compared(kept, run, chosen) if run and chosen else None
     return visit.page(
         "ambik_sets",
         people=people,
@@ -79,10 +79,10 @@ def sets_page(visit: Visit, kept: CachedReports) -> Page:
         run=run,
         chosen=chosen,
         command=COMMAND,
-        found=found,
-        lines=_lines(found) if found else (),
+        found=compared,
+        lines=_lines(compared) if compared else (),
         measures=MEASURES,
-        tasks=tasks(found.pairs) if found else (),
+        tasks=tasks(compared.pairs) if compared else (),
         exchanges=_exchanges(reader, [*([run] if run else []), *at.runs]),
         exchanged=EXCHANGED,
     )
@@ -90,10 +90,10 @@ def sets_page(visit: Visit, kept: CachedReports) -> Page:
 
 def tasks(pairs: Sequence[SetPair]) -> tuple[Task, ...]:
     """Return the tasks of a comparison, in its order, with the actions of all sides."""
-    found: dict[str, list[SetPair]] = {}
+    by_task: dict[str, list[SetPair]] = {}
     for pair in pairs:
-        found.setdefault(pair.item.id, []).append(pair)
-    return tuple(_task(some) for some in found.values())
+        by_task.setdefault(pair.item.id, []).append(pair)
+    return tuple(_task(pairs) for pairs in by_task.values())
 
 
 def _task(pairs: Sequence[SetPair]) -> Task:
@@ -128,9 +128,11 @@ def _lines(compared: Compared) -> tuple[Line, ...]:
             row,
             names.get(row.method, row.method),
             {
-                name: None if one is None else cell(one, most if name.endswith("_size") else _SHARE, 2)
+                name: None
+                if interval is None
+                else cell(interval, most if name.endswith("_size") else _SHARE, 2)
                 for name in MEASURES
-                for one in (row.measures[name],)
+                for interval in (row.measures[name],)
             },
         )
         for row in compared.rows
@@ -139,14 +141,18 @@ def _lines(compared: Compared) -> tuple[Line, ...]:
 
 def _exchanges(reader: LogReader, runs: Sequence[str]) -> dict[str, dict[str, Cell | None]]:
     """Return before and after what was answered, of those of the runs in which anything could be."""
-    found = {run: exchange_measures(exchanges(reader, [run], aborted=True)) for run in dict.fromkeys(runs)}
+    measured_runs = {
+        run: exchange_measures(exchanges(reader, [run], aborted=True)) for run in dict.fromkeys(runs)
+    }
     return {
         run: {
-            name: None if one is None else cell(one, scale((), fixed=(0.0, max(1.0, one.reach[1]))), 2)
+            name: None
+            if interval is None
+            else cell(interval, scale((), fixed=(0.0, max(1.0, interval.reach[1]))), 2)
             for name in EXCHANGED
-            for one in (measured.get(name),)
+            for interval in (measured.get(name),)
         }
-        for run, measured in found.items()
+        for run, measured in measured_runs.items()
         if measured
     }
 

@@ -58,15 +58,17 @@ def asking_page(visit: Visit, desk: Desk) -> Page:
     """Return which runs, the table, and a plot for each room."""
     at, reader = visit.at, desk.reader
     cards = [card for card in desk.cards() if may_ask_back(card.run.benchmark, card.seats)]
-    choices = sorted((Choice(card, card.run.id in at.runs) for card in cards), key=lambda one: not one.chosen)
+    choices = sorted(
+        (Choice(card, card.run.id in at.runs) for card in cards), key=lambda entry: not entry.chosen
+    )
     chosen = [choice.card.run.id for choice in choices if choice.chosen]
-    found = askings(reader, chosen)
+    measured = askings(reader, chosen)
     by = at.by if at.by in BY else BY[0]
-    table = rows(found.askings, by_kind=by in ("kind", "both"), by_user=by in ("user", "both"))
-    over_all = rows(found.askings, by_user=by in ("user", "both"))
-    rooms = [name for name in askable() if any(one.benchmark == name for one in table)]
-    drawn = (who_asks(visit.t, name, [one for one in over_all if one.benchmark == name]) for name in rooms)
-    figures = tuple(one for one in drawn if one is not None)
+    table = rows(measured.askings, by_kind=by in ("kind", "both"), by_user=by in ("user", "both"))
+    over_all = rows(measured.askings, by_user=by in ("user", "both"))
+    rooms = [name for name in askable() if any(row.benchmark == name for row in table)]
+    drawn = (who_asks(visit.t, name, [row for row in over_all if row.benchmark == name]) for name in rooms)
+    figures = tuple(figure for figure in drawn if figure is not None)
     return visit.page(
         "asking",
         figures,
@@ -75,16 +77,16 @@ def asking_page(visit: Visit, desk: Desk) -> Page:
         by=by,
         every_by=BY,
         commands=COMMANDS,
-        groups=[(name, _lines(visit.t, [one for one in table if one.benchmark == name])) for name in rooms],
-        measures=[name for name in MEASURES if any(getattr(one, name) is not None for one in table)],
-        left_out=found.left_out,
-        aborted=sum(found.aborted.values()),
+        groups=[(name, _lines(visit.t, [row for row in table if row.benchmark == name])) for name in rooms],
+        measures=[name for name in MEASURES if any(getattr(row, name) is not None for row in table)],
+        left_out=measured.left_out,
+        aborted=sum(measured.aborted.values()),
     )
 
 
 def _lines(t: Strings, rows: Sequence[Row]) -> list[Line]:
     known = [row.questions for row in rows if row.questions is not None]
-    most = max([1.0, *(one.reach[1] for one in known)])
+    most = max([1.0, *(interval.reach[1] for interval in known)])
     dearest = max([1.0, *(row.price.reach[1] for row in rows if row.price is not None)])
     scales: dict[str, Scale] = {
         "questions": scale((), fixed=(0.0, most)),

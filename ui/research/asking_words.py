@@ -15,7 +15,7 @@ def robot_name(t: Strings, row: Row) -> str:
     """Return who could ask, with how they played in brackets; names of methods and models stay."""
     if not row.manner:
         return row.seat
-    manner = ", ".join(t.get(f"{_SAID}.manner.{one}", one) for one in row.manner)
+    manner = ", ".join(t.get(f"{_SAID}.manner.{name}", name) for name in row.manner)
     return f"{row.seat} ({manner})"
 
 
@@ -24,6 +24,8 @@ def kind_name(t: Strings, row: Row) -> str:
     if not row.kind:
         return t(f"{_SAID}.kind_all")
     if row.benchmark == "clarq":
-        names = {one.en: one.name("zh" if t.language == "zh" else "en") for one in TASK_TYPES}
+        names = {
+            task_type.en: task_type.name("zh" if t.language == "zh" else "en") for task_type in TASK_TYPES
+        }
         return names.get(row.kind, row.kind)
     return t.get(f"{_SAID}.kinds.{row.kind}", t.get(f"research.ambik.scenario.{row.kind}", row.kind))

@@ -178,8 +178,8 @@ class Calls:
         """Save what is said of an example or a draft; answers with the next page, or what is wrong where."""
         visit = self._visit(_Call.model_validate(call))
         save = decided if call.get("what") == PAIR else judged
-        said, page = save(visit, self.desk.reader, self.writer, call)
-        return {**said, **(_answer(page) if page else {})}
+        answer, page = save(visit, self.desk.reader, self.writer, call)
+        return {**answer, **(_answer(page) if page else {})}
 
     def figure(self, call: Mapping[str, Any]) -> Answer:
         """Return one figure of the address's runs, or their tables."""

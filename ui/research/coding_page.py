@@ -41,8 +41,8 @@ def coding_page(visit: Visit, reader: LogReader) -> Page:
     if visit.at.tab == "agreement":
         return _agreement(visit, reader, runs)
     if not visit.at.reviewer:
-        told = standing(reader, runs, "")
-        return visit.page("coding_start", outputs=told.outputs, raters=told.raters, open=told.differing)
+        state = standing(reader, runs, "")
+        return visit.page("coding_start", outputs=state.outputs, raters=state.raters, open=state.differing)
     return sorting_page(visit, reader, runs)
 
 
@@ -52,7 +52,7 @@ def sorting_page(visit: Visit, reader: LogReader, runs: tuple[str, ...]) -> Page
     Nothing of the page tells run, model or format: what the rater reads is all that there is.
     """
     rater = visit.at.reviewer
-    told = standing(reader, runs, rater)
+    state = standing(reader, runs, rater)
     again = sorted_by(reader, runs, rater, visit.at.token) if visit.at.token else None
     due, deciding = _due(reader, runs, rater)
     output = again.output if again else due[0] if due else None
@@ -61,7 +61,7 @@ def sorting_page(visit: Visit, reader: LogReader, runs: tuple[str, ...]) -> Page
         output=output,
         category=again.category if again else "",
         categories=list(enumerate(CATEGORIES, start=1)),
-        told=told,
+        told=state,
         left=len(due),
         deciding=deciding and again is None,
         again=again is not None,
@@ -77,14 +77,14 @@ def _due(reader: LogReader, runs: tuple[str, ...], rater: str) -> tuple[tuple[Ou
 def _agreement(visit: Visit, reader: LogReader, runs: tuple[str, ...]) -> Page:
     pairs = [
         Agreed(
-            raters=one.agreement.raters,
-            n=one.agreement.observed.n,
-            observed=cell(one.agreement.observed, scale((), fixed=(0.0, 1.0)), 3),
-            kappa=cell(one.agreement.kappa, scale((), fixed=(-0.2, 1.0)), 3),
-            shown=one.shown,
-            hidden=one.hidden,
-            open=sum(each.decided is None for each in one.agreement.disagreements),
+            raters=agreed.agreement.raters,
+            n=agreed.agreement.observed.n,
+            observed=cell(agreed.agreement.observed, scale((), fixed=(0.0, 1.0)), 3),
+            kappa=cell(agreed.agreement.kappa, scale((), fixed=(-0.2, 1.0)), 3),
+            shown=agreed.shown,
+            hidden=agreed.hidden,
+            open=sum(each.decided is None for each in agreed.agreement.disagreements),
         )
-        for one in compared(reader, runs, visit.at.reviewer)
+        for agreed in compared(reader, runs, visit.at.reviewer)
     ]
     return visit.page("coding_agreement", told=standing(reader, runs, visit.at.reviewer), pairs=pairs)

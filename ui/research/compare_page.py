@@ -89,7 +89,7 @@ def _pair(comparison: Comparison | None, episode: str) -> Pair | None:
 def _both(desk: Desk, pair: Pair | None) -> tuple[Dialogue, ...]:
     if pair is None:
         return ()
-    return tuple(desk.dialogue(one.episode.id) for one in (pair.first, pair.second))
+    return tuple(desk.dialogue(scored.episode.id) for scored in (pair.first, pair.second))
 
 
 def other_runs(cards: Sequence[RunCard], run: RunData) -> list[str]:

@@ -71,7 +71,7 @@ class RunData:
     @cached_property
     def by_id(self) -> dict[str, Scored]:
         """The scored episodes by id."""
-        return {one.episode.id: one for one in self.scored}
+        return {scored.episode.id: scored for scored in self.scored}
 
     @property
     def turns(self) -> dict[str, list[Turn]]:
@@ -115,8 +115,8 @@ class Desk:
             run,
             self.reader.progress(run.id),
             dict(seats) if isinstance(seats, dict) else {},
-            sum(one.cost for one in usage) if usage else None,
-            sum(one.unpriced for one in usage),
+            sum(used.cost for used in usage) if usage else None,
+            sum(used.unpriced for used in usage),
         )
 
     def run_data(self, run_id: str) -> RunData:

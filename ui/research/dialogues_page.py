@@ -78,15 +78,15 @@ class Shown:
 def dialogues_page(visit: Visit, card: RunCard, data: RunData, dialogue: Dialogue | None) -> Page:
     """Return the second tab of a run."""
     everything = entries(visit.t, data)
-    found = [entry for entry in everything if fits(entry, visit.at, data)]
-    ids = [entry.id for entry in found]
+    fitting = [entry for entry in everything if fits(entry, visit.at, data)]
+    ids = [entry.id for entry in fitting]
     here = ids.index(visit.at.episode) if visit.at.episode in ids else None
     return visit.page(
         "dialogues",
         live=card.live and dialogue is None,
         card=card,
         tab="dialogues",
-        entries=found,
+        entries=fitting,
         total=len(everything),
         types=sorted({(entry.type, entry.type_label) for entry in everything}),
         languages=sorted({entry.language for entry in everything}),
@@ -125,8 +125,8 @@ def fits(entry: Entry, at: Address, data: RunData) -> bool:
         return False
     if at.language and entry.language != at.language:
         return False
-    wanted = at.text.casefold()
-    return not wanted or any(wanted in turn.text.casefold() for turn in data.played[entry.id].turns)
+    text = at.text.casefold()
+    return not text or any(text in turn.text.casefold() for turn in data.played[entry.id].turns)
 
 
 def shown(data: RunData, dialogue: Dialogue) -> Shown:

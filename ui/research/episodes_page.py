@@ -54,8 +54,8 @@ def episodes_page(visit: Visit) -> Page:
     except AskbackError as error:
         listed, problem = (), problem_text(visit.t, error)
     language = language_of(visit)
-    found = [one for one in listed if fits(one, at)]
-    goals = sorted({one.goal for one in listed if one.goal is not None})
+    fitting = [entry for entry in listed if fits(entry, at)]
+    goals = sorted({entry.goal for entry in listed if entry.goal is not None})
     figures, shown = ((), None) if not at.item else _episode(visit, load_episode(data, at.item), language)
     return visit.page(
         "episodes",
@@ -63,11 +63,11 @@ def episodes_page(visit: Visit) -> Page:
         data=data,
         builtin=BUILTIN,
         problem=problem,
-        entries=found[:MOST],
-        found=len(found),
+        entries=fitting[:MOST],
+        found=len(fitting),
         total=len(listed),
-        levels=sorted({one.level for one in listed}),
-        quests=list(dict.fromkeys(one.quest for one in listed)),
+        levels=sorted({entry.level for entry in listed}),
+        quests=list(dict.fromkeys(entry.quest for entry in listed)),
         goals=[(goal, activity_title(goal, language)) for goal in goals],
         titles={goal: activity_title(goal, language) for goal in goals},
         shown=shown,
@@ -76,8 +76,8 @@ def episodes_page(visit: Visit) -> Page:
 
 def fits(listed: Listed, at: Address) -> bool:
     """Return True if an episode fits the filters."""
-    wanted = ((at.level, str(listed.level)), (at.quest, listed.quest), (at.goal, str(listed.goal)))
-    return all(wish in ("", value) for wish, value in wanted)
+    filters = ((at.level, str(listed.level)), (at.quest, listed.quest), (at.goal, str(listed.goal)))
+    return all(wish in ("", value) for wish, value in filters)
 
 
 def language_of(visit: Visit) -> Language:
@@ -87,7 +87,7 @@ def language_of(visit: Visit) -> Language:
 
 def _episode(visit: Visit, task: Task, language: Language) -> tuple[Sequence[Figure], dict[str, Any]]:
     view = before(Posed(task, language))
-    rows, said, figures, failed = _rsa(visit, task, language)
+    rows, utterances, figures, failed = _rsa(visit, task, language)
     return figures, {
         "task": task,
         "language": language,
@@ -101,7 +101,7 @@ def _episode(visit: Visit, task: Task, language: Language) -> tuple[Sequence[Fig
         "narrowings": narrowings(show.counts(task)),
         "drawing": draw(view.places, (), language),
         "rows": rows,
-        "said": said,
+        "said": utterances,
         "failed": failed,
     }
 
@@ -114,12 +114,12 @@ def _rsa(
     except AskbackError as error:
         return [], [], (), problem_text(visit.t, error)
     meanings = [show.meaning_text(task, meaning, language) for meaning in tables.meanings]
-    said = [_said(task, utterance, language) for utterance in tables.utterances]
+    utterances = [_said(task, utterance, language) for utterance in tables.utterances]
     figures = (
-        heat_map("listener", visit.t, tables.listener, meanings, said),
-        heat_map("speaker", visit.t, tables.speaker, meanings, said),
+        heat_map("listener", visit.t, tables.listener, meanings, utterances),
+        heat_map("speaker", visit.t, tables.speaker, meanings, utterances),
     )
-    return _rows(task, tables, meanings), said, figures, ""
+    return _rows(task, tables, meanings), utterances, figures, ""
 
 
 def _said(task: Task, utterance: Meaning, language: Language) -> str:

@@ -108,8 +108,8 @@ def success_by_type(t: Strings, tables: Mapping[str, Sequence[Row]]) -> Figure:
 def extra_replies(t: Strings, scored: Mapping[str, Sequence[Scored]]) -> Figure:
     """Return how D is distributed."""
     data = []
-    for place, (language, some) in enumerate(scored.items()):
-        counts = Counter(one.scores.aqd for one in some)
+    for place, (language, dialogues) in enumerate(scored.items()):
+        counts = Counter(dialogue.scores.aqd for dialogue in dialogues)
         values = range(min(counts), max(counts) + 1)
         data.append(_bars(t, language, place) | {"x": list(values), "y": [counts[value] for value in values]})
     layout = _layout(
@@ -128,13 +128,13 @@ def question_length(t: Strings, scored: Mapping[str, Sequence[Scored]]) -> Figur
         {
             "type": "histogram",
             "name": t(f"research.languages.{language}"),
-            "x": [one.scores.aql for one in some],
+            "x": [dialogue.scores.aql for dialogue in dialogues],
             "nbinsx": 24,
             "marker": {"color": COLOURS[place % 2]},
             "opacity": 0.85 if place == 0 else 0.7,
             "hovertemplate": "%{x}: %{y}<extra>%{fullData.name}</extra>",
         }
-        for place, (language, some) in enumerate(scored.items())
+        for place, (language, dialogues) in enumerate(scored.items())
     ]
     layout = _layout(
         xaxis={"title": {"text": t("research.metric.aql")}},
@@ -151,9 +151,9 @@ def differences(t: Strings, comparison: Comparison) -> Figure:
     data: list[Plotly] = []
     layout = _layout(showlegend=False, margin={"l": 12, "r": 12, "t": 34, "b": 34})
     layout["annotations"], layout["shapes"] = [], []
-    for place, one in enumerate(comparison.differences):
+    for place, difference in enumerate(comparison.differences):
         tail = "" if place == 0 else str(place + 1)
-        interval = one.difference
+        interval = difference.difference
         reach = 1.25 * max(*map(abs, interval.reach), 0.02)
         domain = [place / 3 + 0.02, (place + 1) / 3 - 0.02]
         layout[f"xaxis{tail}"] = _axis() | {
@@ -174,7 +174,7 @@ def differences(t: Strings, comparison: Comparison) -> Figure:
                 "mode": "markers+text",
                 "x": [interval.value],
                 "y": [0],
-                "text": [number(interval.value, DIGITS[one.metric], signed=True)],
+                "text": [number(interval.value, DIGITS[difference.metric], signed=True)],
                 "textposition": "top center",
                 "textfont": {"color": "--ab-ink", "size": 14},
                 "error_x": _whiskers([interval], "--ab-accent"),
@@ -198,7 +198,7 @@ def differences(t: Strings, comparison: Comparison) -> Figure:
         )
         layout["annotations"].append(
             {
-                "text": t(f"research.metric.{one.metric}_short"),
+                "text": t(f"research.metric.{difference.metric}_short"),
                 "x": sum(domain) / 2,
                 "y": 1.0,
                 "yanchor": "bottom",

@@ -101,26 +101,26 @@ def figure_part(visit: Visit, reports: Reports, number: str) -> Page:
 
 def tables_part(visit: Visit, reports: Reports) -> Page:
     """Return the tables of the chosen runs, to be taken home."""
-    found = reports.report(ReportRequest.read(visit.at))
-    there = {name: table.title for name, table in named_tables(found.frame, found.agreements).items()}
+    report = reports.report(ReportRequest.read(visit.at))
+    there = {name: table.title for name, table in named_tables(report.frame, report.agreements).items()}
     html = render(
         "research/figure_tables",
         visit.t,
         at=visit.at,
         tables=there,
         forms=FORMS,
-        trials=len(found.trials),
+        trials=len(report.trials),
     )
     return Page(html)
 
 
 def lacks(made: Drawn) -> list[Lack]:
     """Return what a figure lacks, the command apart."""
-    return [_lack(one) for one in made.missing]
+    return [_lack(missing) for missing in made.missing]
 
 
-def _lack(told: str) -> Lack:
-    text, _, how = told.partition(": ")
+def _lack(missing: str) -> Lack:
+    text, _, how = missing.partition(": ")
     kind = next((kind for beginning, kind in _KINDS.items() if text.startswith(beginning)), "models")
     where = _WHERE.search(text)
     setting, instruction, fold = where.groups("") if where else ("", "", "")
@@ -132,13 +132,13 @@ def _key(number: str) -> str:
 
 
 def _choices(visit: Visit, desk: Desk) -> list[Choice]:
-    wanted = visit.at.runs
+    chosen = visit.at.runs
     choices = [
         Choice(
             card,
             tuple(dict.fromkeys(card.seats.values())) or (PERSON,),
             settings_of(desk.reader, card.run),
-            card.run.id in wanted,
+            card.run.id in chosen,
         )
         for card in desk.cards()
         if card.run.benchmark == BENCHMARK
@@ -149,6 +149,6 @@ def _choices(visit: Visit, desk: Desk) -> list[Choice]:
 
 def _actors(chosen: Sequence[Choice]) -> list[str]:
     """Return everybody in the chosen runs, people first, then in the order of the settings."""
-    by_setting = sorted(chosen, key=lambda one: [SETTINGS.index(name) for name in one.settings])
-    found: dict[str, Any] = dict.fromkeys(actor for one in by_setting for actor in one.actors)
-    return sorted(found, key=lambda actor: actor != PERSON)
+    by_setting = sorted(chosen, key=lambda group: [SETTINGS.index(name) for name in group.settings])
+    actors: dict[str, Any] = dict.fromkeys(actor for group in by_setting for actor in group.actors)
+    return sorted(actors, key=lambda actor: actor != PERSON)

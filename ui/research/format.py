@@ -73,10 +73,10 @@ def scale(intervals: Iterable[Interval], *, fixed: tuple[float, float] | None = 
     """Return the scale that holds all of `intervals`, or the fixed one."""
     if fixed:
         return Scale(*fixed)
-    some = list(intervals)
-    if not some:
+    known = list(intervals)
+    if not known:
         return Scale(0.0, 1.0)
-    low, high = min(one.reach[0] for one in some), max(one.reach[1] for one in some)
+    low, high = min(interval.reach[0] for interval in known), max(interval.reach[1] for interval in known)
     margin = (high - low) * 0.08 or 0.5
     return Scale(low - margin, high + margin)
 

@@ -119,7 +119,7 @@ class Passes:
         """Return a cookie that holds for some hours."""
         cookie, now = secrets.token_urlsafe(32), self._clock()
         with self._lock:
-            self._ends = {one: end for one, end in self._ends.items() if end > now}
+            self._ends = {key: end for key, end in self._ends.items() if end > now}
             self._ends[self._hash(cookie)] = now + _HOURS * 3600
             self._keep()
         return cookie

@@ -125,9 +125,9 @@ def agreement_page(visit: Visit, data: RunData) -> Page:
     }
     rates = error_rates(judgments, turns)
     pairs = [
-        (first, second, [agreed(one, unseen) for one in found])
+        (first, second, [agreed(measure, unseen) for measure in measures])
         for first, second in combinations(reviewers(judgments), 2)
-        if (found := agreement(judgments, turns, first, second))
+        if (measures := agreement(judgments, turns, first, second))
     ]
     automatic = success_agreement(data.scored, judgments)
     return visit.page(

@@ -29,7 +29,7 @@ def heat_map(
         "z": [[round(float(value), 6) for value in row] for row in values],
         "x": spoken,
         "y": names,
-        "customdata": [[f"{said}<br>{meant}" for said in utterances] for meant in meanings],
+        "customdata": [[f"{utterance}<br>{meant}" for utterance in utterances] for meant in meanings],
         "hovertemplate": "%{customdata}<br><b>%{z:.3f}</b><extra></extra>",
         "colorscale": [[0, "--ab-surface"], [0.02, "--ab-accent-soft"], [1, "--ab-accent"]],
         "zmin": 0,
@@ -38,11 +38,11 @@ def heat_map(
         "ygap": 2,
         "colorbar": {"thickness": 10, "outlinewidth": 0, "tickformat": ".1f", "len": 0.9},
     }
-    said = "research.household"
+    key = "research.household"
     return Figure(
         id,
-        t(f"{said}.{id}"),
-        t(f"{said}.{id}_note"),
+        t(f"{key}.{id}"),
+        t(f"{key}.{id}_note"),
         {"data": [data], "layout": _layout()},
         height=130 + 26 * len(names),
     )

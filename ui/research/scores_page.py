@@ -32,7 +32,7 @@ class Line:
 def scores_page(visit: Visit, card: RunCard, data: RunData) -> Page:
     """Return the first tab of a run."""
     languages = by_language(data.scored)
-    tables = {language: type_rows(visit.t, some) for language, some in languages.items()}
+    tables = {language: type_rows(visit.t, dialogues) for language, dialogues in languages.items()}
     plots = _plots(visit.t, data, languages, tables) if languages else ()
     return visit.page(
         "scores",
@@ -42,7 +42,7 @@ def scores_page(visit: Visit, card: RunCard, data: RunData) -> Page:
         data=data,
         tab="scores",
         totals=list(zip(languages, lines(data.report.by_language), strict=True)) if languages else [],
-        types=[(language, lines(some)) for language, some in tables.items()],
+        types=[(language, lines(rows)) for language, rows in tables.items()],
         needs_judge=sum(row.needs_judge for row in data.report.by_language),
         aborted=sum(row.aborted for row in data.report.by_language),
         metrics=METRICS,
@@ -52,14 +52,14 @@ def scores_page(visit: Visit, card: RunCard, data: RunData) -> Page:
 def by_language(scored: Sequence[Scored]) -> dict[str, list[Scored]]:
     """Return scored episodes by language, in the order in which the languages appear."""
     groups: dict[str, list[Scored]] = {}
-    for one in scored:
-        groups.setdefault(one.task.language, []).append(one)
+    for dialogue in scored:
+        groups.setdefault(dialogue.task.language, []).append(dialogue)
     return groups
 
 
 def type_rows(t: Strings, scored: Sequence[Scored]) -> tuple[Row, ...]:
     """Return one row per task type, named in the interface's language."""
-    return rows(scored, lambda one: type_label(t, one.task.type))
+    return rows(scored, lambda dialogue: type_label(t, dialogue.task.type))
 
 
 def type_label(t: Strings, number: int) -> str:
@@ -90,8 +90,11 @@ def lines(rows: Sequence[Row]) -> list[Line]:
 def _plots(
     t: Strings, data: RunData, languages: dict[str, list[Scored]], tables: dict[str, tuple[Row, ...]]
 ) -> tuple[Figure, ...]:
-    ended = {language: [one for one in some if one.ended] for language, some in languages.items()}
-    lengths = {language: some for language, some in ended.items() if some}
+    ended = {
+        language: [dialogue for dialogue in dialogues if dialogue.ended]
+        for language, dialogues in languages.items()
+    }
+    lengths = {language: dialogues for language, dialogues in ended.items() if dialogues}
     return (
         figures.success_curve(t, {str(language): shares for language, shares in data.report.curve.items()}),
         figures.success_by_type(t, tables),

@@ -57,8 +57,8 @@ def scores_csv(data: RunData) -> str:
     """Return the score tables: by language, then by type."""
     texts = strings(_ENGLISH)
     lines = [_score_line(row.label, "all", row) for row in data.report.by_language]
-    for language, some in by_language(data.scored).items():
-        lines += [_score_line(language, row.label, row) for row in type_rows(texts, some)]
+    for language, dialogues in by_language(data.scored).items():
+        lines += [_score_line(language, row.label, row) for row in type_rows(texts, dialogues)]
     metrics = [f"{metric}{end}" for metric in ("success", "aqd", "aql") for end in ("", "_low", "_high")]
     return to_csv(["language", "type", "n", *metrics, "needs_judge", "aborted"], lines)
 
@@ -80,7 +80,7 @@ def episodes_csv(data: RunData) -> str:
         "episode", "item", "type", "language", "status", "success", "aqd", "aql", "responses", "reached",
         "needs_judge", "obtained", "missing",
     ]  # fmt: skip
-    return to_csv(header, (_episode_line(one) for one in data.scored))
+    return to_csv(header, (_episode_line(dialogue) for dialogue in data.scored))
 
 
 def _episode_line(scored: Scored) -> list[Any]:
@@ -137,9 +137,9 @@ def compare_csv(comparisons: Sequence[Comparison]) -> str:
                 pair.first.task.id,
                 pair.first.task.type,
                 *(
-                    float(getattr(one.scores, metric))
+                    float(getattr(dialogue.scores, metric))
                     for metric in metrics
-                    for one in (pair.first, pair.second)
+                    for dialogue in (pair.first, pair.second)
                 ),
             ]
             for comparison in comparisons

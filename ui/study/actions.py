@@ -275,8 +275,8 @@ class StudyActions(ABC):
     def refused(self, frame: Frame, error: SeatError | InputError) -> Notice:
         """Return why a turn does not count; a benchmark whose forms can be mended may say where."""
         code = getattr(error, "code", "")
-        said = frame.texts.get(f"{self.link.name}.refused.{code}", problem_text(frame.texts, error))
-        return Notice(frame.texts("study.session.refused", message=said), "problem")
+        refusal = frame.texts.get(f"{self.link.name}.refused.{code}", problem_text(frame.texts, error))
+        return Notice(frame.texts("study.session.refused", message=refusal), "problem")
 
     def _card(self, study_id: str) -> StudyCard | None:
         return next((card for card in self.studies() if card.id == study_id), None)

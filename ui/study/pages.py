@@ -181,8 +181,8 @@ def offer(frame: Frame, card: StudyCard) -> Offer:
 def _minutes(texts: Strings, minutes: float | None) -> str:
     if not minutes:
         return ""
-    said = whole(minutes)
-    return texts("study.offer.one_minute" if said == "1" else "study.offer.minutes", minutes=said)
+    length = whole(minutes)
+    return texts("study.offer.one_minute" if length == "1" else "study.offer.minutes", minutes=length)
 
 
 def pay_in_words(texts: Strings, card: StudyCard) -> str:
