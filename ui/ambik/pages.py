@@ -13,13 +13,14 @@ from simulator.ambik.intents import Concept, parse_intent
 from simulator.ambik.pairs import Draft
 from simulator.ambik.terms import AMBIGUITIES, APPLIANCES, TASK_TYPES, TaskType, task_type
 from simulator.ambik.views import Exchanged, ParticipantView, Replay, SeatName
-from simulator.runner.lobby import PERSON, Opponent
+from simulator.runner.lobby import Opponent
 from simulator.studies.cards import StudyCard
 from ui.ambik.calls import PairFields
 from ui.ambik.ports import OPPOSITE, Kind
 from ui.i18n import Strings
 from ui.render.environment import render
 from ui.render.frame import Frame, RoomLink
+from ui.render.opponents import opponent_options
 from ui.render.play import Company, Notice
 from ui.study.pages import Here, offer, session_page
 
@@ -42,18 +43,6 @@ PICTURE: Final = Picture(
     ("ladle the soup into the glass bowl", "ladle the soup into the wooden bowl"),
 )
 """Drawn on the entry; of no data set."""
-_ICONS: Final = {"offline": "computer", "model": "chip", PERSON: "person"}
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Somebody who can be chosen to sit opposite, in the page's language."""
-
-    name: str
-    icon: str
-    label: str
-    note: str
-    available: bool
 
 
 def entry_page(
@@ -72,22 +61,11 @@ def entry_page(
         seats=SEATS,
         types=KINDS,
         choices={
-            seat: [_choice(frame.texts, opponent) for opponent in known] for seat, known in opponents.items()
+            seat: opponent_options(frame.texts, known, "ambik.entry.opponent")
+            for seat, known in opponents.items()
         },
         picture=PICTURE,
     )
-
-
-def _choice(texts: Strings, opponent: Opponent) -> Choice:
-    """Return an opponent in words."""
-    provider = opponent.name.partition("/")[0]
-    kind = provider if provider in ("offline", PERSON) else "model"
-    slug = f"ambik.entry.opponent.{opponent.name.replace('/', '_')}"
-    note = texts.get(f"{slug}_note", texts("ambik.entry.opponent.model_note"))
-    if not opponent.available:
-        note = texts("home.needs_key", variable=opponent.requires)
-    label = texts.get(slug, opponent.label)
-    return Choice(opponent.name, _ICONS[kind], label, note, opponent.available)
 
 
 # ---- an episode that is going on; each page is made from what may be seen now

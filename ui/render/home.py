@@ -9,28 +9,13 @@ from itertools import groupby
 from simulator.clarq.sessions import CatalogEntry
 from simulator.runner.lobby import Opponent
 from trees import Language
-from ui.i18n import LANGUAGES, Strings, strings
-from ui.ports import PERSON, SEATS
+from ui.i18n import LANGUAGES, strings
+from ui.ports import SEATS
 from ui.render.environment import render
 from ui.render.frame import Frame
+from ui.render.opponents import opponent_options
 
 _TITLE = {"en": 68, "zh": 32}  # characters of a task that a menu shows
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Somebody who can be chosen to sit opposite, in the page's language.
-
-    Attributes:
-        kind: ``offline``, ``model`` or ``person``.
-        note: what to know about them; why they cannot play, if they cannot.
-    """
-
-    name: str
-    kind: str
-    label: str
-    note: str
-    available: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +53,7 @@ def home_page(
         frame=frame,
         languages=[(language, strings(language)("language.name")) for language in LANGUAGES],
         catalogs={language: task_groups(entries, language) for language, entries in catalogs.items()},
-        seats=[(seat, _choices(frame.texts, opponents[seat])) for seat in SEATS],
+        seats=[(seat, opponent_options(frame.texts, opponents[seat], "home.opponents")) for seat in SEATS],
     )
 
 
@@ -93,18 +78,3 @@ def _cut(title: str, language: str) -> str:
         return whole
     head = whole[:width]
     return (head.rpartition(" ")[0] or head if language == "en" else head).rstrip(" ,;:，；：") + "…"
-
-
-def _choices(texts: Strings, opponents: Sequence[Opponent]) -> list[Choice]:
-    return [_choice(texts, opponent) for opponent in opponents]
-
-
-def _choice(texts: Strings, opponent: Opponent) -> Choice:
-    provider = opponent.name.partition("/")[0]
-    slug = opponent.name.replace("/", "_")
-    kind = PERSON if opponent.name == PERSON else "offline" if provider == "offline" else "model"
-    note = texts.get(f"home.opponent_{slug}_note", texts("home.opponent_model_note"))
-    if not opponent.available:
-        note = texts("home.needs_key", variable=opponent.requires)
-    label = texts.get(f"home.opponent_{slug}", opponent.label)
-    return Choice(opponent.name, kind, label, note, opponent.available)
