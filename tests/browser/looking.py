@@ -58,8 +58,18 @@ def beyond_the_edge(page: Any, aside: str = "") -> list[str]:
 
 
 @contextmanager
+def _in_the_dark(page: Any) -> Iterator[None]:
+    """Have a light page follow a screen that is dark for a while."""
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("document.body.classList.contains('dark')")
+    yield
+    page.emulate_media(color_scheme="light")
+    page.wait_for_function("!document.body.classList.contains('dark')")
+
+
+@contextmanager
 def looking(
-    page: Any, *checks: Check, widths: Sequence[int] = (), aside: str = ""
+    page: Any, *checks: Check, widths: Sequence[int] = (), aside: str = "", dark: bool = False
 ) -> Iterator[Callable[[], None]]:
     """Look at the pages of a walk; what is wrong with any of them is told in the end, all of it.
 
@@ -67,6 +77,7 @@ def looking(
         checks: what is asked of each page, on the widest of the screens.
         widths: of screens that each page has to fit; the walk goes on with the first.
         aside: what may reach beyond the edge: `, ` and a selector.
+        dark: checks are asked in the dark, too.
     """
     faults: list[str] = []
     height = page.viewport_size["height"]
@@ -82,6 +93,10 @@ def looking(
             ask(width, lambda shown: beyond_the_edge(shown, aside))
         for check in checks:
             ask(page.viewport_size["width"], check)
+        if dark:
+            with _in_the_dark(page):
+                for check in checks:
+                    ask(page.viewport_size["width"], check)
         if widths:
             page.set_viewport_size({"width": widths[0], "height": height})
 

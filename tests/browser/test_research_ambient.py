@@ -306,13 +306,6 @@ def every_place(page: Any, server: Any) -> Any:
 def test_every_page_keeps_the_accessibility_rules_and_fits_its_screen(filled: Any, open_page: Any) -> None:
     page = open_page(width=360, height=800).page
     aside = ", .rs-scroll, .rs-table-card, pre"
-    with looking(page, broken_rules, widths=(360, 768, 1280), aside=aside) as look:
-        for _ in every_place(page, filled):
-            look()
-
-
-def test_every_page_in_chinese_and_in_the_dark(filled: Any, open_page: Any) -> None:
-    page = open_page(scheme="dark", locale="zh-CN").page
-    with looking(page, broken_rules) as look:
+    with looking(page, broken_rules, widths=(360, 768, 1280), aside=aside, dark=True) as look:
         for _ in every_place(page, filled):
             look()
