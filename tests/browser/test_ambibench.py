@@ -127,15 +127,6 @@ def test_withdrawing_is_always_possible(server: Any, open_page: Any) -> None:
     page.wait_for_selector(".ab-page[data-code=declined]")
 
 
-def test_declining_is_fine(server: Any, open_page: Any) -> None:
-    page = open_page().page
-    who = newcomer()
-    open_study(page, server, ONE, who)
-    page.click("[data-say=no]")
-    page.wait_for_selector(".ab-page[data-code=declined]")
-    assert rows(server, "SELECT COUNT(*) FROM identities WHERE value = ?", who) == [(0,)]
-
-
 def test_free_play_ends_with_a_result_and_is_gone_on_with_from_home(server: Any, open_page: Any) -> None:
     page = open_page().page
     play(page, server)
@@ -155,19 +146,3 @@ def test_free_play_ends_with_a_result_and_is_gone_on_with_from_home(server: Any,
     page.goto(f"{server.url}/")
     page.wait_for_selector(".ab-home")
     assert page.locator("[data-continue] a").count() == 0
-
-
-def test_without_a_platform_this_browser_is_who_comes(server: Any, open_page: Any) -> None:
-    page, other = open_page().page, open_page().page
-    for one in (page, other):
-        one.goto(f"{server.url}/ambibench/study/{TWENTY}")
-        one.wait_for_selector(".st-welcome")
-        one.click("[data-act=st-enter]")
-        one.wait_for_selector(".st-consent")
-    mine = page.get_attribute(".ab-page", "data-episode")
-    assert mine != other.get_attribute(".ab-page", "data-episode")
-    page.goto(f"{server.url}/ambibench/study/{TWENTY}")
-    page.wait_for_selector(".st-welcome")
-    page.click("[data-act=st-enter]")
-    page.wait_for_selector(".st-consent")
-    assert page.get_attribute(".ab-page", "data-episode") == mine

@@ -16,7 +16,6 @@ from participating import (
     stage,
     tab_to,
 )
-from playing import rows
 from reading import CROWD, KEYS, LINGUISTS, begin, crowd_item, pair_of, play, press_all, questions
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -157,50 +156,3 @@ def test_shortcuts_can_be_switched_off(server: Any, open_page: Any) -> None:
     page.click("[data-act=ae-keys]")
     page.keyboard.press("y")
     assert page.locator("input:checked").count() == 1
-
-
-def test_sending_twice_is_answering_once(server: Any, open_page: Any) -> None:
-    page = open_page().page
-    play(page, server, "crowd")
-    page.keyboard.press("1")
-    page.evaluate(
-        "for (let i = 0; i < 5; i += 1) document.querySelector('[data-form=st-answer]').requestSubmit()"
-    )
-    page.wait_for_selector(".ae-plausible")
-    settled(page)
-    press_all(page, "yny")
-    press(page)  # comes after all that was sent before
-    assert [one["kind"] for one in payloads(server, page)] == ["ready", "label", "plausible"]
-
-
-def test_a_second_tab_is_told_that_the_first_went_on(server: Any, open_page: Any) -> None:
-    first = open_page().page
-    play(first, server, "crowd")
-    second = first.context.new_page()
-    second.goto(first.url)
-    second.wait_for_selector(".ae-label")
-    settled(second)
-    first.keyboard.press("1")
-    press(first)
-    second.keyboard.press("3")
-    second.keyboard.press("Enter")
-    second.wait_for_selector(".ae-plausible .st-notices .ab-notice")
-    assert "another window" in second.inner_text(".st-notices")
-    assert payloads(server, first)[-1]["answer"] == "entailment"
-
-
-def test_withdrawing_erases_what_was_said(server: Any, open_page: Any) -> None:
-    page = open_page().page
-    who = newcomer()
-    open_study(page, server, LINGUISTS, who)
-    begin(page)
-    page.keyboard.press("1")
-    page.fill("#ae-comment", "secret words")
-    page.keyboard.press("Control+Enter")
-    page.wait_for_selector(".st-done")
-    page.click("[data-act=st-withdraw]")
-    page.click("[data-act=st-withdraw-yes]")
-    page.wait_for_selector(".ab-page[data-code=withdrawn]")
-    server.askback("study", "erase", LINGUISTS)
-    assert rows(server, "SELECT COUNT(*) FROM turns WHERE payload LIKE '%secret words%'") == [(0,)]
-    assert rows(server, "SELECT COUNT(*) FROM identities WHERE value = ?", who) == [(0,)]

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from in_the_kitchen import ROBOTS, begin, draft_of, fill_pair, play, task_of
+from in_the_kitchen import begin, draft_of, fill_pair, play, task_of
 from participating import (
     Curious,
     found,
     moved_on,
-    newcomer,
-    open_study,
     payloads,
     press,
     settled,
@@ -101,34 +99,6 @@ def test_a_user_answers_a_robot(server: Any, open_page: Any) -> None:
     assert said[-1] == (f"Two lines,\n{pair.answer}",)
 
 
-def test_two_people_wait_for_each_other(server: Any, open_page: Any) -> None:
-    robot, user = open_page().page, open_page().page
-    play(robot, server, "robot", "person", "preferences")
-    user.goto(robot.input_value("[data-link]"))
-    user.wait_for_selector(".st-instructions")
-    begin(robot)
-    assert stage(robot) == "gather"
-    user.click("[data-say=ready]")
-    robot.wait_for_selector(".ak-decide")  # by itself
-    settled(robot)
-    robot.fill("#ak-question", "Which one?")
-    before = number(robot)
-    robot.press("#ak-question", "Enter")
-    moved_on(robot, before)
-    assert stage(robot) == "wait"
-    user.wait_for_selector(".ak-answer")
-    assert "Which one?" in user.inner_text(".ak-talk")
-    user.fill("#ak-answer", "The left one.")
-    user.press("#ak-answer", "Enter")
-    robot.wait_for_selector(".ak-decide")
-    assert "The left one." in robot.inner_text(".ak-talk")
-    settled(robot)
-    robot.fill("[name=own]", "Take the left one.")
-    robot.press("[name=own]", "Enter")
-    user.wait_for_selector(".st-done")
-    assert "Take the left one." in user.inner_text(".ak-went")
-
-
 def test_an_annotator_is_told_two_mistakes_and_mends_them(server: Any, open_page: Any) -> None:
     page = open_page().page
     play(page, server, "annotator")
@@ -205,34 +175,3 @@ def test_things_are_put_on_the_shortlist_by_keys(server: Any, open_page: Any) ->
     page.keyboard.press("Space")
     assert page.input_value("[name=shortlist]") == objects[1]
     assert page.get_attribute("[data-act=ak-pick] >> nth=1", "aria-pressed") == "true"
-
-
-def test_sending_twice_is_deciding_once(server: Any, open_page: Any) -> None:
-    page = open_page().page
-    play(page, server, "robot")
-    begin(page)
-    page.keyboard.press("1")
-    before = number(page)
-    page.evaluate(
-        "for (let i = 0; i < 5; i += 1) document.querySelector('[data-form=st-answer]').requestSubmit()"
-    )
-    moved_on(page, before)
-    page.reload()  # comes after all that was sent before
-    settled(page)
-    assert [one["kind"] for one in payloads(server, page)] == ["ready", "decide"]
-
-
-def test_withdrawing_erases_what_was_said(server: Any, open_page: Any) -> None:
-    page = open_page().page
-    who = newcomer()
-    open_study(page, server, ROBOTS, who)
-    begin(page)
-    page.fill("[name=own]", "Do my secret thing.")
-    page.press("[name=own]", "Enter")
-    page.wait_for_selector(".st-done")
-    page.click("[data-act=st-withdraw]")
-    page.click("[data-act=st-withdraw-yes]")
-    page.wait_for_selector(".ab-page[data-code=withdrawn]")
-    server.askback("study", "erase", ROBOTS)
-    assert rows(server, "SELECT COUNT(*) FROM turns WHERE text || payload LIKE '%secret thing%'") == [(0,)]
-    assert rows(server, "SELECT COUNT(*) FROM identities WHERE value = ?", who) == [(0,)]

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from household import begin, commands, do, episodes, expert, moved_on, task_of, type_in
+from household import begin, commands, do, expert, moved_on, task_of, type_in
 from playing import episode, number, rows
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -31,15 +31,6 @@ def test_an_episode_by_click(server: Any, open_page: Any, mode: str, level: int)
     assert page.locator(".hm-meant").count() == 1
     page.click(".hm-result .ab-again a")
     page.wait_for_selector(".hm-entry")
-
-
-def test_any_level_is_some_episode(server: Any, open_page: Any) -> None:
-    page = open_page().page
-    begin(page, server, level="")
-    task = task_of(server, page)
-    do(page, "move to sofa")
-    assert commands(server, page) == ["move to sofa"]
-    assert task.level in episodes()
 
 
 def test_a_menu_opens_and_closes_by_keyboard(server: Any, open_page: Any) -> None:

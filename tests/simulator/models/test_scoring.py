@@ -1,6 +1,5 @@
 """Scored texts pass through every layer as answers do: cache, budget, retries, log, replay."""
 
-import asyncio
 import json
 import math
 
@@ -18,7 +17,6 @@ from simulator.models import (
     ModelOptions,
     NotRecorded,
     Position,
-    RateLimited,
     Scored,
     ScoreRequest,
     ScriptModel,
@@ -34,7 +32,7 @@ from simulator.models.base import Request
 from simulator.models.budget import Metered
 from simulator.models.cache import Cached, ResponseCache, decode, encode
 from simulator.models.layers import Layer
-from simulator.models.limits import Limited, Limiter
+from simulator.models.limits import Limited
 from simulator.models.load import stack
 from simulator.models.prices import Price
 from simulator.models.retry import Retried
@@ -147,22 +145,6 @@ async def test_layers_look_at_no_number(tmp_path):
     await cache.close()
 
 
-async def test_what_is_worth_it_is_tried_again(clock):
-    inner = Scripted(Unavailable("down"), scored())
-    model = Retried(inner, clock=clock, sleep=clock.sleep)
-    answer = await model.score(asked())
-    assert (answer.attempts, answer.seconds) == (2, clock.now)
-    with pytest.raises(BadRequest):
-        await Retried(Scripted(BadRequest("no"), scored())).score(asked())
-
-
-async def test_a_complaint_lowers_the_limit():
-    limiter = Limiter(16)
-    with pytest.raises(RateLimited):
-        await Limited(Scripted(RateLimited("slow down")), 16, limiter).score(asked())
-    assert (limiter.limit, limiter.active) == (8, 0)
-
-
 async def test_it_has_its_price_and_the_budget_is_kept():
     budget = Budget(1.0)
     model = Metered(Scripted(), Price(input=1000, output=0), budget)
@@ -185,23 +167,6 @@ async def test_the_second_time_nobody_is_asked(tmp_path):
     other = Cached(Scripted(Unavailable("nobody there")), ResponseCache(path))
     assert (await other.score(asked())).positions == first.positions, "it outlives the process"
     await other.close()
-
-
-async def test_failures_are_not_kept(tmp_path):
-    model = Cached(Scripted(BadRequest("no"), scored()), ResponseCache(tmp_path / "c.sqlite"))
-    with pytest.raises(BadRequest):
-        await model.score(asked())
-    assert not (await model.score(asked())).cached
-    await model.close()
-
-
-async def test_two_identical_texts_make_one_call(tmp_path):
-    inner = Scripted()
-    model = Cached(inner, ResponseCache(tmp_path / "c.sqlite"))
-    both = await asyncio.gather(*(model.score(asked()) for _ in range(3)))
-    assert [each.cached for each in both] == [False, True, True]
-    assert len(inner.asked) == 1
-    await model.close()
 
 
 def test_what_is_stored_comes_back():

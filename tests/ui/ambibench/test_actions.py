@@ -7,7 +7,6 @@ from labelling import Visit, enter, play, prompt_of
 from visiting import ask_for_place, words
 
 from logs import LogReader, LogWriter
-from simulator.ambibench.prompt import shown_text
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.studies.withdrawal import erase_due
 from ui.actions import Actions
@@ -235,19 +234,6 @@ async def test_a_link_of_another_room_opens_nothing_here(actions: Actions) -> No
         await actions.judge(visit.call | {"render": "render-0001", "success": True})
     forged = await actions.page(visit.call | {"query": f"t={visit.token[:-4]}AAAA"})
     assert "This link does not work" in forged["html"]
-
-
-async def test_later_texts_are_no_part_of_a_trial(actions: Actions, log: Log) -> None:
-    visit = await enter(actions, "twenty", "pid-1")
-    prompt = prompt_of(log[1], visit.episode)
-    await visit.say("yes")
-    assert not any(one.sentence in visit.html for one in prompt.examples)
-    await visit.say("ready")
-    for k in range(1, 21):
-        later = {one.sentence for one in prompt.examples[k:]} - {one.sentence for one in prompt.examples[:k]}
-        assert not any(sentence in visit.html for sentence in later)
-        assert shown_text(prompt, k).rpartition("\n")[2] in (">", "A:")
-        await visit.say("X")
 
 
 def test_which_study_a_query_names() -> None:

@@ -8,8 +8,6 @@ from visiting import Page, ask_for_place, words
 
 from logs import LogReader, LogWriter
 from simulator.ambient.items import AnnotateItem, TrueFalseItem
-from simulator.ambient.sessions import AmbientSessions
-from simulator.studies.withdrawal import erase_due
 from ui.actions import Actions
 
 Log = tuple[LogWriter, LogReader]
@@ -98,32 +96,6 @@ async def test_who_does_not_qualify_leaves_with_a_code_of_their_own(actions: Act
     assert 'data-code="screened_out"' in await visit.look()
 
 
-async def test_declining_and_withdrawing(actions: Actions, log: Log, readings: AmbientSessions) -> None:
-    before = [card.places_left for card in readings.studies()]
-    visit = await enter(actions, "crowd", "pid-1")
-    await visit.send(text="no")
-    assert 'data-code="declined"' in visit.html
-    visit = await enter(actions, "crowd", "pid-2")
-    await visit.begin()
-    await visit.qualify(log[1])
-    await visit.fill(label="neutral")
-    assert 'data-code="withdrawn"' in (await actions.withdraw(visit.call))["html"]
-    assert [card.places_left for card in readings.studies()] == before
-    erase_due(log[1].path)
-    turn = next(turn for turn in log[1].turns(visit.episode) if turn.payload["kind"] == "label")
-    assert turn.payload.get("answer") in (None, "[erased]")
-
-
-async def test_a_result_only_where_the_study_shows_it(actions: Actions, log: Log) -> None:
-    for study, shown in (("shown", True), ("crowd", False)):
-        visit = await enter(actions, study, f"pid-{study}")
-        await visit.begin()
-        if not shown:
-            await visit.qualify(log[1])
-        await judge(visit, crowd_item(log[1], visit.episode))
-        assert ("The distractor" in words(visit.html)) == shown
-
-
 FORMS = (
     ({}, "choose a label"),
     ({"plausible": [True, True]}, "answer for every reading"),
@@ -185,19 +157,6 @@ async def test_a_discarded_pair_needs_a_reason(actions: Actions, log: Log) -> No
     assert "You discarded this pair" in words(visit.html)
 
 
-async def test_a_turn_counts_once_and_a_second_tab_is_told(actions: Actions) -> None:
-    visit = await play(actions)
-    await visit.begin()
-    number = visit.number
-    for _ in range(2):
-        sent = await visit.send(number, "render-once", filled={"label": "neutral"})
-        assert sent["accepted"]
-        assert visit.number == number + 1
-    late = await visit.send(number, "render-late", filled={"label": "entailment"})
-    assert not late["accepted"]
-    assert "another window" in visit.html
-
-
 async def test_what_is_far_too_long_is_not_read(actions: Actions) -> None:
     visit = await play(actions, "annotate")
     await visit.begin()
@@ -205,12 +164,6 @@ async def test_what_is_far_too_long_is_not_read(actions: Actions) -> None:
         await visit.fill(labels=["neutral"], comment="x" * 20_001)
     assert not (await visit.fill(labels=["neutral"], comment="x" * 4_001))["accepted"]
     assert "more text than can be kept" in words(visit.html)
-
-
-async def test_where_an_episode_stands(actions: Actions, log: Log) -> None:
-    visit = await play(actions)
-    state = await actions.state(visit.token)
-    assert state == {"number": 0, "my_turn": True, "ended": False, "trouble": False}
 
 
 async def test_the_welcome_page_says_what_is_done(actions: Actions) -> None:

@@ -10,8 +10,6 @@ from seated import Visit, draft_of, enter, pair_fields, play, task_of
 from visiting import Page, ask_for_place, words
 
 from logs import LogReader, LogWriter
-from simulator.ambik.sessions import AmbikSessions
-from simulator.studies.withdrawal import erase_due
 from ui.actions import Actions
 from ui.tokens import TokenError
 
@@ -136,15 +134,6 @@ async def test_two_people_play_together(actions: Actions, log: Log) -> None:
     assert "The robot did this" in words(user.html)
 
 
-async def test_who_is_not_offered_cannot_sit_opposite(actions: Actions) -> None:
-    answer = await actions.start(
-        {"room": "ambik", "seat": "user", "language": "en", "opposite": "script:/etc/passwd"}
-    )
-    assert "go" not in answer
-    answer = await actions.start({"room": "ambik", "seat": "cook", "language": "en"})
-    assert "did not work" in answer["problem"]
-
-
 @pytest.mark.parametrize("study", ["robots", "users", "annotators"])
 async def test_a_set_of_a_study_and_the_next_one(actions: Actions, log: Log, study: str) -> None:
     visit = await enter(actions, study, "pid-1")
@@ -174,28 +163,6 @@ async def finish(visit: Visit, reader: LogReader) -> None:
         await visit.send(text="Whichever you like.")
     else:
         await visit.send(filled={"delete": "Absurd."})
-
-
-async def test_a_study_shows_the_result_where_it_says_so(actions: Actions, log: Log) -> None:
-    visit = await enter(actions, "shown", "pid-1")
-    await visit.begin()
-    await finish(visit, log[1])
-    assert "What was meant" in words(visit.html)
-    assert "DONE-shown" in visit.html
-
-
-async def test_declining_and_withdrawing(actions: Actions, log: Log, kitchen: AmbikSessions) -> None:
-    before = [card.places_left for card in kitchen.studies()]
-    visit = await enter(actions, "robots", "pid-1")
-    await visit.send(text="no")
-    assert 'data-code="declined"' in visit.html
-    visit = await enter(actions, "users", "pid-2")
-    await visit.begin()
-    await visit.send(text="My secret wish.")
-    assert 'data-code="withdrawn"' in (await actions.withdraw(visit.call))["html"]
-    assert [card.places_left for card in kitchen.studies()] == before
-    erase_due(log[1].path)
-    assert not any("secret" in turn.text for turn in log[1].turns(visit.episode))
 
 
 async def test_a_form_is_checked_while_it_is_filled_in(actions: Actions, log: Log) -> None:

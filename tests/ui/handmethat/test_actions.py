@@ -47,18 +47,6 @@ async def test_an_episode_begins_and_shows_itself(actions: Actions) -> None:
     assert state == {"number": 1, "my_turn": True, "ended": False, "trouble": False}
 
 
-async def test_a_command_counts_once(actions: Actions) -> None:
-    page = await begin(actions)
-    sent = turn(page, 1, "move to table")
-    for _ in range(2):
-        answer = await actions.send(sent)
-        assert answer["accepted"]
-        assert 'data-number="2"' in answer["html"]
-    late = await actions.send(turn(page, 1, "move to sofa") | {"render": "render-two"})
-    assert not late["accepted"]
-    assert "has moved on" in late["html"]
-
-
 async def test_nonsense_costs_a_move_and_changes_nothing(actions: Actions) -> None:
     page = await begin(actions)
     answer = await actions.send(turn(page, 1, "fly to the moon"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
 
 import pytest
 from rich.console import Console
@@ -179,21 +178,6 @@ async def test_a_whole_participation(server):
     assert [turn.payload["keys_used"] for turn in server.reader.turns(entry.episode_id)[2:4]] == [True, True]
 
 
-async def test_nobody_twice(server):
-    first = await enter(server, BRACKET, "bob")
-    assert (await enter(server, BRACKET, "bob")).episode_id == first.episode_id, "the place they have"
-    await take_part(server, first.episode_id)
-    again = await enter(server, BRACKET, "bob")
-    assert (again.episode_id, again.refusal, again.completion.code) == (None, "taken", "AMBI42U-DONE")
-    for other in (RULE, MULTIPLE):
-        assert (await enter(server, other, "bob")).refusal == "excluded"
-    without = await server.sessions.enter(BRACKET, identity={}, participant_key="local", language="en")
-    same = await server.sessions.enter(
-        BRACKET, identity={"PROLIFIC_PID": " "}, participant_key="local", language="en"
-    )
-    assert without.episode_id == same.episode_id != first.episode_id
-
-
 async def test_places_are_kept_even(server):
     episodes = [(await enter(server, MULTIPLE, f"p{number}")).episode_id for number in range(24)]
     items = [server.reader.item(server.reader.episode(one).item_hash).data for one in episodes]
@@ -231,19 +215,6 @@ async def test_a_killed_server_loses_and_doubles_nothing(server):
     assert [turn.number for turn in server.reader.turns(episode)] == list(range(23))
 
 
-async def test_a_double_click_is_one_answer_and_a_second_tab_is_told(server):
-    episode = (await enter(server, MULTIPLE, "lee")).episode_id
-    await say(server.sessions, episode, "yes")
-    view = await say(server.sessions, episode, "ready")
-    reply = Reply(text="X", key="same")
-    once = await server.sessions.submit(episode, SEAT, reply, number=view.number)
-    twice = await server.sessions.submit(episode, SEAT, reply, number=view.number)
-    assert asdict(once) == asdict(twice)
-    with pytest.raises(ConflictError):
-        await server.sessions.submit(episode, SEAT, Reply(text="Y", key="other"), number=view.number)
-    assert len(server.reader.turns(episode)) == 3
-
-
 async def test_who_declines_leaves_nothing_and_gives_the_place_back(server):
     entry = await enter(server, BRACKET, "mia")
     view = await say(server.sessions, entry.episode_id, "no")
@@ -266,22 +237,6 @@ async def test_who_declines_keeps_what_they_did_elsewhere(server):
     await say(server.sessions, second, "no")
     assert server.reader.turns(first)[-1].text == "It was odd."
     assert [one.state for one in server.reader.assignments(run_id="study-here")] == ["returned"]
-
-
-async def test_several_sets_ask_for_the_consent_once(server):
-    server.again([study(sets_per_participant=3, participants=24)])
-    episode = (await enter(server, "s", "sue")).episode_id
-    await take_part(server, episode)
-    for _ in range(2):
-        episode = (await server.sessions.next_set(episode)).episode_id
-        view = await server.sessions.view(episode, SEAT)
-        assert (view.stage, view.number, view.study) == ("trial", 0, True)
-        await take_part(server, episode)
-    assert [turn.payload["kind"] for turn in server.reader.turns(episode)] == ["answer", "comment"]
-    assert (await server.sessions.next_set(episode)).refusal == "done"
-    trials = trials_of_runs(server.reader, ["study-s"])
-    assert len({one.session_id for one in trials}) == 3
-    assert len({one.prompt_id for one in trials}) == 3
 
 
 @pytest.mark.parametrize("when", ["consent", "trial", "done"])
@@ -331,25 +286,6 @@ async def test_who_has_withdrawn_does_not_count(server):
     assert trial.session_id == episode
 
 
-async def test_a_server_killed_before_it_could_note_the_end_notes_it_later(server):
-    server.again([study(settings={"setting": "instruction", "show_result": True})])
-    episode = (await enter(server, "s", "ida")).episode_id
-    for text in ("yes", "ready", "X"):
-        await say(server.sessions, episode, text)
-    settle, server.sessions._settle = server.sessions._settle, _nothing
-    await say(server.sessions, episode, "")
-    assert server.sessions.completion(episode) is None
-    server.sessions._settle = settle
-    entry = await enter(server, "s", "ida")
-    assert (entry.refusal, entry.completion.code) == ("taken", "C")
-    assert server.sessions.completion(episode).code == "C"
-    assert len((await server.sessions.replay(episode, SEAT)).scores) == 1
-
-
-async def _nothing(episode):
-    pass
-
-
 async def test_a_withdrawal_that_was_cut_short_is_finished(server):
     episode = (await enter(server, MULTIPLE, "una")).episode_id
     await say(server.sessions, episode, "yes")
@@ -359,53 +295,6 @@ async def test_a_withdrawal_that_was_cut_short_is_finished(server):
     erase_due(server.reader.path)
     assert [turn.text for turn in server.reader.turns(episode)] == ["[erased]"]
     assert [one.state for one in server.reader.assignments(run_id=f"study-{MULTIPLE}")] == ["withdrawn"]
-
-
-async def test_a_place_that_went_to_somebody_else(server, monkeypatch):
-    server.again([study(participants=1, stale_after_minutes=10)])
-    late = (await enter(server, "s", "late")).episode_id
-    assert (await enter(server, "s", "next")).refusal == "full"
-    later = datetime.now(UTC) + timedelta(minutes=30)
-    desk = server.sessions._desks["s"]
-    monkeypatch.setattr(desk, "_clock", lambda: later)
-    assert (await enter(server, "s", "next")).episode_id is not None
-    with pytest.raises(ConflictError):
-        await say(server.sessions, late, "yes")
-    view = await server.sessions.view(late, SEAT)
-    assert (view.stage, view.ending.status) == ("done", "aborted")
-    assert server.sessions.completion(late).code == "R"
-    assert (await enter(server, "s", "late")).refusal == "full"
-
-
-async def test_a_set_that_is_begun_anew_is_another_one(server):
-    server.again([study(resume={"policy": "restart"})])
-    first = (await enter(server, "s", "pat")).episode_id
-    await say(server.sessions, first, "yes")
-    second = (await enter(server, "s", "pat")).episode_id
-    assert second != first
-    assert server.reader.ending(first).status == "aborted"
-    texts = {
-        server.reader.item(server.reader.episode(one).item_hash).data["prompt"] for one in (first, second)
-    }
-    assert len(texts) == 2
-    await take_part(server, second)
-    assert server.sessions.completion(second).code == "C"
-
-
-async def test_a_study_changed_after_it_opened_is_closed(server, caplog):
-    server.again([study()])
-    await enter(server, "s", "ada")
-    server.again([study(title="Another")])
-    assert (await enter(server, "s", "ben")).refusal == "closed"
-    assert "another content" in caplog.text
-
-
-async def test_who_must_say_who_they_are(server):
-    server.again([study(require_identity=True)])
-    entry = await server.sessions.enter("s", identity={}, participant_key="k", language="en")
-    assert entry.refusal == "identity"
-    with pytest.raises(InputError, match="no study 'other'"):
-        await server.sessions.enter("other", identity={}, participant_key="k", language="en")
 
 
 @pytest.mark.parametrize(

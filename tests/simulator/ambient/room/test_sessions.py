@@ -159,15 +159,6 @@ async def test_who_does_not_qualify(server):
     assert server.sessions.studies()[0].places_left == 6
 
 
-async def test_no_consent_leaves_nothing(server):
-    server.again(study())
-    episode = (await enter(server, "a")).episode_id
-    await server.sessions.submit(episode, SEAT, Reply(text="no", key="n"), number=0)
-    assert server.reader.ending(episode).status == "aborted"
-    assert len(server.reader.erased_participants()) == 1
-    assert server.sessions.studies()[0].places_left == 6
-
-
 async def test_a_killed_server_loses_nothing(server):
     made = study("annotate", settings={"languages": ["en", "zh"]})
     server.again(made)
