@@ -17,15 +17,18 @@ from urllib.parse import parse_qs
 
 from pydantic import Field, ValidationError
 
+from simulator.clarq.graph import PROVIDER
+from simulator.clarq.sessions import ClarqSessions
 from simulator.clarq.views import SeatView
 from simulator.errors import AskbackError, InputError
+from simulator.runner.lobby import PERSON
 from ui.calls import PLAY, Answer, PageCall, address
 from ui.dialogue import SendCall, state_of, take
 from ui.i18n import LANGUAGES, strings
-from ui.ports import PERSON, PROVIDER, SEATS, Sessions, opposite
 from ui.problems import problem_text
 from ui.render.frame import Frame, message_page
-from ui.render.home import home_page
+from ui.render.home import SEATS, home_page
+from ui.render.opponents import opposite
 from ui.render.play import Company, Invitation, Notice, play_page
 from ui.render.result import result_page
 from ui.rooms import STUDY, RoomActions, StudyRoom
@@ -62,7 +65,7 @@ class Actions:
         rooms: the benchmarks beside ClarQ-LLM, by the name that passes give them.
     """
 
-    sessions: Sessions
+    sessions: ClarqSessions
     signer: Signer
     research: str | None = None
     rooms: Mapping[str, RoomActions] = field(default_factory=dict)
@@ -255,7 +258,7 @@ class Actions:
         return play_page(frame, view, table, render_id=render_id, notice=notice)
 
     def _invitation(self, seat: Pass, view: SeatView) -> Invitation:
-        other = opposite(seat.seat)
+        other = opposite(SEATS, seat.seat)
         link = address(self.signer.sign(Pass(seat.episode_id, other, person_opposite=True)))
         # The provider's first line is a fixed greeting: it does not show that anybody has come.
         silent = sum(line.seat == other for line in view.lines) <= (1 if other == PROVIDER else 0)

@@ -22,25 +22,21 @@ from fastapi.responses import JSONResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.responses import Response
 
+from simulator.ambibench.sessions import AmbiBenchSessions
+from simulator.ambient.sessions import AmbientSessions
+from simulator.ambik.sessions import AmbikSessions
+from simulator.clarq.sessions import ClarqSessions
 from simulator.handmethat.sessions import HandMeThatSessions
 from ui.actions import Actions
 from ui.ambibench.actions import AmbiBenchActions
-from ui.ambibench.ports import ROOM as AMBIBENCH
-from ui.ambibench.ports import Sessions as AmbiBenchSessions
 from ui.ambient.actions import AmbientActions
-from ui.ambient.ports import ROOM as AMBIENT
-from ui.ambient.ports import Sessions as AmbientSessions
 from ui.ambik.actions import AmbikActions
-from ui.ambik.ports import ROOM as AMBIK
-from ui.ambik.ports import Sessions as AmbikSessions
 from ui.handmethat.actions import HouseholdActions
-from ui.handmethat.ports import ROOM as HANDMETHAT
 from ui.health import add_health
 from ui.hosts import Access, Hosts
 from ui.i18n import strings
 from ui.limits import GRADIO_SESSIONS, Bodies, Starts
 from ui.pages import players_blocks
-from ui.ports import Sessions
 from ui.rooms import STUDY, RoomActions, StudyRoom
 from ui.security import Gate, Shell
 from ui.theme import theme
@@ -90,7 +86,7 @@ class Mount:
 
 
 def create_server(
-    sessions: Sessions,
+    sessions: ClarqSessions,
     *,
     home: Path,
     household: HandMeThatSessions | None = None,
@@ -124,13 +120,13 @@ def create_server(
     signer = Signer.at(home)
     rooms: dict[str, RoomActions] = {}
     if household is not None:
-        rooms[HANDMETHAT] = HouseholdActions(household, signer)
+        rooms[HouseholdActions.room] = HouseholdActions(household, signer)
     if ambibench is not None:
-        rooms[AMBIBENCH] = AmbiBenchActions(ambibench)
+        rooms[AmbiBenchActions.room] = AmbiBenchActions(ambibench)
     if ambient is not None:
-        rooms[AMBIENT] = AmbientActions(ambient)
+        rooms[AmbientActions.room] = AmbientActions(ambient)
     if ambik is not None:
-        rooms[AMBIK] = AmbikActions(ambik, signer)
+        rooms[AmbikActions.room] = AmbikActions(ambik, signer)
     actions = Actions(sessions, signer, research, rooms)
     add_health(app, log)
     _add_routes(app, actions)

@@ -8,12 +8,13 @@ from typing import Any, Literal
 from pydantic import Field
 
 from simulator.ambibench.features import Feature, Format
-from simulator.ambibench.sessions import setting_with
+from simulator.ambibench.rows import BENCHMARK
+from simulator.ambibench.sessions import AmbiBenchSessions, setting_with
+from simulator.ambibench.trials import PARTICIPANT
 from simulator.ambibench.views import Replay
 from simulator.studies.cards import StudyCard
-from ui.ambibench.entry import entry_page
+from ui.ambibench.entry import LINK, entry_page
 from ui.ambibench.play import STEPS, trial_page
-from ui.ambibench.ports import LINK, ROOM, SEAT, Sessions
 from ui.ambibench.result import end_page
 from ui.calls import Call
 from ui.render.frame import Frame
@@ -35,12 +36,12 @@ class StartCall(Call):
 class AmbiBenchActions(StudyActions):
     """The calls, on live sessions."""
 
-    room = ROOM
-    seat = SEAT
+    room = BENCHMARK
+    seat = PARTICIPANT
     link = LINK
-    sessions: Sessions
+    sessions: AmbiBenchSessions
 
-    def __init__(self, sessions: Sessions) -> None:
+    def __init__(self, sessions: AmbiBenchSessions) -> None:
         super().__init__(sessions)
 
     async def home(self, frame: Frame) -> str:
@@ -57,7 +58,7 @@ class AmbiBenchActions(StudyActions):
             feature=asked.feature,
             language=asked.language,
         )
-        return Pass(episode_id, SEAT, room=ROOM)
+        return Pass(episode_id, self.seat, room=self.room)
 
     def welcome_page(self, frame: Frame, card: StudyCard) -> str:
         """Return a study's welcome page."""

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from simulator.ambibench.features import FEATURES, FORMATS, Hypothesis
+from simulator.ambibench.rows import BENCHMARK
 from simulator.ambibench.sentences import instruction
 from simulator.studies.cards import StudyCard
 from ui.render.environment import render
-from ui.render.frame import Frame
+from ui.render.frame import Frame, RoomLink
 from ui.study.pages import offer
 
+LINK: Final = RoomLink(BENCHMARK, "/ambibench", "letters")
 KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "multiple": ("uninformative", "informative", "wug"),
     "instruction": ("uninformative", "informative"),

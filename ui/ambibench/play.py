@@ -8,7 +8,7 @@ from typing import Final
 
 from simulator.ambibench.features import Format, Label
 from simulator.ambibench.views import ParticipantView
-from ui.ambibench.ports import LINK
+from ui.ambibench.entry import LINK
 from ui.render.frame import Frame
 from ui.study.pages import Here, session_page
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from simulator.ambibench.features import Feature, Hypothesis, value_name
 from simulator.ambibench.oracle import best_guess
 from simulator.ambibench.views import Replay, ReplayTrial
+from ui.ambibench.entry import LINK
 from ui.ambibench.play import STEPS
-from ui.ambibench.ports import LINK
 from ui.i18n import Strings
 from ui.render.frame import Frame
 from ui.study.pages import Here, session_page, whole

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from simulator.ambient.forms import FormError
+from simulator.ambient.playing import ANNOTATOR
+from simulator.ambient.rows import BENCHMARK
+from simulator.ambient.sessions import AmbientSessions
 from simulator.errors import InputError, SeatError
 from simulator.studies.cards import StudyCard
 from ui.ambient.calls import FormCall, StartCall
 from ui.ambient.entry import entry_page
-from ui.ambient.ports import HOME, ROOM, SEAT, Sessions
 from ui.ambient.result import end_page
 from ui.ambient.stages import FormNotice, stage_page, steps
 from ui.render.frame import Frame, RoomLink
@@ -23,12 +25,12 @@ from ui.tokens import Pass
 class AmbientActions(StudyActions):
     """The calls, on live sessions."""
 
-    room: ClassVar[str] = ROOM
-    seat: ClassVar[str] = SEAT
-    link: ClassVar[RoomLink] = RoomLink(ROOM, HOME, "readings")
+    room: ClassVar[str] = BENCHMARK
+    seat: ClassVar[str] = ANNOTATOR
+    link: ClassVar[RoomLink] = RoomLink(BENCHMARK, "/ambient", "readings")
     move_call = FormCall
 
-    def __init__(self, sessions: Sessions) -> None:
+    def __init__(self, sessions: AmbientSessions) -> None:
         super().__init__(sessions)
         self._play = sessions
 

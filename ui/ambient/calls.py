@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import Field
 
+from simulator.ambient.assignment import PersonTask
 from simulator.ambient.labels import Label
 from simulator.ambient.views import Discard
-from ui.ambient.ports import Play
 from ui.calls import Call
 from ui.study.actions import MoveCall
 
@@ -20,7 +20,7 @@ class StartCall(Call):
     """Begin free play."""
 
     language: str = Field(default="en", max_length=16)
-    task: Play
+    task: PersonTask
 
 
 class Rewrite(Call):

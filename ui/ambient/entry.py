@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple, get_args
+from typing import Final, NamedTuple
 
 from simulator.ambient.labels import Label
+from simulator.ambient.sessions import PLAYED
 from simulator.studies.cards import StudyCard
-from ui.ambient.ports import Play
 from ui.render.environment import render
 from ui.render.frame import Frame, RoomLink
 from ui.study.pages import offer
@@ -28,7 +28,6 @@ class Picture(NamedTuple):
     readings: tuple[Reading, ...]
 
 
-PLAYS: Final[tuple[Play, ...]] = get_args(Play)
 PICTURE: Final = Picture(
     "The library lends laptops and tablets with chargers.",
     "A borrowed laptop comes with a charger.",
@@ -48,6 +47,6 @@ def entry_page(frame: Frame, link: RoomLink, studies: Sequence[StudyCard]) -> st
         frame=frame,
         room=link,
         offers=[offer(frame, card) for card in studies if card.open],
-        plays=PLAYS,
+        plays=PLAYED,
         picture=PICTURE,
     )

@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 from urllib.parse import parse_qs
 
+from simulator.ambik.rows import BENCHMARK
+from simulator.ambik.sessions import AmbikSessions
 from simulator.ambik.views import SeatName
 from simulator.errors import SeatError
+from simulator.runner.lobby import PERSON
 from simulator.studies.cards import StudyCard
 from ui.ambik.calls import CheckCall, SeatCall, StartCall
-from ui.ambik.pages import SEATS, STEPS, check_answer, end_page, entry_page, stage_page
-from ui.ambik.ports import HOME, OPPOSITE, ROOM, Sessions
+from ui.ambik.pages import OPPOSITE, SEATS, STEPS, check_answer, end_page, entry_page, stage_page
 from ui.calls import Answer, address
 from ui.i18n import strings
-from ui.ports import PERSON
 from ui.render.environment import render
 from ui.render.frame import Frame, RoomLink
 from ui.render.play import Company, Invitation
@@ -23,18 +24,18 @@ from ui.study.actions import StudyActions
 from ui.study.pages import Here, offer
 from ui.tokens import Pass, Signer
 
-LINK: Final = RoomLink(ROOM, HOME, "pot")
+LINK: Final = RoomLink(BENCHMARK, "/ambik", "pot")
 
 
 class AmbikActions(StudyActions):
     """The calls, on live sessions; passes to these are signed."""
 
-    room: ClassVar[str] = ROOM
+    room: ClassVar[str] = BENCHMARK
     seat: ClassVar[str] = "robot"
     link: ClassVar[RoomLink] = LINK
     move_call = SeatCall
 
-    def __init__(self, sessions: Sessions, signer: Signer) -> None:
+    def __init__(self, sessions: AmbikSessions, signer: Signer) -> None:
         super().__init__(sessions)
         self._play = sessions
         self._signer = signer

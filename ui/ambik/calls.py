@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from simulator.ambik.terms import Ambiguity
+from simulator.ambik.terms import Ambiguity, TaskType
 from simulator.ambik.views import SeatName
-from ui.ambik.ports import Kind
 from ui.calls import Call, PageCall
 from ui.study.actions import MoveCall
 
 _LONGEST = 20_000
 """Letters of a text that get as far as the room, which says in words that it is too long."""
 Text = Annotated[str, Field(max_length=_LONGEST)]
+Kind = TaskType | Literal["any"]
+"""What kind of task free play begins with."""
 Texts = Annotated[tuple[Text, ...], Field(max_length=200)]
 
 

@@ -15,8 +15,7 @@ from simulator.ambik.terms import AMBIGUITIES, APPLIANCES, TASK_TYPES, TaskType,
 from simulator.ambik.views import Exchanged, ParticipantView, Replay, SeatName
 from simulator.runner.lobby import Opponent
 from simulator.studies.cards import StudyCard
-from ui.ambik.calls import PairFields
-from ui.ambik.ports import OPPOSITE, Kind
+from ui.ambik.calls import Kind, PairFields
 from ui.i18n import Strings
 from ui.render.environment import render
 from ui.render.frame import Frame, RoomLink
@@ -35,6 +34,7 @@ class Picture(NamedTuple):
 
 
 SEATS: Final[tuple[SeatName, ...]] = get_args(SeatName)
+OPPOSITE: Final[Mapping[SeatName, SeatName]] = {"robot": "user", "user": "robot"}
 KINDS: Final[tuple[Kind, ...]] = ("any", *TASK_TYPES)
 PICTURE: Final = Picture(
     "Put the soup into a bowl, please.",

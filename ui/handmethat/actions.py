@@ -10,21 +10,23 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from simulator.errors import AskbackError, InputError
+from simulator.handmethat.graph import ROBOT
+from simulator.handmethat.rows import BENCHMARK
 from simulator.handmethat.sessions import HandMeThatSessions
-from simulator.handmethat.views import Mode, RobotView
+from simulator.handmethat.views import HumanView, Mode, RobotView
+from simulator.runner.lobby import PERSON
 from ui.calls import Answer, PageCall, address
 from ui.dialogue import SendCall, state_of, take
-from ui.handmethat.entry import entry_page
+from ui.handmethat.entry import LINK, SEATS, entry_page
 from ui.handmethat.play import play_page
-from ui.handmethat.ports import LINK, ROBOT, ROOM, SEATS, SeatView, opposite
 from ui.handmethat.result import Study, result_page
-from ui.ports import PERSON
 from ui.render.frame import Frame, RoomLink, message_page
+from ui.render.opponents import opposite
 from ui.render.play import Company, Invitation, Notice
 from ui.rooms import Call
 from ui.tokens import Pass, Signer
@@ -69,13 +71,11 @@ class HouseholdActions:
         signer: makes the link for a second person.
     """
 
+    room: ClassVar[str] = BENCHMARK
+    link: ClassVar[RoomLink] = LINK
+
     sessions: HandMeThatSessions
     signer: Signer
-
-    @property
-    def link(self) -> RoomLink:
-        """How the other pages lead here."""
-        return LINK
 
     @property
     def calls(self) -> Mapping[str, Call]:
@@ -114,7 +114,7 @@ class HouseholdActions:
             options={"mode": asked.mode},
             level=asked.level,
         )
-        return Pass(episode_id, asked.seat, person_opposite=company, host=company, room=ROOM)
+        return Pass(episode_id, asked.seat, person_opposite=company, host=company, room=self.room)
 
     async def _study(self, asked: StartCall) -> Pass:
         checked = ProgressCall(mode=asked.mode, participant=asked.participant)
@@ -123,7 +123,7 @@ class HouseholdActions:
         )
         if episode_id is None:
             raise InputError("Every task of the study has been played.", code="study_played")
-        return Pass(episode_id, ROBOT, room=ROOM)
+        return Pass(episode_id, ROBOT, room=self.room)
 
     async def progress(self, call: Mapping[str, Any]) -> dict[str, Any]:
         """Return where a participant stands: ``place`` and ``total``, or ``done``."""
@@ -153,7 +153,12 @@ class HouseholdActions:
         return state_of(await self.sessions.view(seat.episode_id, seat.seat))
 
     async def _shown(
-        self, frame: Frame, seat: Pass, view: SeatView, participant: str, notice: Notice | None = None
+        self,
+        frame: Frame,
+        seat: Pass,
+        view: RobotView | HumanView,
+        participant: str,
+        notice: Notice | None = None,
     ) -> str:
         render_id = secrets.token_urlsafe(12)
         if not view.ended:
@@ -163,11 +168,11 @@ class HouseholdActions:
         study = self._after(view, participant)
         return result_page(frame, view, replay, render_id=render_id, study=study)
 
-    def _invitation(self, seat: Pass, view: SeatView) -> Invitation:
-        guest = Pass(seat.episode_id, opposite(seat.seat), person_opposite=True, room=ROOM)
+    def _invitation(self, seat: Pass, view: RobotView | HumanView) -> Invitation:
+        guest = Pass(seat.episode_id, opposite(SEATS, seat.seat), person_opposite=True, room=self.room)
         return Invitation(address(self.signer.sign(guest)), fresh=silent(seat, view))
 
-    def _after(self, view: SeatView, participant: str) -> Study | None:
+    def _after(self, view: RobotView | HumanView, participant: str) -> Study | None:
         if not isinstance(view, RobotView) or view.protocol != "paper":
             return None
         try:
@@ -178,8 +183,8 @@ class HouseholdActions:
         return Study(step, view.language, view.mode)
 
 
-def silent(seat: Pass, view: SeatView) -> bool:
+def silent(seat: Pass, view: RobotView | HumanView) -> bool:
     """Whether nobody has moved opposite yet: the instruction is voiced for the human and shows nothing."""
-    other = opposite(seat.seat)
+    other = opposite(SEATS, seat.seat)
     spoken = (line for line in view.lines if line.seat == other and line.kind != "utterance")
     return next(spoken, None) is None

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from simulator.handmethat.graph import HUMAN, ROBOT
 from simulator.runner.lobby import Opponent
-from ui.handmethat.ports import SEATS
 from ui.i18n import LANGUAGES, strings
 from ui.render.environment import render
-from ui.render.frame import Frame
+from ui.render.frame import Frame, RoomLink
 from ui.render.opponents import opponent_options
 
+LINK: Final = RoomLink("household", "/handmethat", "house")
+SEATS: Final = (ROBOT, HUMAN)
 MODES: Final = ("partial", "full")
 PROTOCOLS: Final = ("free", "paper")
 

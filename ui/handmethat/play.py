@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from simulator.handmethat.env.questions import price_rule
+from simulator.handmethat.graph import HUMAN, ROBOT
 from simulator.handmethat.views import CommandView, HumanView, LineView, QuestionView, RobotView
 from trees import Language
 from ui.handmethat.drawing import chip, draw, glyph_of
-from ui.handmethat.ports import ROBOT, SeatView, opposite
 from ui.render.environment import render
 from ui.render.frame import Frame
 from ui.render.play import Company, Notice
@@ -29,7 +29,7 @@ class Suggestion:
 
 def play_page(
     frame: Frame,
-    view: SeatView,
+    view: HumanView | RobotView,
     company: Company,
     *,
     render_id: str,
@@ -54,7 +54,7 @@ def robot_page(frame: Frame, view: RobotView, company: Company, render_id: str, 
         render_id=render_id,
         company=company,
         notice=notice,
-        other=opposite(ROBOT),
+        other=HUMAN,
         spoken=spoken,
         drawing=drawing,
         holding=chip(view.holding, commands, language) if view.holding else None,

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from simulator.handmethat.sessions import StudyStep
-from simulator.handmethat.views import Reading, Replay
+from simulator.handmethat.views import HumanView, Reading, Replay, RobotView
 from ui.handmethat.play import spoken
-from ui.handmethat.ports import SeatView
 from ui.render.environment import render
 from ui.render.frame import Frame
 
@@ -50,7 +49,7 @@ class Study:
 
 
 def result_page(
-    frame: Frame, view: SeatView, replay: Replay, *, render_id: str, study: Study | None = None
+    frame: Frame, view: HumanView | RobotView, replay: Replay, *, render_id: str, study: Study | None = None
 ) -> str:
     """Return the result as the person in the seat of `view` sees it."""
     return render(

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Final
 
+from simulator.clarq.graph import PROVIDER, SEEKER
 from simulator.clarq.sessions import CatalogEntry
 from simulator.runner.lobby import Opponent
 from trees import Language
 from ui.i18n import LANGUAGES, strings
-from ui.ports import SEATS
 from ui.render.environment import render
 from ui.render.frame import Frame
 from ui.render.opponents import opponent_options
 
-_TITLE = {"en": 68, "zh": 32}  # characters of a task that a menu shows
+SEATS: Final = (SEEKER, PROVIDER)
+_TITLE: Final = {"en": 68, "zh": 32}  # characters of a task that a menu shows
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from simulator.clarq.graph import PROVIDER, SEEKER
 from simulator.clarq.views import SeatView
 from ui.i18n import strings
-from ui.ports import PROVIDER, opposite
 from ui.render.environment import render
 from ui.render.frame import Frame
 from ui.render.tree import Branch, branches
@@ -61,7 +61,7 @@ def play_page(
         render_id=render_id,
         company=company,
         notice=notice,
-        other=opposite(view.seat),
+        other=SEEKER if view.seat == PROVIDER else PROVIDER,
         goodbye=strings(view.language)("play.goodbye_line"),
         tree=_tree(view),
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from simulator.clarq.graph import PROVIDER
 from simulator.clarq.views import ProviderNode, Replay, ReplayStep, SeatView
 from trees import OPENING
 from ui.i18n import Strings
-from ui.ports import PROVIDER
 from ui.problems import reason_text
 from ui.render.environment import render
 from ui.render.frame import Frame

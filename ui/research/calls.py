@@ -35,8 +35,8 @@ from simulator.clarq.review import (
     write_note,
 )
 from simulator.errors import AskbackError
+from simulator.handmethat.rows import BENCHMARK as HOUSEHOLD
 from simulator.runner.logged import ENDED, seat_failures
-from ui.handmethat.ports import ROOM as HOUSEHOLD
 from ui.i18n import strings
 from ui.problems import problem_text
 from ui.research.address import AMBIENT, ASKING, CODING, EPISODES, FIGURES, KITCHEN, RESEARCH, Address

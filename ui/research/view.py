@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ui.ambibench.ports import LINK as AMBIBENCH
+from ui.ambibench.entry import LINK as AMBIBENCH
 from ui.ambient.actions import AmbientActions
 from ui.ambik.actions import AmbikActions
-from ui.handmethat.ports import LINK as HANDMETHAT
+from ui.handmethat.entry import LINK as HANDMETHAT
 from ui.i18n import Strings
 from ui.render.environment import render
 from ui.render.frame import Frame

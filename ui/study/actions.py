@@ -18,13 +18,13 @@ from pydantic import Field
 from simulator.errors import ConflictError, InputError, SeatError
 from simulator.seats import Reply
 from simulator.studies.cards import StudyCard
+from simulator.studies.sessions import StudySessions
 from ui.calls import Answer, Call, PageCall
 from ui.problems import problem_text
 from ui.render.frame import Frame, RoomLink
 from ui.render.play import Notice
 from ui.rooms import Call as RoomCall
-from ui.study.pages import ASKED, Here, Sets, message_page, questions_page, session_page, spoken
-from ui.study.ports import StudySessions, View
+from ui.study.pages import ASKED, Here, Sets, View, message_page, questions_page, session_page, spoken
 from ui.tokens import Pass
 
 _KEY = r"^[A-Za-z0-9_-]{16,64}$"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
+from logs.rows import Ending
 from simulator.studies import Completion
 from simulator.studies.cards import StudyCard
 from simulator.studies.questions import When, Words
@@ -24,6 +25,40 @@ ASKED: Final[Mapping[str, When]] = {
     "questions_after": "after",
 }
 """Stages at which a study's own questions are asked."""
+
+
+class View(Protocol):
+    """What every participant's view has; a benchmark's has more."""
+
+    @property
+    def episode_id(self) -> str:
+        """The episode."""
+        ...
+
+    @property
+    def number(self) -> int:
+        """The number of the turn that is due."""
+        ...
+
+    @property
+    def stage(self) -> str:
+        """Which page: ``consent``, ``instructions``, one of the benchmark's own, at the end ``done``."""
+        ...
+
+    @property
+    def study(self) -> bool:
+        """Whether it is part of a study, not free play."""
+        ...
+
+    @property
+    def ending(self) -> Ending | None:
+        """How the episode ended, if it has."""
+        ...
+
+    @property
+    def warning(self) -> str | None:
+        """What a model or the program met with, if anything."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +106,7 @@ class Here:
     """An episode whose page is asked for.
 
     Attributes:
-        view: what may be seen: a `ports.View` with what the benchmark adds.
+        view: what may be seen: a `View` with what the benchmark adds.
         card: the study that it belongs to; None in free play.
         sets: where the participant stands.
         notice: what to tell beside.

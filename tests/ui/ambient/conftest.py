@@ -17,7 +17,6 @@ from simulator.ambient.sessions import AmbientSessions
 from simulator.studies import Study
 from ui.actions import Actions
 from ui.ambient.actions import AmbientActions
-from ui.ambient.ports import ROOM
 from ui.server import create_server
 from ui.tokens import Signer
 
@@ -58,7 +57,9 @@ def readings(log: tuple[LogWriter, LogReader]) -> AmbientSessions:
 
 @pytest.fixture
 def actions(readings: AmbientSessions) -> Actions:
-    return Actions(FakeSessions(), Signer(b"a secret for tests"), rooms={ROOM: AmbientActions(readings)})
+    return Actions(
+        FakeSessions(), Signer(b"a secret for tests"), rooms={AmbientActions.room: AmbientActions(readings)}
+    )
 
 
 @pytest.fixture

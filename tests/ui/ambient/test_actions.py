@@ -62,7 +62,7 @@ async def test_free_play_of_statements(actions: Actions, log: Log) -> None:
 
 async def test_a_start_that_fails_says_why(actions: Actions) -> None:
     answer = await actions.start({"room": "ambient", "task": "evaluate", "language": "en"})
-    assert "did not work" in answer["problem"]
+    assert "cannot be chosen" in answer["problem"]
 
 
 async def test_a_set_and_the_next_one(actions: Actions, log: Log) -> None:

@@ -15,10 +15,10 @@ from simulator.ambient.annotation.rules import Code, Problem
 from simulator.ambient.data import load_guidelines
 from simulator.ambient.examples import Disambiguation
 from simulator.ambient.labels import LABELS
-from simulator.ambient.sessions import AmbientSessions
+from simulator.ambient.sessions import PLAYED, AmbientSessions
 from simulator.ambient.views import Annotation, ParticipantView, Replay, ReplayCandidate
 from ui.actions import Actions
-from ui.ambient.entry import PICTURE, PLAYS
+from ui.ambient.entry import PICTURE
 from ui.ambient.result import story
 from ui.ambient.stages import SHOWN, STEPS, complaints, earlier, in_two, points, progress, steps
 from ui.i18n import LANGUAGES, strings
@@ -51,7 +51,7 @@ async def every_page(actions: Actions, log: Log, language: str = "en") -> list[s
         await visit.fill(**form)
     pages.append(visit.html)
     pages.append((await ask_for_place(actions, "unheard-of", language=language))["html"])
-    for task in PLAYS:
+    for task in PLAYED:
         visit = await play(actions, task, language)
         pages.append(visit.html)
         await visit.begin()
@@ -261,7 +261,7 @@ async def test_the_entry_offers_play_and_open_studies(actions: Actions) -> None:
     html = (await actions.page({"path": "/ambient", "language": "en"}))["html"]
     page = Page(html)
     tasks = [attrs["data-task"] for _, attrs in page.tags if attrs.get("data-act") == "ae-begin"]
-    assert tasks == list(PLAYS)
+    assert tasks == list(PLAYED)
     assert 'href="/ambient/study/crowd"' in html
     assert len({reading.label for reading in PICTURE.readings}) == 2
     home = (await actions.page({"path": "/", "language": "en"}))["html"]

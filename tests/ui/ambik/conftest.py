@@ -17,7 +17,6 @@ from simulator.ambik.sessions import AmbikSessions
 from simulator.studies import Study
 from ui.actions import Actions
 from ui.ambik.actions import AmbikActions
-from ui.ambik.ports import ROOM
 from ui.server import create_server
 from ui.tokens import Signer
 
@@ -55,7 +54,7 @@ def kitchen(log: tuple[LogWriter, LogReader]) -> AmbikSessions:
 @pytest.fixture
 def actions(kitchen: AmbikSessions) -> Actions:
     signer = Signer(b"a secret for tests")
-    return Actions(FakeSessions(), signer, rooms={ROOM: AmbikActions(kitchen, signer)})
+    return Actions(FakeSessions(), signer, rooms={AmbikActions.room: AmbikActions(kitchen, signer)})
 
 
 @pytest.fixture

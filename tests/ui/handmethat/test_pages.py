@@ -12,9 +12,8 @@ from texts import own_texts, texts_of, unused
 from simulator.handmethat.sessions import HandMeThatSessions, StudyStep
 from simulator.handmethat.views import LineView, Reading, RobotView
 from simulator.seats import Reply
-from ui.handmethat.entry import entry_page
+from ui.handmethat.entry import LINK, entry_page
 from ui.handmethat.play import asked, play_page, spoken
-from ui.handmethat.ports import LINK
 from ui.handmethat.result import Study, bars, narrowings, percent, result_page
 from ui.i18n import strings
 from ui.render.frame import Frame
