@@ -1,30 +1,28 @@
-"""Goals written as formulas, and read back (spec 4.1)."""
+"""Goals written as formulas as published episodes have them, and read back (spec 4.1).
+
+Prefix notation with ``and or not forall exists``; bound variables are declared ``(?x - phyobj)`` and stand
+for every entity of the household.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, NoReturn
 
+from simulator.errors import InputError
 from simulator.handmethat.goals.model import ANYWHERE, OF_A_TYPE, Form, Goal, Requirement, Subgoal
-from simulator.handmethat.goals.syntax import (
-    RELATIONS,
-    And,
-    Atom,
-    Exists,
-    ForAll,
-    Formula,
-    Not,
-    Or,
-    evaluate,
-    fail,
-    parse_formula,
-)
-from simulator.handmethat.hierarchy import STATES, Relation
+from simulator.handmethat.hierarchy import STATES, Relation, hierarchy
 from simulator.handmethat.world import World
 
-__all__ = ["evaluate", "parse_formula", "parse_goal", "parse_subgoal", "to_formula"]
-
 _X, _Y = "?x", "?y"
-_TYPE = "type-"
+_TYPE: Final = "type-"
+_TOKEN: Final = re.compile(r"[()]|[^\s()]+")
+_DEEPEST: Final = 50
+
+
+# ---- writing
 
 
 def to_formula(what: Goal | Subgoal, world: World | None = None) -> str:
@@ -44,28 +42,6 @@ def to_formula(what: Goal | Subgoal, world: World | None = None) -> str:
     return _write(what)
 
 
-def parse_goal(text: str) -> Goal:
-    """Return the goal of a formula; the inverse of `to_formula`.
-
-    Raises:
-        InputError: if the formula is malformed or is no conjunction of the eight forms of subgoals; the
-            message names the character where.
-    """
-    formula = parse_formula(text)
-    if not isinstance(formula, And):
-        fail(0, "a goal is a conjunction (and …) of its subgoals")
-    return Goal(tuple(_subgoal(part) for part in formula.parts))
-
-
-def parse_subgoal(text: str) -> Subgoal:
-    """Return the subgoal of a formula; the inverse of `to_formula`.
-
-    Raises:
-        InputError: as `parse_goal` does.
-    """
-    return _subgoal(parse_formula(text))
-
-
 def _check_names(subgoal: Subgoal, world: World) -> None:
     if subgoal.form not in OF_A_TYPE:
         world.entity(subgoal.x)
@@ -77,8 +53,8 @@ def _write(subgoal: Subgoal) -> str:
     x = _X if subgoal.form in OF_A_TYPE else subgoal.x
     y = _Y if subgoal.form in ANYWHERE else subgoal.y
     literals = [f"({subgoal.relation} {x} {y})"] if subgoal.relation else []
-    literals += [_literal(one, x) for one in subgoal.of_x]
-    literals += [_literal(one, y or "") for one in subgoal.of_y]
+    literals += [_literal(required, x) for required in subgoal.of_x]
+    literals += [_literal(required, y or "") for required in subgoal.of_y]
     some_y, some_x = f"({_TYPE}{subgoal.y} {_Y})", f"({_TYPE}{subgoal.x} {_X})"
     body = literals[0] if len(literals) == 1 else f"(and {' '.join(literals)})"
     match subgoal.form:
@@ -97,8 +73,8 @@ def _write(subgoal: Subgoal) -> str:
 
 
 def _literal(required: Requirement, term: str) -> str:
-    name, wanted = required
-    return f"({name} {term})" if wanted else f"(not ({name} {term}))"
+    name, value = required
+    return f"({name} {term})" if value else f"(not ({name} {term}))"
 
 
 def _exists(variable: str, kind: str, literals: list[str]) -> str:
@@ -109,121 +85,185 @@ def _for_all(kind: str, body: str) -> str:
     return f"(forall ({_X} - phyobj) (or (not {kind}) {body}))"
 
 
+# ---- reading
+
+
+class _Node(NamedTuple):
+    """A parenthesis: the words and parentheses in it, and where in the text it begins."""
+
+    parts: tuple[Any, ...]
+    position: int
+
+
 @dataclass(frozen=True, slots=True)
 class _Body:
-    """A conjunction of literals: at most one place, and of each state the atom and whether it must hold."""
+    """A conjunction of literals.
 
-    place: Atom | None
-    states: tuple[tuple[Atom, bool], ...]
+    Attributes:
+        place: relation, x and y of the one that is about a place; empty if none is.
+        states: of the others the state, its term, whether it must hold, and where that stands.
+        position: where the literals begin.
+    """
+
+    place: tuple[str, ...]
+    states: tuple[tuple[str, str, bool, int], ...]
+    position: int
 
     def of(self, term: str) -> tuple[Requirement, ...]:
-        return tuple((atom.predicate, wanted) for atom, wanted in self.states if atom.terms == (term,))
+        return tuple((name, value) for name, about, value, _ in self.states if about == term)
 
 
-def _subgoal(formula: Formula) -> Subgoal:
-    match formula:
-        case ForAll(x, Or((Not(Atom(kind, (about,))), body))) if about == x:
-            return _of_all(x, _type(kind, formula), body)
-        case Exists(variable, And((Atom(kind, (about,)), *rest))) if about == variable:
-            return _of_some(variable, _type(kind, formula), rest)
-        case ForAll() | Exists() | Or():
-            fail(_position(formula), "this is none of the eight forms of a subgoal")
-    literals = _body([formula])
-    if literals.place is None:
-        return _be(literals, formula)
-    return _lying("THE", literals.place.terms[0], literals.place.terms[1], literals)
+def parse_goal(text: str) -> Goal:
+    """Return the goal of a formula; the inverse of `to_formula`.
+
+    Raises:
+        InputError: if the formula is malformed or is no conjunction of the eight forms of subgoals; the
+            message names the character where.
+    """
+    match _read(text).parts:
+        case ("and", *parts) if all(isinstance(part, _Node) for part in parts):
+            return Goal(tuple(map(_subgoal, parts)))
+    _fail(0, "a goal is a conjunction (and …) of its subgoals")
 
 
-def _of_all(x: str, kind: str, body: Formula) -> Subgoal:
-    match body:
-        case Exists(y, And((Atom(y_kind, (about,)), *rest))) if about == y:
-            return _lying("ALL-ANY", kind, _type(y_kind, body), _body(rest), x, y)
-    literals = _body([body])
-    if literals.place is None:
-        _check_terms(literals, (x,))
-        return Subgoal(form="BE-ALL", x=kind, of_x=literals.of(x))
-    return _lying("ALL", kind, literals.place.terms[1], literals, x)
+def _read(text: str) -> _Node:
+    opened: list[tuple[int, list[Any]]] = [(0, [])]
+    for match in _TOKEN.finditer(text):
+        token, position = match[0], match.start()
+        if token == "(":
+            opened.append((position, []))
+            if len(opened) > _DEEPEST:
+                _fail(position, "formulas are not nested so deeply")
+        elif token == ")" and len(opened) > 1:
+            start, parts = opened.pop()
+            opened[-1][1].append(_Node(tuple(parts), start))
+        elif len(opened) == 1:
+            _fail(position, f"a formula is one parenthesis, and {token!r} stands outside")
+        else:
+            opened[-1][1].append(token)
+    if len(opened) > 1 or len(opened[0][1]) != 1:
+        _fail(len(text), f"{')' if len(opened) > 1 else 'one formula'} is expected, not the end")
+    node: _Node = opened[0][1][0]
+    return node
 
 
-def _of_some(variable: str, kind: str, rest: list[Formula]) -> Subgoal:
+def _subgoal(node: _Node) -> Subgoal:
+    match node.parts:
+        case (
+            "forall",
+            _Node((str(x), "-", "phyobj")),
+            _Node(("or", _Node(("not", _Node((str(kind), about)))), _Node() as body)),
+        ) if about == x:
+            return _of_all(x, _type(kind, node), body)
+        case (
+            "exists",
+            _Node((str(variable), "-", "phyobj")),
+            _Node(("and", _Node((str(kind), about)), *rest)),
+        ) if about == variable:
+            return _of_some(variable, _type(kind, node), rest, node)
+        case ("forall" | "exists" | "or", *_):
+            _fail(node.position, "this is none of the eight forms of a subgoal")
+    literals = _body([node], node)
+    if literals.place:
+        return _lying("THE", literals.place[1], literals.place[2], literals)
+    if not literals.states:
+        _fail(node.position, "a subgoal must say something")
+    term = literals.states[0][1]
+    if term.startswith("?"):
+        _fail(node.position, f"{term!r} is not bound by forall or exists")
+    _check_terms(literals, (term,))
+    return Subgoal(form="BE", x=term, of_x=literals.of(term))
+
+
+def _of_all(x: str, kind: str, node: _Node) -> Subgoal:
+    match node.parts:
+        case (
+            "exists",
+            _Node((str(y), "-", "phyobj")),
+            _Node(("and", _Node((str(y_kind), about)), *rest)),
+        ) if about == y:
+            return _lying("ALL-ANY", kind, _type(y_kind, node), _body(rest, node), x, y)
+    body = _body([node], node)
+    if body.place:
+        return _lying("ALL", kind, body.place[2], body, x)
+    _check_terms(body, (x,))
+    return Subgoal(form="BE-ALL", x=kind, of_x=body.of(x))
+
+
+def _of_some(variable: str, kind: str, rest: Sequence[Any], node: _Node) -> Subgoal:
     match rest:
-        case [ForAll(x, Or((Not(Atom(x_kind, (about,))), body)))] if about == x:
-            literals = _body([body])
-            return _lying("ALL-SAME", _type(x_kind, rest[0]), kind, literals, x, variable)
-    literals = _body(rest)
-    if literals.place and literals.place.terms[0] == variable:
-        return _lying("SOME", kind, literals.place.terms[1], literals, variable)
-    entity = literals.place.terms[0] if literals.place else "something"
-    return _lying("THE-ANY", entity, kind, literals, entity, variable)
+        case [
+            _Node(
+                (
+                    "forall",
+                    _Node((str(x), "-", "phyobj")),
+                    _Node(("or", _Node(("not", _Node((str(x_kind), about)))), _Node() as inner)),
+                )
+            )
+        ] if about == x:
+            return _lying("ALL-SAME", _type(x_kind, node), kind, _body([inner], inner), x, variable)
+    body = _body(rest, node)
+    if body.place and body.place[1] == variable:
+        return _lying("SOME", kind, body.place[2], body, variable)
+    entity = body.place[1] if body.place else "something"
+    return _lying("THE-ANY", entity, kind, body, entity, variable)
 
 
 def _lying(
     form: Form, x: str, y: str, body: _Body, x_term: str | None = None, y_term: str | None = None
 ) -> Subgoal:
-    """A subgoal with a place; the terms are how its formula calls x and y, where not by their names."""
+    """Return a subgoal with a place; the terms are how its formula calls x and y, unless by their names."""
     x_term, y_term = x_term or x, y_term or y
-    position = body.place.position if body.place else 0
-    if body.place is None or body.place.terms != (x_term, y_term):
-        fail(position, f"this {form} subgoal must say that {x_term} is inside or on {y_term}")
+    if body.place[1:] != (x_term, y_term):
+        _fail(body.position, f"this {form} subgoal must say that {x_term} is inside or on {y_term}")
     if x_term == y_term or "?" in x + y:
-        fail(position, "nothing lies in or on itself")
+        _fail(body.position, "nothing lies in or on itself")
     _check_terms(body, (x_term, y_term))
-    relation: Relation = "inside" if body.place.predicate == "inside" else "ontop"
+    relation: Relation = "inside" if body.place[0] == "inside" else "ontop"
     return Subgoal(form=form, x=x, y=y, relation=relation, of_x=body.of(x_term), of_y=body.of(y_term))
 
 
-def _be(body: _Body, formula: Formula) -> Subgoal:
-    if not body.states:
-        fail(_position(formula), "a subgoal must say something")
-    (x,) = body.states[0][0].terms
-    _check_terms(body, (x,))
-    return Subgoal(form="BE", x=x, of_x=body.of(x))
-
-
-def _body(parts: list[Formula]) -> _Body:
-    places: list[Atom] = []
-    states: list[tuple[Atom, bool]] = []
-    for literal in _flat(parts):
-        match literal:
-            case Atom(predicate) if predicate in RELATIONS and not places:
-                places.append(literal)
-            case Atom(predicate) if predicate in STATES:
-                states.append((literal, True))
-            case Not(Atom(predicate) as atom) if predicate in STATES:
-                states.append((atom, False))
+def _body(parts: Sequence[Any], around: _Node) -> _Body:
+    """Return the literals of a conjunction; conjunctions within it are free."""
+    place: tuple[str, ...] = ()
+    states: list[tuple[str, str, bool, int]] = []
+    for part in _flat(parts):
+        match part:
+            case _Node(("inside" | "ontop" as relation, str(x), str(y))) if not place:
+                place = (relation, x, y)
+            case _Node((str(name), str(term)), position) if name in STATES:
+                states.append((name, term, True, position))
+            case _Node(("not", _Node((str(name), str(term)))), position) if name in STATES:
+                states.append((name, term, False, position))
             case _:
-                fail(_position(literal), "a state, its negation or one place is expected here")
-    return _Body(places[0] if places else None, tuple(states))
+                position = part.position if isinstance(part, _Node) else around.position
+                _fail(position, "a state, its negation or one place is expected here")
+    return _Body(place, tuple(states), around.position)
 
 
-def _flat(parts: list[Formula]) -> list[Formula]:
-    """Return the parts, conjunctions among them written out."""
-    formulas: list[Formula] = []
+def _flat(parts: Sequence[Any]) -> Iterator[Any]:
     for part in parts:
-        formulas += _flat(list(part.parts)) if isinstance(part, And) else [part]
-    return formulas
+        match part:
+            case _Node(("and", *inner)):
+                yield from _flat(inner)
+            case _:
+                yield part
 
 
-def _check_terms(body: _Body, allowed: tuple[str, ...]) -> None:
-    for atom, _ in body.states:
-        (term,) = atom.terms
+def _check_terms(body: _Body, allowed: Collection[str]) -> None:
+    for name, term, _, position in body.states:
         if term not in allowed:
-            about = " and ".join(allowed)
-            fail(atom.position, f"one subgoal speaks of {about}, and here asks {atom.predicate!r} of {term}")
+            _fail(
+                position, f"one subgoal speaks of {' and '.join(allowed)}, and here asks {name!r} of {term}"
+            )
 
 
-def _type(predicate: str, formula: Formula) -> str:
-    if not predicate.startswith(_TYPE):
-        fail(_position(formula), f"a quantified subgoal begins with a type, not {predicate!r}")
-    return predicate.removeprefix(_TYPE)
+def _type(predicate: str, node: _Node) -> str:
+    kind = predicate.removeprefix(_TYPE)
+    if kind == predicate or kind not in hierarchy().kinds:
+        _fail(node.position, f"a quantified subgoal begins with a type, not {predicate!r}")
+    return kind
 
 
-def _position(formula: Formula) -> int:
-    """Return where the first atom of a formula stands."""
-    match formula:
-        case Atom():
-            return formula.position
-        case Not(body) | ForAll(_, body) | Exists(_, body):
-            return _position(body)
-        case And(parts) | Or(parts):
-            return _position(parts[0]) if parts else 0
+def _fail(position: int, what: str) -> NoReturn:
+    raise InputError(f"Goal formula, character {position + 1}: {what}.")

@@ -1,4 +1,8 @@
-"""Goals: conjunctions of subgoals, and whether they are reached (spec 4.1).
+"""Goals: conjunctions of subgoals, what these demand, and whether they are reached (spec 4.1).
+
+Every form of subgoal is a conjunction of choices, a choice a disjunction of options in the order of creation,
+an option a conjunction of demands on single entities: ALL is one choice per entity, each with one option;
+SOME one choice with an option per entity; ALL-SAME one choice with an option per place.
 
 What must not hold (``not dusty``) is true of things that cannot have that state at all; what must hold is
 false of them. A goal for all of a type that the household lacks is reached.
@@ -6,11 +10,12 @@ false of them. A goal for all of a type that the household lacks is reached.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from simulator.handmethat.hierarchy import Relation
-from simulator.handmethat.world import BitSet, State, World, entities
+from simulator.handmethat.world import NOTHING, State, World, entities
 
 # The eight forms that templates use; x is what is wanted, y where it is wanted.
 Form = Literal["ALL", "SOME", "BE", "THE", "BE-ALL", "ALL-SAME", "ALL-ANY", "THE-ANY"]
@@ -57,6 +62,32 @@ class Goal:
     template: int | None = None
 
 
+class Demand(NamedTuple):
+    """What is demanded of one entity.
+
+    Attributes:
+        entity: of whom.
+        place: the container it is to lie directly in or on; `NOTHING` if anywhere will do.
+        states: required states and their values.
+        possible: False if no action can lay it there: the wrong relation, a receptacle within another.
+    """
+
+    entity: int
+    place: int
+    states: tuple[Requirement, ...]
+    possible: bool = True
+
+    def met(self, state: State) -> bool:
+        """Return True if it is so in `state`."""
+        if self.place != NOTHING and not (self.possible and state.place[self.entity] == self.place):
+            return False
+        return all(bool(getattr(state, name) >> self.entity & 1) == value for name, value in self.states)
+
+
+Option = tuple[Demand, ...]
+Choice = tuple[Option, ...]
+
+
 def goal_holds(world: World, state: State, goal: Goal) -> bool:
     """Return True if every subgoal holds.
 
@@ -67,81 +98,61 @@ def goal_holds(world: World, state: State, goal: Goal) -> bool:
 
 
 def holds(world: World, state: State, subgoal: Subgoal) -> bool:
-    """Return True if a subgoal holds.
+    """Return True if every choice has an option with every demand met.
 
     Raises:
         InputError: if it names a thing that is not in the household.
     """
-    match subgoal.form:
-        case "BE" | "BE-ALL":
-            return _all_meet(state, _about(world, subgoal), subgoal.of_x)
-        case "ALL" | "THE":
-            return _all_lie_well(world, state, subgoal, world.entity(subgoal.y or ""))
-        case "SOME":
-            return _some_lies_well(world, state, subgoal, world.entity(subgoal.y or ""))
-        case "ALL-SAME" | "THE-ANY":
-            return _all_lie_together(world, state, subgoal)
-        case "ALL-ANY":
-            return _all_lie_somewhere(world, state, subgoal)
-
-
-def _about(world: World, subgoal: Subgoal) -> BitSet:
-    """Return the things that x stands for."""
-    if subgoal.form in ("BE", "THE", "THE-ANY"):
-        return 1 << world.entity(subgoal.x)
-    return world.of(subgoal.x)
-
-
-def _all_meet(state: State, of: BitSet, required: tuple[Requirement, ...]) -> bool:
-    return all(not of & ~_with(state, name, wanted) for name, wanted in required)
-
-
-def _with(state: State, name: str, wanted: bool) -> BitSet:
-    bits: BitSet = getattr(state, name)
-    return bits if wanted else ~bits
-
-
-def _all_lie_well(world: World, state: State, subgoal: Subgoal, place: int) -> bool:
-    """Return True if all of x lie in or on `place`, with what is required of them and of it."""
-    about = _about(world, subgoal)
-    if not about:
-        # What is required of the place is required together with its lying there (see the formulas).
-        return True
-    if world.kinds[place].relation != subgoal.relation:
-        return False
-    where = state.place
-    if any(where[entity] != place for entity in entities(about)):
-        return False
-    return _all_meet(state, about, subgoal.of_x) and _all_meet(state, 1 << place, subgoal.of_y)
-
-
-def _all_lie_together(world: World, state: State, subgoal: Subgoal) -> bool:
-    """Return True if all of x lie well in or on one y."""
-    about, places = _about(world, subgoal), world.of(subgoal.y or "")
-    if not about:
-        return bool(places)
-    place = state.container(next(entities(about)))
-    return place >= 0 and bool(places >> place & 1) and _all_lie_well(world, state, subgoal, place)
-
-
-def _some_lies_well(world: World, state: State, subgoal: Subgoal, place: int) -> bool:
-    if world.kinds[place].relation != subgoal.relation or not _all_meet(state, 1 << place, subgoal.of_y):
-        return False
-    where = state.place
-    return any(
-        where[entity] == place and _all_meet(state, 1 << entity, subgoal.of_x)
-        for entity in entities(world.of(subgoal.x))
+    return all(
+        any(all(demand.met(state) for demand in option) for option in choice)
+        for choice in choices_of(world, subgoal)
     )
 
 
-def _all_lie_somewhere(world: World, state: State, subgoal: Subgoal) -> bool:
-    """Return True if each of x lies in or on some y, one that meets what is required of y."""
-    about = _about(world, subgoal)
-    places = world.of(subgoal.y or "")
-    for entity in entities(about):
-        place = state.container(entity)
-        if place < 0 or not places >> place & 1 or world.kinds[place].relation != subgoal.relation:
-            return False
-        if not _all_meet(state, 1 << place, subgoal.of_y):
-            return False
-    return _all_meet(state, about, subgoal.of_x)
+def terms_of(world: World, subgoal: Subgoal) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the entities that x and y stand for, in the order of creation; no y stands for none.
+
+    Raises:
+        InputError: if it names a thing that is not in the household.
+    """
+    return (
+        _term(world, subgoal.x, subgoal.form in OF_A_TYPE),
+        () if subgoal.y is None else _term(world, subgoal.y, subgoal.form in ANYWHERE),
+    )
+
+
+def _term(world: World, name: str, is_type: bool) -> tuple[int, ...]:
+    return tuple(entities(world.of(name))) if is_type else (world.entity(name),)
+
+
+def choices_of(world: World, subgoal: Subgoal) -> tuple[Choice, ...]:
+    """Return the choices of one subgoal; worked out once for a household."""
+    choices: tuple[Choice, ...] | None = world.worked_out.get(subgoal)
+    if choices is None:
+        choices = world.worked_out[subgoal] = _choices_of(world, subgoal)
+    return choices
+
+
+def _choices_of(world: World, subgoal: Subgoal) -> tuple[Choice, ...]:
+    xs, ys = terms_of(world, subgoal)
+    if subgoal.y is None:
+        return tuple(((Demand(x, NOTHING, subgoal.of_x),),) for x in xs)
+    options = {(x, y): _option(world, subgoal, x, y) for x in xs for y in ys}
+    match subgoal.form:
+        case "SOME":
+            return (tuple(options.values()),)
+        case "ALL-SAME":
+            return (tuple(_joined(options[x, y] for x in xs) for y in ys),)
+        case _:  # ALL and THE, whose y is one entity, ALL-ANY and THE-ANY
+            return tuple(tuple(options[x, y] for y in ys) for x in xs)
+
+
+def _option(world: World, subgoal: Subgoal, x: int, y: int) -> Option:
+    nested = world.kinds[x].receptacle and world.kinds[y].movable
+    fits = world.kinds[y].relation == subgoal.relation and world.kinds[x].movable and not nested
+    demand = Demand(x, y, subgoal.of_x, fits)
+    return (demand, Demand(y, NOTHING, subgoal.of_y)) if subgoal.of_y else (demand,)
+
+
+def _joined(options: Iterable[Option]) -> Option:
+    return tuple(dict.fromkeys(demand for option in options for demand in option))

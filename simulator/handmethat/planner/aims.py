@@ -14,9 +14,8 @@ from operator import itemgetter
 from random import Random
 from typing import Any, Final, NamedTuple, TypeVar
 
-from simulator.handmethat.goals.model import Subgoal
+from simulator.handmethat.goals.model import Choice, Demand, Option, Subgoal, choices_of
 from simulator.handmethat.hierarchy import STATES
-from simulator.handmethat.planner.demands import Choice, Demand, Option, choices_of
 from simulator.handmethat.planner.errands import Errands, ErrandStyle, errands_for, run, styles
 from simulator.handmethat.planner.walk import NO_LIMIT, NOWHERE, DeadEndError, Walk
 from simulator.handmethat.world import NOTHING, BitSet, World, bit_set, entities

@@ -12,9 +12,8 @@ from functools import partial
 from itertools import product
 from typing import Final, NamedTuple
 
-from simulator.handmethat.goals.model import Requirement
+from simulator.handmethat.goals.model import Demand, Requirement
 from simulator.handmethat.planner import jobs
-from simulator.handmethat.planner.demands import Demand
 from simulator.handmethat.planner.walk import DeadEndError, Walk
 from simulator.handmethat.world import NOTHING, BitSet, entities
 

@@ -14,9 +14,9 @@ from itertools import chain
 from random import Random
 from typing import Final, NamedTuple
 
-from simulator.handmethat.goals.model import ANYWHERE, OF_A_TYPE, Requirement, Subgoal
+from simulator.handmethat.goals.model import Demand, Subgoal, choices_of
 from simulator.handmethat.planner.grounding import Facts, Grounding, Operator
-from simulator.handmethat.world import World, entities
+from simulator.handmethat.world import NOTHING
 
 # The estimate where the goal cannot be reached.
 UNREACHABLE: Final = 10**9
@@ -167,49 +167,35 @@ def wanted(grounding: Grounding, subgoals: Sequence[Subgoal]) -> Target:
 
 
 def _subgoal(grounding: Grounding, subgoal: Subgoal) -> Target:
-    world = grounding.world
-    xs = _term(world, subgoal.x, subgoal.form in OF_A_TYPE)
-    if subgoal.form in ("BE", "BE-ALL"):
-        return _all_of([_be(grounding, x, subgoal.of_x) for x in xs])
-    if subgoal.y is None:
-        raise ValueError(f"A subgoal of form {subgoal.form} must say where {subgoal.x} should be.")
-    ys = _term(world, subgoal.y, subgoal.form in ANYWHERE)
-    met = {(x, y): _lie(grounding, subgoal, x, y) for x in xs for y in ys}
-    if subgoal.form == "SOME":
-        return _one_of([met[x, ys[0]] for x in xs])
-    if subgoal.form == "ALL-SAME":
-        return _one_of([_all_of([met[x, y] for x in xs]) for y in ys])
-    # In ALL and THE there is one y.
-    return _all_of([_one_of([met[x, y] for y in ys]) for x in xs])
+    return _all_of(
+        [
+            _one_of([_all_of([_demanded(grounding, subgoal, one) for one in option]) for option in choice])
+            for choice in choices_of(grounding.world, subgoal)
+        ]
+    )
 
 
-def _term(world: World, name: str, is_type: bool) -> tuple[int, ...]:
-    return tuple(entities(world.of(name))) if is_type else (world.entity(name),)
-
-
-def _lie(grounding: Grounding, subgoal: Subgoal, x: int, y: int) -> Target:
-    if grounding.world.kinds[y].relation != subgoal.relation or x == y:
-        return NEVER
-    _check_grounded(grounding, x, y)
-    here = Target(grounding.atoms[("in", x, y)])
-    return _all_of([here, _be(grounding, x, subgoal.of_x), _be(grounding, y, subgoal.of_y)])
-
-
-def _be(grounding: Grounding, entity: int, requirements: tuple[Requirement, ...]) -> Target:
-    _check_grounded(grounding, entity)
+def _demanded(grounding: Grounding, subgoal: Subgoal, demand: Demand) -> Target:
+    world, atoms, (entity, place, states, _) = grounding.world, grounding.atoms, demand
     facts = 0
-    for name, value in requirements:
-        if name in grounding.world.kinds[entity].states:
-            facts |= grounding.atoms[(name if value else f"not {name}", entity)]
+    if place != NOTHING:
+        if world.kinds[place].relation != subgoal.relation or entity == place:
+            return NEVER
+        _check_grounded(grounding, entity, place)
+        facts |= atoms["in", entity, place]
+    _check_grounded(grounding, entity)
+    for name, value in states:
+        if name in world.kinds[entity].states:
+            facts |= atoms[name if value else f"not {name}", entity]
         elif value:
             return NEVER
     return Target(facts)
 
 
-def _check_grounded(grounding: Grounding, *some: int) -> None:
-    for one in some:
-        if not grounding.relevant >> one & 1:
-            name = grounding.world.name(one)
+def _check_grounded(grounding: Grounding, *entities: int) -> None:
+    for entity in entities:
+        if not grounding.relevant >> entity & 1:
+            name = grounding.world.name(entity)
             raise ValueError(f"The goal is about {name}, which is not among the targets that were given.")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from simulator.handmethat.goals.model import ANYWHERE, OF_A_TYPE, Goal, Subgoal
+from simulator.handmethat.goals.model import ANYWHERE, OF_A_TYPE, Goal, Subgoal, terms_of
 from simulator.handmethat.hierarchy import hierarchy
 from simulator.handmethat.world import NOTHING, BitSet, State, World, bit_set, entities
 
@@ -56,13 +56,12 @@ def find_targets(world: World, state: State, goal: Goal, distractors: bool) -> T
     """
     xs = ys = siblings_x = siblings = 0
     for subgoal in goal.subgoals:
-        xs |= _term(world, subgoal.x, subgoal.form in OF_A_TYPE)
+        own_xs, own_ys = map(bit_set, terms_of(world, subgoal))
+        xs, ys = xs | own_xs, ys | own_ys
         if subgoal.form in OF_A_TYPE:
             siblings_x |= _siblings(world, subgoal.x)
-        if subgoal.y is not None:
-            ys |= _term(world, subgoal.y, subgoal.form in ANYWHERE)
-            if subgoal.form in ANYWHERE:
-                siblings |= _siblings(world, subgoal.y)
+        if subgoal.y is not None and subgoal.form in ANYWHERE:
+            siblings |= _siblings(world, subgoal.y)
     mentioned = [state_ for one in goal.subgoals for state_ in _mentioned(one)]
     tools = bit_set(
         entity
@@ -79,10 +78,6 @@ def find_targets(world: World, state: State, goal: Goal, distractors: bool) -> T
         position=tuple(entities(position)),
         grounded=_with_containers(state, relevant) | 1 << world.entity("floor") | _standing(state),
     )
-
-
-def _term(world: World, name: str, is_type: bool) -> BitSet:
-    return world.of(name) if is_type else 1 << world.entity(name)
 
 
 def _siblings(world: World, kind: str) -> BitSet:

@@ -16,7 +16,7 @@ from simulator.handmethat.files.episode import task_from_json
 from simulator.handmethat.files.filetext import file_text
 from simulator.handmethat.generation import generate as module
 from simulator.handmethat.generation.generate import Generated, Rejection, add_demo, generate, serves
-from simulator.handmethat.goals.formula import parse_goal, parse_subgoal
+from simulator.handmethat.goals.formula import parse_goal
 from simulator.handmethat.goals.model import Goal, Subgoal, goal_holds
 from simulator.handmethat.goals.templates import template_set
 from simulator.handmethat.meanings.levels import groundings_of, level_of
@@ -93,7 +93,7 @@ def test_the_actions_lead_where_the_file_says_and_the_plan_to_the_goal(profile: 
         goal = parse_goal(task.goal)
         assert goal_holds(task.world, state, goal)
         assert not goal_holds(task.world, task.current, goal)
-        assert task.subgoal is not None and parse_subgoal(task.subgoal) in goal.subgoals
+        assert parse_goal(f"(and {task.subgoal})").subgoals[0] in goal.subgoals
 
 
 @every

@@ -195,13 +195,6 @@ def test_a_goal_about_something_else_than_the_targets_is_an_error(household):
         cost(world, state, goal(lying("ALL", "pen", "sofa", "ontop")), targets)
 
 
-def test_wanted_needs_a_place(household):
-    world, _ = household({"apple#0": "table"})
-    grounding = ground(world, (1 << len(world)) - 1)
-    with pytest.raises(ValueError, match="where apple should be"):
-        wanted(grounding, [Subgoal(form="ALL", x="apple")])
-
-
 def literal_estimate(operators, facts, aim):
     """Spec 5.2(4) word for word."""
     layers, levels, rest = [facts], [], list(operators)
