@@ -37,20 +37,20 @@ def test_jobs_are_made_only_when_somebody_is_free_for_them() -> None:
 
 
 def test_what_a_worker_raises_is_told() -> None:
-    with pytest.raises(WorkerFailed, match="invalid literal for int"):
+    with pytest.raises(ValueError, match="invalid literal for int"):
         list(in_order(int, iter(["1", "no"]), 2))
 
 
 def test_a_worker_that_is_killed_is_told() -> None:
-    with pytest.raises(WorkerFailed, match="by signal 9"):
+    with pytest.raises(WorkerFailed, match="ended from outside; the same command continues"):
         list(in_order(signal.raise_signal, iter([signal.SIGKILL]), 2))
 
 
-def test_a_worker_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
+def test_a_worker_ends_when_its_parent_is_killed() -> None:
     code = (
-        "import itertools, os\n"
+        "import itertools\n"
         "from simulator.handmethat.generation.workers import in_order\n"
-        "for answer in in_order(os.getpgid, itertools.repeat(0), 2):\n"
+        "for answer in in_order(eval, itertools.repeat('__import__(\"os\").getpid()'), 2):\n"
         "    print(answer, flush=True)\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:
