@@ -17,6 +17,7 @@ from simulator.handmethat.meanings.model import Quest
 from simulator.handmethat.task import Task
 from simulator.handmethat.world import HUMAN, State, World, has, is_unlocked, location_of
 
+KNIFE: Final = "knife#0"
 _DISHES: Final = ("vessel", "tableware", "utensil", "tray")
 
 
@@ -151,10 +152,14 @@ def _with_appliance(verb: str, appliance: str, *, shut: bool = False) -> Callabl
 _soak: Final = _with_appliance("soak", "sink")
 
 
+def cloth_for(world: World, entity: int) -> str:
+    """Return the name of what the script cleans a thing with."""
+    return "dishtowel#0" if world.kinds[entity].subclass in _DISHES else "rag#0"
+
+
 def _clean(writer: _Writer, entity: int) -> bool:
     world = writer.world
-    tool_name = "dishtowel#0" if world.kinds[entity].subclass in _DISHES else "rag#0"
-    tool, place = world.index.get(tool_name), entity
+    tool, place = world.index.get(cloth_for(world, entity)), entity
     if tool is None:
         return False
     if world.kinds[entity].movable:
@@ -170,7 +175,7 @@ def _clean(writer: _Writer, entity: int) -> bool:
 
 
 def _slice(writer: _Writer, entity: int) -> bool:
-    knife, table = writer.world.index.get("knife#0"), writer.place("table")
+    knife, table = writer.world.index.get(KNIFE), writer.place("table")
     if knife is None or not _move(writer, entity, table) or not _fetch(writer, knife):
         return False
     writer.go(table)

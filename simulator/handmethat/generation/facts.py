@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from simulator.handmethat.meanings.model import Quest
 from simulator.handmethat.meanings.render import render_utterance
@@ -49,10 +48,6 @@ class Facts:
     useful: int
     heard: int
     demo: int | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON."""
-        return asdict(self)
 
 
 def facts_of(

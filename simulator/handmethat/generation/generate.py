@@ -20,7 +20,7 @@ from simulator.handmethat.goals.model import Goal, goal_holds
 from simulator.handmethat.goals.templates import instantiate
 from simulator.handmethat.meanings.levels import groundings_of, level_of
 from simulator.handmethat.meanings.model import QUESTS, Quest
-from simulator.handmethat.meanings.prior import joint_prior
+from simulator.handmethat.meanings.prior import prior
 from simulator.handmethat.meanings.rsa import Rsa, choose_reading, draw
 from simulator.handmethat.meanings.utterances import enumerate_utterances
 from simulator.handmethat.planner.exact import SearchLimitError
@@ -164,7 +164,7 @@ def _ask(
         }
     except SearchLimitError:
         return Rejection(TOO_LARGE)
-    pool = joint_prior(world, current, worth, story.targets, story.rest, profile)
+    pool = prior(world, current, worth, story.targets, story.rest, profile)
     if pool is None:
         return Rejection("no help is useful")
     chosen = draw(pool.probabilities, random.random())

@@ -11,20 +11,22 @@ import json
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, PlainSerializer, ValidationError
 
 from simulator.errors import InputError
+from simulator.field_faults import first_fault
 from simulator.handmethat.generation.attempts import Plan
 from simulator.handmethat.generation.facts import Facts
 
 JOURNAL: Final = ".generation.jsonl"
 RESULT: Final = "generation.json"
+_IN_ORDER: Final = PlainSerializer(lambda counts: {str(key): counts[key] for key in sorted(counts)})
 
 
-@dataclass
-class Tally:
+class Tally(BaseModel):
     """What has come of the attempts so far.
 
     Attributes:
@@ -38,9 +40,9 @@ class Tally:
     """
 
     attempts: int = 0
-    kept: list[tuple[str, Facts]] = field(default_factory=list)
-    surplus: Counter[int] = field(default_factory=Counter)
-    rejections: Counter[str] = field(default_factory=Counter)
+    kept: list[tuple[str, Facts]] = []
+    surplus: Annotated[Counter[int], _IN_ORDER] = Counter()
+    rejections: Annotated[Counter[str], _IN_ORDER] = Counter()
     redrawn: int = 0
     given_up: int = 0
     cpu: float = 0.0
@@ -54,30 +56,6 @@ class Tally:
         self.redrawn += other.redrawn
         self.given_up += other.given_up
         self.cpu += other.cpu
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON."""
-        return {
-            "attempts": self.attempts,
-            "kept": [[name, facts.to_json()] for name, facts in self.kept],
-            "surplus": {str(level): self.surplus[level] for level in sorted(self.surplus)},
-            "rejections": {cause: self.rejections[cause] for cause in sorted(self.rejections)},
-            "redrawn": self.redrawn,
-            "given_up": self.given_up,
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Tally:
-        """Return the tally out of what `to_json` made."""
-        return cls(
-            attempts=data["attempts"],
-            kept=[(name, Facts(**facts)) for name, facts in data["kept"]],
-            surplus=Counter({int(level): count for level, count in data["surplus"].items()}),
-            rejections=Counter(data["rejections"]),
-            redrawn=data["redrawn"],
-            given_up=data["given_up"],
-            cpu=data.get("cpu", 0.0),
-        )
 
 
 class Journal:
@@ -100,11 +78,11 @@ class Journal:
     def append(self, more: Tally) -> None:
         """Note what came of further attempts, whose files are written."""
         self.tally.add(more)
-        self._write({**more.to_json(), "cpu": more.cpu})
+        self._write(more.model_dump(mode="json"))
 
     def finish(self) -> None:
         """Put the result in the journal's place."""
-        content = {"plan": self.plan.to_json(), **self.tally.to_json()}
+        content = {"plan": self.plan.to_json(), **self.tally.model_dump(mode="json", exclude={"cpu"})}
         new = self.folder / f".{RESULT}.new"
         new.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
         os.replace(new, self.folder / RESULT)
@@ -170,6 +148,9 @@ def _loads(path: Path, text: str) -> dict[str, Any]:
 
 def _tally(path: Path, data: Mapping[str, Any]) -> Tally:
     try:
-        return Tally.from_json(data)
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path}: is damaged ({error!r}); remove the folder and start again") from error
+        if missing := Tally.model_fields.keys() - data.keys() - {"cpu"}:
+            raise InputError(f"{min(missing)} is missing")
+        return Tally.model_validate(data)
+    except (InputError, ValidationError) as error:
+        fault = first_fault(error, data) if isinstance(error, ValidationError) else error
+        raise InputError(f"{path}: is damaged ({fault}); remove the folder and start again") from error

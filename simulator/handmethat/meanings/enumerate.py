@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,40 +20,18 @@ from simulator.handmethat.meanings.model import (
     PLACE_KEYS,
     STATE_KEYS,
     VERBS,
-    Grounding,
     Quest,
     Specifier,
     extension,
 )
+from simulator.handmethat.planner.relevance import Targets
+from simulator.handmethat.planner.rewards import Rewards
 from simulator.handmethat.profiles import Profile
 from simulator.handmethat.world import NOTHING, BitSet, State, World, entities
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
 Words = NDArray[np.uint64]
-
-
-class RewardsLike(Protocol):
-    """What help is worth (planner.rewards): R of each grounding, and those in A(G)."""
-
-    @property
-    def values(self) -> Mapping[Grounding, float]:
-        """R of each applicable grounding that is not worthless."""
-        ...
-
-    @property
-    def useful(self) -> tuple[Grounding, ...]:
-        """A(G)."""
-        ...
-
-
-class TargetsLike(Protocol):
-    """What a goal is about (planner.relevance)."""
-
-    @property
-    def position(self) -> tuple[int, ...]:
-        """Where things may be wanted: the destinations of move_to."""
-        ...
 
 
 class Descriptions(NamedTuple):
@@ -107,7 +85,7 @@ class Descriptions(NamedTuple):
         return self.pick(numbers[first[numbers] == np.arange(len(numbers))])
 
 
-def arguments_of(world: World, quest: Quest, targets: TargetsLike) -> tuple[str | None, ...]:
+def arguments_of(world: World, quest: Quest, targets: Targets) -> tuple[str | None, ...]:
     """Return what a meaning of `quest` may have as its argument."""
     if quest == "bring_me":
         return (None,)
@@ -213,7 +191,7 @@ def words(sets: Sequence[BitSet], size: int) -> Words:
     return np.frombuffer(raw, np.uint64).reshape(len(sets), width)
 
 
-def useful_by_argument(rewards: RewardsLike) -> dict[str | None, BitSet]:
+def useful_by_argument(rewards: Rewards) -> dict[str | None, BitSet]:
     """Return a(G) as a bit set of entities for each argument."""
     sets: dict[str | None, BitSet] = {}
     for entity, argument in rewards.useful:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from simulator.handmethat.meanings.enumerate import TargetsLike
 from simulator.handmethat.meanings.model import Grounding, Meaning, matching
+from simulator.handmethat.planner.relevance import Targets
 from simulator.handmethat.profiles import Profile
 from simulator.handmethat.task import Level
 from simulator.handmethat.world import State, World, entities
@@ -24,9 +24,7 @@ class Hardness(NamedTuple):
     strict: bool
 
 
-def groundings_of(
-    world: World, state: State, meaning: Meaning, targets: TargetsLike
-) -> tuple[Grounding, ...]:
+def groundings_of(world: World, state: State, meaning: Meaning, targets: Targets) -> tuple[Grounding, ...]:
     """Return a(.): the movable things that fit, each with the argument, in the order of creation.
 
     Of move_to without a destination: each with every POSITION target.

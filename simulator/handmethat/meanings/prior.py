@@ -13,8 +13,6 @@ import numpy as np
 from simulator.handmethat.meanings.enumerate import (
     Descriptions,
     Floats,
-    RewardsLike,
-    TargetsLike,
     Words,
     arguments_of,
     columns,
@@ -26,6 +24,8 @@ from simulator.handmethat.meanings.enumerate import (
     words,
 )
 from simulator.handmethat.meanings.model import Meaning, Quest
+from simulator.handmethat.planner.relevance import Targets
+from simulator.handmethat.planner.rewards import Rewards
 from simulator.handmethat.profiles import Profile
 from simulator.handmethat.world import BitSet, State, World
 
@@ -59,19 +59,18 @@ class Pool:
 def prior(
     world: World,
     state: State,
-    quest: Quest,
-    rewards: RewardsLike,
-    targets: TargetsLike,
+    rewards: Mapping[Quest, Rewards],
+    targets: Targets,
     rest: int,
     profile: Profile,
 ) -> Pool | None:
-    """Return the meanings of one quest type and how likely the human means each.
+    """Return the meanings of some quest types in one pool, and how likely the human means each.
 
     Args:
         world: the household.
         state: its state when the human asks.
-        quest: what kind of help is asked for.
-        rewards: of the groundings of that quest type.
+        rewards: of the groundings of each quest type that may be asked for: one, or with
+            `Profile.joint_quests` all.
         targets: what the goal is about.
         rest: actions that the human's plan still has; a grounding without a reward has the reward -rest.
         profile: `all_meanings`, `locations_count` and `subclasses_everywhere` matter here.
@@ -79,18 +78,6 @@ def prior(
     Returns:
         None if no meaning is likely enough.
     """
-    return joint_prior(world, state, {quest: rewards}, targets, rest, profile)
-
-
-def joint_prior(
-    world: World,
-    state: State,
-    rewards: Mapping[Quest, RewardsLike],
-    targets: TargetsLike,
-    rest: int,
-    profile: Profile,
-) -> Pool | None:
-    """Return one pool over several quest types (`Profile.joint_quests`); else as `prior`."""
     tables: _Tables = {}
     blocks = [
         block
@@ -134,8 +121,8 @@ def _blocks(
     world: World,
     state: State,
     quest: Quest,
-    rewards: RewardsLike,
-    targets: TargetsLike,
+    rewards: Rewards,
+    targets: Targets,
     rest: int,
     profile: Profile,
     tables: _Tables,
@@ -191,7 +178,7 @@ def _union(sets: Iterable[BitSet]) -> BitSet:
     return reduce(or_, sets, 0)
 
 
-def _mean_rewards(extents: Words, rewards: RewardsLike, arguments: Sequence[str | None], rest: int) -> Floats:
+def _mean_rewards(extents: Words, rewards: Rewards, arguments: Sequence[str | None], rest: int) -> Floats:
     """Return the mean of R over the things that fit; shape (descriptions, arguments).
 
     Rewards are whole numbers, and so are their sums: exact, in whatever order they are added up.

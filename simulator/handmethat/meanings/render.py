@@ -145,8 +145,6 @@ def render_utterance(
     utterance: Utterance,
     language: str,
     seed: int,
-    *,
-    inverted_toggle: bool = False,
 ) -> str:
     """Return what the human says.
 
@@ -156,16 +154,13 @@ def render_utterance(
         utterance: what is said of what is meant.
         language: ``en`` or ``zh``.
         seed: opener and synonym descend from it, so that an episode keeps its wording (B14).
-        inverted_toggle: word switched-on things as off and the reverse, as the published program does (B8).
     """
     table, random = wording(language), Random(derive_seed(seed, "wording"))
     # Both are drawn whatever the quest, so that quests of one seed share their opener.
     opener, synonym = (random.random() for _ in range(2))
     name = partial(display_name, world, language=language)
     if utterance.description:
-        noun = (_english_np if language == "en" else _chinese_np)(
-            world, utterance, name, inverted_toggle=inverted_toggle
-        )
+        noun = (_english_np if language == "en" else _chinese_np)(world, utterance, name)
     else:
         noun = table["nothing_said"][utterance.quest]
     if utterance.quest == "change_state":
@@ -197,9 +192,9 @@ def render_meaning(world: World, state: State, meaning: Meaning, language: str) 
     return str(wording(language)["meanings"][key].format(np=noun, place=place))
 
 
-def _english_np(world: World, meaning: Meaning, name: _Namer, *, inverted_toggle: bool) -> str:
+def _english_np(world: World, meaning: Meaning, name: _Namer) -> str:
     table = wording("en")
-    told = table["between_adjectives"].join(_adjectives(meaning, inverted_toggle))
+    told = table["between_adjectives"].join(_adjectives(meaning))
     return str(
         table["np"].format(
             adjectives=told + table["after_adjectives"] if told else "",
@@ -224,10 +219,10 @@ def _any_english(world: World, meaning: Meaning, name: _Namer) -> str:
     )
 
 
-def _chinese_np(world: World, meaning: Meaning, name: _Namer, *, inverted_toggle: bool) -> str:
+def _chinese_np(world: World, meaning: Meaning, name: _Namer) -> str:
     table, kind = wording("zh"), _kind(meaning)
     place = _place(world, meaning, name, "zh")
-    told = _chinese_adjectives(meaning, bool(kind), inverted_toggle)
+    told = _chinese_adjectives(meaning, bool(kind))
     # Of two attributes one says 的: 桌子上敞开的箱子, but 桌子上的红色箱子.
     link = table["of"] if place and table["of"] not in told else ""
     return f"{place}{link}{told}{word(kind, 'zh') if kind else table['no_kind']}"
@@ -235,40 +230,40 @@ def _chinese_np(world: World, meaning: Meaning, name: _Namer, *, inverted_toggle
 
 def _any_chinese(world: World, meaning: Meaning, name: _Namer) -> str:
     table, kind = wording("zh"), _kind(meaning)
-    told = _chinese_adjectives(meaning, bool(kind), False)
+    told = _chinese_adjectives(meaning, bool(kind))
     head = word(kind, "zh") if kind else table["any_kind"]
     return f"{_place(world, meaning, name, 'zh')}{table['any']}{told}{head}"
 
 
-def _chinese_adjectives(meaning: Meaning, has_noun: bool, inverted_toggle: bool) -> str:
+def _chinese_adjectives(meaning: Meaning, has_noun: bool) -> str:
     """Return what stands before a noun; colour and size need no 的: 敞开、有灰尘的红色大号箱子."""
     table = wording("zh")
-    words = _labels(meaning, "zh", inverted_toggle)
+    words = _labels(meaning, "zh")
     bare = sum(meaning.get(key) is not None for key in ("color", "size")) if has_noun else 0
     linked, unlinked = words[: len(words) - bare], words[len(words) - bare :]
     told = table["between_adjectives"].join(linked)
     return (told + table["of"] if told else "") + "".join(unlinked)
 
 
-def _adjectives(meaning: Meaning, inverted_toggle: bool) -> list[str]:
+def _adjectives(meaning: Meaning) -> list[str]:
     """Return words for its states, as identifiers have it, colour and size last."""
     words, states = [], wording("en")["states"]
     for key in STATE_KEYS:
         value = meaning.get(key)
         if isinstance(value, bool):
-            words.append(states[key][value is (inverted_toggle and key == "toggled")])
+            words.append(states[key][not value])
         elif value is not None:
             words.append(value)
     return words
 
 
-def _labels(meaning: Meaning, language: str, inverted_toggle: bool = False) -> list[str]:
+def _labels(meaning: Meaning, language: str) -> list[str]:
     """Return words for its states, for people, colour and size last."""
     words = []
     for key in STATE_KEYS:
         value = meaning.get(key)
         if isinstance(value, bool):
-            words.append(state_word(key, value is not (inverted_toggle and key == "toggled"), language))
+            words.append(state_word(key, value, language))
         elif value is not None:
             words.append(word(value, language))
     return words

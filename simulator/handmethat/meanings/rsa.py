@@ -31,7 +31,7 @@ from simulator.handmethat.files.names import parse_name
 from simulator.handmethat.goals.formula import parse_goal
 from simulator.handmethat.meanings.enumerate import Floats
 from simulator.handmethat.meanings.model import QUESTS, Meaning
-from simulator.handmethat.meanings.prior import Pool, joint_prior
+from simulator.handmethat.meanings.prior import Pool, prior
 from simulator.handmethat.meanings.utterances import Indices, Utterances, enumerate_utterances, true_by_sets
 from simulator.handmethat.planner.relevance import find_targets
 from simulator.handmethat.planner.rewards import rewards
@@ -309,7 +309,7 @@ def _pool(task: Task, profile: Profile) -> Pool:
         or rewards(task.world, state, goal, targets, quest, rest, profile, task.seed)
         for quest in (QUESTS if profile.joint_quests else (task.meaning.quest,))
     }
-    pool = joint_prior(task.world, state, worth, targets, rest, profile)
+    pool = prior(task.world, state, worth, targets, rest, profile)
     if pool is None:
         raise InputError(
             f"{task.id}: no help is useful in it by the rules of profile {profile.name}",

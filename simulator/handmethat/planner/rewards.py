@@ -7,9 +7,9 @@ nothing else changes anything for the goal, so it is worth what the rest of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from random import Random
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from simulator.handmethat.actions import Action, domain
 from simulator.handmethat.goals.model import Goal, goal_holds
@@ -22,7 +22,7 @@ from simulator.handmethat.planner.plan import best_order, draw_orders
 from simulator.handmethat.planner.relaxed import UNREACHABLE, RelaxedGraph, wanted
 from simulator.handmethat.planner.relevance import Targets
 from simulator.handmethat.planner.walk import Walk
-from simulator.handmethat.profiles import Profile
+from simulator.handmethat.profiles import Costs, Profile
 from simulator.handmethat.world import NOTHING, BitSet, State, World, bit_set, entities
 from simulator.seeds import derive_seed
 
@@ -145,15 +145,9 @@ def rewards(
     Raises:
         SearchLimitError: with costs by search, if the goal is too large for an exact one.
     """
-    costs: _Costs
-    if profile.costs == "search":
-        costs = _Exact(world, state, goal, targets)
-    elif profile.costs == "planner":
-        costs = _Planned(world, state, goal, targets)
-    else:
-        costs = _Relaxed(world, state, goal, targets, seed)
+    cost = _COSTS[profile.costs](world, goal, targets, seed)
     bonus = profile.bring_bonus if quest == "bring_me" else 0
-    before, missing = costs.before, -float(rest)
+    before, missing = cost(state._replace(waiting=False)), -float(rest)
     aimed_at = _aimed_at(world, targets, profile)
     others = targets.grounded & world.of("movable") if profile.untargeted_may_help else 0
     values: dict[Grounding, float] = {}
@@ -164,8 +158,10 @@ def rewards(
             if -rest > -before:
                 useful.append(grounding)
             continue
-        after = costs.after(grounding)
-        value = float(bonus - after) if after else _at_the_end(world, state, goal, grounding)
+        there = landed(world, state, grounding)
+        assert there is not None, grounding
+        after = cost(there)
+        value = float(bonus - after) if after else 0.0 if goal_holds(world, there, goal) else _DECEPTIVE
         values[grounding] = value
         if after < before if profile.strict else value > -before:
             useful.append(grounding)
@@ -188,81 +184,47 @@ def _aimed_at(world: World, targets: Targets, profile: Profile) -> BitSet:
     return aimed_at
 
 
-def _at_the_end(world: World, state: State, goal: Goal, grounding: Grounding) -> float:
-    after = landed(world, state, grounding)
-    return 0.0 if after is not None and goal_holds(world, after, goal) else _DECEPTIVE
+_Cost = Callable[[State], int]
 
 
-class _Costs(Protocol):
-    before: int
-
-    def after(self, grounding: Grounding) -> int:
-        """Return the cost-to-go of where `grounding` leads."""
-        ...
-
-
-class _Relaxed:
-    """FF estimates as published: of what comes equally early, that counts which a drawn order has first."""
-
-    def __init__(self, world: World, state: State, goal: Goal, targets: Targets, seed: int) -> None:
-        self._world, self._state = world, state
-        random = Random(derive_seed(seed, "ties"))
-        self._grounding = ground(world, targets.grounded)
-        self._goal = wanted(self._grounding, goal.subgoals).shuffled(random)
-        operators = list(self._grounding.operators)
-        random.shuffle(operators)
-        self._graph = RelaxedGraph(operators)
-        self.before = self._cost(state._replace(waiting=False))
-
-    def after(self, grounding: Grounding) -> int:
-        after = landed(self._world, self._state, grounding)
-        assert after is not None, grounding
-        return self._cost(after)
-
-    def _cost(self, state: State) -> int:
-        return self._graph.estimate(self._grounding.encode(state), self._goal)
+def _estimates(world: World, goal: Goal, targets: Targets, seed: int) -> _Cost:
+    """Return FF estimates as published: of what comes equally early, what a drawn order has first counts."""
+    random = Random(derive_seed(seed, "ties"))
+    grounding = ground(world, targets.grounded)
+    target = wanted(grounding, goal.subgoals).shuffled(random)
+    operators = list(grounding.operators)
+    random.shuffle(operators)
+    graph = RelaxedGraph(operators)
+    return lambda state: graph.estimate(grounding.encode(state), target)
 
 
-class _Exact:
-    def __init__(self, world: World, state: State, goal: Goal, targets: Targets) -> None:
-        self._world, self._state = world, state
-        self._search = ExactSearch(world, goal, targets, _EXACT_LIMIT)
-        self.before = self._search.cost(state._replace(waiting=False))
-
-    def after(self, grounding: Grounding) -> int:
-        after = landed(self._world, self._state, grounding)
-        assert after is not None, grounding
-        return self._search.cost(after)
+def _shortest(world: World, goal: Goal, targets: Targets, seed: int) -> _Cost:
+    return ExactSearch(world, goal, targets, _EXACT_LIMIT).cost
 
 
-class _Planned:
-    """Plan lengths, each state's from the same orders of the subgoals, so that they can be compared."""
+def _planned(world: World, goal: Goal, targets: Targets, seed: int) -> _Cost:
+    """Return plan lengths, each from the same orders of the subgoals, so that they can be compared."""
+    aims, random = aims_for(world, goal.subgoals, targets.grounded), Rewound()
+    orders = draw_orders(len(goal.subgoals), _ORDERS, random)
+    first, matter = random.drawn, states_that_matter(goal.subgoals)
+    # Different help often leads to states between which a plan sees no difference.
+    alike: dict[str, Any] = dict.fromkeys((name for name in STATES if name not in matter), 0)
+    # Quest types are weighed one after the other, and often lead to the same states.
+    known: dict[State, int] = world.worked_out.setdefault(("costs", goal, targets.grounded), {})
 
-    def __init__(self, world: World, state: State, goal: Goal, targets: Targets) -> None:
-        self._world, self._state, self._grounded = world, state, targets.grounded
-        self._aims = aims_for(world, goal.subgoals, targets.grounded)
-        self._random = Rewound()
-        self._orders = draw_orders(len(goal.subgoals), _ORDERS, self._random)
-        self._first = self._random.drawn
-        matter = states_that_matter(goal.subgoals)
-        self._alike: dict[str, Any] = dict.fromkeys((name for name in STATES if name not in matter), 0)
-        # Quest types are weighed one after the other, and often lead to the same states.
-        self._known: dict[State, int] = world.worked_out.setdefault(("costs", goal, targets.grounded), {})
-        self.before = self._cost(state)
+    def cost(state: State) -> int:
+        state = state._replace(waiting=False, given=0, **alike)
+        if state not in known:
+            random.drawn = first
+            best = best_order(Walk(world, state, targets.grounded), aims, orders, random)
+            known[state] = UNREACHABLE if best is None else best[2]
+        return known[state]
 
-    def after(self, grounding: Grounding) -> int:
-        after = landed(self._world, self._state, grounding)
-        assert after is not None, grounding
-        return self._cost(after)
+    return cost
 
-    def _cost(self, state: State) -> int:
-        # Different help often leads to states between which a plan sees no difference.
-        state = state._replace(waiting=False, given=0, **self._alike)
-        known = self._known.get(state)
-        if known is None:
-            self._random.drawn = self._first
-            best = best_order(
-                Walk(self._world, state, self._grounded), self._aims, self._orders, self._random
-            )
-            known = self._known[state] = UNREACHABLE if best is None else best[2]
-        return known
+
+_COSTS: Final[Mapping[Costs, Callable[[World, Goal, Targets, int], _Cost]]] = {
+    "estimate": _estimates,
+    "search": _shortest,
+    "planner": _planned,
+}

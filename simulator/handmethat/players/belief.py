@@ -9,6 +9,7 @@ from math import log2
 from typing import Final
 
 from simulator.handmethat.env.asking import read_mentions, read_question
+from simulator.handmethat.env.scripts import KNIFE, cloth_for
 from simulator.handmethat.hierarchy import STATES
 from simulator.handmethat.meanings.model import (
     PLACE_KEYS,
@@ -23,8 +24,6 @@ from simulator.handmethat.players.knows import Question
 from simulator.handmethat.players.listening import polarity
 from simulator.handmethat.task import Task
 from simulator.handmethat.world import BitSet, State, World, bit_set, entities
-
-_SUBCLASSES_OF_DISHES: Final = ("vessel", "tableware", "utensil", "tray")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +120,7 @@ def tools_for(world: World, entity: int, utterance: Utterance) -> BitSet:
     """Return what the script for a change of state takes besides the thing (`env.scripts`)."""
     if utterance.quest != "change_state":
         return 0
-    tool = {"slice": "knife#0", "clean": "rag#0"}.get(utterance.argument or "", "")
-    if tool == "rag#0" and world.kinds[entity].subclass in _SUBCLASSES_OF_DISHES:
-        tool = "dishtowel#0"
+    tool = {"slice": KNIFE, "clean": cloth_for(world, entity)}.get(utterance.argument or "", "")
     return 1 << world.index[tool] if tool in world.index else 0
 
 

@@ -21,7 +21,7 @@ from simulator.handmethat.meanings.enumerate import (
 )
 from simulator.handmethat.meanings.levels import groundings_of
 from simulator.handmethat.meanings.model import QUESTS, Meaning, describe, matching
-from simulator.handmethat.meanings.prior import joint_prior, prior
+from simulator.handmethat.meanings.prior import prior
 from simulator.handmethat.profiles import load_profiles
 from simulator.handmethat.scene import sample_scene
 from simulator.handmethat.world import bit_set
@@ -108,7 +108,7 @@ def test_pool_by_hand(household, worth, places):
     found = enumerate_meanings(world, state, "bring_me", rewards, places(), V2)
     assert len(found) == 32
     assert all(one.get("sliced") is True for one in found)
-    pool = prior(world, state, "bring_me", rewards, places(), 9, V2)
+    pool = prior(world, state, {"bring_me": rewards}, places(), 9, V2)
     assert pool is not None
     # exp(-1.5) per specifier beside `sliced`; the three with all five specifiers fall below 1/1000.
     step = exp(-1.5)
@@ -127,7 +127,7 @@ def test_mean_reward_of_what_fits(household, worth, places):
     world, state = household(FRUIT)
     one, other, third = (world.entity(name) for name in FRUIT)
     rewards = worth({(one, None): -1.0, (other, None): -3.0, (third, None): -2.0})
-    pool = prior(world, state, "bring_me", rewards, places(), 9, V2)
+    pool = prior(world, state, {"bring_me": rewards}, places(), 9, V2)
     assert pool is not None
     likely = dict(zip(pool.meanings, pool.probabilities, strict=True))
     anything, banana = Meaning("bring_me", ()), Meaning("bring_me", (("type", "banana"),))
@@ -142,18 +142,18 @@ def test_useless_things_veto_a_meaning(household, worth, places):
     rewards = worth({(world.entity("apple#0"), None): -1.0})
     # Nothing tells apple#0 from apple#1.
     assert enumerate_meanings(world, state, "bring_me", rewards, places(), V2) == []
-    assert prior(world, state, "bring_me", rewards, places(), 9, V2) is None
-    assert prior(world, state, "bring_me", worth({}), places(), 9, V2) is None
+    assert prior(world, state, {"bring_me": rewards}, places(), 9, V2) is None
+    assert prior(world, state, {"bring_me": worth({})}, places(), 9, V2) is None
 
 
 def test_locations_veto_by_switch(household, worth, places):
     world, state = household({"book#0": "sofa"})
     rewards = worth({(world.entity("book#0"), None): -1.0})
     clean = Meaning("bring_me", (("dusty", False),))
-    pool = prior(world, state, "bring_me", rewards, places(), 9, V2)
+    pool = prior(world, state, {"bring_me": rewards}, places(), 9, V2)
     assert pool is not None
     assert clean in pool.meanings
-    published = prior(world, state, "bring_me", rewards, places(), 9, replace(V2, locations_count=True))
+    published = prior(world, state, {"bring_me": rewards}, places(), 9, replace(V2, locations_count=True))
     assert published is not None
     assert clean not in published.meanings
     assert Meaning("bring_me", (("type", "book"),)) in published.meanings
@@ -164,7 +164,7 @@ def test_destinations_and_their_own_useful_things(household, worth, places):
     apples = [world.entity(name) for name in ("apple#0", "apple#1")]
     banana, sofa, sink = (world.entity(name) for name in ("banana#0", "sofa", "sink"))
     rewards = worth({(apples[0], "sofa"): -1.0, (apples[1], "sofa"): -1.0, (banana, "sink"): -1.0})
-    pool = prior(world, state, "move_to", rewards, places(sofa, sink), 9, V2)
+    pool = prior(world, state, {"move_to": rewards}, places(sofa, sink), 9, V2)
     assert pool is not None
     to_sofa = [one for one in pool.meanings if one.argument == "sofa"]
     to_sink = [one for one in pool.meanings if one.argument == "sink"]
@@ -182,7 +182,7 @@ def test_subclasses_of_other_quests_by_switch(household, worth, places, quest):
     rewards = worth({(world.entity(name), argument): -1.0 for name in FRUIT})
     target = places(world.entity("sink"))
     for everywhere in (True, False):
-        pool = prior(world, state, quest, rewards, target, 9, replace(V2, subclasses_everywhere=everywhere))
+        pool = prior(world, state, {quest: rewards}, target, 9, replace(V2, subclasses_everywhere=everywhere))
         assert pool is not None
         named = [one for one in pool.meanings if one.get("subclass")]
         assert bool(named) is everywhere
@@ -203,7 +203,7 @@ def test_verbs_and_no_open(household, worth, places):
 def test_all_meanings_may_be_useless(household, worth, places):
     world, state = household(FRUIT)
     rewards = worth({(world.entity("apple#0"), None): -1.0})
-    pool = prior(world, state, "bring_me", rewards, places(), 2, replace(V2, all_meanings=True))
+    pool = prior(world, state, {"bring_me": rewards}, places(), 2, replace(V2, all_meanings=True))
     assert pool is not None
     likely = dict(zip(pool.meanings, pool.probabilities, strict=True))
     # Rewards -1 and -2 (nothing known of the others: minus the rest of the plan).
@@ -215,7 +215,7 @@ def test_all_meanings_may_be_useless(household, worth, places):
 def test_quests_in_one_pool_have_their_offsets(household, worth, places):
     world, state = household({"hat#0": "sofa"})
     hat = world.entity("hat#0")
-    pool = joint_prior(
+    pool = prior(
         world,
         state,
         {"bring_me": worth({(hat, None): -1.0}), "change_state": worth({(hat, "clean"): 1.0})},
@@ -237,7 +237,7 @@ def test_pools_of_sampled_households(case, quest, profile):
     rules = load_profiles()[profile]
     for seed in range(4):
         world, state, rewards, targets, rest = case(seed, quest)
-        pool = prior(world, state, quest, rewards, targets, rest, rules)
+        pool = prior(world, state, {quest: rewards}, targets, rest, rules)
         assert pool is not None
         assert pool.probabilities.sum() == pytest.approx(1, abs=1e-12)
         assert pool.probabilities.min() > 1e-3
@@ -248,7 +248,7 @@ def test_pools_of_sampled_households(case, quest, profile):
             fits = groundings_of(world, state, meaning, targets)
             assert fits
             assert rules.all_meanings or useful.issuperset(fits)
-        again = prior(world, state, quest, rewards, targets, rest, rules)
+        again = prior(world, state, {quest: rewards}, targets, rest, rules)
         assert again is not None
         assert again.meanings == pool.meanings
         assert np.array_equal(again.probabilities, pool.probabilities)
@@ -267,7 +267,7 @@ def test_pool_agrees_with_the_definition(case, quest):
         total = sum(weights.values())
         weights = {one: weight / total for one, weight in weights.items() if weight / total >= 1e-3}
     total = sum(weights.values())
-    pool = prior(world, state, quest, rewards, targets, rest, V2)
+    pool = prior(world, state, {quest: rewards}, targets, rest, V2)
     assert pool is not None
     likely = dict(zip(pool.meanings, pool.probabilities, strict=True))
     assert likely == pytest.approx({one: weight / total for one, weight in weights.items()})

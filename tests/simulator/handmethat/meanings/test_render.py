@@ -110,11 +110,8 @@ def test_states_by_their_words(home):
     assert table["toggled"] == ["toggled-on", "toggled-off"]
     on = {"type": "printer", "toggled": True}
     assert "Hand me the toggled-on printer." in said(home, "bring_me", on)
-    assert "Hand me the toggled-off printer." in said(home, "bring_me", on, inverted_toggle=True)
     off = {"type": "printer", "toggled": False}
-    assert "Hand me the toggled-on printer." in said(home, "bring_me", off, inverted_toggle=True)
-    # What is inverted is that word alone.
-    assert "Hand me the dusty one." in said(home, "bring_me", {"dusty": True}, inverted_toggle=True)
+    assert "Hand me the toggled-off printer." in said(home, "bring_me", off)
 
 
 def test_one_seed_one_wording(home):

@@ -141,7 +141,7 @@ def test_a_table_by_hand(pool_of):
 def test_sparse_agrees_with_dense(case, quest, profile):
     for seed in range(2):
         world, state, rewards, targets, rest = case(seed, quest)
-        pool = prior(world, state, quest, rewards, targets, rest, profile)
+        pool = prior(world, state, {quest: rewards}, targets, rest, profile)
         assert pool is not None
         said = enumerate_utterances(pool, profile)
         if profile.literal_sets:
@@ -180,7 +180,7 @@ def test_nothing_underflows(pool_of):
 def test_what_is_said_is_true(case):
     for quest in QUESTS:
         world, state, rewards, targets, rest = case(5, quest)
-        pool = prior(world, state, quest, rewards, targets, rest, V2)
+        pool = prior(world, state, {quest: rewards}, targets, rest, V2)
         assert pool is not None
         said = enumerate_utterances(pool, V2)
         rsa = Rsa(pool, said, V2)
