@@ -186,7 +186,7 @@ def test_only_some_templates_serve_a_change_of_state() -> None:
         ("plan_goal", ((), ()), "goal holds already"),
         ("goal_holds", False, "plan breaks the goal"),
         ("choose_stop", None, "no place to stop"),
-        ("joint_prior", None, "no help is useful"),
+        ("prior", None, "no help is useful"),
         ("served_subgoal", None, "help serves no subgoal"),
         ("level_of", None, "no level"),
     ],
