@@ -19,7 +19,7 @@ from logs.paths import default_path
 from simulator import catalog, studies
 from simulator.ambibench.rows import BENCHMARK as AMBIBENCH
 from simulator.ambibench.sessions import AmbiBenchSessions
-from simulator.ambient.rows import BENCHMARK as AMBIENT
+from simulator.ambient.items import BENCHMARK as AMBIENT
 from simulator.ambient.sessions import AmbientSessions
 from simulator.ambik.rows import BENCHMARK as AMBIK
 from simulator.ambik.sessions import AmbikSessions

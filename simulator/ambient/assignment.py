@@ -29,14 +29,19 @@ from pydantic import BeforeValidator, Field, PositiveInt, model_validator
 
 from logs.paths import default_path
 from simulator.ambient.data import BUILTIN, Split, load_qualification, read_examples
-from simulator.ambient.evaluation import ITEMS as EVALUATED
-from simulator.ambient.evaluation import distractors_of, evaluation_items, results_of
 from simulator.ambient.examples import Example
 from simulator.ambient.files.dataset import load_distractors
-from simulator.ambient.items import Item
+from simulator.ambient.items import BENCHMARK, Item
 from simulator.ambient.playing import ANNOTATOR, Qualification
-from simulator.ambient.prepare import annotate_items, crowd_items, true_false_items
-from simulator.ambient.rows import BENCHMARK
+from simulator.ambient.prepare import ITEMS as EVALUATED
+from simulator.ambient.prepare import (
+    annotate_items,
+    crowd_items,
+    distractors_of,
+    evaluation_items,
+    results_of,
+    true_false_items,
+)
 from simulator.errors import InputError
 from simulator.seeds import derive_seed
 from simulator.studies import Cell, Place

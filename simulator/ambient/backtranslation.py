@@ -17,10 +17,10 @@ from typing import Any, Final, Protocol
 from pydantic import BaseModel
 
 from personas.templates import render
+from simulator.ambient.distractors import table
 from simulator.ambient.examples import Example
 from simulator.ambient.labels import Side
 from simulator.ambient.pool.filters import clean
-from simulator.ambient.relations import table
 from simulator.errors import InputError
 from simulator.models import ChatModel, Message, Request, sample
 from simulator.models.weights import imported, load_weights

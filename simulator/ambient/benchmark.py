@@ -21,7 +21,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
             role="who does it",
             option="model",
             several=True,
-            known=attribute("simulator.ambient.seating:SEATED"),
+            known=attribute("simulator.ambient.players.model:SEATED"),
             default="offline/gold",
         ),
     ),
@@ -53,25 +53,25 @@ BENCHMARK: Final = Benchmark[Any, Any](
     register=later("simulator.ambient.data_command:DATA.add"),
     judging=(
         attribute("simulator.ambient.annotation.consolidation:CONSOLIDATION"),
-        attribute("simulator.ambient.annotation.categorising:SORTING"),
-        attribute("simulator.ambient.annotation.claim_marks:MARKING"),
+        attribute("simulator.ambient.annotation.desks:SORTING"),
+        attribute("simulator.ambient.annotation.desks:MARKING"),
     ),
     studies=attribute("simulator.ambient.assignment:ExampleStudy"),
     folder=Path(__file__).parent,
     commands={
         "score ambient-nli": Command(
-            "simulator.ambient.score_nli_command:score_ambient_nli",
+            "simulator.ambient.score_command:score_ambient_nli",
             (
                 "Exact match, macro F1 and group exact match of label sets; the exit code is 1 if nothing "
                 "is scored."
             ),
         ),
         "score ambient-claims": Command(
-            "simulator.ambient.claims_command:score_ambient_claims",
+            "simulator.ambient.score_command:score_ambient_claims",
             "Flag claims by their most ambiguous paraphrase; precision and recall where claims are marked.",
         ),
         "import ambient-results": Command(
-            "simulator.ambient.import_command:import_ambient",
+            "simulator.ambient.importing.runs:import_ambient",
             "Bring published files into the log, a run each; the same file again adds nothing.",
         ),
         "train ambient-nli": Command(
@@ -83,14 +83,14 @@ BENCHMARK: Final = Benchmark[Any, Any](
             "Make new examples for linguists. The same command again continues where it stopped.",
         ),
         "generate ambient-distractors": Command(
-            "simulator.ambient.distractors_command:generate_distractors",
+            "simulator.ambient.generate_command:generate_distractors",
             (
                 "Translate ambiguous sentences there and back. The same command again continues where it "
                 "stopped."
             ),
         ),
         "stats ambient": Command(
-            "simulator.ambient.stats_command:stats_command",
+            "simulator.ambient.data_command:stats_command",
             "Statistics of AmbiEnt examples: ambiguity, label sets, rewrites, kinds of ambiguity.",
         ),
     },

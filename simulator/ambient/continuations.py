@@ -15,12 +15,11 @@ from typing import Final, Literal
 
 import numpy as np
 
-from simulator.ambient.distractors import DistractorRule, distractor_for
+from simulator.ambient.distractors import DistractorRule, Relations, distractor_for
 from simulator.ambient.examples import Example
 from simulator.ambient.intervals import clustered_interval
 from simulator.ambient.items import ContinueItem
 from simulator.ambient.records import DISTRACTOR, ContinuationOption, ContinuationRecord
-from simulator.ambient.relations import Relations
 from simulator.seeds import derive_seed
 from simulator.stats import Interval
 

@@ -25,17 +25,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, get_args
 
+from simulator.ambient.examples import squeeze
 from simulator.ambient.labels import LABELS, Label, Side
 from simulator.ambient.records import CrowdRecord
 from simulator.judging.agreement import (
     Measure,
     alpha_measure,
     intervals,
-    kappa_measure,
     mean_measure,
+    modal_kappa,
     modal_raters,
     nominal_distance,
-    tally,
 )
 from simulator.stats import Interval
 
@@ -255,9 +255,7 @@ def repeats_a_reading(record: CrowdRecord) -> bool:
         return False
     original = record.premise if record.side == "premise" else record.hypothesis
     others = (original, *(record.interpretations[slot] for slot in record.true_slots))
-    return " ".join(record.interpretations[record.distractor].split()) in (
-        " ".join(other.split()) for other in others
-    )
+    return squeeze(record.interpretations[record.distractor]) in map(squeeze, others)
 
 
 class _Labelling(NamedTuple):
@@ -277,13 +275,11 @@ class _Labelling(NamedTuple):
 def _labelling(votes: Sequence[Sequence[Label]], rows: Sequence[int], number: int) -> _Labelling:
     """Return the agreement of votes on subjects, each of which is of one of `number` rows."""
     raters = modal_raters(votes)
-    modal = [place for place, each in enumerate(votes) if len(each) == raters]
-    counts = tally([votes[place] for place in modal], LABELS)
     return _Labelling(
-        kappa_measure(counts, [rows[place] for place in modal], number),
+        modal_kappa(votes, LABELS, rows, number),
         alpha_measure(votes, nominal_distance, rows, number),
         raters,
-        sum(bool(vote) for vote in votes) - len(modal),
+        sum(bool(vote) and len(vote) != raters for vote in votes),
     )
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, get_args
 from pydantic import BaseModel, BeforeValidator, Field
 
 from simulator import datasets
+from simulator.ambient.annotation.rules import Discard
 from simulator.ambient.examples import Example
 from simulator.ambient.files.dataset import (
     CATEGORY_ROWS,
@@ -20,12 +21,10 @@ from simulator.ambient.files.dataset import (
     category_record,
     read_checked,
 )
-from simulator.ambient.files.kinds import TABLES
-from simulator.ambient.files.people import CROWD
+from simulator.ambient.files.kinds import TABLES, merge, with_categories, with_distractors
+from simulator.ambient.files.results import CROWD
+from simulator.ambient.items import BENCHMARK
 from simulator.ambient.labels import LABELS, Category, Label
-from simulator.ambient.merging import merge, with_categories, with_distractors
-from simulator.ambient.rows import BENCHMARK
-from simulator.ambient.views import Discard
 from simulator.codecs import Codec
 from simulator.errors import InputError
 from simulator.fields import Key, Said

@@ -1,20 +1,26 @@
-"""AmbiEnt's part of `askback data add`: what registered files hold, and whether they are as published."""
+"""AmbiEnt's part of `askback data add`, and `askback stats ambient`: what data hold, whether as published."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final, get_args
 
-from simulator.ambient.data import load_examples
+import typer
+from rich.console import Console
+
+from simulator.ambient.data import BUILTIN, Split, load_categories, load_examples
 from simulator.ambient.examples import Example
 from simulator.ambient.files.dataset import DATASET
 from simulator.ambient.files.kinds import TABLES
+from simulator.ambient.items import BENCHMARK
 from simulator.ambient.prepare import tells_apart
-from simulator.ambient.published import differences
-from simulator.ambient.rows import BENCHMARK
+from simulator.ambient.reporting.datasets import categories_results, dataset_results, differences
 from simulator.ambient.statistics import statistics
+from simulator.errors import InputError
+from simulator.reporting import Report, json_text, print_report
+from simulator.runner.options import DataOption, JsonOption
 from simulator.tables.registering import Registration
 
 PUBLISHED_FILES: Final = ("ambient_full.jsonl", "dev.jsonl", "test.jsonl")
@@ -62,3 +68,40 @@ DATA: Final = Registration(
     holds=_holds,
     differences=_differences,
 )
+
+
+_SPLITS: Final[tuple[Split, ...]] = get_args(Split)
+
+
+def stats_command(
+    data: DataOption = BUILTIN,
+    split: Annotated[str, typer.Option(help="all, dev or test")] = "all",
+    as_json: JsonOption = False,
+) -> None:
+    """Statistics of AmbiEnt examples: ambiguity, label sets, rewrites, kinds of ambiguity."""
+    report = stats_report(data, _split(split))
+    if as_json:
+        typer.echo(json_text(report))
+    else:
+        print_report(Console(), report)
+
+
+def stats_report(data: str | Path, split: Split = "all") -> Report:
+    """Return the statistics of examples, and of rows with kinds of ambiguity if there are any.
+
+    Raises:
+        InputError: if the data do not exist, are faulty or have no such split.
+    """
+    name, examples, records = Path(data).stem, load_examples(data, split), load_categories(data)
+    results = [dataset_results(examples, name)]
+    if records:
+        everything = examples if split == "all" else load_examples(data)
+        results.append(categories_results(records, everything, name=name))
+    return Report(title=f"AmbiEnt, {data}", sections=[result.section() for result in results])
+
+
+def _split(text: str) -> Split:
+    for split in _SPLITS:
+        if text == split:
+            return split
+    raise InputError(f"--split {text!r}: must be one of {', '.join(_SPLITS)}")

@@ -19,16 +19,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from simulator.ambient.annotation.rules import (
+    Annotation,
     Problem,
-    annotation_payload,
     check_annotation,
     describe,
     read_annotation,
 )
 from simulator.ambient.labels import LABELS, SIDES, Label
 from simulator.ambient.playing import ANNOTATOR, Kind
-from simulator.ambient.shown import Shown
-from simulator.ambient.views import Annotation
+from simulator.ambient.views import Shown
 from simulator.errors import InputError, SeatError
 from simulator.forms import NO, YES, SeatFormError, checked_length
 from simulator.seats import Reply
@@ -86,7 +85,7 @@ def read_form(kind: Kind, shown: Shown, reply: Reply) -> Form:
             return Form(TRUE if flag else FALSE, {"prediction": flag})
         case "annotate":
             annotation = _annotation(shown, move)
-            return Form(describe(annotation), annotation_payload(annotation))
+            return Form(describe(annotation), annotation.payload())
     raise SeatError(f"Nobody fills in a form in the step {kind}.", ANNOTATOR, code="malformed")
 
 

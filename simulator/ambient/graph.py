@@ -21,9 +21,8 @@ from typing import Any, ClassVar
 from simulator.ambient.data import Question
 from simulator.ambient.items import Item
 from simulator.ambient.payloads import logged
-from simulator.ambient.players.knows import AnswersAll, Knows
 from simulator.ambient.playing import ANNOTATOR, Options, Step, plan
-from simulator.ambient.shown import Shown, shown_in
+from simulator.ambient.views import AnswersAll, Knows, Shown, shown_in
 from simulator.errors import SeatError
 from simulator.runner.one_seat import AllAtOnce, OneSeatTable, State
 from simulator.seats import Reply

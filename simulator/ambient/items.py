@@ -20,6 +20,7 @@ from typing import Final, Literal, get_args
 
 from simulator.ambient.examples import Example
 from simulator.ambient.labels import AnyLabels, Label, Side
+from simulator.codecs import Codec, ItemCodec
 from simulator.fields import Key, Said, Whole
 
 Task = Literal["crowd", "evaluate", "annotate", "generate", "true_false", "continue", "nli", "claim"]
@@ -178,3 +179,17 @@ class ClaimItem:
 
 
 Item = CrowdItem | AnnotateItem | GenerateItem | TrueFalseItem | ContinueItem | NliItem | ClaimItem
+
+
+BENCHMARK: Final = "ambient"
+# The benchmark's texts are English; pages around them are in the participant's language.
+LANGUAGE: Final = "en"
+SPLITS: Final[tuple[Literal["dev", "test"], ...]] = ("dev", "test")
+EXAMPLE_FIELDS: Final = (*Example.__dataclass_fields__, "category", "distractor", "partner")
+"""All that a row of a dataset may have."""
+
+EXAMPLES: Final = Codec[Example](Example)
+ITEMS: Final = ItemCodec[Item](Item, BENCHMARK, kinds="task")
+
+example_record, read_example = EXAMPLES.write, EXAMPLES.read_row
+item_record, read_item, item_row, item_from_row = ITEMS.write, ITEMS.read, ITEMS.row, ITEMS.read_item

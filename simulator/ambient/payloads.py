@@ -19,22 +19,26 @@ claim          ``paraphrases`` of ``{text, probabilities, score}``, ``score``, `
 
 People's turns have besides ``person`` (true), ``private`` (what goes when they are erased, see
 `logs.erase`), ``shown_at`` and ``keys_used``; models' turns have ``decoding`` where one was asked.
+
+What a model that broke off had yet to answer it is taken to have answered with nothing (`with_silence`): such
+an episode counts as unsuccessful (`simulator.runner.logged`). Judgments have no success: who breaks off has
+given none, and is not among the annotators.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final
 
+from logs.rows import Episode, Turn
 from simulator.ambient.forms import FALSE, TRUE, read_form
-from simulator.ambient.items import ContinueItem, GenerateItem, Item, NliItem, TrueFalseItem
+from simulator.ambient.items import ClaimItem, ContinueItem, GenerateItem, Item, NliItem, TrueFalseItem
 from simulator.ambient.labels import LABELS
-from simulator.ambient.parsing import parse
-from simulator.ambient.playing import ANNOTATOR, Kind, Options, Step, statements
-from simulator.ambient.prompts import prompt
-from simulator.ambient.shown import shown_in, shown_record
+from simulator.ambient.playing import ANNOTATOR, Kind, Options, Step, statements, task_steps
+from simulator.ambient.prompts import parse, prompt
 from simulator.ambient.true_false import read_scores, read_table, read_text
+from simulator.ambient.views import shown_in, shown_record
 from simulator.forms import measured
 from simulator.seats import Reply
 
@@ -157,3 +161,37 @@ def _generated(item: GenerateItem, text: str) -> dict[str, Any]:
         "robust": dict(robust.rewrites),
         "warnings": list(reference.warnings),
     }
+
+
+_NOTHING: Final = Reply(
+    move={
+        "continuations": [],
+        "own": [],
+        "original": [],
+        "tokens": [],
+        "prediction": [],
+        "texts": [],
+        "kept": [],
+        "paraphrases": [],
+        "score": None,
+        "flagged": False,
+    }
+)
+
+
+def has_silence(item: Item) -> bool:
+    """Return True if an item is one of the models' tasks, in which no answer is a wrong one."""
+    return isinstance(item, GenerateItem | TrueFalseItem | ContinueItem | NliItem | ClaimItem)
+
+
+def with_silence(item: Item, episode: Episode, turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """Return the turns of an aborted episode, and an empty answer for each step that is missing."""
+    options = Options.read(episode.options)
+    silent = [logged(item, step, _NOTHING, options, person=False) for step in task_steps(item)[len(turns) :]]
+    return (
+        *turns,
+        *(
+            Turn(episode_id=episode.id, number=number, seat=ANNOTATOR, text=text, payload=payload)
+            for number, (text, payload) in enumerate(silent, start=len(turns))
+        ),
+    )

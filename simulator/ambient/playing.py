@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
-from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, Self, get_args
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, Self
 
 from pydantic import ConfigDict, Field, PositiveInt, StrictInt, model_validator
 
@@ -42,7 +42,6 @@ Kind = Literal[
     "paraphrase",
     "claim",
 ]
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 
 class Qualification(Fields):

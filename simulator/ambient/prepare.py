@@ -1,20 +1,35 @@
-"""Items out of examples: what is shown to crowdworkers, linguists and models (spec 3, 5.1, 7, 9, 10)."""
+"""Items out of examples: what is shown to crowdworkers, linguists and models (spec 3, 5.1, 7, 9, 10).
+
+In the evaluation of models' disambiguations (6.5) workers do the second and third step of the crowdworkers'
+task. The candidates are a model's rewrites; what is left of the three slots is filled up with the
+distractor. Nobody is told that a model wrote anything.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import Final
 
+from logs import LogError, LogReader
 from simulator.ambient.claims import clean_claim
+from simulator.ambient.crowd import Tie, agrees, worker_counts
 from simulator.ambient.data import Claim
-from simulator.ambient.examples import Example
+from simulator.ambient.examples import Example, squeeze
+from simulator.ambient.files.results import GENERATION
+from simulator.ambient.intervals import mean_interval
 from simulator.ambient.items import AnnotateItem, Candidate, ClaimItem, CrowdItem, NliItem, TrueFalseItem
-from simulator.ambient.labels import Label, Side
-from simulator.ambient.records import ClaimRecord
+from simulator.ambient.labels import LABELS, SIDES, Label, Side
+from simulator.ambient.playing import ANNOTATOR
+from simulator.ambient.prompts import Parser, parse
+from simulator.ambient.records import ClaimRecord, CrowdRecord, GenerationRecord
+from simulator.ambient.trial_log import generation_records
 from simulator.errors import InputError
 from simulator.seeds import derive_seed
+from simulator.stats import Interval
 
 CANDIDATES: Final = 3
 _NAMED: Final = 5
@@ -72,12 +87,7 @@ def crowd_items(
 
 def tells_apart(example: Example, side: Side, distractor: str) -> bool:
     """Return True if a distractor is neither the ambiguous sentence nor one of its readings."""
-    return one_line(distractor) not in map(one_line, (example.sentence(side), *example.rewrites(side)))
-
-
-def one_line(text: str) -> str:
-    """Return a sentence without outer and repeated white space, which makes no other sentence."""
-    return " ".join(text.split())
+    return squeeze(distractor) not in map(squeeze, (example.sentence(side), *example.rewrites(side)))
 
 
 def annotate_items(examples: Iterable[Example]) -> tuple[AnnotateItem, ...]:
@@ -167,3 +177,188 @@ def _ids(examples: Sequence[Example]) -> str:
     more = f" and {len(examples) - _NAMED} more" if len(examples) > _NAMED else ""
     ids = ", ".join(example.id for example in examples[:_NAMED])
     return f"example{'s' if len(examples) > 1 else ''} {ids}{more}"
+
+
+_log = logging.getLogger(__name__)
+ITEMS: Final = 50
+NEEDED: Final = 2
+"""Labelled rewrites that a row needs to be correct: with fewer, nothing is disambiguated."""
+_Key = tuple[str, Side]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationMeasures:
+    """How many of a model's rows are correct.
+
+    Attributes:
+        correct: share of rows; None if none can be told. Its `n` leaves out those without votes.
+        rows: all of them.
+        few: rows with fewer than `NEEDED` labelled rewrites, which are wrong whatever the votes are.
+        without_votes: rows that nobody has judged yet, and that have enough rewrites.
+        workers: votes on a row -> rows.
+    """
+
+    model: str
+    correct: Interval | None
+    rows: int
+    few: int
+    without_votes: int
+    workers: Mapping[int, int]
+
+
+def evaluation_items(
+    results: Mapping[str, Sequence[GenerationRecord]],
+    distractors: Distractors,
+    *,
+    seed: int,
+    items: int = ITEMS,
+    parser: Parser = "reference",
+) -> tuple[CrowdItem, ...]:
+    """Return items of the same examples for every model, example by example.
+
+    Which examples are drawn depends on the seed and their ids alone, so models evaluated one by one share
+    them, too, if their results cover the same examples. The order of candidates is drawn for each item. An
+    example without the distractor that a model's rewrites need is left out for all, with a warning, and
+    another one is drawn.
+
+    Args:
+        results: model -> its records.
+        distractors: for the ambiguous sentences, by id and side.
+        seed: of the drawing.
+        items: examples at most.
+        parser: how rewrites are read out of what a model wrote.
+
+    Raises:
+        InputError: if no example has results of every model and the distractor that is needed.
+    """
+    by_model = {
+        model: {(record.id, record.side): record for record in records} for model, records in results.items()
+    }
+    first, *others = by_model.values() if by_model else ({},)
+    common = [key for key in first if all(key in other for other in others)]
+    if not common:
+        raise InputError(f"no example has results of every model ({', '.join(results) or 'there is none'})")
+    made, missing, drawn = list[CrowdItem](), dict[str, None](), 0
+    for key in sorted(common, key=lambda key: (derive_seed(seed, "evaluation", *key), key)):
+        if drawn == items:
+            break
+        items_of = [
+            _item(by_model[model][key], model, number, parser, distractors.get(key, ""), seed)
+            for number, model in enumerate(sorted(by_model), start=1)
+        ]
+        whole = [item for item in items_of if item is not None]
+        if len(whole) < len(items_of):
+            missing[key[0]] = None
+            continue
+        made += whole
+        drawn += 1
+    if missing:
+        reason = f"no distractor for the ambiguous sentence of examples {', '.join(missing)}"
+        if any((id, side) in distractors for id in missing for side in SIDES):
+            reason += ", or one that is the sentence or a rewrite itself"
+        if not made:
+            raise InputError(reason)
+        _log.warning("%d examples left out: %s", len(missing), reason)
+    return tuple(made)
+
+
+def results_of(names: Iterable[str], log: Path) -> dict[str, tuple[GenerationRecord, ...]]:
+    """Return the disambiguations of each model.
+
+    Args:
+        names: of results files, which are named after their models, or of runs.
+        log: that holds the runs.
+
+    Raises:
+        InputError: if there is no such file or run, or no row of a file can be read.
+    """
+    results: dict[str, tuple[GenerationRecord, ...]] = {}
+    for name in names:
+        path = Path(name)
+        if path.exists():
+            rows, _, faults = GENERATION.read(path)
+            if faults and not rows:
+                raise InputError(str(faults[0]))
+            if faults:
+                _log.warning("%d rows of %s left out, the first: %s", len(faults), path, faults[0])
+            results[path.stem] = rows
+            continue
+        try:
+            with LogReader(log) as reader:
+                model = str(reader.run(name).config["seats"][ANNOTATOR])
+                results[model] = generation_records(reader, [name], aborted=False)
+        except LogError as error:
+            raise InputError(f"results {name!r} is neither a results file nor a run ({error})") from error
+    return results
+
+
+def distractors_of(examples: Iterable[Example]) -> dict[_Key, str]:
+    """Return the distractors that examples bring, by id and side."""
+    return {(example.id, side): text for example in examples for side, text in example.distractors.items()}
+
+
+def labelled_rewrites(record: GenerationRecord, parser: Parser = "reference") -> dict[Label, str]:
+    """Return what a model wrote, label by label; a rewrite without words is none."""
+    texts = parse(record.generation, parser).rewrites
+    return {label: texts[label].strip() for label in LABELS if texts.get(label, "").strip()}
+
+
+def is_correct(record: CrowdRecord, tie: Tie = "first") -> bool:
+    """Return True if a row has two labelled rewrites or more, and the votes agree with each of them."""
+    return len(record.true_slots) >= NEEDED and agrees(record, tie)
+
+
+def evaluation_measures(
+    records: Sequence[CrowdRecord], tie: Tie = "first", seed: int = 0
+) -> dict[str, EvaluationMeasures]:
+    """Return model -> how many of its rows are correct, models in the order of their first row.
+
+    Args:
+        records: `CrowdRecord.origin` names the model.
+        tie: what wins where votes are split evenly.
+        seed: of the resampling of rows.
+    """
+    models = dict.fromkeys(record.origin for record in records)
+    return {
+        model: _measures(model, [record for record in records if record.origin == model], tie, seed)
+        for model in models
+    }
+
+
+def _measures(model: str, records: Sequence[CrowdRecord], tie: Tie, seed: int) -> EvaluationMeasures:
+    few = [record for record in records if len(record.true_slots) < NEEDED]
+    asked = [record for record in records if len(record.true_slots) >= NEEDED]
+    judged = [record for record in asked if record.workers]
+    correct = [0.0] * len(few) + [float(is_correct(record, tie)) for record in judged]
+    return EvaluationMeasures(
+        model=model,
+        correct=mean_interval(correct, seed=seed),
+        rows=len(records),
+        few=len(few),
+        without_votes=len(asked) - len(judged),
+        workers=worker_counts(records),
+    )
+
+
+def _item(
+    record: GenerationRecord, model: str, number: int, parser: Parser, distractor: str, seed: int
+) -> CrowdItem | None:
+    """Return the item of a model's rewrites; None if a slot is left to a distractor that cannot be there."""
+    rewrites = labelled_rewrites(record, parser)
+    candidates = [Candidate(text, label) for label, text in rewrites.items()]
+    if len(candidates) < CANDIDATES:
+        shown = map(squeeze, (record.original, *rewrites.values()))
+        if not distractor or squeeze(distractor) in shown:
+            return None
+        candidates += [Candidate(distractor, None)] * (CANDIDATES - len(candidates))
+    Random(derive_seed(seed, "candidates", model, record.id, record.side)).shuffle(candidates)
+    return CrowdItem(
+        id=f"{record.id}.{record.side}.{number}",
+        example_id=record.id,
+        premise=record.premise,
+        hypothesis=record.hypothesis,
+        side=record.side,
+        candidates=tuple(candidates),
+        gold=frozenset(record.gold),
+        origin=model,
+    )

@@ -22,8 +22,10 @@ from pydantic import (
     model_validator,
 )
 
+from simulator.ambient.annotation.rules import Discard
 from simulator.ambient.examples import Disambiguation, PublishedKey, refuse_infinite
 from simulator.ambient.labels import AnyLabels, Label, LabelSet, Side, SomeLabels, format_labels, parse_labels
+from simulator.ambient.nli.families import CheckedThreshold, Threshold
 from simulator.field_faults import shortened
 from simulator.fields import Finite, FiniteOrNone, Flag, Key, OptionalText, Said, Whole, must, read_as
 
@@ -168,7 +170,7 @@ class LinguistRecord:
         PlainSerializer(_by_label),
         Field(alias="disambiguations"),
     ]
-    discarded: Annotated[Mapping[str, Said] | None, Field(exclude_if=not_)] = None
+    discarded: Annotated[Mapping[str, Discard] | None, Field(exclude_if=not_)] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -307,7 +309,7 @@ class NliRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedRecord:
-    """The stored scores of one training of a model (spec 11), as fractions.
+    """The stored scores of one training of a model (spec 11), as fractions; folder and file tell whose.
 
     Attributes:
         threshold: a number; per label an interval (regression); None for a classifier over sets.
@@ -315,10 +317,12 @@ class SeedRecord:
 
     model: str
     seed: int
-    em: float
-    f1: float
-    group_em: float
-    threshold: float | Mapping[Label, tuple[float, float]] | None = None
+    f1: Fraction
+    em: Fraction
+    group_em: Fraction
+    threshold: Annotated[
+        Threshold, read_as(CheckedThreshold, lambda threshold: threshold), Field(alias="logit_threshold")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,39 +1,165 @@
-"""AmbiEnt as the runner sees it."""
+"""AmbiEnt as the runner sees it, and what people see of an episode (`views`)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from logs.rows import Ending, Judgment, Score, Turn
-from simulator.ambient import graph, rows, seating, show
-from simulator.ambient.items import Item
-from simulator.ambient.playing import ANNOTATOR
+from simulator.ambient import graph, items
+from simulator.ambient.annotation.rules import read_annotation
+from simulator.ambient.graph import Table
+from simulator.ambient.items import AnnotateItem, CrowdItem, Item, TrueFalseItem
+from simulator.ambient.players.model import seat_for
+from simulator.ambient.playing import ANNOTATOR, Step, statements
 from simulator.ambient.score import score_rows
-from simulator.ambient.views import ParticipantView, Replay
-from simulator.runner.one_seat import OneSeatRoom, State
+from simulator.ambient.views import ParticipantView, Replay, ReplayCandidate, ReplayStatement, Shown
+from simulator.errors import InputError
+from simulator.runner.one_seat import OneSeatRoom, State, step_due
 from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode
+
+
+def participant_view(
+    table: Table, state: State, ending: Ending | None = None, warning: str | None = None, stage: str = ""
+) -> ParticipantView:
+    """Return what a person may see after `state`; `stage` names a page without the task."""
+    step = None if ending or stage else step_due(table, state)
+    shown = table.shown(step) if step else Shown()
+    done = len(state["said"])
+    return ParticipantView(
+        episode_id=table.episode_id,
+        number=done,
+        stage=stage or (step.kind if step else "done"),
+        task=table.item.task,
+        language=table.rules.language,
+        done=done,
+        total=len(table.steps),
+        **asdict(shown),
+        earlier=_earlier(table.item, step, state),
+        ending=ending,
+        warning=warning,
+    )
+
+
+def _earlier(item: Item, step: Step | None, state: State) -> tuple[tuple[str, str], ...]:
+    """Return a crowdworker's earlier answers: ``("label", …)``, then each candidate with yes or no.
+
+    The candidates are not shown before the step that asks about them, nor is anything in another one.
+    """
+    if not isinstance(item, CrowdItem) or step is None or step.kind not in ("plausible", "relabel"):
+        return ()
+    answers = {kind: text for kind, text in state["said"]}
+    label = (("label", answers["label"]),) if "label" in answers else ()
+    flags = answers["plausible"].split() if "plausible" in answers else []
+    pairs = zip((candidate.sentence for candidate in item.candidates), flags, strict=False)
+    return (*label, *pairs)
+
+
+def replay(item: Item, turns: Sequence[Turn]) -> Replay:
+    """Return an ended episode of a person's task with everything that was hidden, out of its logged turns.
+
+    Raises:
+        InputError: if it is a task that people do not do.
+    """
+    payloads = {turn.payload["kind"]: turn.payload for turn in turns if turn.payload.get("kind")}
+    match item:
+        case CrowdItem():
+            return _crowd(item, payloads)
+        case AnnotateItem():
+            return _annotated(item, payloads)
+        case TrueFalseItem():
+            return _true_false(item, turns)
+    raise InputError(f"Episodes of the task {item.task} are not shown: no person does it.")
+
+
+def _crowd(item: CrowdItem, payloads: Mapping[str, Mapping[str, Any]]) -> Replay:
+    plausible = payloads.get("plausible", {}).get("answers")
+    relabelled = payloads.get("relabel", {}).get("answers")
+    label = payloads.get("label", {}).get("answer")
+    candidates = tuple(
+        ReplayCandidate(
+            sentence=candidate.sentence,
+            label=candidate.label,
+            plausible=plausible[place] if plausible else None,
+            answer=relabelled[place] if relabelled else None,
+        )
+        for place, candidate in enumerate(item.candidates)
+    )
+    agreed = [
+        candidate.found and candidate.labelled for candidate in candidates if candidate.labelled is not None
+    ]
+    return Replay(
+        task=item.task,
+        premise=item.premise,
+        hypothesis=item.hypothesis,
+        side=item.side,
+        gold=item.gold,
+        label=label,
+        candidates=candidates,
+        correct=sum(map(bool, agreed)) if agreed else None,
+        of=len(agreed) or None,
+    )
+
+
+def _annotated(item: AnnotateItem, payloads: Mapping[str, Mapping[str, Any]]) -> Replay:
+    example = item.example
+    annotation = read_annotation(payloads["annotate"]) if "annotate" in payloads else None
+    kept = annotation is not None and annotation.discard is None and bool(example.labels)
+    return Replay(
+        task=item.task,
+        premise=example.premise,
+        hypothesis=example.hypothesis,
+        side=example.sides[0] if example.xor else None,
+        gold=example.labels,
+        disambiguations=example.disambiguations,
+        annotation=annotation,
+        correct=int(annotation.labels == example.labels) if kept and annotation else None,
+        of=1 if kept else None,
+    )
+
+
+def _true_false(item: TrueFalseItem, turns: Sequence[Turn]) -> Replay:
+    asked = statements(item)
+    judged = [
+        (asked[turn.payload["number"]], turn.payload["prediction"])
+        for turn in turns
+        if turn.payload.get("kind") == "true_false"
+    ]
+    return Replay(
+        task=item.task,
+        premise=item.sentence if item.side == "premise" else "",
+        hypothesis=item.sentence if item.side == "hypothesis" else "",
+        side=item.side,
+        gold=frozenset(),
+        statements=tuple(
+            ReplayStatement(statement=asked.text, answer=asked.answer, given=answer)
+            for asked, answer in judged
+        ),
+        correct=sum(answer == statement.answer for statement, answer in judged),
+        of=len(judged),
+    )
 
 
 class AmbientRoom(OneSeatRoom[graph.Table]):
     """See `simulator.runner.rooms.Room`. Its items are examples prepared for a task (`items.Item`)."""
 
-    name = rows.BENCHMARK
+    name = items.BENCHMARK
     seats: tuple[str, ...] = (ANNOTATOR,)
     table_type = graph.Table
-    item_row = staticmethod(rows.item_row)
-    read_item = staticmethod(rows.item_from_row)
-    seat_for = staticmethod(seating.seat_for)
+    item_row = staticmethod(items.item_row)
+    read_item = staticmethod(items.item_from_row)
+    seat_for = staticmethod(seat_for)
 
     def view(
         self, live: ActiveEpisode, state: State, seat: str, ending: Ending | None, warning: str | None
     ) -> ParticipantView:
         """Return what a person may see now."""
-        return show.participant_view(self.table(live), state, ending, warning, live.stage)
+        return participant_view(self.table(live), state, ending, warning, live.stage)
 
     def replay(self, item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Replay:
         """Return an ended episode of a person's task, with what was hidden."""
-        return show.replay(item, turns)
+        return replay(item, turns)
 
     def score(
         self,

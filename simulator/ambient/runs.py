@@ -12,11 +12,10 @@ from pydantic import Field
 from logs.paths import default_path
 from simulator.ambient.continuations import STEMS, continue_items
 from simulator.ambient.data import BUILTIN, Split, load_claims, load_examples
-from simulator.ambient.distractors import DistractorRule
-from simulator.ambient.evaluation import distractors_of, evaluation_items, results_of
+from simulator.ambient.distractors import DistractorRule, Relations, read_relations
 from simulator.ambient.examples import Example
-from simulator.ambient.files.claims import CLAIMS
 from simulator.ambient.files.dataset import load_distractors
+from simulator.ambient.files.results import CLAIMS
 from simulator.ambient.items import (
     TASKS,
     AnnotateItem,
@@ -32,9 +31,17 @@ from simulator.ambient.labels import Side
 from simulator.ambient.players.inference import PREFIX
 from simulator.ambient.players.offline import TASKS_OF
 from simulator.ambient.playing import ANNOTATOR, Options
-from simulator.ambient.prepare import annotate_items, claim_items, crowd_items, nli_items, true_false_items
+from simulator.ambient.prepare import (
+    annotate_items,
+    claim_items,
+    crowd_items,
+    distractors_of,
+    evaluation_items,
+    nli_items,
+    results_of,
+    true_false_items,
+)
 from simulator.ambient.prompts import SHOTS, generate_items
-from simulator.ambient.relations import Relations, read_relations
 from simulator.errors import InputError
 from simulator.field_options import logged_values
 from simulator.models import Capabilities, Needs

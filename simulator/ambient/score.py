@@ -27,8 +27,7 @@ from typing import Final
 
 from logs.rows import Score, Turn
 from simulator.ambient.continuations import ranks_first
-from simulator.ambient.edit_f1 import item_edit_f1
-from simulator.ambient.generation import gold_rewrites
+from simulator.ambient.generation import gold_rewrites, item_edit_f1
 from simulator.ambient.items import (
     AnnotateItem,
     ClaimItem,

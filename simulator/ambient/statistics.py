@@ -10,11 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from simulator.ambient.examples import Example, published_id
+from simulator.ambient.examples import Example, findings, published_id
 from simulator.ambient.files.dataset import CategoryRecord
 from simulator.ambient.intervals import clustered_interval, mean_interval
 from simulator.ambient.labels import CATEGORIES, LABEL_SETS, Category, LabelSet
-from simulator.ambient.rules import findings
 from simulator.stats import Interval
 
 Share = Interval | None
@@ -38,7 +37,7 @@ class Statistics:
         disambiguations: how many ambiguous examples have so many.
         labels_differ: ids of those whose labels are not those of their disambiguations.
         several: ids of those with several disambiguations of one label.
-        faulty: ids of those that contradict themselves (see `simulator.ambient.rules`).
+        faulty: ids of those that contradict themselves (see `simulator.ambient.examples`).
     """
 
     examples: int

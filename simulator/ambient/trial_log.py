@@ -14,7 +14,8 @@ from logs.rows import Ending, Episode, Turn
 from simulator.ambient.continuations import Sampled, kl_options
 from simulator.ambient.examples import Disambiguation
 from simulator.ambient.generation import gold_rewrites
-from simulator.ambient.items import ContinueItem, Task
+from simulator.ambient.items import BENCHMARK, ContinueItem, Task, item_from_row
+from simulator.ambient.payloads import has_silence, with_silence
 from simulator.ambient.playing import ANNOTATOR, Kind
 from simulator.ambient.prompts import prompt
 from simulator.ambient.records import (
@@ -28,8 +29,6 @@ from simulator.ambient.records import (
     Paraphrase,
     TrueFalseRecord,
 )
-from simulator.ambient.rows import BENCHMARK, item_from_row
-from simulator.ambient.silence import has_silence, with_silence
 from simulator.ambient.true_false import true_false_prompt
 from simulator.runner.logged import ENDED, played_to_end, required_run
 from simulator.seeds import derive_seed

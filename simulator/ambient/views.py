@@ -1,37 +1,98 @@
-"""What participants may see, and what an ended episode shows: the contract between room and pages."""
+"""What is shown in a step, and to whom it may be shown; what an ended episode shows.
+
+`shown_in` is the one place that takes texts out of an item: a person's page, a model's prompt and the log's
+``shown`` (spec 13) all come from here, so nobody sees anything of a later step, and no label of the dataset
+leaves it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Final, Protocol, runtime_checkable
 
 from logs.rows import Ending
+from simulator.ambient.annotation.rules import Annotation
+from simulator.ambient.data import Question
 from simulator.ambient.examples import Disambiguation
-from simulator.ambient.items import Task
+from simulator.ambient.items import AnnotateItem, CrowdItem, Item, Task, TrueFalseItem
 from simulator.ambient.labels import Label, LabelSet, Side
-
-Discard = Literal["offensive", "not_fluent", "incoherent"]
+from simulator.ambient.playing import ANNOTATOR, Step, statements
+from simulator.codecs import Codec
+from simulator.seats import Reply, View
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Annotation:
-    """A linguist's form (spec 3).
+class Shown:
+    """The texts of one step; empty where there are none.
 
     Attributes:
-        discard: why the example is to be thrown away; None if it is kept.
-        labels: of all readings; empty if it is discarded.
-        rewrites: where there are several labels; at least one for each of them.
-        comment: anything else.
+        premise: in the steps qualification, label and annotate.
+        hypothesis: likewise.
+        sentence: the ambiguous sentence alone (plausible), or what the statement is about (true_false).
+        candidates: what is asked about: candidate interpretations (plausible), in display order.
+        pairs: premise and hypothesis with each candidate in place (relabel), in display order.
+        side: where the candidates were put in (relabel).
+        statement: what is to be judged true or false.
     """
 
-    discard: Discard | None = None
-    labels: LabelSet = frozenset()
-    rewrites: tuple[Disambiguation, ...] = ()
-    comment: str = ""
+    premise: str = ""
+    hypothesis: str = ""
+    sentence: str = ""
+    candidates: tuple[str, ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
+    side: Side | None = None
+    statement: str = ""
+
+
+_SHOWN: Final = Codec[Shown](Shown)
+
+
+def shown_in(item: Item, step: Step, questions: Sequence[Question] = ()) -> Shown:
+    """Return what is shown in a step.
+
+    Args:
+        item: what is played.
+        step: the step.
+        questions: of the qualification, if the step is one of them.
+    """
+    if step.kind == "qualification":
+        question = questions[step.number]
+        return Shown(premise=question.premise, hypothesis=question.hypothesis)
+    if isinstance(item, CrowdItem):
+        return _crowd(item, step)
+    if isinstance(item, AnnotateItem) and step.kind == "annotate":
+        return Shown(premise=item.example.premise, hypothesis=item.example.hypothesis)
+    if isinstance(item, TrueFalseItem) and step.kind == "true_false":
+        return Shown(sentence=item.sentence, statement=statements(item)[step.number].text)
+    return Shown()
+
+
+def _crowd(item: CrowdItem, step: Step) -> Shown:
+    places = range(len(item.candidates))
+    if step.kind == "label":
+        return Shown(premise=item.premise, hypothesis=item.hypothesis)
+    if step.kind == "plausible":
+        return Shown(
+            sentence=item.sentence, candidates=tuple(candidate.sentence for candidate in item.candidates)
+        )
+    if step.kind == "relabel":
+        return Shown(pairs=tuple(item.pair(place) for place in places), side=item.side)
+    return Shown()
+
+
+def shown_record(item: Item, step: Step, shown: Shown) -> dict[str, Any]:
+    """What the log keeps of it: exact texts, their order, and where the distractors stood (spec 13)."""
+    record: dict[str, Any] = _SHOWN.adapter.dump_python(shown, mode="json", exclude_defaults=True)
+    if isinstance(item, CrowdItem) and step.kind in ("plausible", "relabel"):
+        record["distractors"] = [
+            place for place, candidate in enumerate(item.candidates) if candidate.label is None
+        ]
+    return record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParticipantView:
+class ParticipantView(Shown):
     """All that a person may see now. Nothing of a later step is in it, and no gold label at all.
 
     Attributes:
@@ -39,13 +100,6 @@ class ParticipantView:
         stage: which page: one of the study's, the kind of a step (`playing.Kind`), or ``done``.
         language: of the page; the benchmark's own text is English.
         done: steps that have been answered; `total` steps of the episode (without consent, instructions).
-        premise: shown in the stages qualification, label and annotate; empty where it is not.
-        hypothesis: likewise.
-        sentence: the ambiguous sentence alone (plausible), or what the statement is about (true_false).
-        candidates: what is asked about: candidate interpretations (plausible), in display order.
-        pairs: premise and hypothesis with each candidate in place (relabel), in display order.
-        side: where the candidates were put in (relabel).
-        statement: what is to be judged true or false.
         earlier: the participant's own locked answers, in words of the steps before: label of the original;
             yes or no per candidate.
         study: whether it is part of a study, not free play.
@@ -60,13 +114,6 @@ class ParticipantView:
     language: str
     done: int
     total: int
-    premise: str = ""
-    hypothesis: str = ""
-    sentence: str = ""
-    candidates: tuple[str, ...] = ()
-    pairs: tuple[tuple[str, str], ...] = ()
-    side: Side | None = None
-    statement: str = ""
     earlier: tuple[tuple[str, str], ...] = ()
     study: bool = False
     ending: Ending | None = None
@@ -129,3 +176,54 @@ class Replay:
     annotation: Annotation | None = None
     correct: int | None = None
     of: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Knows:
+    """The steps that are due, and what is shown in the first of them.
+
+    Attributes:
+        steps: the one that is due, or for a seat that does several at once all that are left.
+        shown: what a person would see in the first; whoever plays the part of a person looks at nothing else.
+        item: for built-in players, which know what is right, and for tests whose prompt is made of it.
+        seeds: one per step, for whoever draws anything.
+        said: per step before, its kind and what was said.
+    """
+
+    steps: tuple[Step, ...]
+    shown: Shown
+    item: Item
+    seeds: tuple[int, ...]
+    said: tuple[tuple[str, str], ...] = ()
+
+
+@runtime_checkable
+class AnswersAll(Protocol):
+    """A seat that does all that is left of an item at once, where its steps do not rest on each other."""
+
+    def answers_all(self, item: Item) -> bool:
+        """Return True if it does so with this item."""
+        ...
+
+    async def answer_all(self, view: View) -> tuple[Reply, ...]:
+        """Return one reply per step of `view.task`, a `Knows`, in order.
+
+        Raises:
+            ModelError: if its model fails.
+        """
+        ...
+
+
+def asked_in(view: View, step: str, place: int = 0) -> dict[str, Any]:
+    """Return what a request to a model says of itself: what it is for, and in which turn.
+
+    Args:
+        view: what the seat sees.
+        step: the kind of step.
+        place: of the step among the view's.
+    """
+    return {
+        "purpose": f"{ANNOTATOR}.{step}",
+        "episode_id": view.episode_id,
+        "turn_number": view.number + place,
+    }

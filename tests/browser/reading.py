@@ -9,8 +9,7 @@ from participating import press, stage
 from playing import episode
 
 from logs import LogReader
-from simulator.ambient.items import AnnotateItem, CrowdItem, Item
-from simulator.ambient.rows import item_from_row
+from simulator.ambient.items import AnnotateItem, CrowdItem, Item, item_from_row
 
 CROWD = "ambient-crowd"
 LINGUISTS = "ambient-linguists"

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from simulator.ambient.forms import FormError
+from simulator.ambient.items import BENCHMARK
 from simulator.ambient.playing import ANNOTATOR
-from simulator.ambient.rows import BENCHMARK
 from simulator.ambient.sessions import AmbientSessions
 from simulator.errors import InputError, SeatError
 from simulator.studies.cards import StudyCard

@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import Field
 
+from simulator.ambient.annotation.rules import Discard
 from simulator.ambient.assignment import PersonTask
 from simulator.ambient.labels import Label
-from simulator.ambient.views import Discard
 from ui.calls import Call
 from ui.study.actions import MoveCall
 

@@ -14,9 +14,8 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from logs import LogError, LogReader, LogWriter
-from simulator.ambient.annotation.categorising import sort_example
-from simulator.ambient.annotation.claim_marks import mark_claim
 from simulator.ambient.annotation.consolidation import FormProblems, consolidate
+from simulator.ambient.annotation.desks import mark_claim, sort_example
 from simulator.ambient.annotation.rules import read_annotation
 from simulator.errors import AskbackError, InputError
 from simulator.forms import LONGEST

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logs import LogReader
-from simulator.ambient.annotation.categorising import (
+from simulator.ambient.annotation.consolidation import consolidated_examples
+from simulator.ambient.annotation.desks import (
     ANNOTATORS,
     Kinds,
     Sorted,
@@ -16,11 +17,10 @@ from simulator.ambient.annotation.categorising import (
     to_settle,
     to_sort,
 )
-from simulator.ambient.annotation.consolidation import consolidated_examples
 from simulator.ambient.data import BUILTIN, load_examples, load_guidelines
 from simulator.ambient.examples import Example
 from simulator.ambient.labels import CATEGORIES, Category
-from simulator.ambient.published import CATEGORIES as CATEGORY_SHARES
+from simulator.ambient.reporting.measures import paper
 from simulator.errors import AskbackError
 from ui.problems import problem_text
 from ui.research.address import Address
@@ -127,9 +127,9 @@ def _agreement(visit: Visit, there: Sequence[Sorted]) -> Page:
         category: sum(category in (entry.settled or ()) for entry in there) for category in CATEGORIES
     }
     lines: list[Line] = [
-        *(kappa_line(category, agreement.category[category]) for category in CATEGORIES),
-        kappa_line("alpha", agreement.alpha),
-        share_line("identical", agreement.identical),
+        *(kappa_line(category, agreement.measures[category]) for category in CATEGORIES),
+        kappa_line("alpha", agreement.measures["alpha"]),
+        share_line("identical", agreement.measures["identical"]),
     ]
     return visit.page(
         "ambient_categories_agreement",
@@ -137,7 +137,7 @@ def _agreement(visit: Visit, there: Sequence[Sorted]) -> Page:
         found=agreement,
         lines=lines,
         counts=counts,
-        printed=CATEGORY_SHARES,
+        printed=paper()["categories"]["shares"],
         tokens=sum(counts.values()),
         settled=sum(entry.settled is not None for entry in there),
         examples=len(there),

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from logs import LogReader
-from simulator.ambient.annotation.claim_marks import MARKS, MarkedClaim, marked_claims, records_marked_by
+from simulator.ambient.annotation.desks import MARKS, MarkedClaim, marked_claims, records_marked_by
 from simulator.ambient.claims import THRESHOLD, claim_measures, explanation, predicted_set, score
 from simulator.ambient.labels import Label
 from simulator.ambient.records import ClaimRecord, Paraphrase
-from simulator.ambient.reporting.paper import paper
+from simulator.ambient.reporting.measures import paper
 from ui.ambient.stages import SHOWN
 from ui.research.ambient_words import Line, ordered, runs_of, share_line
 from ui.research.view import Page, Visit

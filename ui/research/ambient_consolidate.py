@@ -26,12 +26,11 @@ from simulator.ambient.annotation.linguists import (
     worker_forms,
     worker_statistics,
 )
-from simulator.ambient.annotation.rules import MAX_REWRITES, annotation_payload
+from simulator.ambient.annotation.rules import MAX_REWRITES, Annotation
 from simulator.ambient.data import load_guidelines
 from simulator.ambient.labels import LABELS
-from simulator.ambient.reporting.paper import paper
+from simulator.ambient.reporting.measures import paper
 from simulator.ambient.trial_log import linguist_records
-from simulator.ambient.views import Annotation
 from ui.ambient.stages import SHOWN
 from ui.research.ambient_flow import drawing
 from ui.research.ambient_words import (
@@ -150,7 +149,7 @@ def _merged(shown: Case) -> Contribution | None:
 
 def _others(shown: Case, discuss: Sequence[Result]) -> tuple[Contribution, ...]:
     forms = next((entry.forms for entry in discuss if entry.key == shown.key), {})
-    return tuple(_said(shown, form.annotation, name) for name, form in forms.items())
+    return tuple(_said(shown, form, name) for name, form in forms.items())
 
 
 def _said(shown: Case, annotation: Annotation, name: str = "") -> Contribution:
@@ -158,7 +157,7 @@ def _said(shown: Case, annotation: Annotation, name: str = "") -> Contribution:
         name,
         annotation,
         tuple(reading(shown.premise, shown.hypothesis, rewrite) for rewrite in annotation.rewrites),
-        json.dumps(annotation_payload(annotation)),
+        json.dumps(annotation.payload()),
     )
 
 
@@ -169,7 +168,7 @@ def _filled(shown: Case | None, mode: Mode) -> str:
 
 
 def _form(form: Consolidated) -> dict[str, Any]:
-    return {**annotation_payload(form.annotation), "checklist": list(form.checklist)}
+    return {**form.payload(), "checklist": list(form.checklist)}
 
 
 def _last(reader: LogReader, run: str, validator: str) -> str:
@@ -221,10 +220,10 @@ def _agreement(visit: Visit, reader: LogReader) -> Page:
         lines=_lines(measures),
         linguists=linguists,
         linguist_lines=[
-            *(kappa_line(label, two.label[label]) for label in LABELS),
-            kappa_line("whole", two.whole),
-            kappa_line("several", two.several),
-            share_line("identical", two.identical),
+            *(kappa_line(label, two[label]) for label in LABELS),
+            kappa_line("whole", two["whole"]),
+            kappa_line("several", two["several"]),
+            share_line("identical", two["identical"]),
             share_line("ambiguous", linguists.ambiguous),
         ],
         differing=[_disagreement(form) for form in differing],
@@ -235,20 +234,18 @@ def _agreement(visit: Visit, reader: LogReader) -> Page:
 def _lines(measures: ValidatorMeasures) -> list[Line]:
     sets, printed = measures.agreement, paper()["validators"]
     return [
-        *(kappa_line(label, sets.label[label], f"{printed[label]:.2f}") for label in LABELS),
-        kappa_line("whole", sets.whole),
+        *(kappa_line(label, sets[label], f"{printed[label]:.2f}") for label in LABELS),
+        kappa_line("whole", sets["whole"]),
         kappa_line("alpha", measures.alpha),
-        share_line("identical", sets.identical),
-        share_line("contains_all", sets.contains_all),
+        share_line("identical", sets["identical"]),
+        share_line("contains_all", sets["contains_all"]),
     ]
 
 
 def _disagreement(result: Result) -> Disagreement:
     example = result.example
     shown = Case(key=result.key, id=example.id, premise=example.premise, hypothesis=example.hypothesis)
-    return Disagreement(
-        result, tuple(_said(shown, form.annotation, name) for name, form in result.forms.items())
-    )
+    return Disagreement(result, tuple(_said(shown, form, name) for name, form in result.forms.items()))
 
 
 def _flow(visit: Visit, reader: LogReader) -> Page:

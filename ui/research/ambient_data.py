@@ -8,10 +8,9 @@ from typing import Any, Final
 from markupsafe import Markup
 
 from simulator.ambient.data import BUILTIN, load_guidelines, read_examples
-from simulator.ambient.examples import Example
+from simulator.ambient.examples import Example, findings
 from simulator.ambient.labels import CATEGORIES, LABEL_SETS, LabelSet, letters
-from simulator.ambient.published import SHARES
-from simulator.ambient.rules import findings
+from simulator.ambient.reporting.measures import paper
 from simulator.ambient.statistics import label_sets, share
 from simulator.errors import AskbackError
 from simulator.figures import Venn
@@ -75,7 +74,9 @@ def _overview(t: Strings, every: Sequence[Example]) -> dict[str, Any]:
         "hypothesis": share(ambiguous, lambda example: example.hypothesis_ambiguous),
         "both": share(ambiguous, lambda example: not example.xor),
     }
-    lines = [share_line(name, value, f"{SHARES[name]:.1f}") for name, value in shares.items()]
+    lines = [
+        share_line(name, value, f"{paper()['dataset']['shares'][name]:.1f}") for name, value in shares.items()
+    ]
     venn = _venn(t, label_sets(annotated))
     return {
         "lines": lines,

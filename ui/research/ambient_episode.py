@@ -11,8 +11,7 @@ from logs import LogReader
 from logs.rows import Turn
 from simulator.ambient.annotation.rules import read_annotation
 from simulator.ambient.continuations import histogram, log_odds
-from simulator.ambient.edit_f1 import edit_f1
-from simulator.ambient.generation import gold_rewrites
+from simulator.ambient.generation import edit_f1, gold_rewrites
 from simulator.ambient.items import (
     AnnotateItem,
     ClaimItem,
@@ -22,11 +21,11 @@ from simulator.ambient.items import (
     Item,
     NliItem,
     TrueFalseItem,
+    item_from_row,
 )
 from simulator.ambient.labels import Label
 from simulator.ambient.playing import ANNOTATOR, statements
 from simulator.ambient.prompts import prompt
-from simulator.ambient.rows import item_from_row
 from simulator.ambient.score import values
 from simulator.ambient.trial_log import continuation_record, payloads, sampled_options
 from simulator.ambient.true_false import TEMPLATES

@@ -11,13 +11,13 @@ from simulator.ambient.annotation.linguists import linguist_measures
 from simulator.ambient.claims import claim_measures
 from simulator.ambient.continuations import continuation_measures
 from simulator.ambient.crowd import crowd_measures
-from simulator.ambient.evaluation import evaluation_measures
 from simulator.ambient.generation import generation_measures
 from simulator.ambient.items import Task
 from simulator.ambient.labels import LABELS
 from simulator.ambient.nli.metrics import nli_measures
 from simulator.ambient.nli.table import paper_rows
-from simulator.ambient.reporting.paper import paper
+from simulator.ambient.prepare import evaluation_measures
+from simulator.ambient.reporting.measures import paper
 from simulator.ambient.trial_log import (
     claim_records,
     continuation_records,
@@ -95,9 +95,9 @@ def _generate(reader: LogReader, run: str, actor: str) -> Part | None:
     lines = (
         share_line("edit_f1", measures.edit_f1, printed("edit_f1", actor)),
         share_line("edit_f1_robust", measures.robust),
-        share_line("empty_rows", patterns.empty),
-        share_line("copied", patterns.copied),
-        share_line("restated", patterns.restated),
+        share_line("empty_rows", patterns["empty"]),
+        share_line("copied", patterns["copied"]),
+        share_line("restated", patterns["restated"]),
     )
     counts = {
         "items": measures.items,
@@ -198,11 +198,11 @@ def _annotate(reader: LogReader, run: str, actor: str) -> Part | None:
     measures = linguist_measures(records)
     two = measures.two
     lines = (
-        *(kappa_line(label, two.label[label]) for label in LABELS),
-        kappa_line("whole", two.whole),
-        kappa_line("several", two.several),
+        *(kappa_line(label, two[label]) for label in LABELS),
+        kappa_line("whole", two["whole"]),
+        kappa_line("several", two["several"]),
         kappa_line("alpha", measures.alpha),
-        share_line("identical", two.identical),
+        share_line("identical", two["identical"]),
         share_line("ambiguous", measures.ambiguous),
     )
     counts = {"rows": measures.rows, "discarded": measures.discarded, "workers": measures.workers}

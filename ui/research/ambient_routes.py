@@ -11,9 +11,9 @@ from fastapi import FastAPI
 from fastapi.responses import JSONResponse, Response
 
 from logs import LogError, LogReader
-from simulator.ambient.annotation.categorising import export_categories, sorted_examples
 from simulator.ambient.annotation.consolidation import export_dataset
-from simulator.ambient.files.people import CROWD, LINGUISTS
+from simulator.ambient.annotation.desks import export_categories, sorted_examples
+from simulator.ambient.files.results import CROWD, LINGUISTS
 from simulator.ambient.trial_log import crowd_records, linguist_records
 from simulator.errors import AskbackError, InputError
 from ui.research.address import CATEGORIES, RESEARCH, Address

@@ -11,10 +11,9 @@ from typing import Any, Final, TypeVar
 from logs import LogReader
 from simulator.ambient.annotation.linguists import worker_forms, worker_statistics
 from simulator.ambient.crowd import TIES, VoteTable, agrees, crowd_measures, vote_table
-from simulator.ambient.items import Item, Task
+from simulator.ambient.items import Item, Task, item_from_row
 from simulator.ambient.labels import Label, LabelSet, letters
 from simulator.ambient.playing import ANNOTATOR
-from simulator.ambient.rows import item_from_row
 from simulator.ambient.score import values
 from simulator.ambient.trial_log import crowd_records
 from simulator.runner.logged import ERASED, endings_of, erased_episodes

@@ -9,9 +9,8 @@ from typing import Final
 from logs import LogReader
 from logs.rows import Run
 from simulator.ambient.examples import Disambiguation, Example
-from simulator.ambient.items import TASKS, Task
+from simulator.ambient.items import BENCHMARK, TASKS, Task
 from simulator.ambient.labels import SIDES, Label, Side
-from simulator.ambient.rows import BENCHMARK
 from simulator.errors import InputError
 from simulator.stats import Interval
 from simulator.word_diff import Piece, word_diff

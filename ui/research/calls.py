@@ -16,7 +16,7 @@ from logs import LogError, LogWriter
 from logs.rows import Judgment
 from simulator.ambibench.coding import Category, chosen_runs, episode_of, mark
 from simulator.ambibench.rows import BENCHMARK as LETTERS
-from simulator.ambient.rows import BENCHMARK as READINGS
+from simulator.ambient.items import BENCHMARK as READINGS
 from simulator.ambik.rows import BENCHMARK as KITCHENS
 from simulator.clarq.data import BENCHMARK
 from simulator.clarq.review import (

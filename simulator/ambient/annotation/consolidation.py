@@ -10,27 +10,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
-
-from pydantic import InstanceOf, model_serializer, model_validator
+from typing import Final, Literal
 
 from logs import LogReader
 from logs.rows import Judgment
 from simulator.ambient.annotation.linguists import Annotated, ValidatorMeasures, annotated, validator_measures
 from simulator.ambient.annotation.rules import (
+    Annotation,
     Problem,
-    annotation_payload,
     check_annotation,
     consolidated_example,
     flags,
-    read_annotation,
 )
 from simulator.ambient.data import load_guidelines
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.files.dataset import DATASET
-from simulator.ambient.views import Annotation
 from simulator.errors import InputError
 from simulator.judging import DecidingForm, DeskFormError, JudgingForm, Opinions, in_own_order, require_known
 
@@ -43,25 +39,14 @@ class FormProblems(DeskFormError[Problem]):
     """A validator's form breaks rules; nothing is written."""
 
 
-class Consolidated(DecidingForm):
-    """A validator's form; in the log, the annotation's fields stand beside its own.
+class Consolidated(Annotation, DecidingForm):
+    """A validator's form: an annotation, and what else they say.
 
     Attributes:
         checklist: names of the points of the guidelines' checklist that were ticked.
     """
 
-    annotation: InstanceOf[Annotation]
     checklist: tuple[str, ...] = ()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_log(cls, value: Any) -> Any:
-        return value if "annotation" in value else {**value, "annotation": read_annotation(value)}
-
-    @model_serializer
-    def _to_log(self) -> dict[str, Any]:
-        annotation = annotation_payload(self.annotation)
-        return {**annotation, "checklist": list(self.checklist), "decides": self.decides}
 
 
 CONSOLIDATION: Final = JudgingForm(kind="ambient.consolidation", model=Consolidated, verb="consolidates")
@@ -95,7 +80,7 @@ class Result:
         if self.annotated.dropped:
             return "dropped"
         if (settled := self._settled) is not None:
-            return "discarded" if settled.annotation.discard else "validated"
+            return "discarded" if settled.discard else "validated"
         if self.forms:
             return "discuss"
         return "due" if self.annotated.complete else "open"
@@ -103,8 +88,7 @@ class Result:
     @property
     def annotation(self) -> Annotation | None:
         """Return the form that holds; None unless the state is ``discarded`` or ``validated``."""
-        settled = None if self.annotated.dropped else self._settled
-        return settled.annotation if settled else None
+        return None if self.annotated.dropped else self._settled
 
     def awaits(self, validator: str, validators: int) -> bool:
         """Return True if a validator is to see it alone."""
@@ -112,7 +96,7 @@ class Result:
 
     @property
     def _settled(self) -> Consolidated | None:
-        return self.opinions.settled(lambda form: _outcome(self.example, form.annotation))
+        return self.opinions.settled(lambda form: _outcome(self.example, form))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,7 +210,7 @@ def consolidate(
         message = f"Example {example.id}: validators do not differ, so nothing is to be decided."
         raise InputError(message, code="validators_agree", example=example.id)
     points = tuple(name for name in known if name in ticked)
-    form = Consolidated(annotation=annotation, checklist=points, decides=decides)
+    form = Consolidated(**annotation.payload(), checklist=points, decides=decides)
     return CONSOLIDATION.judgment(key, validator, form, submission=submission, source=run_id)
 
 
@@ -256,9 +240,7 @@ def flow(reader: LogReader, run_id: str) -> Flow:
 def agreement(reader: LogReader, run_id: str, *, seed: int = 0) -> ValidatorMeasures:
     """Return the agreement of validators on the examples that several have seen (spec 4)."""
     sets = {
-        result.key: [
-            None if form.annotation.discard else form.annotation.labels for form in result.forms.values()
-        ]
+        result.key: [None if form.discard else form.labels for form in result.forms.values()]
         for result in results(reader, run_id)
         if len(result.forms) > 1
     }
@@ -297,7 +279,9 @@ def _case(result: Result, validator: str = "") -> Case:
         premise=example.premise,
         hypothesis=example.hypothesis,
         voices=tuple(
-            replace(form.annotation, rewrites=()) if form.merged and several else form.annotation
+            form.annotation.model_copy(update={"rewrites": ()})
+            if form.merged and several
+            else form.annotation
             for form in forms
         ),
         merged=tuple(

@@ -10,23 +10,21 @@ examples that all of them saw and none of them discarded.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
-from typing import Final, NamedTuple
+from statistics import fmean, median
+from typing import Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from logs import LogReader
-from simulator.ambient.annotation.rules import read_annotation
+from simulator.ambient.annotation.rules import Annotation, read_annotation
 from simulator.ambient.examples import Example
-from simulator.ambient.items import AnnotateItem
-from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet
+from simulator.ambient.items import BENCHMARK, AnnotateItem, item_from_row
+from simulator.ambient.labels import LABEL_SETS, LABELS, LabelSet
 from simulator.ambient.records import LinguistRecord
-from simulator.ambient.rows import BENCHMARK, item_from_row
 from simulator.ambient.trial_log import played_of
-from simulator.ambient.views import Annotation
 from simulator.errors import InputError
 from simulator.judging.agreement import (
     Measure,
@@ -41,43 +39,15 @@ from simulator.judging.agreement import (
 )
 from simulator.stats import Interval
 
+Agreement = Mapping[str, Interval | None]
+"""Measures by name, None where one is undefined.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetAgreement:
-    """Agreement over rows that all have one number of label sets; None where a measure is undefined.
-
-    Attributes:
-        label: Fleiss' kappa for each label: in the set, or not.
-        whole: Fleiss' kappa over the seven sets.
-        several: Fleiss' kappa for several labels against one.
-        identical: share of rows with identical sets.
-        contains_all: share of rows in which one of the sets contains all others.
-    """
-
-    label: Mapping[Label, Interval | None]
-    whole: Interval | None
-    several: Interval | None
-    identical: Interval | None
-    contains_all: Interval | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FinalAgreement:
-    """Linguists' two sets against the final set of their example; shares of rows.
-
-    Attributes:
-        union: the final set is the union of the two.
-        either: it equals at least one of them.
-        contained: it is contained in the union.
-        exact: share of single annotations that equal it; its `n` counts annotations.
-        rows: with two annotations whose id has a final set.
-    """
-
-    union: Interval | None
-    either: Interval | None
-    contained: Interval | None
-    exact: Interval | None
-    rows: int
+Of label sets: Fleiss' kappa for each label (in the set, or not), ``whole`` over the seven sets and
+``several`` for several labels against one; the shares of rows with ``identical`` sets, and of those where
+one set ``contains_all`` others. Of linguists' two sets against the final set of their example: the shares
+of rows where that is the ``union`` of the two, equals ``either`` of them, or is ``contained`` in the union,
+and the share of single annotations that are ``exact``, whose `n` counts annotations.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +64,7 @@ class LinguistMeasures:
         ambiguous: share of the single annotations of those rows that have several labels.
         alpha: Krippendorff's over all rows with two annotations or more.
         final: None if there are no final sets to compare with.
+        final_rows: with two annotations whose id has a final set.
     """
 
     rows: int
@@ -101,10 +72,11 @@ class LinguistMeasures:
     annotations: Mapping[int, int]
     twice: tuple[str, ...]
     workers: int
-    two: SetAgreement
+    two: Agreement
     ambiguous: Interval | None
     alpha: Interval | None
-    final: FinalAgreement | None
+    final: Agreement | None
+    final_rows: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,17 +94,25 @@ class ValidatorMeasures:
     rows: int
     discarded: int
     other: int
-    agreement: SetAgreement
+    agreement: Agreement
     alpha: Interval | None
 
 
-class WorkerAnnotation(NamedTuple):
-    """One form of one annotator: `labels` is empty if it discards, `seconds` None if nobody took the time."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """One linguist's form.
+
+    Attributes:
+        worker: a person's pseudonym, or who else sat there.
+        seconds: from seeing the example to submitting; None if it is not known.
+        merged: whether its rewrites are those of all linguists together, which a published row does not
+            attribute (spec 3); they stand with the first alone because they have to stand somewhere.
+    """
 
     worker: str
-    labels: LabelSet
-    discarded: bool = False
+    annotation: Annotation
     seconds: float | None = None
+    merged: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,34 +145,31 @@ def linguist_measures(
     finals = finals or {}
     matched = [row for row in rows if kept[row].id in finals]
     measures = {
-        **_set_measures(two, rows, len(kept)),
         "ambiguous": mean_measure(several, np.repeat(rows, 2).tolist(), len(kept)),
         "alpha": alpha_measure([record.annotations for record in kept], masi_distance),
     }
-    final_measures = _final_measures(kept, matched, finals)
-    values = intervals({**measures, **final_measures}, seed=seed)
+    values = intervals(measures, seed=seed)
     return LinguistMeasures(
         rows=len(records),
         discarded=len(records) - len(kept),
         annotations={size: sizes[size] for size in sorted(sizes)},
         twice=tuple(record.id for record in kept if len(set(record.workers)) < len(record.workers)),
         workers=len({form.worker for form in single_annotations(records)}),
-        two=_set_agreement(values),
+        two=intervals(_set_measures(two, rows, len(kept)), seed=seed),
         ambiguous=values["ambiguous"],
         alpha=values["alpha"],
-        final=FinalAgreement(**{name: values[name] for name in final_measures}, rows=len(matched))
-        if finals
-        else None,
+        final=intervals(_final_measures(kept, matched, finals), seed=seed) if finals else None,
+        final_rows=len(matched),
     )
 
 
-def set_agreement(rows: Sequence[Sequence[LabelSet]], *, seed: int = 0) -> SetAgreement:
+def set_agreement(rows: Sequence[Sequence[LabelSet]], *, seed: int = 0) -> Agreement:
     """Return the agreement over rows that all have the same number of label sets, two at least.
 
     Raises:
         ValueError: if they have not.
     """
-    return _set_agreement(intervals(_set_measures(rows, range(len(rows)), len(rows)), seed=seed))
+    return intervals(_set_measures(rows, range(len(rows)), len(rows)), seed=seed)
 
 
 def validator_measures(
@@ -212,36 +189,38 @@ def validator_measures(
     )
 
 
-def worker_statistics(annotations: Sequence[WorkerAnnotation]) -> tuple[WorkerStatistics, ...]:
+def worker_statistics(forms: Iterable[Form]) -> tuple[WorkerStatistics, ...]:
     """Return what an organiser is told of each annotator, those with most examples first."""
-    by_worker: defaultdict[str, list[WorkerAnnotation]] = defaultdict(list)
-    for form in annotations:
+    by_worker: defaultdict[str, list[Form]] = defaultdict(list)
+    for form in forms:
         by_worker[form.worker].append(form)
     statistics = (
         WorkerStatistics(
             worker=worker,
-            examples=len(forms),
+            examples=len(own),
             seconds=median(seconds) if seconds else None,
-            ambiguous=sum(len(form.labels) > 1 for form in forms) / len(forms),
-            discarded=sum(form.discarded for form in forms) / len(forms),
+            ambiguous=fmean(len(form.annotation.labels) > 1 for form in own),
+            discarded=fmean(form.annotation.discard is not None for form in own),
         )
-        for worker, forms in by_worker.items()
-        for seconds in [[form.seconds for form in forms if form.seconds is not None]]
+        for worker, own in by_worker.items()
+        for seconds in [[form.seconds for form in own if form.seconds is not None]]
     )
     return tuple(sorted(statistics, key=lambda each: (-each.examples, each.worker)))
 
 
-def single_annotations(records: Sequence[LinguistRecord]) -> tuple[WorkerAnnotation, ...]:
-    """Return the forms of which records are made, row by row; files do not tell how long they took."""
-    forms = list[WorkerAnnotation]()
+def single_annotations(records: Sequence[LinguistRecord]) -> tuple[Form, ...]:
+    """Return the forms of which records are made, row by row, without rewrites, which are nobody's."""
+    forms = list[Form]()
     for record in records:
-        forms += map(WorkerAnnotation, record.workers, record.annotations)
-        forms += (WorkerAnnotation(worker, frozenset(), discarded=True) for worker in record.discarded or {})
+        pairs = zip(record.workers, record.annotations, strict=False)
+        forms += (Form(worker=worker, annotation=Annotation(labels=labels)) for worker, labels in pairs)
+        discarded = (record.discarded or {}).items()
+        forms += (Form(worker=worker, annotation=Annotation(discard=reason)) for worker, reason in discarded)
     return tuple(forms)
 
 
 def _set_measures(sets: Sequence[Sequence[LabelSet]], rows: Sequence[int], number: int) -> dict[str, Measure]:
-    """Return what `SetAgreement` is of: label sets of some of `number` rows."""
+    """Return the measures of label sets of some of `number` rows."""
     several = tally([[len(labels) > 1 for labels in row] for row in sets], (False, True))
     contains_all = [float(_union(row) in row) for row in sets]
     return {
@@ -252,20 +231,10 @@ def _set_measures(sets: Sequence[Sequence[LabelSet]], rows: Sequence[int], numbe
     }
 
 
-def _set_agreement(values: Mapping[str, Interval | None]) -> SetAgreement:
-    return SetAgreement(
-        label={label: values[label] for label in LABELS},
-        whole=values["whole"],
-        several=values["several"],
-        identical=values["identical"],
-        contains_all=values["contains_all"],
-    )
-
-
 def _final_measures(
     records: Sequence[LinguistRecord], matched: Sequence[int], finals: Mapping[str, LabelSet]
 ) -> dict[str, Measure]:
-    """Return what `FinalAgreement` is of: the rows of records whose final set is known."""
+    """Return the measures of the rows of records whose final set is known."""
     pairs = [(records[row].annotations, finals[records[row].id]) for row in matched]
     shares = {
         "union": [float(final == _union(sets)) for sets, final in pairs],
@@ -292,24 +261,6 @@ NEEDED: Final = 2
 _KEPT: Final[WeakKeyDictionary[LogReader, dict[str, tuple[tuple[int, ...], dict[str, Annotated]]]]] = (
     WeakKeyDictionary()
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
-    """One linguist's form.
-
-    Attributes:
-        worker: a person's pseudonym, or who else sat there.
-        seconds: from seeing the example to submitting; None if it is not known.
-        merged: whether its rewrites are those of all linguists together, which a published row does not
-            attribute (spec 3); they stand with the first alone because they have to stand somewhere.
-    """
-
-    episode_id: str
-    worker: str
-    annotation: Annotation
-    seconds: float | None
-    merged: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -377,7 +328,6 @@ def _read(reader: LogReader, run_id: str) -> dict[str, Annotated]:
         person = played.episode.participant_id
         others = [form for form in forms[key] if person is None or form.worker != person]
         form = Form(
-            episode_id=played.episode.id,
             worker=played.annotator,
             annotation=read_annotation(turn.payload),
             seconds=turn.seconds,
@@ -389,16 +339,10 @@ def _read(reader: LogReader, run_id: str) -> dict[str, Annotated]:
     }
 
 
-def worker_forms(reader: LogReader, run_id: str) -> tuple[WorkerAnnotation, ...]:
-    """Return every form of a run, for `linguists.worker_statistics`.
+def worker_forms(reader: LogReader, run_id: str) -> tuple[Form, ...]:
+    """Return every form of a run, for `worker_statistics`.
 
     Raises:
         InputError: as for `annotated`.
     """
-    return tuple(
-        WorkerAnnotation(
-            form.worker, form.annotation.labels, form.annotation.discard is not None, form.seconds
-        )
-        for example in annotated(reader, run_id).values()
-        for form in example.forms
-    )
+    return tuple(form for example in annotated(reader, run_id).values() for form in example.forms)

@@ -9,19 +9,79 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Final, Literal, NamedTuple, get_args
+from dataclasses import asdict
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    PlainSerializer,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
-from simulator.ambient.examples import Disambiguation, Example
+from simulator.ambient.examples import Disambiguation, Example, squeeze
 from simulator.ambient.labels import LABELS, SIDES, Label, LabelSet, Side, format_labels
-from simulator.ambient.views import Annotation, Discard
 from simulator.errors import InputError
 from simulator.field_faults import first_fault
 from simulator.fields import OptionalText, null_as, read_as
+from simulator.judging import Form
+
+Discard = Literal["offensive", "not_fluent", "incoherent"]
+
+
+class _Rewrite(BaseModel):
+    """A rewrite as somebody submitted it; sentences may be empty, which is for the rules to find."""
+
+    premise: str
+    hypothesis: str
+    label: Label
+
+    def disambiguation(self) -> Disambiguation:
+        return Disambiguation(self.premise, self.hypothesis, self.label)
+
+
+def _unless_made(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    return value if isinstance(value, Disambiguation) else read(value)
+
+
+class Annotation(Form):
+    """A linguist's form (spec 3), as the log has it among other fields.
+
+    Attributes:
+        discard: why the example is to be thrown away; None if it is kept.
+        labels: of all readings; empty if it is discarded.
+        rewrites: where there are several labels; at least one for each of them.
+        comment: anything else.
+    """
+
+    discard: Annotated[Discard | None, BeforeValidator(lambda value: value or None)] = None
+    labels: Annotated[
+        LabelSet,
+        null_as(()),
+        PlainSerializer(lambda labels: [label for label in LABELS if label in labels]),
+    ] = frozenset()
+    rewrites: Annotated[
+        tuple[
+            Annotated[
+                Disambiguation,
+                read_as(_Rewrite, _Rewrite.disambiguation),
+                WrapValidator(_unless_made),
+                PlainSerializer(asdict),
+            ],
+            ...,
+        ],
+        null_as(()),
+    ] = ()
+    comment: OptionalText = ""
+
+    def payload(self) -> dict[str, Any]:
+        """Return the form as plain values, as a turn or a judgment keeps it."""
+        return self.model_dump(mode="json", include=set(Annotation.model_fields))
+
 
 MAX_REWRITES: Final = 4
-DISCARDS: Final[tuple[Discard, ...]] = get_args(Discard)
 
 Code = Literal[
     "discarded",
@@ -154,53 +214,17 @@ def consolidated_example(example: Example, annotation: Annotation) -> Example:
     )
 
 
-class _Rewrite(BaseModel):
-    """A rewrite as somebody submitted it; sentences may be empty, which is for the rules to find."""
-
-    premise: str
-    hypothesis: str
-    label: Label
-
-    def disambiguation(self) -> Disambiguation:
-        return Disambiguation(self.premise, self.hypothesis, self.label)
-
-
-class _Form(BaseModel):
-    """A form as somebody submitted it, or as the log has it among other fields."""
-
-    discard: Annotated[Discard | None, BeforeValidator(lambda value: value or None)] = None
-    labels: Annotated[LabelSet, null_as(())] = frozenset()
-    rewrites: Annotated[
-        tuple[Annotated[Disambiguation, read_as(_Rewrite, _Rewrite.disambiguation)], ...], null_as(())
-    ] = ()
-    comment: OptionalText = ""
-
-
-def annotation_payload(annotation: Annotation) -> dict[str, Any]:
-    """Return the form as plain values, as a turn or a judgment keeps it."""
-    return {
-        "discard": annotation.discard,
-        "labels": [label for label in LABELS if label in annotation.labels],
-        "rewrites": [
-            {"premise": rewrite.premise, "hypothesis": rewrite.hypothesis, "label": rewrite.label}
-            for rewrite in annotation.rewrites
-        ],
-        "comment": annotation.comment,
-    }
-
-
 def read_annotation(payload: Mapping[str, Any]) -> Annotation:
-    """Return the form that `annotation_payload` wrote, or that somebody submitted.
+    """Return the form that somebody submitted, or that the log has.
 
     Raises:
         InputError: names the field that is not what it should be. Rules are for `check_annotation`.
     """
     try:
-        form = _Form.model_validate(dict(payload))
+        return Annotation.model_validate(dict(payload))
     except ValidationError as error:
         message = f"This is no annotation: {first_fault(error, payload)}."
         raise InputError(message, code="malformed") from error
-    return Annotation(discard=form.discard, labels=form.labels, rewrites=form.rewrites, comment=form.comment)
 
 
 def describe(annotation: Annotation) -> str:
@@ -208,11 +232,6 @@ def describe(annotation: Annotation) -> str:
     if annotation.discard is not None:
         return f"discarded ({annotation.discard})"
     return format_labels(annotation.labels)
-
-
-def squeeze(text: str) -> str:
-    """Return the text without outer and repeated white space, which changes no sentence."""
-    return " ".join(text.split())
 
 
 def _labels(annotation: Annotation) -> Iterator[Problem]:

@@ -18,10 +18,9 @@ from typing import Annotated, Any, Final, NamedTuple
 
 from pydantic import BeforeValidator, Field, PlainSerializer
 
-from simulator.ambient.examples import Example
+from simulator.ambient.examples import Example, Finding, findings
+from simulator.ambient.items import EXAMPLE_FIELDS, example_record, read_example
 from simulator.ambient.labels import Categories, Category, Label, LabelSet, Side, SomeLabels, format_labels
-from simulator.ambient.rows import EXAMPLE_FIELDS, example_record, read_example
-from simulator.ambient.rules import Finding, findings
 from simulator.codecs import Codec
 from simulator.errors import InputError
 from simulator.fields import Flag, Key, OptionalText, Said, must, read_as

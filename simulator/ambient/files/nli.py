@@ -20,23 +20,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, Field, PlainSerializer, ValidationError, model_validator
+from pydantic import Field, PlainSerializer, model_validator
 
 from simulator.ambient.labels import LABELS, LabelSet, SomeLabels
 from simulator.ambient.nli.families import (
     CLASSES,
     SET_NAMES,
     VALUE,
-    CheckedThreshold,
     Scores,
     output_of_width,
     plain_threshold,
 )
-from simulator.ambient.records import Fraction, NliRecord, SeedRecord
+from simulator.ambient.records import NliRecord, SeedRecord
 from simulator.codecs import Codec
 from simulator.duplicates import Duplicates
 from simulator.errors import InputError
-from simulator.field_faults import first_fault
 from simulator.fields import Finite, Key, Said, Whole, must, read_as
 from simulator.jsonlines import FieldError, Read, Row, write_lines
 from simulator.tables.records import read_json, read_records
@@ -91,6 +89,7 @@ class PairScores:
 
 
 _PAIRS: Final = Codec[PairScores](PairScores)
+_SEEDS: Final = Codec[SeedRecord](SeedRecord)
 
 
 def read_logits(path: str | Path, duplicates: Duplicates = "refuse") -> Read[PairScores]:
@@ -122,15 +121,6 @@ def _logits_line(pair: PairScores) -> str:
     return json.dumps(row, ensure_ascii=False)
 
 
-class SeedRow(BaseModel, frozen=True):
-    """The file of one training."""
-
-    logit_threshold: CheckedThreshold = None
-    f1: Fraction
-    em: Fraction
-    group_em: Fraction
-
-
 def seed_of(path: Path) -> int | None:
     """Return the seed in the name of a file such as ``seed42.json`` or a folder ``seed42``; else None."""
     named = _SEED.fullmatch(path.name)
@@ -154,18 +144,8 @@ def read_seed(path: str | Path, model: str | None = None) -> SeedRecord:
     content = read_json(path)
     if not isinstance(content, dict):
         raise InputError(f"{path}: is not an object with logit_threshold, f1, em and group_em")
-    try:
-        row = SeedRow.model_validate(content)
-    except ValidationError as error:
-        raise InputError(f"{path}: {first_fault(error, content)}") from error
-    return SeedRecord(
-        model=model or path.resolve().parent.name,
-        seed=seed,
-        em=row.em,
-        f1=row.f1,
-        group_em=row.group_em,
-        threshold=row.logit_threshold,
-    )
+    named = {"model": model or path.resolve().parent.name, "seed": seed}
+    return _SEEDS.read({**content, **named}, str(path))
 
 
 def write_seed(folder: str | Path, record: SeedRecord) -> Path:

@@ -1,29 +1,50 @@
-"""Published result files of the three tests of language models, read and written (spec 11), and of EDIT-F1.
+"""Published files of answers, read and written: models' (spec 11), EDIT-F1's, people's (3, 5.2), claims (10).
 
 What varies between the published files is taken as it comes: ids are numbers or texts, predictions booleans,
 1.0 and 0.0, or null; rewrites may be null, estimates null or NaN, prompts a text or a chat's messages, and
 the probability of the two words may be missing. Anything else that is not as it should be is a fault with its
 line and field, and the other rows are kept.
+
+Judgments of models' rewrites have the form of crowdworkers' votes (6.5): a field ``origin`` names the
+model, there are no votes on the original pair, and any number of candidates may be distractors;
+``distractor_idx`` is then null unless there is exactly one. Our files of linguists may have a field
+``discarded`` more: who discarded the example, with the reason. They are not among the annotators of that
+row, of whom there may then be none.
+
+Claims have a row each in ``results.jsonl``; what annotators marked, ``claim, justification, annotation,
+notes, label, url``, is in ``dev-annotations.csv``. They are joined on the exact text of the claim.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, Final, Self
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Final, NamedTuple, Self
 
 from pydantic import AfterValidator, BaseModel, model_validator
 
-from simulator.ambient.edit_f1 import edit_f1, item_edit_f1
+from simulator.ambient.claims import AMBIGUITY, FACTUALITY, score
 from simulator.ambient.examples import PublishedKey, published_id
-from simulator.ambient.generation import TOLERANCE, rewrites_of
-from simulator.ambient.labels import SIDES, Label, parse_label
-from simulator.ambient.records import ContinuationRecord, GenerationRecord, Prompt, TrueFalseRecord
+from simulator.ambient.generation import TOLERANCE, edit_f1, item_edit_f1, rewrites_of
+from simulator.ambient.labels import SIDES, Label, Side, parse_label
+from simulator.ambient.records import (
+    ClaimRecord,
+    ContinuationRecord,
+    CrowdRecord,
+    GenerationRecord,
+    LinguistRecord,
+    Prompt,
+    TrueFalseRecord,
+)
 from simulator.ambient.true_false import TEMPLATES, expected
 from simulator.codecs import Codec
-from simulator.fields import Finite, FiniteOrNone, Flag, Said, must, reading
-from simulator.jsonlines import Row
+from simulator.duplicates import Duplicates, told_once
+from simulator.fields import Finite, FiniteOrNone, Flag, Key, OptionalText, Said, must, of_length, reading
+from simulator.jsonlines import FieldError, Read, Row
+from simulator.tables.cells import Columns, Record, read_table
+from simulator.tables.records import read_text
 from simulator.tables.spec import TableSpec, has
 
 
@@ -173,3 +194,217 @@ EDIT_F1_CASES: Final = TableSpec[EditCase](
     repeats=False,
 )
 """A JSON list of cases."""
+
+
+CANDIDATES: Final = 3
+
+
+class CrowdRow(BaseModel, frozen=True):
+    """A row of such a file. Entry w of each list of votes is one worker.
+
+    Attributes:
+        distractor_idx: agrees with `labels`, where null marks the distractor.
+        q0_gold: labels of the original pair; those of the pairs with each candidate follow.
+        d1_gold: whether the first candidate is a possible interpretation.
+        origin: of the candidates, where a model wrote them.
+    """
+
+    id: Key
+    premise: Said
+    hypothesis: Said
+    ambiguous_sent: Side
+    distractor_idx: FiniteOrNone = None
+    labels: Annotated[tuple[Label | None, ...], of_length(CANDIDATES)]
+    interpretations: Annotated[tuple[Said, ...], of_length(CANDIDATES)]
+    q0_gold: tuple[Label, ...]
+    q1_gold: tuple[Label, ...]
+    q2_gold: tuple[Label, ...]
+    q3_gold: tuple[Label, ...]
+    d1_gold: tuple[Flag, ...]
+    d2_gold: tuple[Flag, ...]
+    d3_gold: tuple[Flag, ...]
+    origin: OptionalText = ""
+
+    @model_validator(mode="after")
+    def _distractor_is_marked(self) -> Self:
+        places = [place for place, label in enumerate(self.labels) if label is None]
+        if len(places) > 1 and not self.origin:
+            raise ValueError(f"labels has {len(places)} distractors (null); there is one at most")
+        if self.distractor_idx != (places[0] if len(places) == 1 else None):
+            index = "null" if self.distractor_idx is None else f"{self.distractor_idx:g}"
+            marked = f"null in labels stands at {', '.join(map(str, places))}"
+            raise ValueError(f"distractor_idx is {index}, but {marked if places else 'no label is null'}")
+        return self
+
+    @model_validator(mode="after")
+    def _workers_are_the_same(self) -> Self:
+        votes = {name: getattr(self, name) for name in type(self).model_fields if name.endswith("_gold")}
+        if self.origin and not self.q0_gold:
+            del votes["q0_gold"]
+        first = next(iter(votes))
+        for name, workers in votes.items():
+            if not workers:
+                raise ValueError(f"{name} holds no votes")
+            if len(workers) != len(votes[first]):
+                raise ValueError(f"{name} has {len(workers)} votes, but {first} has {len(votes[first])}")
+        return self
+
+    def record(self) -> CrowdRecord:
+        """Return the votes on the candidates."""
+        return CrowdRecord(
+            id=self.id,
+            premise=self.premise,
+            hypothesis=self.hypothesis,
+            side=self.ambiguous_sent,
+            interpretations=self.interpretations,
+            labels=self.labels,
+            original=self.q0_gold,
+            relabelled=(self.q1_gold, self.q2_gold, self.q3_gold),
+            plausible=(self.d1_gold, self.d2_gold, self.d3_gold),
+            origin=self.origin,
+        )
+
+
+FIELDS: Final = tuple(name for name in CrowdRow.model_fields if name != "origin")
+"""Of every row, in this order."""
+_CROWD_ROWS: Final = Codec[CrowdRow](CrowdRow)
+_LINGUIST_RECORDS: Final = Codec[LinguistRecord](LinguistRecord)
+
+
+def crowd_line(record: CrowdRecord) -> str:
+    """Return the record as a line of JSON, without blanks and in ASCII, as published."""
+    values: tuple[Any, ...] = (
+        published_id(record.id),
+        record.premise,
+        record.hypothesis,
+        record.side,
+        None if record.distractor is None else float(record.distractor),
+        record.labels,
+        record.interpretations,
+        record.original,
+        *record.relabelled,
+        *record.plausible,
+    )
+    data = dict(zip(FIELDS, values, strict=True)) | ({"origin": record.origin} if record.origin else {})
+    return json.dumps(data, separators=(",", ":"))
+
+
+def _linguist_record(row: Row) -> LinguistRecord:
+    record = _LINGUIST_RECORDS.read_row(row)
+    if len(record.annotations) != len(record.workers):
+        raise row.wrong("annotations", f"has {len(record.annotations)} entries, not {len(record.workers)}")
+    if not record.annotations and not record.discarded:
+        raise row.wrong("annotations", "is empty")
+    return record
+
+
+CROWD: Final = TableSpec[CrowdRecord](
+    name="crowd",
+    title="crowdworkers' annotations",
+    is_of=has("interpretations", "q1_gold"),
+    parse=lambda row: _CROWD_ROWS.read_row(row).record(),
+    # An id may occur again (spec 5.2).
+    key=lambda record: (record.id, repr(record)),
+    line=crowd_line,
+)
+LINGUISTS: Final = TableSpec[LinguistRecord](
+    name="linguists",
+    title="linguists' annotations",
+    is_of=has("worker_ids", "annotations"),
+    parse=_linguist_record,
+    key=lambda record: (record.id, repr(record)),
+    line=lambda record: json.dumps(_LINGUIST_RECORDS.write(record), separators=(",", ":")),
+)
+
+
+_SEPARATORS: Final = str.maketrans("", "", " ,;/&+")
+_COLUMNS: Final = Columns(("claim", "annotation"), ("claim", "annotation"))
+_CLAIM_RECORDS: Final = Codec[ClaimRecord](ClaimRecord)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimAnnotation:
+    """What a fact-check complains about, as somebody marked it.
+
+    Attributes:
+        marks: ``a`` (ambiguity), ``f`` (factuality); None if the cell is empty.
+    """
+
+    claim: str
+    marks: frozenset[str] | None
+    notes: str = ""
+
+
+class Joined(NamedTuple):
+    """Claims with their marks.
+
+    Attributes:
+        records: all claims; `marks` is None where there is no annotation.
+        unannotated: claims of the results for which the annotations have no row.
+        unknown: rows of the annotations whose claim is not in the results.
+    """
+
+    records: tuple[ClaimRecord, ...]
+    unannotated: int
+    unknown: int
+
+
+def read_annotations(path: str | Path, duplicates: Duplicates = "refuse") -> Read[ClaimAnnotation]:
+    """Return the marks in a CSV file; a second row on the same claim is a fault (`simulator.duplicates`).
+
+    Raises:
+        InputError: if the file cannot be read at all, or has no columns ``claim`` and ``annotation``.
+    """
+    read_text(path)  # in another encoding it is refused whole: claims are joined by their exact text
+    read = read_table(path, _COLUMNS).read(_annotation, lambda record: record.text("claim")[:40])
+    message = "claim is that of an earlier row"
+    return told_once(path, read, lambda each: (each.claim[:40], each.claim), duplicates, message=message)
+
+
+def join(records: Sequence[ClaimRecord], annotations: Iterable[ClaimAnnotation]) -> Joined:
+    """Return claims with the marks of the annotation that has exactly their text."""
+    marked = {annotation.claim: annotation for annotation in annotations}
+    known = {record.claim for record in records}
+    return Joined(
+        tuple(
+            replace(record, marks=annotation.marks, notes=annotation.notes) if annotation else record
+            for record in records
+            for annotation in [marked.get(record.claim)]
+        ),
+        unannotated=sum(record.claim not in marked for record in records),
+        unknown=sum(claim not in known for claim in marked),
+    )
+
+
+def _annotation(row: Row, record: Record) -> ClaimAnnotation:
+    claim, written = record.cells["claim"], record.cells["annotation"]
+    if not claim.strip():
+        raise FieldError("claim is empty")
+    marks = written.translate(_SEPARATORS).lower()
+    if wrong := sorted(set(marks) - {AMBIGUITY, FACTUALITY}):
+        raise FieldError(
+            f"annotation is {written!r}, not {AMBIGUITY} (ambiguity), {FACTUALITY} (factuality) "
+            f"or both ({wrong[0]!r} is neither)"
+        )
+    return ClaimAnnotation(claim, frozenset(marks) or None, record.cells.get("notes", ""))
+
+
+CLAIMS: Final = TableSpec[ClaimRecord](
+    name="claims",
+    title="claims with paraphrases",
+    is_of=has("example_id", "claim", "paraphrases"),
+    parse=_CLAIM_RECORDS.read_row,
+    key=lambda record: (record.id, ""),
+    id="example_id",
+    twice="example_id is that of an earlier row",
+    line=lambda record: json.dumps(
+        {**_CLAIM_RECORDS.write(record), "ambiguity_score": score(record)}, ensure_ascii=False
+    ),
+)
+CLAIM_ANNOTATIONS: Final = TableSpec[ClaimAnnotation](
+    name="claim_annotations",
+    title="marks of claims",
+    is_of=lambda header: _COLUMNS.hold(header, *_COLUMNS.needed),
+    csv=True,
+    reader=read_annotations,
+)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final
 
-from simulator.ambient.annotation.rules import DISCARDS, annotation_payload, describe
+from simulator.ambient.annotation.rules import Annotation, describe
 from simulator.ambient.claims import flagged, score
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.items import (
@@ -40,9 +40,8 @@ from simulator.ambient.records import (
     NliRecord,
     TrueFalseRecord,
 )
-from simulator.ambient.shown import shown_in, shown_record
 from simulator.ambient.true_false import FALSE, TRUE, true_false_prompt
-from simulator.ambient.views import Annotation, Discard
+from simulator.ambient.views import shown_in, shown_record
 from simulator.errors import InputError
 from simulator.jsonlines import FieldError
 from simulator.seats import Reply
@@ -112,13 +111,13 @@ def linguist_episodes(record: LinguistRecord, id: str) -> list[PublishedEpisode]
         (worker, Annotation(labels=labels, rewrites=() if place else record.rewrites))
         for place, (worker, labels) in enumerate(zip(record.workers, record.annotations, strict=True))
     ]
-    forms += [(worker, Annotation(discard=_discard(why))) for worker, why in (record.discarded or {}).items()]
+    forms += [(worker, Annotation(discard=why)) for worker, why in (record.discarded or {}).items()]
     step = Step("annotate")
     shown = {"shown": shown_record(item, step, shown_in(item, step))}
     episodes = []
     for worker, form in forms:
         merged = {"merged": True} if form.rewrites else {}
-        turn = describe(form), {"kind": step.kind, **annotation_payload(form), **shown, **merged}
+        turn = describe(form), {"kind": step.kind, **form.payload(), **shown, **merged}
         episodes.append(PublishedEpisode(item=item, annotator=worker, turns=(turn,)))
     return episodes
 
@@ -255,13 +254,6 @@ def _vote(record: CrowdRecord, step: Step, worker: int) -> Reply:
     return Reply(move={"labels": [votes[worker] for votes in record.relabelled]})
 
 
-def _discard(reason: str) -> Discard:
-    for known in DISCARDS:
-        if reason == known:
-            return known
-    raise FieldError(f"discarded: {reason!r} is no reason")
-
-
 def _generate_item(record: GenerationRecord) -> GenerateItem:
     texts = {"premise": record.premise, "hypothesis": record.hypothesis}
     readings = (
@@ -276,18 +268,11 @@ def _generate_item(record: GenerationRecord) -> GenerateItem:
         labels=frozenset(record.gold),
         disambiguations=tuple(readings),
     )
+    item = GenerateItem(id=record.id, example=example, side=record.side, shots=())
     try:
         read = read_prompt(record.prompt)
     except InputError:
-        # A prompt of another form is kept as a text.
-        return GenerateItem(id=record.id, example=example, side=record.side, shots=())
+        return item  # a prompt of another form is kept as a text
     published = read.instruction == instruction(record.side, "published").text
-    return GenerateItem(
-        id=record.id,
-        example=example,
-        side=record.side,
-        shots=tuple(
-            replace(shot, id=f"{record.id}.shot{number}") for number, shot in enumerate(read.shots, start=1)
-        ),
-        instruction="published" if published else "corrected",
-    )
+    shots = (replace(shot, id=f"{item.id}.shot{number}") for number, shot in enumerate(read.shots, start=1))
+    return replace(item, shots=tuple(shots), instruction="published" if published else "corrected")

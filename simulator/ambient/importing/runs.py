@@ -1,4 +1,4 @@
-"""Published files into the log as runs, where they are read like any other run (spec 11).
+"""`askback import ambient-results`: published files into the log as runs, read like any other (spec 11).
 
 A run is named after the model and the file's content, an episode after its row. Rows that are faulty are left
 out.
@@ -6,22 +6,25 @@ out.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+import typer
 
 from logs import LogWriter
+from logs.cli import LogOption
+from logs.paths import default_path
 from logs.rows import Episode, Run, Turn
 from simulator.ambient.claims import rescored as rescored_claims
 from simulator.ambient.examples import Example
-from simulator.ambient.files.claims import CLAIMS
 from simulator.ambient.files.dataset import DATASET
 from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.files.nli import NLI_PREDICTIONS
-from simulator.ambient.files.people import CROWD, LINGUISTS
-from simulator.ambient.files.results import CONTINUATIONS, GENERATION, TRUE_FALSE
+from simulator.ambient.files.results import CLAIMS, CONTINUATIONS, CROWD, GENERATION, LINGUISTS, TRUE_FALSE
 from simulator.ambient.generation import rescored
 from simulator.ambient.importing.episodes import (
     PublishedEpisode,
@@ -34,17 +37,26 @@ from simulator.ambient.importing.episodes import (
     statement_sentence,
     true_false_episode,
 )
-from simulator.ambient.items import Task
+from simulator.ambient.items import BENCHMARK, LANGUAGE, Task, item_row
 from simulator.ambient.playing import ANNOTATOR
-from simulator.ambient.records import TrueFalseRecord
+from simulator.ambient.records import ContinuationRecord, TrueFalseRecord
 from simulator.ambient.reporting.datasets import examples_beside
-from simulator.ambient.reporting.paper import model_of
-from simulator.ambient.rows import BENCHMARK, LANGUAGE, item_row
+from simulator.ambient.reporting.measures import model_of
 from simulator.ambient.score import score_rows
-from simulator.duplicates import Duplicates
+from simulator.duplicates import Duplicates, DuplicatesOption
 from simulator.errors import InputError
 from simulator.jsonlines import FieldError, Read
-from simulator.tables.importing import DIGEST, PUBLISHED, EpisodeRows, ImportedRun, file_digest, write_run
+from simulator.tables.importing import (
+    DIGEST,
+    PUBLISHED,
+    EpisodeRows,
+    ImportedRun,
+    file_digest,
+    print_failed,
+    print_faults,
+    print_imported,
+    write_run,
+)
 from simulator.tables.spec import TableSpec
 from trees.faults import Fault
 
@@ -77,7 +89,7 @@ def import_file(
     kind = _kind(path)
     task, make = _IMPORTED[kind.name]
     read = kind.read(path, duplicates)
-    episodes, unusable = make(path, read, data)
+    episodes, unusable = _File(path, data).episodes(read, make)
     faults = (*read.faults, *unusable)
     if not episodes:
         first = f"; the first problem: line {faults[0].line}: {faults[0].message}" if faults else ""
@@ -148,88 +160,84 @@ def _rows(published: PublishedEpisode, place: int, run: Run) -> EpisodeRows:
     return EpisodeRows(episode, item, turns, scores, "completed" if published.complete else "truncated")
 
 
-_Episodes = tuple[list[PublishedEpisode], tuple[Fault, ...]]
-_Make = Callable[[Path, Read[Any], str | None], _Episodes]
+@dataclass
+class _File:
+    """A file that is imported, with what its rows need of each other and of the dataset.
+
+    Attributes:
+        path: of the file.
+        data: the dataset that it is of; None for one beside it.
+        names: how often an item's name has come.
+        sentences: the ambiguous one of each example and side (True/False).
+        statements: the rows of each, which are one episode together.
+    """
+
+    path: Path
+    data: str | None
+    names: Counter[str] = field(default_factory=Counter)
+    sentences: dict[tuple[str, str], str] = field(default_factory=dict)
+    statements: defaultdict[tuple[str, str], list[TrueFalseRecord]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+
+    @cached_property
+    def examples(self) -> Mapping[str, Example]:
+        """The examples that the file is of, by id; empty if no dataset is found."""
+        return {example.id: example for example in examples_beside(self.data, [self.path])}
+
+    def name(self, text: str) -> str:
+        """Return the name of a row's item; from the second row on, those of one example get a number."""
+        self.names[text] += 1
+        return text if self.names[text] == 1 else f"{text}.{self.names[text]}"
+
+    def episodes(self, read: Read[Any], make: _Make) -> tuple[list[PublishedEpisode], tuple[Fault, ...]]:
+        """Return the episodes of the rows; rows that cannot be made into any are faults."""
+        episodes: list[PublishedEpisode] = []
+        faults: list[Fault] = []
+        for record, line in zip(read.rows, read.lines, strict=True):
+            try:
+                episodes += make(record, self)
+            except FieldError as error:
+                faults.append(Fault(str(self.path), record.id, line, "format", str(error)))
+        episodes += [true_false_episode(rows, self.sentences[key]) for key, rows in self.statements.items()]
+        return episodes, tuple(faults)
 
 
-def _row_by_row(path: Path, read: Read[Any], make: Callable[[Any], Sequence[PublishedEpisode]]) -> _Episodes:
-    """Return episodes row by row; rows that cannot be made into any are faults."""
-    episodes: list[PublishedEpisode] = []
-    faults: list[Fault] = []
-    for record, line in zip(read.rows, read.lines, strict=True):
-        try:
-            episodes += make(record)
-        except FieldError as error:
-            faults.append(Fault(str(path), record.id, line, "format", str(error)))
-    return episodes, tuple(faults)
+_Make = Callable[[Any, _File], Sequence[PublishedEpisode]]
 
 
-def _single(make: Callable[[Any], PublishedEpisode]) -> _Make:
-    """Return what makes one episode of each row."""
-    return lambda path, read, data: _row_by_row(path, read, lambda record: [make(record)])
+def _true_false(record: TrueFalseRecord, file: _File) -> Sequence[PublishedEpisode]:
+    """Put a row to those of the same sentence."""
+    group = (record.id, record.side)
+    sentence = statement_sentence(record)
+    if sentence is None and (example := file.examples.get(record.id)):
+        sentence = example.sentence(record.side)
+    if sentence is None:
+        raise FieldError("prompt: does not hold the sentence; name the dataset with --data")
+    if file.sentences.setdefault(group, sentence) != sentence:
+        raise FieldError("prompt: has another sentence than earlier rows of this example and side")
+    file.statements[group].append(record)
+    return ()
 
 
-def _several(make: Callable[[Any, str], Sequence[PublishedEpisode]], id: Callable[[Any], str]) -> _Make:
-    """Return what makes an item of each row; rows of one example get a number from the second on."""
-
-    def make_all(path: Path, read: Read[Any], data: str | None) -> _Episodes:
-        seen: Counter[str] = Counter()
-
-        def make_row(record: Any) -> Sequence[PublishedEpisode]:
-            name = id(record)
-            seen[name] += 1
-            return make(record, name if seen[name] == 1 else f"{name}.{seen[name]}")
-
-        return _row_by_row(path, read, make_row)
-
-    return make_all
-
-
-def _true_false(path: Path, read: Read[TrueFalseRecord], data: str | None) -> _Episodes:
-    groups: dict[tuple[str, str], list[TrueFalseRecord]] = {}
-    sentences: dict[tuple[str, str], str] = {}
-    dataset = cache(partial(_dataset, path, data))
-
-    def add(record: TrueFalseRecord) -> Sequence[PublishedEpisode]:
-        group = (record.id, record.side)
-        sentence = statement_sentence(record)
-        if sentence is None and (example := dataset().get(record.id)):
-            sentence = example.sentence(record.side)
-        if sentence is None:
-            raise FieldError("prompt: does not hold the sentence; name the dataset with --data")
-        if sentences.setdefault(group, sentence) != sentence:
-            raise FieldError("prompt: has another sentence than earlier rows of this example and side")
-        groups.setdefault(group, []).append(record)
-        return ()
-
-    _, faults = _row_by_row(path, read, add)
-    return [true_false_episode(group, sentences[key]) for key, group in groups.items()], faults
-
-
-def _continuation(path: Path, read: Read[Any], data: str | None) -> _Episodes:
-    examples = _dataset(path, data)
-    if not examples:
+def _continuation(record: ContinuationRecord, file: _File) -> Sequence[PublishedEpisode]:
+    if not file.examples:
         raise InputError(
-            f"{path}: does not say which side is ambiguous; name the dataset that does with --data"
+            f"{file.path}: does not say which side is ambiguous; name the dataset that does with --data"
         )
-    return _row_by_row(path, read, lambda record: [continuation_episode(record, examples)])
-
-
-def _dataset(path: Path, data: str | None) -> Mapping[str, Example]:
-    """Return the examples that a file is of, by id; empty if no dataset is found."""
-    return {example.id: example for example in examples_beside(data, [path])}
+    return [continuation_episode(record, file.examples)]
 
 
 _IMPORTED: Final[Mapping[str, tuple[Task, _Make]]] = {
-    CROWD.name: ("crowd", _several(crowd_episodes, lambda record: f"{record.id}.{record.side}")),
-    LINGUISTS.name: ("annotate", _several(linguist_episodes, lambda record: record.id)),
-    GENERATION.name: ("generate", _single(generation_episode)),
+    CROWD.name: ("crowd", lambda row, file: crowd_episodes(row, file.name(f"{row.id}.{row.side}"))),
+    LINGUISTS.name: ("annotate", lambda row, file: linguist_episodes(row, file.name(row.id))),
+    GENERATION.name: ("generate", lambda row, file: [generation_episode(row)]),
     TRUE_FALSE.name: ("true_false", _true_false),
     CONTINUATIONS.name: ("continue", _continuation),
-    NLI_PREDICTIONS.name: ("nli", _single(nli_episode)),
-    CLAIMS.name: ("claim", _single(claim_episode)),
+    NLI_PREDICTIONS.name: ("nli", lambda row, file: [nli_episode(row)]),
+    CLAIMS.name: ("claim", lambda row, file: [claim_episode(row)]),
 }
-"""Kind of file -> task of the run, and how its rows become episodes."""
+"""Kind of file -> task of the run, and how a row becomes episodes."""
 
 
 def _differences(kind: TableSpec[Any], read: Read[Any]) -> Iterator[str]:
@@ -240,3 +248,41 @@ def _differences(kind: TableSpec[Any], read: Read[Any]) -> Iterator[str]:
         for record, now in rescored_claims(read.rows):
             stored = f"ambiguity_score is stored as {record.stored_score}"
             yield f"row {record.id}: {stored}, but comes out as {now}"
+
+
+def import_ambient(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="results of models (generation, true/false, continuations, predictions, claims), "
+            "crowdworkers' votes, linguists' annotations"
+        ),
+    ],
+    data: Annotated[
+        str | None,
+        typer.Option(help="the dataset they are of, a name or a path; default: one beside the files"),
+    ] = None,
+    duplicates: DuplicatesOption = "refuse",
+    run: Annotated[str | None, typer.Option(help="the run's name; default: after model and content")] = None,
+    log: LogOption = None,
+) -> None:
+    """Bring published files into the log, a run each; the same file again adds nothing.
+
+    Rows that are faulty are left out and told; stored scores are compared with recomputed ones. An import
+    that was cut off is completed by the same command. The exit code is 1 if a file could not be imported.
+    """
+    if run and len(files) > 1:
+        raise InputError("--run names one run; give one file, or leave it out.")
+    path, failed = log or default_path(), list[str]()
+    with LogWriter(path, durable=False) as writer:
+        for file in files:
+            try:
+                imported = import_file(file, writer, data=data, name=run, duplicates=duplicates)
+            except InputError as error:
+                failed.append(str(error))
+                continue
+            print_imported(imported, path)
+            print_faults(file.name, imported.faults)
+    print_failed(failed)
+    if failed:
+        raise typer.Exit(1)

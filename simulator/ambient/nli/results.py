@@ -1,4 +1,4 @@
-"""Results of multilabel inference in files and folders: every score made anew, and compared with stored ones.
+"""Results of multilabel inference in files and folders, scored anew and compared with stored scores.
 
 A folder is that of a model if it has files of seeds, predictions, or logits (its own, or in a folder for each
 seed, as training leaves them); any other folder is looked through for such folders.
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from simulator.ambient.examples import Example
 from simulator.ambient.files.nli import (
@@ -22,9 +22,11 @@ from simulator.ambient.files.nli import (
     read_seed,
     seed_of,
 )
-from simulator.ambient.labels import LabelSet
-from simulator.ambient.nli.families import Pairs, Threshold
+from simulator.ambient.labels import LABELS, LabelSet
+from simulator.ambient.nli.families import Pairs, Threshold, plain_threshold
 from simulator.ambient.nli.metrics import (
+    RANDOM_SET,
+    Spread,
     nli_measures,
     nli_records,
     seed_record,
@@ -32,8 +34,17 @@ from simulator.ambient.nli.metrics import (
     tuned_on,
     with_labels,
 )
-from simulator.ambient.nli.table import Model, baseline_rows
+from simulator.ambient.nli.table import (
+    Model,
+    baseline_rows,
+    table_5_long,
+    table_5_short,
+    table_11,
+    table_by_label,
+    table_intervals,
+)
 from simulator.ambient.records import NliRecord, SeedRecord
+from simulator.ambient.reporting.measures import Count, Measure, Results, Value, worded
 from simulator.errors import InputError
 
 T = TypeVar("T")
@@ -45,7 +56,7 @@ Examples = Callable[[], Sequence[Example]]
 
 
 @dataclass(slots=True)
-class Results:
+class Inferred:
     """The results that files and folders hold.
 
     Attributes:
@@ -87,7 +98,7 @@ class Results:
             return None
 
 
-def read_results(paths: Sequence[Path], examples: Examples, pairs: Pairs = "all") -> Results:
+def read_results(paths: Sequence[Path], examples: Examples, pairs: Pairs = "all") -> Inferred:
     """Return everything that files and folders hold.
 
     Args:
@@ -95,7 +106,7 @@ def read_results(paths: Sequence[Path], examples: Examples, pairs: Pairs = "all"
         examples: gives those of the data, where logits come without labels.
         pairs: which intervals are tried in tuning a regression.
     """
-    results = Results()
+    results = Inferred()
     seeds: dict[Path, list[Path]] = {}
     for path in paths:
         if path.is_dir():
@@ -112,7 +123,7 @@ def read_results(paths: Sequence[Path], examples: Examples, pairs: Pairs = "all"
     return results
 
 
-def _read_folder(folder: Path, results: Results, examples: Examples, pairs: Pairs) -> None:
+def _read_folder(folder: Path, results: Inferred, examples: Examples, pairs: Pairs) -> None:
     models = list(_model_folders(folder, 0))
     if not models:
         called = f"{PREDICTIONS}, seed42.json or {' with '.join(LOGITS.values())}"
@@ -121,7 +132,7 @@ def _read_folder(folder: Path, results: Results, examples: Examples, pairs: Pair
         _read_model(model, results, examples, pairs)
 
 
-def _read_model(folder: Path, results: Results, examples: Examples, pairs: Pairs) -> None:
+def _read_model(folder: Path, results: Inferred, examples: Examples, pairs: Pairs) -> None:
     name = _name(folder)
     stored = _seeds(_seed_files(folder), results)
     predictions = folder / PREDICTIONS
@@ -151,7 +162,7 @@ def _read_model(folder: Path, results: Results, examples: Examples, pairs: Pairs
 
 
 def _scored(
-    folder: Path, results: Results, examples: Examples, pairs: Pairs
+    folder: Path, results: Inferred, examples: Examples, pairs: Pairs
 ) -> tuple[tuple[NliRecord, ...], Threshold]:
     """Return what the test logits of a folder predict with the threshold that its dev logits give."""
     rows = {split: _logits(folder / name, results, examples) for split, name in LOGITS.items()}
@@ -161,7 +172,7 @@ def _scored(
     return nli_records(rows["test"], threshold), threshold
 
 
-def _logits(path: Path, results: Results, examples: Examples) -> tuple[PairScores, ...]:
+def _logits(path: Path, results: Inferred, examples: Examples) -> tuple[PairScores, ...]:
     read = read_logits(path)
     results.problems += map(str, read.faults)
     if all(row.labels is not None for row in read.rows):
@@ -169,7 +180,7 @@ def _logits(path: Path, results: Results, examples: Examples) -> tuple[PairScore
     return with_labels(read.rows, examples())
 
 
-def _predictions(path: Path, results: Results) -> tuple[NliRecord, ...]:
+def _predictions(path: Path, results: Inferred) -> tuple[NliRecord, ...]:
     read = results.attempt(lambda: NLI_PREDICTIONS.read(path))
     if read is None:
         return ()
@@ -177,13 +188,13 @@ def _predictions(path: Path, results: Results) -> tuple[NliRecord, ...]:
     return read.rows
 
 
-def _seeds(files: Sequence[Path], results: Results) -> list[SeedRecord]:
+def _seeds(files: Sequence[Path], results: Inferred) -> list[SeedRecord]:
     records = (results.attempt(partial(read_seed, path)) for path in files)
     return [record for record in records if record is not None]
 
 
 def _compare_seeds(
-    name: str, stored: Sequence[SeedRecord], recomputed: Sequence[SeedRecord], results: Results
+    name: str, stored: Sequence[SeedRecord], recomputed: Sequence[SeedRecord], results: Inferred
 ) -> None:
     known = {record.seed: record for record in stored}
     for record in recomputed:
@@ -251,3 +262,118 @@ def _gold(records: Sequence[NliRecord]) -> tuple[LabelSet, ...]:
 
 def _name(folder: Path) -> str:
     return folder.resolve().name
+
+
+_KEYS: Final = ("em", "f1", "group_em")
+
+
+def model_places(files: Sequence[Path]) -> list[Path]:
+    """What `read_results` is to be given for some files: folders of models, and files called otherwise."""
+    found: dict[Path, None] = {}
+    for file in files:
+        folder = file.parent.parent if seed_of(file.parent) is not None else file.parent
+        odd = file.suffix == ".jsonl" and file.name != PREDICTIONS and not file.name.endswith("_logits.jsonl")
+        found[file if odd else folder] = None
+    return list(found)
+
+
+def inferred(places: Sequence[Path], examples: Sequence[Example], *, first: Sequence[Model] = ()) -> Inferred:
+    """Return what files and folders hold, with the baselines.
+
+    Args:
+        places: predictions, files of seeds, folders of models.
+        examples: of the dataset, dev and test; needed where logits come without labels.
+        first: models that stand before them: runs.
+    """
+
+    def known() -> Sequence[Example]:
+        if not examples:
+            raise InputError("logits without labels need the dataset; name it with --data")
+        return examples
+
+    results = read_results(places, known)
+    results.models[:0] = first
+    test = [example.labels for example in examples if example.split == "test"]
+    results.gold = results.gold or tuple(test)
+    results.add_baselines()
+    return results
+
+
+def nli_results(results: Inferred, files: Sequence[str], left_out: int = 0) -> Results:
+    """Return what is told of label sets by model, with the baselines.
+
+    Args:
+        results: of all models.
+        files: and runs that they are from.
+        left_out: rows of the files that were faulty.
+    """
+    models = results.models
+    tables = {
+        "table_5": table_5_short(models),
+        "table_5_intervals": table_intervals(models),
+        "f1_by_label": table_by_label(models),
+        "table_11": table_11(models),
+    }
+    return Results(
+        kind="nli",
+        name="results",
+        measures=tuple(measure for model in models for measure in _measures(model)),
+        files=tuple(files),
+        rows=len(results.gold),
+        left_out=left_out,
+        remarks=(*results.checks, *map(_single, filter(_is_single, models))),
+        tables={name: table for name, table in tables.items() if table.rows},
+        exact={"table_5": table_5_long(models)},
+        data={"models": {model.name: model_json(model) for model in models}},
+        listed=False,
+    )
+
+
+def _is_single(model: Model) -> bool:
+    """Return True if a model that the paper trained several times is told of once."""
+    return model.seeds is None and model.measures is not None and bool(model.printed)
+
+
+def _single(model: Model) -> str:
+    return f"{model.name}: one training; the paper's figures are means over five"
+
+
+def model_json(model: Model) -> dict[str, Any]:
+    """Return a model's scores in per cent."""
+    paper = model.paper
+    plain: dict[str, Any] = {"threshold": plain_threshold(model.own_threshold)}
+    if paper is not None:
+        plain["paper_threshold"] = plain_threshold(paper.threshold)
+    if model.seeds is not None:
+        plain["seeds"] = list(model.seeds.seeds)
+        plain |= {key: _spread(getattr(model.seeds, key), 100) for key in _KEYS}
+    if model.measures is not None:
+        plain["examples"], plain["empty"] = model.measures.n, model.measures.empty
+        plain["f1_by_label"] = {label: model.measures.f1_by_label[label].value for label in LABELS}
+    if paper is not None and paper.em is not None:
+        plain["paper"] = {key: _spread(getattr(paper, key), 1) for key in _KEYS}
+    return plain
+
+
+def _measures(model: Model) -> tuple[Measure, ...]:
+    counted = "examples"
+    values: dict[str, Value] = {"em": RANDOM_SET, "f1": None, "group_em": None}
+    if model.seeds is not None:
+        spreads = {key: getattr(model.seeds, key) for key in _KEYS}
+        values = {key: Count(spread.mean, len(model.seeds.seeds)) for key, spread in spreads.items()}
+        counted = "seeds"
+    elif model.measures is not None:
+        n = model.measures.n
+        values = {key: Count(getattr(model.measures, key), n) for key in _KEYS}
+    return worded(
+        "nli",
+        values,
+        paper={key: spread.mean for key, spread in zip(_KEYS, model.printed, strict=False) if spread},
+        key=f"{model.name}.{{key}}",
+        model=model.name,
+        counted=counted if model.seeds or model.measures else "",
+    )
+
+
+def _spread(spread: Spread, times: float) -> dict[str, float | None]:
+    return {"mean": times * spread.mean, "sd": None if spread.sd is None else times * spread.sd}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -118,21 +118,15 @@ def table_5_short(models: Sequence[Model]) -> Table:
 
 def table_intervals(models: Sequence[Model]) -> Table:
     """Return the 95 % intervals over examples, of models with predictions, in per cent."""
-    rows: list[list[Cell]] = [
-        [model.name, *(_interval(getattr(model.measures, key)) for key in _KEYS)]
-        for model in models
-        if model.measures is not None
-    ]
+    measured = [(model.name, model.measures) for model in models if model.measures is not None]
+    rows = [[name, *(_interval(getattr(measures, key)) for key in _KEYS)] for name, measures in measured]
     return Table(["model", *_MEASURES], rows, "95 % intervals over examples, in %")
 
 
 def table_by_label(models: Sequence[Model]) -> Table:
     """Return F1 of each label with its interval, of models with predictions, in per cent."""
-    rows: list[list[Cell]] = [
-        [model.name, *(_interval(model.measures.f1_by_label[label]) for label in LABELS)]
-        for model in models
-        if model.measures is not None
-    ]
+    measured = [(model.name, model.measures.f1_by_label) for model in models if model.measures is not None]
+    rows = [[name, *(_interval(by_label[label]) for label in LABELS)] for name, by_label in measured]
     return Table(["model", *LABELS], rows, "F1 by label, in %, with 95 % intervals over examples")
 
 
@@ -150,22 +144,27 @@ def table_5_long(models: Sequence[Model]) -> Table:
 
 def table_11(models: Sequence[Model]) -> Table:
     """Return Table 11: thresholds, the median over seeds; of intervals each end's."""
-    rows: list[list[Cell]] = []
-    for model in models:
-        own, printed = threshold_text(model.own_threshold), threshold_text(_printed_threshold(model))
-        if own or printed:
-            rows.append([model.name, own, printed])
+    rows = [
+        [name, threshold_text(own), threshold_text(printed)] for name, own, printed in _thresholds(models)
+    ]
     return Table([*_TABLE_11], rows, _TABLE_11_TITLE)
 
 
 def table_11_plain(models: Sequence[Model]) -> dict[str, Any]:
     """Return Table 11 for JSON: thresholds as numbers, of intervals both ends of each label."""
-    rows = []
-    for model in models:
-        own, printed = plain_threshold(model.own_threshold), plain_threshold(_printed_threshold(model))
-        if own is not None or printed is not None:
-            rows.append({"model": model.name, "threshold": own, "paper": printed})
+    rows = [
+        dict(zip(_TABLE_11, (name, plain_threshold(own), plain_threshold(printed)), strict=True))
+        for name, own, printed in _thresholds(models)
+    ]
     return {"title": _TABLE_11_TITLE, "columns": [*_TABLE_11], "rows": rows}
+
+
+def _thresholds(models: Iterable[Model]) -> Iterator[tuple[str, Threshold, Threshold]]:
+    """Yield each model's own threshold and the paper's, where there is one."""
+    for model in models:
+        own, printed = model.own_threshold, model.paper.threshold if model.paper else None
+        if own is not None or printed is not None:
+            yield model.name, own, printed
 
 
 def baseline_rows(gold: Sequence[LabelSet]) -> list[Model]:
@@ -185,10 +184,6 @@ def threshold_text(threshold: Threshold) -> str | None:
         ends = ((label, threshold[label]) for label in PAPER_ORDER if label in threshold)
         return ", ".join(f"{_letter(label)} [{low:.2f}, {high:.2f}]" for label, (low, high) in ends)
     return f"{threshold:.2f}"
-
-
-def _printed_threshold(model: Model) -> Threshold:
-    return model.paper.threshold if model.paper else None
 
 
 def _letter(label: Label) -> str:

@@ -13,9 +13,9 @@ from simulator.ambient.items import Item, NliItem
 from simulator.ambient.labels import LABELS, Label, LabelSet
 from simulator.ambient.nli.families import CLASSES, Scores, label_set, plain_threshold
 from simulator.ambient.nli.predict import Predictor, load_predictor
-from simulator.ambient.players.knows import Knows
 from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.records import Paraphrase
+from simulator.ambient.views import Knows
 from simulator.errors import SeatError
 from simulator.seats import Kind, Reply, View
 

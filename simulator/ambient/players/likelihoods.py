@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from simulator.ambient.continuations import one_sentence
 from simulator.ambient.items import ContinueItem, TrueFalseItem
-from simulator.ambient.players.knows import Knows, asked_in
 from simulator.ambient.playing import Options, statements
 from simulator.ambient.true_false import FALSE, TRUE, true_false_prompt
+from simulator.ambient.views import Knows, asked_in
 from simulator.models import ChatModel, Likelihood, Message, Request, ScoreRequest, as_sent, sample
 from simulator.models.decoding import drawn
 from simulator.seats import Reply, View

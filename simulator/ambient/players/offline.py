@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from typing import Any, Final
 
-from simulator.ambient.annotation.rules import annotation_payload
+from simulator.ambient.annotation.rules import Annotation
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.items import AnnotateItem, CrowdItem, GenerateItem, Item, NliItem, Task, TrueFalseItem
 from simulator.ambient.labels import LABEL_SETS, LABELS, VERBALIZERS, Label, LabelSet
-from simulator.ambient.players.knows import Knows
 from simulator.ambient.playing import ANNOTATOR, Step, statements
-from simulator.ambient.views import Annotation
+from simulator.ambient.views import Knows
 from simulator.errors import SeatError
 from simulator.seats import Kind, Reply, View
 from simulator.seeds import derive_seed
@@ -58,7 +57,7 @@ def _gold(item: Item, step: Step, random: Random) -> Reply:
             return _form(_gold_crowd(item, step, random))
         case AnnotateItem():
             gold = Annotation(labels=item.example.labels, rewrites=item.example.disambiguations)
-            return _form(annotation_payload(gold))
+            return _form(gold.payload())
         case GenerateItem():
             readings = item.example.disambiguations
             return _written(numbered((reading.label, reading.sentence(item.side)) for reading in readings))
@@ -84,7 +83,7 @@ def _random(item: Item, step: Step, random: Random) -> Reply:
         case CrowdItem():
             return _form(_random_crowd(item, step, random))
         case AnnotateItem():
-            return _form(annotation_payload(_random_annotation(item.example, random)))
+            return _form(_random_annotation(item.example, random).payload())
         case GenerateItem():
             labels = random.sample(LABELS, random.choice((2, 3)))
             return _written(numbered((label, _shortened(_original(item), random)) for label in labels))

@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel
 
-from simulator.ambient.relations import table
+from simulator.ambient.distractors import table
 
 
 class Lists(BaseModel, frozen=True):

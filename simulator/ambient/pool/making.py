@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -13,10 +14,10 @@ from typer import Option
 from simulator.ambient.claims import second_highest
 from simulator.ambient.examples import Example
 from simulator.ambient.files.dataset import DATASET
+from simulator.ambient.items import BENCHMARK
 from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet
 from simulator.ambient.pool.filters import Drawn, FilterSet, filtered
 from simulator.ambient.pool.groups import Samples, pair_id
-from simulator.ambient.rows import BENCHMARK
 from simulator.generation import Journal, key_of, write_study
 from simulator.models.weights import fingerprint
 from simulator.seeds import derive_seed
@@ -31,21 +32,6 @@ Balancing = Literal["default", "reference"]
 _CE: Final[LabelSet] = frozenset({"contradiction", "entailment"})
 _CN: Final[LabelSet] = frozenset({"contradiction", "neutral"})
 _EN: Final[LabelSet] = frozenset({"entailment", "neutral"})
-
-
-@dataclass(frozen=True, slots=True)
-class Balanced:
-    """The pairs that are kept.
-
-    Attributes:
-        kept: places among what was given, ascending.
-        before: by label set (all seven, then none), how many there were.
-        after: how many are kept.
-    """
-
-    kept: tuple[int, ...]
-    before: Mapping[LabelSet, int]
-    after: Mapping[LabelSet, int]
 
 
 def may_be_ambiguous(
@@ -69,16 +55,14 @@ def predicted(probabilities: Mapping[Label, float], which: Balancing = "default"
     return frozenset(label for label in LABELS if probabilities[label] > REFERENCE_THRESHOLD)
 
 
-def balanced(sets: Sequence[LabelSet], *, seed: int, which: Balancing = "default") -> Balanced:
-    """Choose pairs by their predicted sets; where there are too many, they are drawn.
+def balanced(sets: Sequence[LabelSet], *, seed: int, which: Balancing = "default") -> list[int]:
+    """Return the places of pairs chosen by their predicted sets; where there are too many, they are drawn.
 
     By default all {C,E} and {C,E,N}, and as many {E,N} as {C,N}. In the reference all sets with C, and
     then drawn ones with E and without C until both labels are in equally many.
     """
     random = Random(derive_seed(seed, "balance"))
-    kept = _default(sets, random) if which == "default" else _reference(sets, random)
-    places = tuple(sorted(kept))
-    return Balanced(places, _counts(sets), _counts([sets[place] for place in places]))
+    return sorted(_default(sets, random) if which == "default" else _reference(sets, random))
 
 
 def _default(sets: Sequence[LabelSet], random: Random) -> list[int]:
@@ -95,10 +79,6 @@ def _reference(sets: Sequence[LabelSet], random: Random) -> list[int]:
         place for place, labels in enumerate(sets) if "entailment" in labels and "contradiction" not in labels
     ]
     return kept + random.sample(others, min(lacking, len(others)))
-
-
-def _counts(sets: Sequence[LabelSet]) -> dict[LabelSet, int]:
-    return {labels: sets.count(labels) for labels in (*LABEL_SETS, frozenset[Label]())}
 
 
 _READ: Final = 256
@@ -122,12 +102,13 @@ class Made:
     Attributes:
         examples: without labels, in the order in which they were drawn; ids follow from the sentences.
         steps: what each has left.
-        balance: label sets before and after; None if nobody was asked for probabilities.
+        sets: how many pairs each label set has before balancing and after; empty if nobody was asked for
+            probabilities.
     """
 
     examples: tuple[Example, ...]
     steps: tuple[Step, ...]
-    balance: Balanced | None
+    sets: Mapping[LabelSet, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,15 +149,17 @@ def make_pairs(
         left -= number
         steps.append(Step(f"not: {name}", left, number))
     if ask is None:
-        return Made(tuple(_example(drawn, model) for drawn in kept.pairs), tuple(steps), None)
+        return Made(tuple(_example(drawn, model) for drawn in kept.pairs), tuple(steps))
     asked = list(zip(kept.pairs, ask(kept.pairs), strict=True))
     likely = [(drawn, shares) for drawn, shares in asked if may_be_ambiguous(shares, rules.selection)]
     steps.append(Step("two labels are likely", len(likely), len(asked) - len(likely)))
     sets = [predicted(shares, rules.selection) for _, shares in likely]
-    balance = balanced(sets, seed=seed, which=rules.selection)
-    steps.append(Step("label sets balanced", len(balance.kept), len(likely) - len(balance.kept)))
-    chosen = (likely[place] for place in balance.kept)
-    return Made(tuple(_example(drawn, model, shares) for drawn, shares in chosen), tuple(steps), balance)
+    places = balanced(sets, seed=seed, which=rules.selection)
+    steps.append(Step("label sets balanced", len(places), len(likely) - len(places)))
+    before, after = Counter(sets), Counter(sets[place] for place in places)
+    examples = tuple(_example(likely[place][0], model, likely[place][1]) for place in places)
+    every: Iterable[LabelSet] = (*LABEL_SETS, frozenset())
+    return Made(examples, tuple(steps), {labels: (before[labels], after[labels]) for labels in every})
 
 
 def ask_judge(

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 from simulator import datasets
-from simulator.ambient import published
 from simulator.ambient.data import load_guidelines, read_examples
 from simulator.ambient.examples import Example
 from simulator.ambient.files.dataset import DATASET, CategoryRecord
-from simulator.ambient.files.kinds import TABLES
+from simulator.ambient.files.kinds import TABLES, Merged
 from simulator.ambient.files.results import EditCase
-from simulator.ambient.labels import CATEGORIES, LABEL_SETS, format_labels, letters
-from simulator.ambient.merging import Merged
-from simulator.ambient.reporting.measures import Count, Results, Value, worded
-from simulator.ambient.reporting.paper import paper
-from simulator.ambient.rows import BENCHMARK, SPLITS
-from simulator.ambient.statistics import Statistics, category_statistics, statistics
+from simulator.ambient.items import BENCHMARK, SPLITS
+from simulator.ambient.labels import CATEGORIES, LABEL_SETS, LabelSet, format_labels, letters
+from simulator.ambient.reporting.measures import Count, Results, Value, paper, worded
+from simulator.ambient.statistics import Share, Statistics, category_statistics, statistics
 from simulator.figures import Cell, Column, Table
 from simulator.jsonlines import Read
 
@@ -84,7 +81,7 @@ def dataset_results(
         left_out: rows that could not be.
     """
     found = statistics(examples)
-    known = not published.differences(found)
+    known, known_of = not differences(found), paper()["dataset"]
     values: dict[str, Value] = {"examples": Count(found.examples)}
     # Whether an id ends in _c tells something where any does.
     shown = (key for key in _COUNTS if found.curated or key not in ("curated", "generated"))
@@ -93,9 +90,9 @@ def dataset_results(
         values["number_ambiguous"] = Count(round(found.ambiguous.value * found.ambiguous.n))
     values |= {f"ambiguous_{split}": Count(number) for split, number in sorted(found.ambiguous_in.items())}
     values |= {key: getattr(found, key) for key in (*_SHARES, *_REWRITES)}
-    printed: dict[str, float] = {**published.EXAMPLES, **published.SHARES}
-    printed |= {f"ambiguous_{split}": number for split, number in published.AMBIGUOUS_IN.items()}
-    printed |= {"number_ambiguous": published.COUNTS["ambiguous"][0], "extra_words": published.EXTRA_WORDS}
+    printed: dict[str, float] = {**known_of["counts"], **known_of["shares"]}
+    printed |= {f"ambiguous_{split}": number for split, number in known_of["ambiguous_in"].items()}
+    printed |= {"number_ambiguous": known_of["parts"]["ambiguous"][0], "extra_words": known_of["extra_words"]}
     notes = paper()["dataset_notes"]
     return Results(
         kind="dataset",
@@ -108,7 +105,7 @@ def dataset_results(
         tables={"label_sets": _sets_table(found, known)},
         data={
             "published": known,
-            "statistics": {**asdict(found), "label_sets": published.named_sets(found.label_sets)},
+            "statistics": {**asdict(found), "label_sets": named_sets(found.label_sets)},
             "label_sets": {format_labels(labels): count for labels, count in found.label_sets.items()},
             "rewrites": {str(size): count for size, count in found.rewrites.items()},
             "disambiguations": {str(size): count for size, count in found.disambiguations.items()},
@@ -122,6 +119,32 @@ def dataset_results(
             **({} if merged is None else _between_files(merged)),
         },
     )
+
+
+def differences(found: Statistics) -> tuple[str, ...]:
+    """Return in what a dataset is not the published one; nothing if it is, as far as numbers tell."""
+    known = paper()["dataset"]
+    pairs: dict[str, tuple[object, object]] = {
+        **{name: (getattr(found, name), count) for name, count in known["counts"].items()},
+        "ambiguous in": (dict(sorted(found.ambiguous_in.items())), known["ambiguous_in"]),
+        "label sets": (named_sets(found.label_sets), known["label_sets"]),
+        **{
+            name.replace("_", " "): (_part(getattr(found, name)), f"{part} of {whole}")
+            for name, (part, whole) in known["parts"].items()
+        },
+    }
+    return tuple(
+        f"{name}: {own}, not {published}" for name, (own, published) in pairs.items() if own != published
+    )
+
+
+def named_sets(counts: Mapping[LabelSet, int]) -> dict[str, int]:
+    """Return counts of label sets by their letters, single labels first."""
+    return {letters(labels): count for labels, count in counts.items()}
+
+
+def _part(share: Share) -> str:
+    return "none" if share is None else f"{round(share.value * share.n)} of {share.n}"
 
 
 def _between_files(merged: Merged) -> dict[str, Any]:
@@ -156,7 +179,7 @@ def _sets_table(found: Statistics, known: bool) -> Table:
     for labels in LABEL_SETS:
         name, count = letters(labels), found.label_sets[labels]
         own: list[Cell] = [name, count, 100 * count / total if total else None]
-        rows.append([*own, *([published.LABEL_SETS[name]] if known else [])])
+        rows.append([*own, *([paper()["dataset"]["label_sets"][name]] if known else [])])
     columns = (Column("examples", 0), Column("%", 1), *([Column("paper", 0)] if known else []))
     return Table(["label set", *columns], rows, "Label sets (Fig. 3)")
 
@@ -171,8 +194,9 @@ def categories_results(
 ) -> Results:
     """Return what is told of rows with kinds of ambiguity."""
     found = category_statistics(records, examples)
-    known = found.rows == published.CATEGORY_ROWS and found.mentions == published.MENTIONS
-    printed: dict[str, float] = dict(published.CATEGORIES.items()) if known else {}
+    published = paper()["categories"]
+    known = (found.rows, found.mentions) == (published["rows"], published["mentions"])
+    printed: dict[str, float] = published["shares"] if known else {}
     kinds: dict[str, Value] = {
         kind: Count(None, 0) if share is None else share for kind, share in found.shares.items()
     }

@@ -12,15 +12,12 @@ from typing import Any, Final, NamedTuple
 
 from logs import LogReader
 from logs.rows import Turn
-from simulator.ambient.files.claims import CLAIMS
 from simulator.ambient.files.nli import NLI_PREDICTIONS
-from simulator.ambient.files.people import CROWD, LINGUISTS
-from simulator.ambient.files.results import CONTINUATIONS, GENERATION, TRUE_FALSE
-from simulator.ambient.items import GenerateItem, Task
+from simulator.ambient.files.results import CLAIMS, CONTINUATIONS, CROWD, GENERATION, LINGUISTS, TRUE_FALSE
+from simulator.ambient.items import BENCHMARK, GenerateItem, Task, item_from_row
 from simulator.ambient.playing import ANNOTATOR, Kind
 from simulator.ambient.prompts import prompt
 from simulator.ambient.reporting.sources import PlayedTask
-from simulator.ambient.rows import BENCHMARK, item_from_row
 from simulator.ambient.score import score_rows
 from simulator.ambient.trial_log import played_of
 from simulator.jsonlines import write_lines

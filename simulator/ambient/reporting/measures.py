@@ -19,6 +19,37 @@ from simulator.figures import Cell, Column, Table
 from simulator.reporting import Section, file_section
 from simulator.stats import Interval
 
+_PAPER: Final = Path(__file__).parent / "paper.yaml"
+_SHOTS: Final = "-n4"
+# Files that are called so are named after their folder.
+_PLAIN: Final = ("results", "predictions")
+
+
+@lru_cache(maxsize=1)
+def paper() -> Mapping[str, Any]:
+    """Return the figures, as `paper.yaml` has them."""
+    found: Mapping[str, Any] = yaml.safe_load(_PAPER.read_text(encoding="utf-8"))
+    return found
+
+
+def model_of(file: Path) -> str:
+    """Return the model that a results file is of, by its name, or its folder's if it has none of its own."""
+    name = file.resolve().parent.name if file.stem in _PLAIN else file.stem
+    return name.removesuffix(_SHOTS)
+
+
+def is_published(kind: str, rows: int) -> bool:
+    """Return True if a published file of a kind has so many rows."""
+    least, most = paper()["rows"][kind]
+    return bool(least <= rows <= most)
+
+
+def figures(kind: str, name: str, rows: int) -> Mapping[str, Any]:
+    """Return the paper's figures for the results of a model; empty if they are none of the published ones."""
+    found = next((one for one in paper()["models"] if one["file"] == name), None)
+    return found if found is not None and is_published(kind, rows) else {}
+
+
 Unit = Literal["%", "", "count"]
 """Per cent; a number with decimals; a count."""
 _DIGITS: Final[Mapping[Unit, int]] = {"%": 1, "": 2, "count": 0}

@@ -8,13 +8,12 @@ from typing import Final
 
 from simulator.ambient.claims import THRESHOLD, claim_measures, flagged
 from simulator.ambient.claims import rescored as rescored_claims
-from simulator.ambient.claims_command import table_6
 from simulator.ambient.continuations import continuation_measures
-from simulator.ambient.edit_f1 import item_edit_f1
 from simulator.ambient.generation import (
     edit_f1_variants,
     generation_measures,
     gold_differences,
+    item_edit_f1,
     item_scores,
     rescored,
 )
@@ -25,9 +24,9 @@ from simulator.ambient.records import (
     GenerationRecord,
     TrueFalseRecord,
 )
-from simulator.ambient.reporting.answers import Answers, Context, by_text
-from simulator.ambient.reporting.measures import Count, Results, Value, half_up
-from simulator.ambient.reporting.paper import figures, is_published, paper
+from simulator.ambient.reporting.measures import Count, Results, Value, figures, half_up, is_published, paper
+from simulator.ambient.reporting.sources import Answers, Context, by_text
+from simulator.ambient.score_command import table_6
 from simulator.ambient.true_false import TEMPLATES, inconsistent_pairs, true_false_measures
 from simulator.figures import Table
 
@@ -41,7 +40,7 @@ def generation_results(answers: Answers, context: Context) -> Results:
     records: Sequence[GenerationRecord] = answers.rows
     parser = context.settings.parser
     found = generation_measures(records, parser)
-    rows, pairs, differences = found.items, found.patterns, rescored(records)
+    rows, differences = found.items, rescored(records)
     copied = [
         item_edit_f1(record.original, record.gold, dict.fromkeys(record.gold, record.original))
         for record in records
@@ -51,10 +50,7 @@ def generation_results(answers: Answers, context: Context) -> Results:
     values |= _stored(records, len(differences), found.null)
     values |= {
         "copy": mean_interval(copied, [(record.id, record.side) for record in records]),
-        "pattern_empty": pairs.empty,
-        "pattern_copied": pairs.copied,
-        "pattern_restated": pairs.restated,
-        "pattern_restated_found": pairs.restated_found,
+        **{f"pattern_{name}": share for name, share in found.patterns.items()},
         "empty": Count(found.empty, rows),
         "unparsable": Count(found.unparsable, rows),
     }

@@ -7,17 +7,16 @@ from typing import Final
 
 from simulator.ambient.annotation.linguists import linguist_measures, single_annotations, worker_statistics
 from simulator.ambient.crowd import CrowdMeasures, crowd_measures, vote_table
-from simulator.ambient.evaluation import EvaluationMeasures, evaluation_measures
 from simulator.ambient.examples import Example
 from simulator.ambient.intervals import clustered_interval
 from simulator.ambient.labels import LABELS, Category, letters
+from simulator.ambient.prepare import EvaluationMeasures, evaluation_measures
 from simulator.ambient.records import (
     CrowdRecord,
     LinguistRecord,
 )
-from simulator.ambient.reporting.answers import Answers, Context, by_text
-from simulator.ambient.reporting.measures import Count, Results, worded, wording
-from simulator.ambient.reporting.paper import is_published, paper
+from simulator.ambient.reporting.measures import Count, Results, is_published, paper, worded, wording
+from simulator.ambient.reporting.sources import Answers, Context, by_text
 from simulator.ambient.statistics import category_statistics
 from simulator.figures import Cell, Column, Table
 from simulator.stats import Interval
@@ -168,18 +167,18 @@ def linguists_results(answers: Answers, context: Context) -> Results:
     found = linguist_measures(records, known)
     two, final = found.two, found.final
     against = {
-        **{f"final_{key}": getattr(final, key, None) for key in ("union", "either", "contained", "exact")},
+        **{f"final_{key}": (final or {}).get(key) for key in ("union", "either", "contained", "exact")},
         "final_rewrites": kept_rewrites(records, context.by_id),
     }
     sizes = ", ".join(f"{size}: {count}" for size, count in found.annotations.items())
     twice = f"{len(found.twice)} rows name one annotator twice: {', '.join(found.twice)}"
     return answers.results(
         {
-            **{f"kappa_{label}": two.label[label] for label in LABELS},
-            "kappa_sets": two.whole,
-            "kappa_several": two.several,
+            **{f"kappa_{label}": two[label] for label in LABELS},
+            "kappa_sets": two["whole"],
+            "kappa_several": two["several"],
             "alpha": found.alpha,
-            "identical": two.identical,
+            "identical": two["identical"],
             "several": found.ambiguous,
             **against,
             "workers": Count(found.workers),
@@ -191,7 +190,7 @@ def linguists_results(answers: Answers, context: Context) -> Results:
         data={
             "annotations": by_text(found.annotations),
             "twice": list(found.twice),
-            "rows_with_final": 0 if final is None else final.rows,
+            "rows_with_final": found.final_rows,
         },
     )
 

@@ -10,13 +10,12 @@ from typing import Any, Final, TypeVar
 import pandas as pd
 
 from logs import LogReader
-from simulator.ambient.annotation.consolidation import flow
+from simulator.ambient.annotation.consolidation import Flow, flow
 from simulator.ambient.data import read_examples
-from simulator.ambient.files.kinds import TABLES
-from simulator.ambient.merging import merge
+from simulator.ambient.files.kinds import TABLES, merge
 from simulator.ambient.nli.metrics import nli_measures
+from simulator.ambient.nli.results import inferred, model_places, nli_results
 from simulator.ambient.nli.table import Model
-from simulator.ambient.reporting.answers import Answers, Context
 from simulator.ambient.reporting.datasets import (
     categories_results,
     dataset_results,
@@ -26,24 +25,25 @@ from simulator.ambient.reporting.datasets import (
 )
 from simulator.ambient.reporting.exporting import export_runs, write_run_lines
 from simulator.ambient.reporting.figures import (
-    FlowDiagram,
+    flow_caption,
+    flow_figure,
     label_sets_venn,
     log_odds_figure,
     probabilities_figure,
     templates_figure,
 )
-from simulator.ambient.reporting.inference import inferred, model_places, nli_results
-from simulator.ambient.reporting.measures import Measure, Results, exact_table
+from simulator.ambient.reporting.measures import Measure, Results, exact_table, paper
 from simulator.ambient.reporting.models import (
     claims_results,
     continuation_results,
     generation_results,
     true_false_results,
 )
-from simulator.ambient.reporting.paper import paper
 from simulator.ambient.reporting.people import crowd_results, evaluation_results, linguists_results
 from simulator.ambient.reporting.settings import ReportSettings
 from simulator.ambient.reporting.sources import (
+    Answers,
+    Context,
     Files,
     PlayedTask,
     answers_of_files,
@@ -86,7 +86,7 @@ _RESULTS: Final[Mapping[str, Callable[[Answers, Context], Results]]] = {
 """Label sets are told in tables of all models (`nli_results`)."""
 _NLI: Final = ("nli_predictions", "nli_logits", "nli_seed")
 _CHANCE: Final = 0.5
-DrawingT = TypeVar("DrawingT", Venn, FlowDiagram)
+DrawingT = TypeVar("DrawingT", Venn, Figure)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,12 +96,12 @@ class Contents:
     Attributes:
         results: of runs, then of files in the order of the paper, then of inference.
         tasks: of the runs, with what was answered.
-        flows: how far the examples of linguists' runs came.
+        flows: how far the examples of each run of linguists came.
     """
 
     results: tuple[Results, ...]
     tasks: tuple[PlayedTask, ...]
-    flows: tuple[FlowDiagram, ...]
+    flows: Mapping[str, Flow]
 
 
 def read_contents(source: Frames) -> Contents:
@@ -137,7 +137,7 @@ def read_contents(source: Frames) -> Contents:
     return Contents(
         results=tuple(_told_apart(results)),
         tasks=tuple(tasks),
-        flows=tuple(FlowDiagram(flow(source.reader, run), run) for run in linguists),
+        flows={run: flow(source.reader, run) for run in linguists},
     )
 
 
@@ -235,8 +235,8 @@ def _sections(source: Frames) -> tuple[Section, ...]:
     results = contents.results
     sections = [*side_by_side(results)]
     if contents.flows:
-        counts = {diagram.run: asdict(diagram.flow) for diagram in contents.flows}
-        captions = [diagram.caption for diagram in contents.flows]
+        counts = {run: asdict(counts) for run, counts in contents.flows.items()}
+        captions = [flow_caption(counts, run) for run, counts in contents.flows.items()]
         sections.append(Section(name="flow", title="Annotation flow (Fig. 2)", remarks=captions, data=counts))
     sections += [result.section() for result in results]
     if results:
@@ -259,7 +259,8 @@ def _figures(source: Frames, contents: Contents) -> Iterator[Figure | Drawing]:
     datasets = [result for result in contents.results if result.kind == "dataset"]
     venns = [label_sets_venn(result.data["label_sets"], result.name) for result in datasets]
     yield from (_numbered(venn, number) for number, venn in enumerate(venns, start=1))
-    yield from (_numbered(diagram, number) for number, diagram in enumerate(contents.flows, start=1))
+    flows = [flow_figure(counts, run) for run, counts in contents.flows.items()]
+    yield from (_numbered(figure, number) for number, figure in enumerate(flows, start=1))
 
 
 def _numbered(drawing: DrawingT, number: int) -> DrawingT:

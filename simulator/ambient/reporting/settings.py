@@ -9,7 +9,7 @@ import typer
 from pydantic import Field
 
 from simulator.ambient.crowd import Tie
-from simulator.ambient.parsing import Parser
+from simulator.ambient.prompts import Parser
 from simulator.duplicates import DuplicatesOption
 from simulator.fields import Fields
 

@@ -10,15 +10,14 @@ from simulator.ambient.annotation.linguists import linguist_measures
 from simulator.ambient.claims import claim_measures
 from simulator.ambient.continuations import continuation_measures
 from simulator.ambient.crowd import crowd_measures
-from simulator.ambient.evaluation import evaluation_measures
 from simulator.ambient.generation import generation_measures
 from simulator.ambient.intervals import mean_interval
-from simulator.ambient.items import Task
+from simulator.ambient.items import Task, item_from_row
 from simulator.ambient.nli.metrics import nli_measures
 from simulator.ambient.playing import ANNOTATOR
+from simulator.ambient.prepare import evaluation_measures
 from simulator.ambient.reporting.measures import wording
 from simulator.ambient.room import ROOM
-from simulator.ambient.rows import item_from_row
 from simulator.ambient.trial_log import JUDGED, Played, played_of, records_of
 from simulator.ambient.true_false import true_false_measures
 from simulator.figures import Cell, Column, Table
@@ -113,7 +112,20 @@ def summary_sections(source: Frames) -> Iterator[Section]:
                 undefined.append(f"undefined in {run}: {'; '.join(missing)}")
         columns = ("measure", Column("value", 3), Column("n", 0), "run", "annotator")
         table = Table(columns, rows, name="measures")
-        yield Section(name=slug(task), title=task.replace("_", "/"), tables=[table], remarks=undefined)
+        remarks = [*undefined, _aborted(task, source.exclude_aborted)]
+        yield Section(name=slug(task), title=task.replace("_", "/"), tables=[table], remarks=remarks)
+
+
+def _aborted(task: Task, excluded: bool) -> str:
+    """Return what episodes count as that a failing seat aborted."""
+    if task in JUDGED:
+        return "Episodes that a failing seat aborted are in no figure: a form not filled in is no judgment."
+    if excluded:
+        return "Episodes that a failing seat aborted are left out (--exclude-aborted)."
+    return (
+        "Episodes that a failing seat aborted count as unsuccessful: what they left is answered with "
+        "nothing (--exclude-aborted leaves them out)."
+    )
 
 
 def counts_aborted(source: Frames, run: str) -> bool:

@@ -20,7 +20,7 @@ from simulator.ambient.crowd import (
     vote_table,
     wins,
 )
-from simulator.ambient.files.people import CROWD
+from simulator.ambient.files.results import CROWD
 from simulator.ambient.labels import Label
 from simulator.ambient.records import CrowdRecord
 from simulator.stats import Interval

@@ -7,8 +7,7 @@ from typing import Any
 import visiting
 
 from logs import LogReader
-from simulator.ambient.items import CrowdItem, Item
-from simulator.ambient.rows import item_from_row
+from simulator.ambient.items import CrowdItem, Item, item_from_row
 from ui.actions import Actions
 
 

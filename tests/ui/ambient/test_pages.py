@@ -11,12 +11,12 @@ from texts import own_texts, texts_of, unused
 from visiting import Page, ask_for_place, words
 
 from logs import LogReader, LogWriter
-from simulator.ambient.annotation.rules import Code, Problem
+from simulator.ambient.annotation.rules import Annotation, Code, Problem
 from simulator.ambient.data import load_guidelines
 from simulator.ambient.examples import Disambiguation
 from simulator.ambient.labels import LABELS
 from simulator.ambient.sessions import PLAYED, AmbientSessions
-from simulator.ambient.views import Annotation, ParticipantView, Replay, ReplayCandidate
+from simulator.ambient.views import ParticipantView, Replay, ReplayCandidate
 from ui.actions import Actions
 from ui.ambient.entry import PICTURE
 from ui.ambient.result import story

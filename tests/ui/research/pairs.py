@@ -10,19 +10,24 @@ from typing import Any
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Run, Turn
-from simulator.ambient.annotation.rules import annotation_payload
+from simulator.ambient.annotation.rules import Annotation
 from simulator.ambient.claims import THRESHOLD, second_highest
 from simulator.ambient.continuations import continue_items
 from simulator.ambient.data import load_claims, load_examples
-from simulator.ambient.evaluation import distractors_of, evaluation_items
 from simulator.ambient.items import Item
-from simulator.ambient.prepare import claim_items, crowd_items, nli_items, true_false_items
+from simulator.ambient.players.model import seat_for
+from simulator.ambient.prepare import (
+    claim_items,
+    crowd_items,
+    distractors_of,
+    evaluation_items,
+    nli_items,
+    true_false_items,
+)
 from simulator.ambient.prompts import generate_items
 from simulator.ambient.room import ROOM
-from simulator.ambient.seating import seat_for
 from simulator.ambient.sessions import AmbientSessions
 from simulator.ambient.trial_log import generation_records
-from simulator.ambient.views import Annotation
 from simulator.runner.rooms import ActiveEpisode
 from simulator.seats import Reply, ScriptSeat, Seat
 from simulator.studies import Study
@@ -111,14 +116,14 @@ async def take_part(
 def careful(example: Any, last: str) -> dict[str, Any]:
     """The dataset's own annotation, with a comment."""
     form = Annotation(labels=example.labels, rewrites=example.disambiguations, comment=SECRET)
-    return annotation_payload(form)
+    return form.payload()
 
 
 def hasty(example: Any, last: str) -> dict[str, Any]:
     """One reading alone; the last example is thrown away."""
     if example.id == last:
-        return annotation_payload(Annotation(discard="incoherent"))
-    return annotation_payload(Annotation(labels=frozenset({example.disambiguations[0].label})))
+        return Annotation(discard="incoherent").payload()
+    return Annotation(labels=frozenset({example.disambiguations[0].label})).payload()
 
 
 def vote(view: Any, number: int, gold: dict[str, Any]) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from pairs import LINGUISTS, claim_items, load_claims, paraphrases, people, play
 from logs import LogReader, LogWriter
 from simulator.ambient.data import load_examples
 from simulator.ambient.files.dataset import CATEGORY_ROWS
-from simulator.ambient.files.people import CROWD
-from simulator.ambient.files.people import LINGUISTS as LINGUIST_FILES
+from simulator.ambient.files.results import CROWD
+from simulator.ambient.files.results import LINGUISTS as LINGUIST_FILES
 from simulator.seats import ScriptSeat
 from ui.research.ambient_routes import add_ambient_routes
 from ui.research.calls import Calls

@@ -7,14 +7,12 @@ import pytest
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Judgment, Participant, Run, Status, Turn
-from simulator.ambient.annotation.rules import annotation_payload
+from simulator.ambient.annotation.rules import Annotation
 from simulator.ambient.examples import Disambiguation, Example
-from simulator.ambient.items import AnnotateItem
+from simulator.ambient.items import AnnotateItem, item_row
 from simulator.ambient.labels import Label
 from simulator.ambient.payloads import logged
 from simulator.ambient.playing import Options, Step
-from simulator.ambient.rows import item_row
-from simulator.ambient.views import Annotation
 from simulator.seats import Reply
 
 RUN = "linguists"
@@ -56,7 +54,7 @@ class Desk:
     ) -> str:
         """A person's form on an example; the key of the example."""
         given = AnnotateItem(id=example, example=Example(id=example, premise=P, hypothesis=H))
-        item, reply = item_row(given), Reply(move=annotation_payload(annotation))
+        item, reply = item_row(given), Reply(move=annotation.payload())
         text, payload = logged(given, Step("annotate"), reply, Options(), person=True)
         self._count += 1
         id = f"{RUN}/{self._count}"

@@ -9,7 +9,7 @@ import pytest
 
 from logs import erase_participant
 from logs.rows import Participant
-from simulator.ambient.annotation.categorising import (
+from simulator.ambient.annotation.desks import (
     Sorted,
     category_agreement,
     category_records,
@@ -110,8 +110,8 @@ def test_where_they_differ_one_form_more_decides(desk: Any, sort: Sort) -> None:
     assert "1" not in [one.id for one in to_sort(there, "cy", annotators=3)]
     found = category_agreement(there)
     assert (found.raters, found.examples, found.other) == (2, 2, 0)
-    assert found.identical is not None
-    assert found.identical.value == 0.5
+    assert found.measures["identical"] is not None
+    assert found.measures["identical"].value == 0.5
 
 
 def test_agreement_by_hand(desk: Any, sort: Sort) -> None:
@@ -123,18 +123,18 @@ def test_agreement_by_hand(desk: Any, sort: Sort) -> None:
     found = category_agreement(standing(desk))
     assert (found.raters, found.examples, found.other) == (2, 2, 1)
     # Lexical 11, 00; scopal 01, 00: P 1/2, chance (1 + 9) / 16. Nobody says figurative.
-    lexical, scopal = found.category["lexical"], found.category["scopal"]
+    lexical, scopal = found.measures["lexical"], found.measures["scopal"]
     assert lexical is not None
     assert scopal is not None
     assert lexical.value == 1
     assert scopal.value == pytest.approx((1 / 2 - 10 / 16) / (6 / 16))
-    assert found.category["figurative"] is None
+    assert found.measures["figurative"] is None
     # L, LS, O, O. Observed over ordered pairs: 2 * 2/3; expected: L-LS 2/3, all other unlike pairs 1.
-    assert found.alpha is not None
-    assert found.alpha.value == pytest.approx(1 - (4 / 3 / 4) / ((2 * 2 / 3 + 2 * 4) / 12))
-    assert found.alpha.n == 2
+    assert found.measures["alpha"] is not None
+    assert found.measures["alpha"].value == pytest.approx(1 - (4 / 3 / 4) / ((2 * 2 / 3 + 2 * 4) / 12))
+    assert found.measures["alpha"].n == 2
     nothing = category_agreement(())
-    assert (nothing.raters, nothing.alpha, nothing.identical) == (None, None, None)
+    assert (nothing.raters, nothing.measures["alpha"], nothing.measures["identical"]) == (None, None, None)
 
 
 def test_what_is_refused(desk: Any, sort: Sort) -> None:

@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from logs.rows import Ending, Episode, Run, Turn
-from simulator.ambient.annotation.claim_marks import mark_claim, marked_claims, records_marked_by
+from simulator.ambient.annotation.desks import mark_claim, marked_claims, records_marked_by
 from simulator.ambient.claims import claim_measures
-from simulator.ambient.items import ClaimItem
-from simulator.ambient.rows import item_row
+from simulator.ambient.items import ClaimItem, item_row
 from simulator.errors import InputError
 
 RUN = "claims"

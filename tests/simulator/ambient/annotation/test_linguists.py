@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 
 from simulator.ambient.annotation.linguists import (
-    WorkerAnnotation,
+    Form,
     linguist_measures,
     set_agreement,
     single_annotations,
     validator_measures,
     worker_statistics,
 )
-from simulator.ambient.files.people import LINGUISTS
+from simulator.ambient.annotation.rules import Annotation
+from simulator.ambient.files.results import LINGUISTS
 from simulator.ambient.labels import LABELS, LabelSet
 from simulator.ambient.records import LinguistRecord
 from simulator.judging.agreement import alpha_measure, masi_distance, point
@@ -63,17 +64,17 @@ def value(interval: Interval | None) -> float:
 def test_agreement_of_two() -> None:
     found = linguist_measures(ALL).two
     # In the set: entailment 11 10 10 01, neutral 00 11 01 10, contradiction 00 00 11 00.
-    assert value(found.label["entailment"]) == pytest.approx((1 / 4 - 34 / 64) / (1 - 34 / 64))
-    assert value(found.label["neutral"]) == 0
-    assert value(found.label["contradiction"]) == 1
+    assert value(found["entailment"]) == pytest.approx((1 / 4 - 34 / 64) / (1 - 34 / 64))
+    assert value(found["neutral"]) == 0
+    assert value(found["contradiction"]) == 1
     # Sets: E three times, N twice, EN, CE, CN; chance 16/64.
-    assert value(found.whole) == pytest.approx((1 / 4 - 16 / 64) / (1 - 16 / 64))
+    assert value(found["whole"]) == pytest.approx((1 / 4 - 16 / 64) / (1 - 16 / 64))
     # Several labels: 00 10 11 00.
-    assert value(found.several) == pytest.approx((3 / 4 - 34 / 64) / (1 - 34 / 64))
-    assert value(found.identical) == pytest.approx(1 / 4)
-    assert value(found.contains_all) == pytest.approx(2 / 4)
-    assert found.whole is not None
-    assert found.whole.n == 4
+    assert value(found["several"]) == pytest.approx((3 / 4 - 34 / 64) / (1 - 34 / 64))
+    assert value(found["identical"]) == pytest.approx(1 / 4)
+    assert value(found["contains_all"]) == pytest.approx(2 / 4)
+    assert found["whole"] is not None
+    assert found["whole"].n == 4
 
 
 def test_which_rows_count() -> None:
@@ -87,31 +88,31 @@ def test_which_rows_count() -> None:
     assert value(found.alpha) == pytest.approx(point(alpha_measure(units, masi_distance)))
     assert found.alpha is not None
     assert found.alpha.n == 5
-    assert value(linguist_measures(TWO).two.whole) == value(found.two.whole)
+    assert value(linguist_measures(TWO).two["whole"]) == value(found.two["whole"])
     assert set_agreement([one.annotations for one in TWO]) == linguist_measures(TWO).two
 
 
 def test_against_final_labels() -> None:
     final = linguist_measures(ALL, FINALS).final
     assert final is not None
-    assert value(final.union) == pytest.approx(2 / 4)  # 2, 3
-    assert value(final.either) == pytest.approx(2 / 4)  # 2, 4
-    assert value(final.contained) == pytest.approx(3 / 4)  # 2, 3, 4
-    assert value(final.exact) == pytest.approx(2 / 8)  # EN of 2, N of 4
-    assert final.exact is not None
-    assert (final.rows, final.exact.n) == (4, 8)
+    assert value(final["union"]) == pytest.approx(2 / 4)  # 2, 3
+    assert value(final["either"]) == pytest.approx(2 / 4)  # 2, 4
+    assert value(final["contained"]) == pytest.approx(3 / 4)  # 2, 3, 4
+    assert value(final["exact"]) == pytest.approx(2 / 8)  # EN of 2, N of 4
+    assert final["exact"] is not None
+    assert (linguist_measures(ALL, FINALS).final_rows, final["exact"].n) == (4, 8)
     assert linguist_measures(ALL).final is None
-    other = linguist_measures(ALL, {"none of them": labels("E")}).final
-    assert other is not None
-    assert (other.rows, other.union, other.exact) == (0, None, None)
+    other = linguist_measures(ALL, {"none of them": labels("E")})
+    assert other.final is not None
+    assert (other.final_rows, other.final["union"], other.final["exact"]) == (0, None, None)
 
 
 def test_nothing_and_undefined() -> None:
     none = linguist_measures([])
-    assert (none.rows, none.alpha, none.ambiguous, none.two.whole) == (0, None, None, None)
+    assert (none.rows, none.alpha, none.ambiguous, none.two["whole"]) == (0, None, None, None)
     alike = linguist_measures([record("1", "E", "E"), record("2", "E", "E")])
-    assert (alike.two.whole, alike.alpha) == (None, None)
-    assert value(alike.two.identical) == 1
+    assert (alike.two["whole"], alike.alpha) == (None, None)
+    assert value(alike.two["identical"]) == 1
     with pytest.raises(ValueError, match="one number of raters"):
         set_agreement([[labels("E"), labels("N")], [labels("E")]])
 
@@ -133,13 +134,13 @@ def test_validators() -> None:
     )
     assert (found.raters, found.rows, found.discarded, found.other) == (4, 2, 1, 1)
     # Entailment 4 of 4, 0 of 4.
-    assert value(found.agreement.label["entailment"]) == 1
+    assert value(found.agreement["entailment"]) == 1
     # Neutral 1 of 4, 3 of 4: P 1/2 each, chance 1/2.
-    assert value(found.agreement.label["neutral"]) == 0
+    assert value(found.agreement["neutral"]) == 0
     # Contradiction 0 of 4, 1 of 4: P (1 + 1/2) / 2, chance (49 + 1) / 64.
-    assert value(found.agreement.label["contradiction"]) == pytest.approx((48 - 50) / (64 - 50))
-    assert value(found.agreement.identical) == 0
-    assert value(found.agreement.contains_all) == pytest.approx(1 / 2)
+    assert value(found.agreement["contradiction"]) == pytest.approx((48 - 50) / (64 - 50))
+    assert value(found.agreement["identical"]) == 0
+    assert value(found.agreement["contains_all"]) == pytest.approx(1 / 2)
     assert found.alpha is not None
     assert found.alpha.n == 2
     nothing = validator_measures({"1": [None]})
@@ -148,11 +149,11 @@ def test_validators() -> None:
 
 def test_workers() -> None:
     forms = [
-        WorkerAnnotation("AB", labels("E"), seconds=10),
-        WorkerAnnotation("CD", labels("E"), seconds=4),
-        WorkerAnnotation("AB", labels("EN"), seconds=30),
-        WorkerAnnotation("AB", frozenset(), discarded=True, seconds=None),
-        WorkerAnnotation("AB", labels("CEN"), seconds=50),
+        Form(worker="AB", annotation=Annotation(labels=labels("E")), seconds=10),
+        Form(worker="CD", annotation=Annotation(labels=labels("E")), seconds=4),
+        Form(worker="AB", annotation=Annotation(labels=labels("EN")), seconds=30),
+        Form(worker="AB", annotation=Annotation(discard="offensive")),
+        Form(worker="AB", annotation=Annotation(labels=labels("CEN")), seconds=50),
     ]
     first, second = worker_statistics(forms)
     assert (first.worker, first.examples, first.seconds) == ("AB", 4, 30)
@@ -160,7 +161,7 @@ def test_workers() -> None:
     assert (second.worker, second.examples, second.seconds, second.ambiguous) == ("CD", 1, 4, 0)
     assert worker_statistics([]) == ()
     singles = single_annotations([ALL[-1], TWO[1]])
-    assert [(one.worker, one.discarded, len(one.labels)) for one in singles] == [
+    assert [(one.worker, bool(one.annotation.discard), len(one.annotation.labels)) for one in singles] == [
         ("AB", False, 1),
         ("GH", True, 0),
         ("AB", False, 2),
@@ -199,12 +200,10 @@ def test_published_annotations_are_measured_as_by_brute_force() -> None:
         return 1 - len(a & b) / len(a | b) * step
 
     for label in LABELS:
-        assert value(found.two.label[label]) == pytest.approx(
-            kappa([(label in a, label in b) for _, a, b in two])
-        )
-    assert value(found.two.whole) == pytest.approx(kappa([(a, b) for _, a, b in two]))
-    assert value(found.two.several) == pytest.approx(kappa([(len(a) > 1, len(b) > 1) for _, a, b in two]))
-    assert value(found.two.identical) == pytest.approx(sum(a == b for _, a, b in two) / len(two))
+        assert value(found.two[label]) == pytest.approx(kappa([(label in a, label in b) for _, a, b in two]))
+    assert value(found.two["whole"]) == pytest.approx(kappa([(a, b) for _, a, b in two]))
+    assert value(found.two["several"]) == pytest.approx(kappa([(len(a) > 1, len(b) > 1) for _, a, b in two]))
+    assert value(found.two["identical"]) == pytest.approx(sum(a == b for _, a, b in two) / len(two))
     units = [sets for _, sets in said if len(sets) > 1]
     pooled = [one for sets in units for one in sets]
     observed = sum(sum(masi(a, b) for a, b in permutations(sets, 2)) / (len(sets) - 1) for sets in units)
@@ -212,8 +211,8 @@ def test_published_annotations_are_measured_as_by_brute_force() -> None:
     assert value(found.alpha) == pytest.approx(1 - observed / expected)
     known = [(finals[id], a, b) for id, a, b in two if id in finals]
     assert found.final is not None
-    assert value(found.final.union) == pytest.approx(sum(f == a | b for f, a, b in known) / len(known))
-    assert value(found.final.either) == pytest.approx(sum(f in (a, b) for f, a, b in known) / len(known))
-    assert value(found.final.contained) == pytest.approx(sum(f <= a | b for f, a, b in known) / len(known))
+    assert value(found.final["union"]) == pytest.approx(sum(f == a | b for f, a, b in known) / len(known))
+    assert value(found.final["either"]) == pytest.approx(sum(f in (a, b) for f, a, b in known) / len(known))
+    assert value(found.final["contained"]) == pytest.approx(sum(f <= a | b for f, a, b in known) / len(known))
     exact = sum((f == a) + (f == b) for f, a, b in known) / (2 * len(known))
-    assert value(found.final.exact) == pytest.approx(exact)
+    assert value(found.final["exact"]) == pytest.approx(exact)

@@ -10,19 +10,17 @@ import pytest
 
 from simulator.ambient.annotation.rules import (
     SENTENCES,
+    Annotation,
     Code,
     Problem,
-    annotation_payload,
     check_annotation,
     consolidated_example,
     describe,
     flags,
     read_annotation,
 )
-from simulator.ambient.examples import Disambiguation, Example
+from simulator.ambient.examples import Disambiguation, Example, findings
 from simulator.ambient.labels import parse_label, parse_labels
-from simulator.ambient.rules import findings
-from simulator.ambient.views import Annotation
 from simulator.errors import InputError
 
 P, H = "They met at the bank.", "They met near water."
@@ -175,7 +173,7 @@ def test_what_makes_no_row() -> None:
 
 def test_a_form_goes_through_json() -> None:
     for one in (GOOD, form("neutral"), Annotation(discard="offensive", comment="no")):
-        assert read_annotation(json.loads(json.dumps(annotation_payload(one)))) == one
+        assert read_annotation(json.loads(json.dumps(one.payload()))) == one
     assert describe(GOOD) == "entailment, neutral"
     assert describe(Annotation(discard="offensive")) == "discarded (offensive)"
     assert read_annotation({"labels": ["neutral"]}) == form("neutral")

@@ -9,8 +9,8 @@ import typer
 from typer.testing import CliRunner
 
 from simulator.ambient.claims import claim_measures
-from simulator.ambient.claims_command import measures_table, score_ambient_claims
 from simulator.ambient.records import ClaimRecord
+from simulator.ambient.score_command import measures_table, score_ambient_claims
 from simulator.errors import InputError
 
 CLAIMS = ("The bridge opened again.", "Rents fell.", "Half of all buses are new.", "Nobody voted.")
@@ -109,7 +109,7 @@ def test_marks_that_cannot_be_read_end_the_command(results, tmp_path, content, r
 
 
 def test_paraphrases_can_be_scored_anew(results, tmp_path, monkeypatch):
-    from simulator.ambient import claims_command
+    from simulator.ambient import score_command
 
     class Fixed:
         def probabilities(self, pairs):
@@ -117,7 +117,7 @@ def test_paraphrases_can_be_scored_anew(results, tmp_path, monkeypatch):
                 {"contradiction": 0.3, "entailment": 0.6, "neutral": float("Yes" in two)} for _, two in pairs
             ]
 
-    monkeypatch.setattr(claims_command, "load_predictor", lambda folder: Fixed())
+    monkeypatch.setattr(score_command, "load_predictor", lambda folder: Fixed())
     told = json.loads(score(results, "--model", tmp_path, "--json").stdout)
     assert [one["score"] for one in told["claims"]] == [0.6, 0.6, 0.6, None]
     assert told["claims"][0]["labels"] == "contradiction, entailment, neutral"

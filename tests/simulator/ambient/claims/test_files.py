@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from simulator.ambient.files.claims import CLAIMS, join, read_annotations
+from simulator.ambient.files.results import CLAIMS, join, read_annotations
 from simulator.errors import InputError
 
 CLAIM = 'Says that the bridge "opened" (again).'

@@ -18,7 +18,7 @@ from simulator import datasets
 from simulator.ambient.data import load_categories, load_examples, read_examples
 from simulator.ambient.data_command import DATA
 from simulator.ambient.files.kinds import TABLES
-from simulator.ambient.rows import EXAMPLE_FIELDS
+from simulator.ambient.items import EXAMPLE_FIELDS
 from simulator.errors import InputError
 
 Rows = dict[str, dict[str, Any]]

@@ -21,6 +21,12 @@ from simulator.ambient.items import (
     Item,
     NliItem,
     TrueFalseItem,
+    example_record,
+    item_from_row,
+    item_record,
+    item_row,
+    read_example,
+    read_item,
 )
 from simulator.ambient.labels import (
     CATEGORIES,
@@ -31,14 +37,6 @@ from simulator.ambient.labels import (
     SomeLabels,
     format_labels,
     parse_labels,
-)
-from simulator.ambient.rows import (
-    example_record,
-    item_from_row,
-    item_record,
-    item_row,
-    read_example,
-    read_item,
 )
 from simulator.codecs import Codec
 from simulator.errors import InputError

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from simulator.ambient.rows import read_example
-from simulator.ambient.rules import findings
+from simulator.ambient.examples import findings
+from simulator.ambient.items import read_example
 from simulator.jsonlines import Row
 
 Rows = dict[str, dict[str, Any]]

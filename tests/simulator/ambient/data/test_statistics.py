@@ -11,13 +11,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from simulator.ambient import published as known
 from simulator.ambient.data import load_categories, load_examples
+from simulator.ambient.data_command import stats_command, stats_report
 from simulator.ambient.examples import Disambiguation, Example, published_id
 from simulator.ambient.files.dataset import CATEGORY_ROWS, DATASET, category_record
+from simulator.ambient.files.kinds import merge
 from simulator.ambient.labels import format_labels
-from simulator.ambient.merging import merge
-from simulator.ambient.published import differences, named_sets
+from simulator.ambient.reporting.datasets import differences, named_sets
+from simulator.ambient.reporting.measures import paper
 from simulator.ambient.statistics import (
     Statistics,
     category_statistics,
@@ -25,7 +26,6 @@ from simulator.ambient.statistics import (
     statistics,
     two_rewrites,
 )
-from simulator.ambient.stats_command import stats_command, stats_report
 from simulator.stats import Interval
 
 Rows = dict[str, dict[str, Any]]
@@ -203,10 +203,15 @@ def test_what_the_paper_prints_is_what_the_command_shows(published: Path, checks
         "xor_share": "one_side",
         "two_rewrites": "two_rewrites",
     }
-    assert {name: checks[f"A1.{check}"]["expected_paper"] for check, name in names.items()} == known.SHARES
-    assert checks["A1.categories"]["expected_paper"] == known.CATEGORIES
-    assert checks["A1.avg_words"]["expected_paper"] == known.EXTRA_WORDS
-    assert len(CATEGORY_ROWS.read(published / "category_annotations.jsonl").rows) == known.CATEGORY_ROWS
+    assert {name: checks[f"A1.{check}"]["expected_paper"] for check, name in names.items()} == paper()[
+        "dataset"
+    ]["shares"]
+    assert checks["A1.categories"]["expected_paper"] == paper()["categories"]["shares"]
+    assert checks["A1.avg_words"]["expected_paper"] == paper()["dataset"]["extra_words"]
+    assert (
+        len(CATEGORY_ROWS.read(published / "category_annotations.jsonl").rows)
+        == paper()["categories"]["rows"]
+    )
 
 
 def run(*arguments: str) -> str:

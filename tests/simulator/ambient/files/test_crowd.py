@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from simulator.ambient.files.people import CROWD, FIELDS, crowd_line
+from simulator.ambient.files.results import CROWD, FIELDS, crowd_line
 from simulator.ambient.records import CrowdRecord
 from simulator.errors import InputError
 

@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.ambient.distractors import distractor_for, plural
-from simulator.ambient.relations import Relations, builtin_relations, read_relations, table
+from simulator.ambient.distractors import (
+    Relations,
+    builtin_relations,
+    distractor_for,
+    plural,
+    read_relations,
+    table,
+)
 from simulator.errors import InputError
 
 ZOO = Relations(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.ambient.edit_f1 import TOKENIZERS, edit_f1, edits, item_edit_f1
+from simulator.ambient.generation import TOKENIZERS, edit_f1, edits, item_edit_f1
 from simulator.ambient.labels import Label
 
 SENTENCES = st.lists(st.sampled_from(["the", "The", "cat", "sat.", "", "down"]), max_size=8).map(" ".join)

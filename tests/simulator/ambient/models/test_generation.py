@@ -69,15 +69,15 @@ def test_scores_are_means_over_items_whatever_was_written() -> None:
 
 def test_patterns_are_reported_both_ways() -> None:
     found = generation_measures((RECORD, COPIES, RESTATES, SILENT, CHATTY)).patterns
-    assert found.empty is not None
-    assert found.copied is not None
-    assert found.restated is not None
-    assert found.restated_found is not None
-    assert found.empty.value == pytest.approx(2 / 5)
-    assert found.copied.value == pytest.approx(2 / 4)
-    assert found.copied.n == 4
-    assert found.restated.value == pytest.approx(3 / 5)
-    assert found.restated_found.value == pytest.approx(1 / 5)
+    assert found["empty"] is not None
+    assert found["copied"] is not None
+    assert found["restated"] is not None
+    assert found["restated_found"] is not None
+    assert found["empty"].value == pytest.approx(2 / 5)
+    assert found["copied"].value == pytest.approx(2 / 4)
+    assert found["copied"].n == 4
+    assert found["restated"].value == pytest.approx(3 / 5)
+    assert found["restated_found"].value == pytest.approx(1 / 5)
 
 
 def test_both_parsers_are_reported() -> None:
@@ -92,7 +92,9 @@ def test_both_parsers_are_reported() -> None:
 
 def test_no_records_make_no_numbers() -> None:
     measures = generation_measures([])
-    assert (measures.edit_f1, measures.robust, measures.patterns.copied, measures.items) == (None,) * 3 + (0,)
+    assert (measures.edit_f1, measures.robust, measures.patterns["copied"], measures.items) == (None,) * 3 + (
+        0,
+    )
     assert edit_f1_variants([]) == {}
 
 

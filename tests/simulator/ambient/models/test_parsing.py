@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.ambient.labels import LABELS, VERBALIZERS, Label
-from simulator.ambient.parsing import PARSE_WARNINGS, cut, parse
+from simulator.ambient.prompts import PARSE_WARNINGS, cut, parse
 
 TRUE, FALSE, OPEN = (VERBALIZERS[label] for label in ("entailment", "contradiction", "neutral"))
 

@@ -11,7 +11,6 @@ import pytest
 
 from simulator.ambient.continuations import continuation_measures
 from simulator.ambient.data import load_examples
-from simulator.ambient.edit_f1 import edit_f1
 from simulator.ambient.examples import Example
 from simulator.ambient.files.results import (
     CONTINUATIONS,
@@ -19,6 +18,7 @@ from simulator.ambient.files.results import (
     TRUE_FALSE,
 )
 from simulator.ambient.generation import (
+    edit_f1,
     edit_f1_variants,
     generation_measures,
     gold_differences,
@@ -116,10 +116,10 @@ def test_counts_and_patterns(
     measures = generation_measures(records)
     assert {str(count): rows for count, rows in measures.rewrites.items()} == checks[f"A3.{model}.n_pred"]
     patterns = measures.patterns
-    found = [percent(one, 1) for one in (patterns.empty, patterns.copied, patterns.restated)]
+    found = [percent(one, 1) for one in (patterns["empty"], patterns["copied"], patterns["restated"])]
     assert found == checks[f"A3.{model}.patterns"]
     assert measures.unparsable == measures.rewrites.get(0, 0)
-    assert percent(patterns.restated_found, 2) == {"davinci": 39.33, "text-davinci-003": 38.34}[model]
+    assert percent(patterns["restated_found"], 2) == {"davinci": 39.33, "text-davinci-003": 38.34}[model]
 
 
 def test_variants(generated: tuple[str, tuple[GenerationRecord, ...]], checks: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from simulator.ambient.files.nli import NLI_LOGITS, PairScores, read_seed, write_seed
 from simulator.ambient.nli.table import paper_rows
 from simulator.ambient.records import SeedRecord
-from simulator.ambient.score_nli_command import score_ambient_nli
+from simulator.ambient.score_command import score_ambient_nli
 from simulator.errors import InputError
 
 E, N = frozenset({"entailment"}), frozenset({"neutral"})

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from personas.templates import describe
 from simulator import studies
-from simulator.ambient import assignment, distractors_command
+from simulator.ambient import assignment, generate_command
 from simulator.ambient.backtranslation import (
     FolderTranslator,
     ModelTranslator,
@@ -250,7 +250,7 @@ def run(tmp_path, monkeypatch):
 
         monkeypatch.setattr(ModelFlags, "options", options)
         app = typer.Typer()
-        app.command()(distractors_command.generate_distractors)
+        app.command()(generate_command.generate_distractors)
         line = ["--out", "d.jsonl", "--log", "log.sqlite", *map(str, words)]
         return CliRunner().invoke(app, line, catch_exceptions=False, env={"COLUMNS": "300"})
 

@@ -8,8 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.ambient.data import PoolPair, load_pool
-from simulator.ambient.pool.embedding import DIMENSIONS, WORDS, embed, features, of_words
-from simulator.ambient.pool.groups import in_drawn_order, make_groups
+from simulator.ambient.pool.groups import (
+    DIMENSIONS,
+    WORDS,
+    embed,
+    features,
+    in_drawn_order,
+    make_groups,
+    of_words,
+)
 from simulator.errors import InputError
 
 

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # ambient_rows
 from ambient_rows import Call
 
 from simulator.ambient.benchmark import BENCHMARK
-from simulator.ambient.import_command import import_ambient
+from simulator.ambient.importing.runs import import_ambient
 from simulator.commands.report import files_command, report_command
 
 SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared"))

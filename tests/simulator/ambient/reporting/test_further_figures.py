@@ -11,14 +11,14 @@ import pytest
 
 from simulator.ambient.crowd import crowd_measures
 from simulator.ambient.data import load_examples
-from simulator.ambient.edit_f1 import TOKENIZERS
-from simulator.ambient.files.people import CROWD, LINGUISTS
+from simulator.ambient.files.results import CROWD, LINGUISTS
+from simulator.ambient.generation import TOKENIZERS
 from simulator.ambient.records import ClaimRecord, CrowdRecord, Paraphrase
-from simulator.ambient.reporting.answers import Answers, Context
 from simulator.ambient.reporting.models import claims_results
 from simulator.ambient.reporting.people import kept_rewrites
 from simulator.ambient.reporting.sections import read_contents
 from simulator.ambient.reporting.settings import ReportSettings
+from simulator.ambient.reporting.sources import Answers, Context
 from simulator.duplicates import left_out
 from simulator.frames import Frames
 

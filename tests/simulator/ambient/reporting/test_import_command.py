@@ -29,7 +29,7 @@ from simulator import catalog
 from simulator.ambient import trial_log
 from simulator.ambient.annotation.linguists import linguist_measures
 from simulator.ambient.files.kinds import TABLES
-from simulator.ambient.files.people import LINGUISTS
+from simulator.ambient.files.results import LINGUISTS
 from simulator.ambient.generation import generation_measures
 from simulator.ambient.importing import runs as importing
 from simulator.commands.score import score_run
@@ -151,8 +151,8 @@ def test_rows_of_one_id_give_the_file_s_measures(tmp_path: Path, log: Path, call
         found = linguist_measures(trial_log.linguist_records(reader, [run.id]))
     wanted = linguist_measures(LINGUISTS.read(path).rows)
     assert (found.rows, found.annotations) == (wanted.rows, wanted.annotations) == (4, {1: 1, 2: 2})
-    assert found.two.identical is not None
-    assert found.two.identical.value == 0.5
+    assert found.two["identical"] is not None
+    assert found.two["identical"].value == 0.5
 
 
 @pytest.mark.parametrize("kind", FILES)

@@ -22,9 +22,9 @@ from simulator.ambient.items import (
     NliItem,
     TrueFalseItem,
 )
+from simulator.ambient.players.model import seat_for
 from simulator.ambient.playing import Qualification
 from simulator.ambient.room import ROOM
-from simulator.ambient.seating import seat_for
 from simulator.ambient.sessions import AmbientSessions
 from simulator.runner.rooms import ActiveEpisode
 from simulator.seats import PersonSeat, Reply, ScriptSeat, Seat

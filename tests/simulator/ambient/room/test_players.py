@@ -8,9 +8,9 @@ from dataclasses import asdict
 
 import pytest
 
+from simulator.ambient.players.model import seat_for
 from simulator.ambient.players.offline import TASKS_OF
 from simulator.ambient.room import ROOM
-from simulator.ambient.seating import seat_for
 from simulator.errors import InputError, SeatError
 from simulator.seats import Reply
 

@@ -17,8 +17,8 @@ from simulator.ambient.files.dataset import DATASET
 from simulator.ambient.files.results import GENERATION
 from simulator.ambient.generation import generation_measures
 from simulator.ambient.playing import Options
-from simulator.ambient.reporting.answers import Answers, Context
 from simulator.ambient.reporting.models import generation_results
+from simulator.ambient.reporting.sources import Answers, Context
 from simulator.ambient.reporting.summary import run_measures
 from simulator.ambient.runs import ExampleSelection, refusal, suited_stem
 from simulator.ambient.trial_log import (
@@ -199,7 +199,9 @@ def test_what_is_undefined_is_told(askback):
     )
     undefined = [row["measure"] for row in section["tables"][0]["rows"] if row["value"] is None]
     assert undefined
-    assert section["remarks"] == [f"undefined in x: {'; '.join(undefined)}"]
+    told, aborted = section["remarks"]
+    assert told == f"undefined in x: {'; '.join(undefined)}"
+    assert aborted.startswith("Episodes that a failing seat aborted are in no figure")
 
 
 def test_an_item_that_was_played_twice_is_one_item(askback, log_path):

@@ -10,7 +10,7 @@ from logs import LogReader, LogWriter
 from simulator import catalog
 from simulator.ambient.assignment import ExampleStudy
 from simulator.ambient.data import load_qualification
-from simulator.ambient.rows import item_from_row
+from simulator.ambient.items import item_from_row
 from simulator.ambient.sessions import AmbientSessions
 from simulator.errors import ConflictError, InputError
 from simulator.runner.finding import load_room

@@ -1,4 +1,7 @@
-"""`askback score ambient-claims`: are flagged claims those that fact-checks call ambiguous? (spec 10)."""
+"""`askback score ambient-nli` (tables 5 and 11; spec 9, 11) and `askback score ambient-claims` (10).
+
+The latter asks: are flagged claims those that fact-checks call ambiguous?
+"""
 
 from __future__ import annotations
 
@@ -21,15 +24,96 @@ from simulator.ambient.claims import (
     score,
     score_paraphrases,
 )
-from simulator.ambient.files.claims import CLAIMS, join, read_annotations
+from simulator.ambient.data import BUILTIN, load_examples
+from simulator.ambient.files.results import CLAIMS, join, read_annotations
 from simulator.ambient.labels import format_labels
+from simulator.ambient.nli.families import PairsOption
 from simulator.ambient.nli.predict import load_predictor
+from simulator.ambient.nli.results import Inferred, read_results
+from simulator.ambient.nli.table import (
+    table_5,
+    table_5_long,
+    table_5_short,
+    table_11,
+    table_11_plain,
+    table_by_label,
+    table_intervals,
+)
 from simulator.ambient.records import ClaimRecord
-from simulator.ambient.reporting.paper import is_published, paper
+from simulator.ambient.reporting.measures import is_published, paper
 from simulator.errors import InputError
 from simulator.figures import Cell, Column, Table
 from simulator.runner.options import JsonOption
 from simulator.runner.run_summary import say
+
+
+def score_ambient_nli(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            help="predictions.jsonl, seed42.json, folders of them or of dev_logits.jsonl, test_logits.jsonl"
+        ),
+    ],
+    data: Annotated[
+        str | None,
+        typer.Option(
+            help="data the results are of: gold labels where files have none (default: builtin), baselines"
+        ),
+    ] = None,
+    pairs: PairsOption = "all",
+    as_json: JsonOption = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="print CSV, with every digit")] = False,
+    as_latex: Annotated[bool, typer.Option("--latex", help="print LaTeX, in the paper's shape")] = False,
+) -> None:
+    """Exact match, macro F1 and group exact match of label sets; the exit code is 1 if nothing is scored."""
+    if as_json + as_csv + as_latex > 1:
+        raise InputError("take one of --json, --csv and --latex")
+
+    results = read_results(paths, lambda: load_examples(data or BUILTIN), pairs)
+    if data is not None and not results.gold:
+        results.gold = tuple(example.labels for example in load_examples(data, split="test"))
+    results.add_baselines()
+    if as_json:
+        typer.echo(_json(results))
+    elif as_csv:
+        typer.echo(table_5_long(results.models).to_csv(), nl=False)
+    elif as_latex:
+        typer.echo("\n".join(table.to_latex() for table in _tables(results, terminal=False)), nl=False)
+    else:
+        _print(results)
+    for problem in results.problems:
+        say(Console(stderr=True), problem, "yellow")
+    if not results.models:
+        raise typer.Exit(1)
+
+
+def _tables(results: Inferred, *, terminal: bool) -> list[Table]:
+    models = results.models
+    first = [table_5_short(models), table_intervals(models)] if terminal else [table_5(models)]
+    return [table for table in (*first, table_by_label(models), table_11(models)) if table.rows]
+
+
+def _print(results: Inferred) -> None:
+    console = Console()
+    for table in _tables(results, terminal=True) if results.models else []:
+        console.print(table.to_text())
+        console.print()
+    for model in results.models:
+        if model.folder and model.measures is not None:
+            n, empty = model.measures.n, model.measures.empty
+            say(console, f"{model.name}: {n} examples, {empty} with an empty set")
+    for check in results.checks:
+        say(console, check)
+
+
+def _json(results: Inferred) -> str:
+    plain = {
+        "table_5": json.loads(table_5_long(results.models).to_json()),
+        "table_11": table_11_plain(results.models),
+        "checks": results.checks,
+        "problems": results.problems,
+    }
+    return json.dumps(plain, ensure_ascii=False, indent=1)
 
 
 def score_ambient_claims(
@@ -68,14 +152,14 @@ def score_ambient_claims(
     ]
     measures = claim_measures(records, threshold)
     if as_json:
-        typer.echo(_json(measures, records, notes))
+        typer.echo(_claims_json(measures, records, notes))
     elif as_csv:
         typer.echo(table_6(records, threshold, all_claims=True).to_csv(), nl=False)
     elif as_latex:
         tables = measures_table(measures), table_6(records, threshold, most=show)
         typer.echo("\n".join(table.to_latex() for table in tables), nl=False)
     else:
-        _print(measures, table_6(records, threshold, most=show))
+        _print_claims(measures, table_6(records, threshold, most=show))
     for note in notes:
         say(Console(stderr=True), note, "yellow")
     if not records:
@@ -142,7 +226,7 @@ def _records(results: Sequence[Path], annotations: Path | None) -> tuple[list[Cl
     return list(joined.records), notes
 
 
-def _print(measures: ClaimMeasures, flagged: Table) -> None:
+def _print_claims(measures: ClaimMeasures, flagged: Table) -> None:
     console = Console()
     if measures.n:
         console.print(measures_table(measures).to_text())
@@ -157,7 +241,7 @@ def _print(measures: ClaimMeasures, flagged: Table) -> None:
         console.print(flagged.to_text())
 
 
-def _json(measures: ClaimMeasures, records: Sequence[ClaimRecord], notes: Sequence[str]) -> str:
+def _claims_json(measures: ClaimMeasures, records: Sequence[ClaimRecord], notes: Sequence[str]) -> str:
     counts = {
         name: getattr(measures, name)
         for name in ("n", "unmarked", "unscored", "flagged", "ambiguous", "threshold")

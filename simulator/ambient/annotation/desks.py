@@ -1,8 +1,11 @@
-"""Sorting ambiguous examples into kinds of ambiguity (spec 1.3).
+"""Desks: examples are sorted into kinds of ambiguity (spec 1.3), claims are marked (10).
 
 An annotator names one kind for each ambiguity of an example; where several kinds fit one ambiguity, the one
 that comes first in `labels.CATEGORIES` holds (`winner`). Two annotators sort each example, blind to each
 other; where they differ, one form more decides.
+
+People who read fact-checks mark what a claim is faulted for: ambiguity or factuality. Their own impression
+of the claim does not count, only what the fact-check complains about.
 """
 
 from __future__ import annotations
@@ -16,13 +19,15 @@ from pydantic import BeforeValidator
 
 from logs import LogReader
 from logs.rows import Item, Judgment
+from simulator.ambient.claims import AMBIGUITY, FACTUALITY, explanation, flagged
 from simulator.ambient.examples import Example
 from simulator.ambient.files.dataset import CATEGORY_ROWS, CategoryRecord, category_record
-from simulator.ambient.items import AnnotateItem
+from simulator.ambient.items import BENCHMARK, AnnotateItem, ClaimItem, item_from_row, item_row
 from simulator.ambient.labels import CATEGORIES, Category
-from simulator.ambient.rows import item_row
+from simulator.ambient.records import ClaimRecord
+from simulator.ambient.trial_log import claim_records
 from simulator.errors import InputError
-from simulator.judging import DecidingForm, JudgingForm, Opinions, in_own_order, require_known
+from simulator.judging import DecidingForm, Form, JudgingForm, Opinions, in_own_order, require_known
 from simulator.judging.agreement import alpha_measure, intervals, masi_distance, modal_subjects, set_measures
 from simulator.stats import Interval
 
@@ -94,17 +99,14 @@ class CategoryAgreement:
     Attributes:
         raters: that number; None if no example has two.
         examples: sorted by so many; `other` by another number, one at least.
-        alpha: Krippendorff's with MASI, over all examples that two or more sorted.
-        identical: share of examples with the same kinds from everybody.
-        category: Fleiss' kappa for each kind: named, or not.
+        measures: Fleiss' kappa for each kind (named, or not), the share of examples with ``identical`` kinds
+            from everybody, and Krippendorff's ``alpha`` with MASI, over all examples that two or more sorted.
     """
 
     raters: int | None
     examples: int
     other: int
-    alpha: Interval | None
-    identical: Interval | None
-    category: Mapping[Category, Interval | None]
+    measures: Mapping[str, Interval | None]
 
 
 def winner(fitting: Iterable[Category]) -> Category:
@@ -194,14 +196,11 @@ def category_agreement(examples: Sequence[Sorted], *, seed: int = 0) -> Category
     units = [[frozenset(kinds) for kinds in each.kinds.values()] for each in examples if each.kinds]
     usual = [units[place] for place in modal_subjects(units)]
     measures = {**set_measures(usual, CATEGORIES), "alpha": alpha_measure(units, masi_distance)}
-    values = intervals(measures, seed=seed)
     return CategoryAgreement(
         raters=len(usual[0]) if usual else None,
         examples=len(usual),
         other=len(units) - len(usual),
-        alpha=values["alpha"],
-        identical=values["identical"],
-        category={category: values[category] for category in CATEGORIES},
+        measures=intervals(measures, seed=seed),
     )
 
 
@@ -239,3 +238,106 @@ def _kinds(form: CategoryForm) -> Kinds:
 
 def _suffixed(id: str) -> str:
     return id if id.endswith(("_c", "_g")) else f"{id}_g"
+
+
+MARKS: Final = (AMBIGUITY, FACTUALITY)
+
+
+class Mark(Form):
+    """The complaints of a claim's fact-check (``a``, ``f`` or both), and a note."""
+
+    marks: tuple[str, ...]
+    note: str
+
+
+MARKING: Final = JudgingForm(kind="ambient.claim", model=Mark, verb="marks")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkedClaim:
+    """A claim of a run.
+
+    Attributes:
+        key: names it in `mark_claim`.
+        marks: annotator -> their newest form, in the order of the first.
+    """
+
+    key: str
+    record: ClaimRecord
+    marks: Mapping[str, Mark]
+
+    @property
+    def flagged(self) -> bool:
+        """Whether its score is above the threshold."""
+        return flagged(self.record)
+
+
+def marked_claims(reader: LogReader, run_id: str) -> tuple[MarkedClaim, ...]:
+    """Return the claims of a run that have been paraphrased and scored: the flagged first, by falling score.
+
+    Raises:
+        InputError: if the run is another benchmark's.
+        NotInLog: if there is no such run.
+    """
+    opinions = MARKING.read(reader, run_id)
+    newest = {record.id: record for record in claim_records(reader, [run_id], aborted=False)}
+    claims = [
+        MarkedClaim(key=key, record=newest[id], marks=opinions.get(key, Opinions()).blind)
+        for id, key in _keys(reader, run_id).items()
+        if id in newest
+    ]
+    return tuple(sorted(claims, key=_rank))
+
+
+def mark_claim(
+    reader: LogReader,
+    run_id: str,
+    key: str,
+    annotator: str,
+    marks: Iterable[str],
+    *,
+    submission: str,
+    note: str = "",
+) -> Judgment:
+    """Return the row that an annotator's form on a claim of a run makes; nothing is written here.
+
+    The same `submission` is the same form, however often it is sent.
+
+    Raises:
+        InputError: if there is no such claim, a mark is unknown, or there is none.
+    """
+    MARKING.require_name(annotator)
+    if key not in _keys(reader, run_id).values():
+        raise InputError(f"There is no claim {key!r} in {run_id}.", code="no_claim", claim=key, run=run_id)
+    chosen = list(marks)
+    require_known(chosen, MARKS, "mark")
+    if not chosen:
+        message = "Say what the fact-check complains about: a (ambiguity), f (factuality), or both."
+        raise InputError(message, code="markless")
+    form = Mark(marks=tuple(mark for mark in MARKS if mark in chosen), note=note)
+    return MARKING.judgment(key, annotator, form, submission=submission, source=run_id)
+
+
+def records_marked_by(claims: Sequence[MarkedClaim], annotator: str) -> tuple[ClaimRecord, ...]:
+    """Return the claims with one annotator's marks in place of the data's, for `claims.claim_measures`."""
+    return tuple(
+        replace(claim.record, marks=frozenset(mark.marks), notes=mark.note)
+        if (mark := claim.marks.get(annotator))
+        else replace(claim.record, marks=None, notes="")
+        for claim in claims
+    )
+
+
+def _rank(claim: MarkedClaim) -> tuple[bool, float]:
+    shown = explanation(claim.record)
+    return shown is None, -(shown.score if shown else 0.0)
+
+
+def _keys(reader: LogReader, run_id: str) -> dict[str, str]:
+    """Return id of the claim -> its item's hash."""
+    rows = [row for row in reader.items(reader.run(run_id).id) if row.benchmark == BENCHMARK]
+    items = {row.hash: item_from_row(row) for row in rows}
+    keys = {item.id: key for key, item in items.items() if isinstance(item, ClaimItem)}
+    if not keys:
+        raise InputError(f"{run_id} has no claims: run the task claim first.", code="no_claims", run=run_id)
+    return keys
