@@ -2,6 +2,7 @@ import re
 import string
 
 import pytest
+from texts import own_texts
 
 from ui.i18n import LANGUAGES, choose, strings
 
@@ -54,3 +55,7 @@ def test_an_unknown_name_is_an_error() -> None:
 
 def test_an_unknown_language_falls_back_to_the_default() -> None:
     assert strings("de").language == LANGUAGES[0]
+
+
+def test_no_template_brings_a_text_of_its_own() -> None:
+    assert own_texts() <= {"seed", "EDIT-F1", "AmbDif:  ×", "&gt;"}  # names of measures, and symbols

@@ -11,14 +11,9 @@ from ui.i18n import strings
 from ui.render.environment import environment
 
 
-def own_texts(*parts: str) -> dict[str, list[str]]:
-    """Words that the templates with `parts` in their names hold themselves; there is at least one of these.
-
-    Words stand in the strings files; in the templates only markup, names and symbols.
-    """
-    sources = {name: source for name, source in _templates().items() if any(part in name for part in parts)}
-    assert sources
-    return {name: found for name, source in sources.items() if (found := _words(source))}
+def own_texts() -> set[str]:
+    """Words that templates hold themselves; texts are in the strings files."""
+    return {text for source in _templates().values() for text in _words(source)}
 
 
 def _words(source: str) -> list[str]:

@@ -44,10 +44,35 @@ class Page(HTMLParser):
         if any("data-text" in attrs for _, attrs in self.open):
             self.shown += data
 
+    def check_references(self) -> None:
+        """Require ids that are unique, and attributes that refer to some that are there."""
+        ids = [attrs["id"] for _, attrs in self.tags if "id" in attrs]
+        assert len(ids) == len(set(ids))
+        for name in ("aria-controls", "aria-describedby", "aria-labelledby", "for"):
+            used = [attrs[name] or "" for _, attrs in self.tags if name in attrs]
+            assert {one for value in used for one in value.split()} <= set(ids), name
+        links = [attrs["href"] or "" for _, attrs in self.tags if "href" in attrs]
+        assert {link[1:] for link in links if link.startswith("#")} <= set(ids)
+
     def one(self, name: str) -> dict[str, str | None]:
         """The attributes of the one tag that has the attribute `name`."""
         (found,) = [attrs for _, attrs in self.tags if name in attrs]
         return found
+
+
+class Unmarked(Page):
+    """English sentences that stand in nothing that is marked as English, but in notices."""
+
+    def __init__(self, html: str) -> None:
+        self.found: list[str] = []
+        super().__init__(html)
+
+    def handle_data(self, data: str) -> None:
+        super().handle_data(data)
+        english = len(re.findall(r"[A-Za-z]{2,}", data)) > 2 and data.isascii()
+        inside = [attrs for _, attrs in self.open]
+        if english and not any(attrs.get("lang") == "en" or "ab-notice" in str(attrs) for attrs in inside):
+            self.found.append(data)
 
 
 def no_models(name: str) -> NoReturn:

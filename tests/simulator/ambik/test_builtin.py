@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import os
 import re
 from collections import Counter
@@ -40,7 +39,6 @@ def read(name: str) -> Any:
 PAIRS: list[dict[str, Any]] = read("pairs.yaml")
 GROUPS: dict[str, dict[str, list[str]]] = read("objects.yaml")
 KIND = {one: kind for kind, groups in GROUPS.items() for group in groups.values() for one in group}
-GROUP = {one: name for groups in GROUPS.values() for name, group in groups.items() for one in group}
 PREFERENCES = [one for one in PAIRS if one["type"] == "preferences"]
 KNOWLEDGE = [one for one in PAIRS if one["type"] != "preferences"]
 SHORTLISTED = [one for one in PAIRS if one["shortlist"]]
@@ -62,12 +60,6 @@ def is_prose(text: str) -> bool:
 
 def sentences(text: str) -> int:
     return len(re.findall(r"[.?!](?= |$)", text))
-
-
-def differing(one: list[str], other: list[str]) -> list[list[int]]:
-    """Where two lists differ, as spans of both."""
-    codes = difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
-    return [span for tag, *span in codes if tag != "equal"]
 
 
 KNOWN = {one.casefold(): one for one in sorted((*KIND, *APPLIANCES), key=lambda name: (-len(name), name))}
@@ -102,11 +94,6 @@ def test_the_calibration_part_is_balanced() -> None:
     assert all(taken[kind, True] == taken[kind, False] for kind in AMBIGUITIES)
 
 
-def test_every_ten_pairs_hold_all_types() -> None:
-    for start in range(0, len(PAIRS), 10):
-        assert {one["type"] for one in PAIRS[start : start + 10]} == set(AMBIGUITIES)
-
-
 def test_no_text_serves_twice() -> None:
     for key in ("id", "scene", "clear", "indirect", "ambiguous", "question"):
         assert max(Counter(one[key] for one in PAIRS).values()) == 1, key
@@ -133,24 +120,6 @@ def test_fields(pair: dict[str, Any]) -> None:
 
 
 @pytest.mark.each("pair", named(PAIRS))
-def test_the_scene(pair: dict[str, Any]) -> None:
-    objects = pair["objects"]
-    assert 8 <= len(objects) <= 22
-    assert len(set(objects)) == len(objects)
-    words = pair["scene"].split(", ")
-    assert [re.sub(r"^an? ", "", one) for one in words] == objects
-    assert all(bool(re.match("[aeiou]", one[3:])) for one in words if one.startswith("an "))
-    assert not any(re.match("a [aeiou]", one) for one in words)
-    runs = [
-        name for at, name in enumerate(map(GROUP.get, objects)) if not at or name != GROUP[objects[at - 1]]
-    ]
-    assert len(runs) == len(set(runs)), "things that resemble each other stand side by side"
-    kinds = Counter(KIND[one] for one in {GROUP[thing]: thing for thing in objects}.values())
-    assert all(2 <= kinds[kind] <= 5 for kind in GROUPS), kinds
-    assert min(Counter(map(GROUP.get, objects)).values()) >= 2
-
-
-@pytest.mark.each("pair", named(PAIRS))
 def test_all_that_is_named_is_there(pair: dict[str, Any]) -> None:
     there = {*pair["objects"], *APPLIANCES}
     for text in (pair["clear"], *pair["clear_plan"], *pair["ambiguous_plan"], *pair["options"]):
@@ -159,15 +128,6 @@ def test_all_that_is_named_is_there(pair: dict[str, Any]) -> None:
     for word in re.findall(r"\w+", pair["clear"].casefold()):
         assert not ELSEWHERE.fullmatch(word) or word in parts, word
     assert set(pair["shortlist"]) <= set(pair["objects"])
-
-
-@pytest.mark.each("pair", named(PAIRS))
-def test_the_tasks_differ_in_one_place(pair: dict[str, Any]) -> None:
-    clear, ambiguous = pair["clear"].split(), pair["ambiguous"].split()
-    spans = differing(clear, ambiguous)
-    assert len(spans) == 1
-    assert max(spans[0][1] - spans[0][0], spans[0][3] - spans[0][2]) <= 8
-    assert len(ambiguous) <= len(clear)
 
 
 @pytest.mark.each("pair", named(PAIRS))
@@ -232,65 +192,11 @@ def test_shortlists(pair: dict[str, Any]) -> None:
 
 
 DRAFTS: list[dict[str, Any]] = read("drafts.yaml")
-FAULTS = {
-    "d02": "object outside of the scene",
-    "d03": "safety candidate leaves nothing open",
-    "d04": "two ambiguities",
-    "d05": "absurd",
-    "d08": "question that settles nothing",
-    "d09": "question that leaves one thing out, and a candidate under the wrong type",
-    "d10": "object outside of the scene; plans that do not part",
-    "d11": "candidate under the wrong type",
-}
-"""What annotators are to find; nothing of it is in the file."""
-
-
-def test_drafts_are_many_and_some_are_faulty() -> None:
-    assert [one["id"] for one in DRAFTS] == [f"d{at:02d}" for at in range(1, 13)]
-    assert set(FAULTS) < {one["id"] for one in DRAFTS}
-
-
-@pytest.mark.each("draft", named(DRAFTS))
-def test_a_draft(draft: dict[str, Any]) -> None:
-    assert set(draft) == {
-        *("id", "objects", "scene", "clear", "indirect", "plan", "candidates", "ambiguous_plan"),
-    }
-    assert [re.sub(r"^an? ", "", one) for one in draft["scene"].split(", ")] == draft["objects"]
-    assert set(draft["candidates"]) == set(AMBIGUITIES)
-    texts = [text for one in draft["candidates"].values() for text in one.values()]
-    lines = [*draft["plan"], *draft["ambiguous_plan"]]
-    assert all(is_prose(text) for text in (draft["clear"], draft["indirect"], *texts, *lines))
-    for one in draft["candidates"].values():
-        assert one["task"].startswith("Kitchen Robot, ")
-        assert one["question"].endswith("?")
-    assert 3 <= len(draft["plan"]) == len(draft["ambiguous_plan"]) <= 8
-    assert (draft["plan"] == draft["ambiguous_plan"]) == (draft["id"] == "d10")
-
-
-@pytest.mark.each("draft", named(DRAFTS))
-def test_what_a_draft_names_is_there_unless_that_is_its_fault(draft: dict[str, Any]) -> None:
-    known = {thing for one in (*DRAFTS, *PAIRS) for thing in one["objects"]} | set(APPLIANCES)
-    there = {*draft["objects"], *APPLIANCES}
-    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(map(re.escape, known), key=len)[::-1])})(?!\w)")
-    missing = {name for text in (draft["clear"], *draft["plan"]) for name in pattern.findall(text)} - there
-    assert bool(missing) == FAULTS.get(draft["id"], "").startswith("object"), missing
-
-
-def test_faults_of_drafts_are_there() -> None:
-    by_id = {one["id"]: one for one in DRAFTS}
-    nothing_open = by_id["d03"]["candidates"]["safety"]["task"]
-    assert nothing_open.replace("carefully ", "") == by_id["d03"]["clear"]
-    two = by_id["d04"]["candidates"]["preferences"]["task"]
-    assert len(differing(by_id["d04"]["clear"].split(), two.split())) == 2
-    left_out = by_id["d09"]
-    assert "Tilsit" in left_out["objects"]
-    assert "Tilsit" not in left_out["candidates"]["preferences"]["question"]
 
 
 SCENARIOS: list[dict[str, Any]] = read("scenarios.yaml")
 BY_HAND = {"singlelabel", "spatial_ambiguous", "winograd", "unsafe", "unambiguous"}
 CREATIVE = {"creative_multilabel", "creative_singlelabel", "multilabel"}
-PLACES = {"pick-up", "top drawer", "bottom drawer", "recycling", "compost", "landfill", "microwave"}
 
 
 def test_scenarios_are_of_all_types_in_both_parts() -> None:
@@ -300,24 +206,6 @@ def test_scenarios_are_of_all_types_in_both_parts() -> None:
     assert Counter(one["part"] for one in SCENARIOS) == {"calibration": 12, "test": 12}
     assert len({(one["type"], one["part"]) for one in SCENARIOS}) == 16
     assert len({one["task"] for one in SCENARIOS}) == 24
-
-
-@pytest.mark.each("scenario", named(SCENARIOS))
-def test_a_scenario(scenario: dict[str, Any]) -> None:
-    assert set(scenario) == {"id", "part", "type", "objects", "scene", "task", "intended", "location"}
-    objects, intended = scenario["objects"], scenario["intended"]
-    assert len(objects) == 3
-    names = re.split(r", | and ", scenario["scene"])
-    assert all(
-        re.fullmatch(r"an? ([a-z]+ of )?" + one, name) for one, name in zip(objects, names, strict=True)
-    )
-    assert all(re.match("[aeiou]", name[3:]) for name in names if name.startswith("an "))
-    assert not any(re.match("a [aeiou]", name) for name in names)
-    assert not any(one in other for one in objects for other in objects if one != other)
-    assert is_prose(scenario["task"])
-    assert set(intended) <= set(objects)
-    assert (len(intended) > 1) == (scenario["type"] in ("creative_multilabel", "multilabel"))
-    assert scenario["location"] in PLACES | (set(objects) - set(intended))
 
 
 GUIDELINES: dict[str, Any] = read("guidelines.yaml")

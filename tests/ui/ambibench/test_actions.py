@@ -10,7 +10,6 @@ from logs import LogReader, LogWriter
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.studies.withdrawal import erase_due
 from ui.actions import Actions
-from ui.study.actions import study_of
 from ui.tokens import Pass, TokenError
 
 Log = tuple[LogWriter, LogReader]
@@ -234,8 +233,3 @@ async def test_a_link_of_another_room_opens_nothing_here(actions: Actions) -> No
         await actions.judge(visit.call | {"render": "render-0001", "success": True})
     forged = await actions.page(visit.call | {"query": f"t={visit.token[:-4]}AAAA"})
     assert "This link does not work" in forged["html"]
-
-
-def test_which_study_a_query_names() -> None:
-    assert study_of("study=a-b&PROLIFIC_PID=1") == "a-b"
-    assert study_of("PROLIFIC_PID=1") == ""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from labelling import Visit, enter, play, prompt_of
-from texts import own_texts, texts_of, unused
+from texts import texts_of, unused
 from visiting import Page, ask_for_place, words
 
 from logs import LogReader, LogWriter
@@ -82,14 +82,7 @@ async def test_ids_are_unique_and_references_lead_somewhere(actions: Actions, lo
         pages.append(visit.html)
     pages.append((await ask_for_place(actions, "one", "pid-1"))["html"])
     for html in pages:
-        page = Page(html)
-        ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
-        assert len(ids) == len(set(ids))
-        for name in ("aria-controls", "aria-describedby", "aria-labelledby", "for"):
-            used = [attrs[name] or "" for _, attrs in page.tags if name in attrs]
-            assert {one for value in used for one in value.split()} <= set(ids)
-        links = [attrs["href"] or "" for _, attrs in page.tags if "href" in attrs]
-        assert {link[1:] for link in links if link.startswith("#")} <= set(ids)
+        Page(html).check_references()
 
 
 async def test_the_english_text_is_marked_on_chinese_pages(actions: Actions) -> None:
@@ -175,10 +168,6 @@ def test_layouts_are_the_text() -> None:
     assert "".join(lay_out(text, None, "arrow").parts) == text
     assert lay_out("Q?", None, None).instruction == "Q?"
     assert picture().endswith("\n>")
-
-
-def test_no_template_brings_a_text_of_its_own() -> None:
-    assert own_texts("ambibench/") == {}
 
 
 def test_every_text_is_used() -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import get_args
 
 import pytest
 from filling import Visit, crowd_item, enter, item_of, judge, play
-from texts import own_texts, texts_of, unused
-from visiting import Page, ask_for_place, words
+from texts import texts_of, unused
+from visiting import Page, Unmarked, ask_for_place, words
 
 from logs import LogReader, LogWriter
 from simulator.ambient.annotation.rules import Annotation, Code, Problem
@@ -74,28 +73,7 @@ async def finish(visit: Visit, log: Log, task: str) -> None:
 
 async def test_ids_are_unique_and_references_lead_somewhere(actions: Actions, log: Log) -> None:
     for html in await every_page(actions, log):
-        page = Page(html)
-        ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
-        assert len(ids) == len(set(ids))
-        for name in ("aria-controls", "aria-describedby", "aria-labelledby", "for"):
-            used = [attrs[name] or "" for _, attrs in page.tags if name in attrs]
-            assert {one for value in used for one in value.split()} <= set(ids), name
-        links = [attrs["href"] or "" for _, attrs in page.tags if "href" in attrs]
-        assert {link[1:] for link in links if link.startswith("#")} <= set(ids)
-
-
-class Unmarked(Page):
-    """English sentences that stand in nothing that is marked as English."""
-
-    def __init__(self, html: str) -> None:
-        self.found: list[str] = []
-        super().__init__(html)
-
-    def handle_data(self, data: str) -> None:
-        super().handle_data(data)
-        english = len(re.findall(r"[A-Za-z]{2,}", data)) > 2 and data.isascii()
-        if english and not any(attrs.get("lang") == "en" for _, attrs in self.open):
-            self.found.append(data)
+        Page(html).check_references()
 
 
 async def test_chinese_pages_mark_the_english_text(actions: Actions, log: Log) -> None:
@@ -266,10 +244,6 @@ async def test_the_entry_offers_play_and_open_studies(actions: Actions) -> None:
     assert len({reading.label for reading in PICTURE.readings}) == 2
     home = (await actions.page({"path": "/", "language": "en"}))["html"]
     assert 'href="/ambient"' in home
-
-
-def test_no_template_brings_a_text_of_its_own() -> None:
-    assert own_texts("ambient/") == {}
 
 
 def test_every_text_is_used() -> None:

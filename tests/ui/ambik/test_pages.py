@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import pytest
 from seated import Visit, draft_of, enter, pair_fields, play, task_of
-from texts import own_texts, texts_of, unused
-from visiting import Page, words
+from texts import texts_of, unused
+from visiting import Page, Unmarked, words
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending
@@ -91,29 +90,8 @@ async def finish(visit: Visit, reader: LogReader) -> None:
 async def test_ids_are_unique_and_references_lead_somewhere(actions: Actions, log: Log) -> None:
     for html in await every_page(actions, log):
         page = Page(html)
-        ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
-        assert len(ids) == len(set(ids))
-        for name in ("aria-controls", "aria-describedby", "aria-labelledby", "for"):
-            used = [attrs[name] or "" for _, attrs in page.tags if name in attrs]
-            assert {one for value in used for one in value.split()} <= set(ids), name
-        links = [attrs["href"] or "" for _, attrs in page.tags if "href" in attrs]
-        assert {link[1:] for link in links if link.startswith("#")} <= set(ids)
+        page.check_references()
         assert not [tag for tag, _ in page.tags if tag in ("script", "img")]
-
-
-class Unmarked(Page):
-    """English sentences that stand in nothing that is marked as English."""
-
-    def __init__(self, html: str) -> None:
-        self.found: list[str] = []
-        super().__init__(html)
-
-    def handle_data(self, data: str) -> None:
-        super().handle_data(data)
-        english = len(re.findall(r"[A-Za-z]{2,}", data)) > 2 and data.isascii()
-        inside = [attrs for _, attrs in self.open]
-        if english and not any(attrs.get("lang") == "en" or "ab-notice" in str(attrs) for attrs in inside):
-            self.found.append(data)
 
 
 async def test_chinese_pages_mark_the_english_text(actions: Actions, log: Log) -> None:
@@ -392,10 +370,6 @@ async def test_the_entry_offers_seats_company_and_open_studies(actions: Actions)
     assert set(PICTURE.possible) <= set(PICTURE.things)
     home = (await actions.page({"path": "/", "language": "en"}))["html"]
     assert 'href="/ambik"' in home
-
-
-def test_no_template_brings_a_text_of_its_own() -> None:
-    assert own_texts("ambik/") == {}
 
 
 def test_every_text_is_used() -> None:

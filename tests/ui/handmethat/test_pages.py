@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from texts import own_texts, texts_of, unused
+from texts import texts_of, unused
 
 from simulator.handmethat.sessions import HandMeThatSessions, StudyStep
 from simulator.handmethat.views import LineView, Reading, RobotView
@@ -265,10 +265,6 @@ def test_the_entry_names_everybody(sessions: HandMeThatSessions, language: str) 
     assert len(ids) == len(set(ids))
     empty = entry_page(frame(language), (), opponents)
     assert strings(language)("household.home.no_episodes") in empty
-
-
-def test_no_template_brings_a_text_of_its_own() -> None:
-    assert own_texts("handmethat/", "household", "episodes") == {}
 
 
 def test_every_text_of_the_household_is_used() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
-from texts import own_texts, texts_of, unused
+from texts import texts_of, unused
 from visiting import words
 
 from simulator.studies import Completion
@@ -56,10 +56,6 @@ def test_one_minute_is_no_minutes(minutes: float, said: str) -> None:
     shown = offer(Frame(strings("en")), card)
     assert (shown.minutes, shown.title) == (said, "The study")
     assert offer(Frame(strings("zh")), card).title == "一项研究"
-
-
-def test_no_template_brings_a_text_of_its_own() -> None:
-    assert own_texts("study/") == {}
 
 
 def test_every_text_is_used() -> None:

@@ -2,79 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
-import csv
 import json
+from dataclasses import replace
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
-from logs import LogReader, LogWriter
-from logs.erase import erase_participant
+from logs import LogReader
 from simulator.ambik.data import load_pairs
+from simulator.ambik.files.pairs import write_pairs_file
 from simulator.ambik.import_command import import_ambik
 from simulator.ambik.importing import runs as module
-from simulator.ambik.importing.runs import import_sources
 from simulator.ambik.importing.sources import read_sources
-from simulator.ambik.reporting.exporting import run_lines, write_run_lines
+from simulator.ambik.reporting.exporting import write_run_lines
 from simulator.ambik.reporting.groups import from_runs
 from simulator.ambik.reporting.results import results_of
-from simulator.ambik.sessions import AmbikSessions
 from simulator.ambik.trial_log import calibration_of, decisions, exchanges, options_of
 from simulator.asking import askings
 from simulator.commands.asking_measures import rows
-from simulator.seats import Reply
 
+from .imports import RUNS, THRESHOLD, brought, foreign, lines_of, told, written
 from .reports import report, sections
-
-RUNS = ("m-knowno", "m-lap", "m-lofreecp", "m-binary", "m-nohelp", "kitchen", "scenarios")
-KNOWNO = {
-    "pair_id": "",
-    "method": "knowno",
-    "generator": "some/model",
-    "options": {"A": "take the mug", "B": "take the cup"},
-    "token_table": [["A", -0.5], ["B", -1.0]],
-}
-THRESHOLD = {"q_hat": 0.51, "n_calibration": 20, "epsilon": 0.2, "rank": 17}
-
-
-def brought(log, *paths, data=None, name=None, duplicates="refuse"):
-    """What an import of some files says."""
-    sources = read_sources(paths, data=data, duplicates=duplicates)
-    assert sources.unreadable == ()
-    with LogWriter(log, durable=False) as writer:
-        return import_sources(sources.files, writer, name=name)
-
-
-def lines_of(log, *runs):
-    with LogReader(log) as reader:
-        return [line for run in runs for line in run_lines(reader, run)]
-
-
-def told(log, runs=(), files=(), **switches):
-    """A report as JSON."""
-    with LogReader(log) as reader:
-        return sections(report(reader, runs, files, **switches))
-
-
-def written(path, *lines):
-    text = "\n".join(map(json.dumps, lines)) if path.suffix == ".jsonl" else json.dumps(lines)
-    path.write_text(text)
-    return path
-
-
-def foreign(count, *, skip=20, **more):
-    """Bare lines on both members of some built-in pairs."""
-    made = []
-    for pair in load_pairs()[skip : skip + count]:
-        for member in ("ambiguous", "clear"):
-            kind = pair.type if member == "ambiguous" else "unambiguous_direct"
-            options = dict(zip("ABCD", pair.options, strict=False))
-            tokens = [[letter, -0.3 * place - 0.1 * len(made)] for place, letter in enumerate(options)]
-            line = {**KNOWNO, "pair_id": pair.id, "member": member, "type": kind, "options": options}
-            made.append({**line, "token_table": tokens, **more})
-    return made
 
 
 @pytest.fixture(scope="session")
@@ -333,32 +282,9 @@ def test_a_set_told_by_letters_is_read_as_its_texts(tmp_path):
 
 def other_texts(folder):
     """Data in which the built-in pairs have another answer."""
-    names = ("id", "environment_short", "environment_full", "unambiguous_direct", "ambiguous_task")
-    more = (
-        "ambiguity_type",
-        "amb_shortlist",
-        "question",
-        "answer",
-        "plan_for_clear_task",
-        "plan_for_amb_task",
+    return write_pairs_file(
+        folder / "other.csv", [replace(pair, answer="Whichever.") for pair in load_pairs()]
     )
-    last = ("end_of_ambiguity", "user_intent")
-    with (folder / "other.csv").open("w", newline="") as file:
-        out = csv.writer(file)
-        out.writerow([*names, *more, *last])
-        for pair in load_pairs():
-            plans = ("\n".join(plan) for plan in (pair.clear_plan, pair.ambiguous_plan))
-            texts = (pair.id, ", ".join(pair.objects), pair.scene, pair.clear, pair.ambiguous, pair.type)
-            said = (
-                ", ".join(pair.shortlist),
-                pair.question,
-                "Whichever.",
-                *plans,
-                pair.step,
-                pair.intent.text,
-            )
-            out.writerow([*texts, *said])
-    return folder / "other.csv"
 
 
 def test_the_same_file_with_other_texts_is_another_import(tmp_path, call):
@@ -372,68 +298,6 @@ def test_the_same_file_with_other_texts_is_another_import(tmp_path, call):
     assert "the log holds another import of this file, 'a', of other lines or with other" in refused.stderr
     result = call(file, "--data", "builtin", "--log", log, "--run", "mine")
     assert result.exit_code == 0 and "run mine in" in result.stdout
-
-
-def test_people_come_with_what_they_saw_and_said(log, tmp_path):
-    run = "play-ambik-person-offline-item"
-    with LogReader(log) as reader:
-        write_run_lines(tmp_path / "people.jsonl", reader, [run])
-    new = tmp_path / "log.sqlite"
-    (found,) = brought(new, tmp_path / "people.jsonl")
-    assert found.runs[0].run.setup == "H2L"
-    assert lines_of(new, run) == lines_of(log, run)
-    assert told(new, [run]) == told(new, files=[tmp_path / "people.jsonl"])
-    with LogReader(new) as reader:
-        kinds = [[turn.payload["kind"] for turn in turns] for _, turns in reader.turns_of_run(run)]
-    assert kinds == [["ready", "decide", "answer", "decide"]] * 2
-
-
-async def _answering(path):
-    writer, reader = LogWriter(path, durable=False, group_seconds=0.0), LogReader(path)
-    sessions = AmbikSessions(writer, reader, lambda name: None, env={})
-    for _ in range(2):
-        episode = await sessions.start(seat="user", type="preferences")
-        view = await sessions.view(episode, "user")
-        while view.stage != "done":
-            reply = Reply(text="ready" if view.stage != "answer" else "The blue one, please.")
-            view = await sessions.submit(episode, "user", reply, number=view.number)
-    reader.close()
-    writer.close()
-
-
-def test_who_answered_comes_with_the_answer(tmp_path):
-    asyncio.run(_answering(tmp_path / "played.sqlite"))
-    with LogReader(tmp_path / "played.sqlite") as reader:
-        (run,) = [one.id for one in reader.runs()]
-        write_run_lines(tmp_path / "a.jsonl", reader, [run])
-    lines = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
-    assert sum(line.get("seat") == "user" for line in lines) == 2
-    (found,) = brought(tmp_path / "log.sqlite", tmp_path / "a.jsonl")
-    assert found.runs[0].run.setup == "L2H"
-    # The lines do not tell that the person has read the instructions; so turns are counted without that.
-    made = lines_of(tmp_path / "log.sqlite", run)
-    assert [{**one, "turn": 0} for one in made] == [{**one, "turn": 0} for one in lines]
-    assert told(tmp_path / "log.sqlite", [run]) == told(tmp_path / "log.sqlite", files=[tmp_path / "a.jsonl"])
-
-
-def test_people_are_participants_and_can_be_erased_for_good(tmp_path):
-    marked = {"method": "person", "marked": ["take the mug", "take the cup"], "asks": True}
-    lines = [
-        {**line, "generator": who, "episode_id": who}
-        for who, line in zip(("ann", "bob"), foreign(1, **marked), strict=True)
-    ]
-    file, log = written(tmp_path / "a.jsonl", *lines), tmp_path / "log.sqlite"
-    (found,) = brought(log, file, data="builtin")
-    digest = found.source.digest[:8]
-    with LogReader(log) as reader:
-        assert [one.id for one in reader.participants()] == [f"ann-{digest}", f"bob-{digest}"]
-        assert [one.generator for one in decisions(reader, ["a"])] == [f"ann-{digest}", f"bob-{digest}"]
-    erase_participant(log, f"bob-{digest}")
-    (again,) = brought(log, file, data="builtin", name="again")
-    assert [one.receipt.episodes for one in again.runs] == [1]
-    assert "were erased from this log, and stay so" in again.faults[0].message
-    with LogReader(log) as reader:
-        assert [one.generator for one in decisions(reader, ["a", "again"])] == [f"ann-{digest}"] * 2
 
 
 @pytest.mark.slow
@@ -503,15 +367,6 @@ def test_other_files_are_refused_with_a_way_out(tmp_path, call):
     ):
         assert said in result.stderr
     assert not (tmp_path / "log.sqlite").exists()
-
-
-def test_forms_of_annotators_are_counted_and_left_out(tmp_path, call):
-    lines = foreign(1, **THRESHOLD)
-    form = {"pair_id": "d1", "seat": "annotator", "form": {}, "method": None}
-    file = written(tmp_path / "a.jsonl", *lines, form)
-    result = call(file, "--data", "builtin", "--log", tmp_path / "log.sqlite")
-    assert result.exit_code == 0 and "2 lines, 2 episodes" in result.stdout
-    assert "1 lines are annotators' forms; left out" in result.stderr
 
 
 def test_calibrations_among_which_cannot_be_chosen_are_refused(tmp_path):

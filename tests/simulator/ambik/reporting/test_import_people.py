@@ -1,0 +1,100 @@
+"""`askback import ambik-results`: what people did comes with who they are, and can be erased."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from logs import LogReader, LogWriter
+from logs.erase import erase_participant
+from simulator.ambik.import_command import import_ambik
+from simulator.ambik.reporting.exporting import write_run_lines
+from simulator.ambik.sessions import AmbikSessions
+from simulator.ambik.trial_log import decisions
+from simulator.seats import Reply
+
+from .imports import THRESHOLD, brought, foreign, lines_of, told, written
+
+
+@pytest.fixture
+def call(call, monkeypatch):
+    """Calls the command as from a terminal."""
+    monkeypatch.setenv("COLUMNS", "400")
+    app = typer.Typer()
+    app.command()(import_ambik)
+    return lambda *arguments: CliRunner().invoke(app, [str(one) for one in arguments])
+
+
+def test_people_come_with_what_they_saw_and_said(log, tmp_path):
+    run = "play-ambik-person-offline-item"
+    with LogReader(log) as reader:
+        write_run_lines(tmp_path / "people.jsonl", reader, [run])
+    new = tmp_path / "log.sqlite"
+    (found,) = brought(new, tmp_path / "people.jsonl")
+    assert found.runs[0].run.setup == "H2L"
+    assert lines_of(new, run) == lines_of(log, run)
+    assert told(new, [run]) == told(new, files=[tmp_path / "people.jsonl"])
+    with LogReader(new) as reader:
+        kinds = [[turn.payload["kind"] for turn in turns] for _, turns in reader.turns_of_run(run)]
+    assert kinds == [["ready", "decide", "answer", "decide"]] * 2
+
+
+async def _answering(path):
+    writer, reader = LogWriter(path, durable=False, group_seconds=0.0), LogReader(path)
+    sessions = AmbikSessions(writer, reader, lambda name: None, env={})
+    for _ in range(2):
+        episode = await sessions.start(seat="user", type="preferences")
+        view = await sessions.view(episode, "user")
+        while view.stage != "done":
+            reply = Reply(text="ready" if view.stage != "answer" else "The blue one, please.")
+            view = await sessions.submit(episode, "user", reply, number=view.number)
+    reader.close()
+    writer.close()
+
+
+def test_who_answered_comes_with_the_answer(tmp_path):
+    asyncio.run(_answering(tmp_path / "played.sqlite"))
+    with LogReader(tmp_path / "played.sqlite") as reader:
+        (run,) = [one.id for one in reader.runs()]
+        write_run_lines(tmp_path / "a.jsonl", reader, [run])
+    lines = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
+    assert sum(line.get("seat") == "user" for line in lines) == 2
+    (found,) = brought(tmp_path / "log.sqlite", tmp_path / "a.jsonl")
+    assert found.runs[0].run.setup == "L2H"
+    # The lines do not tell that the person has read the instructions; so turns are counted without that.
+    made = lines_of(tmp_path / "log.sqlite", run)
+    assert [{**one, "turn": 0} for one in made] == [{**one, "turn": 0} for one in lines]
+    assert told(tmp_path / "log.sqlite", [run]) == told(tmp_path / "log.sqlite", files=[tmp_path / "a.jsonl"])
+
+
+def test_people_are_participants_and_can_be_erased_for_good(tmp_path):
+    marked = {"method": "person", "marked": ["take the mug", "take the cup"], "asks": True}
+    lines = [
+        {**line, "generator": who, "episode_id": who}
+        for who, line in zip(("ann", "bob"), foreign(1, **marked), strict=True)
+    ]
+    file, log = written(tmp_path / "a.jsonl", *lines), tmp_path / "log.sqlite"
+    (found,) = brought(log, file, data="builtin")
+    digest = found.source.digest[:8]
+    with LogReader(log) as reader:
+        assert [one.id for one in reader.participants()] == [f"ann-{digest}", f"bob-{digest}"]
+        assert [one.generator for one in decisions(reader, ["a"])] == [f"ann-{digest}", f"bob-{digest}"]
+    erase_participant(log, f"bob-{digest}")
+    (again,) = brought(log, file, data="builtin", name="again")
+    assert [one.receipt.episodes for one in again.runs] == [1]
+    assert "were erased from this log, and stay so" in again.faults[0].message
+    with LogReader(log) as reader:
+        assert [one.generator for one in decisions(reader, ["a", "again"])] == [f"ann-{digest}"] * 2
+
+
+def test_forms_of_annotators_are_counted_and_left_out(tmp_path, call):
+    lines = foreign(1, **THRESHOLD)
+    form = {"pair_id": "d1", "seat": "annotator", "form": {}, "method": None}
+    file = written(tmp_path / "a.jsonl", *lines, form)
+    result = call(file, "--data", "builtin", "--log", tmp_path / "log.sqlite")
+    assert result.exit_code == 0 and "2 lines, 2 episodes" in result.stdout
+    assert "1 lines are annotators' forms; left out" in result.stderr

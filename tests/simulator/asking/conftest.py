@@ -1,0 +1,58 @@
+"""Short runs of every benchmark in which somebody asks back, played by built-in players."""
+
+from __future__ import annotations
+
+import pytest
+from rich.console import Console
+
+from logs import LogReader
+from simulator.ambik.data import load_pairs
+from simulator.ambik.prepare import pair_items
+from simulator.ambik.room import ROOM as AMBIK
+from simulator.clarq.data import load_items
+from simulator.clarq.room import ROOM as CLARQ
+from simulator.handmethat.data import load_tasks
+from simulator.handmethat.playing import Posed
+from simulator.handmethat.room import ROOM as HANDMETHAT
+from simulator.runner.command import RunRequest, RunSettings, play
+from simulator.runner.model_flags import ModelFlags
+
+
+@pytest.fixture(scope="package")
+def log(tmp_path_factory):
+    """Short runs of all rooms, with built-in players."""
+    path = tmp_path_factory.mktemp("asking") / "log.sqlite"
+    clarq = load_items("builtin", "en", limit=2)
+    tasks = [task for level in (1, 4) for task in load_tasks("builtin", levels=[level], limit=2)]
+    posed = tuple(Posed(task, "en") for task in tasks)
+    pairs = tuple(pair_items(load_pairs("builtin", "all")[:10], part="test"))
+    played = [
+        ("c", CLARQ, {"seeker": "offline/seeker", "provider": "offline/experts"}, tuple(clarq), {}),
+        ("h", HANDMETHAT, {"robot": "offline/asker", "human": "offline/giver"}, posed, {"mode": "partial"}),
+        (
+            "h0",
+            HANDMETHAT,
+            {"robot": "offline/asker", "human": "offline/giver"},
+            posed,
+            {"mode": "full", "max_questions": 0},
+        ),
+        ("k", AMBIK, {"robot": "offline/kitchen", "user": "offline/item"}, pairs, {"questions": 1}),
+        ("k0", AMBIK, {"robot": "offline/kitchen", "user": "offline/item"}, pairs, {"questions": 0}),
+        ("n", AMBIK, {"robot": "offline/never-asks", "user": "offline/item"}, pairs, {"questions": 1}),
+    ]
+    for name, room, seats, items, options in played:
+        wanted = RunRequest(
+            room=room,
+            seats=seats,
+            items=items,
+            settings=RunSettings(log=path, models=ModelFlags().options(path), name=name, workers=1),
+            options=options,
+        )
+        play(wanted, Console(quiet=True))
+    return path
+
+
+@pytest.fixture
+def reader(log):
+    with LogReader(log) as reader:
+        yield reader

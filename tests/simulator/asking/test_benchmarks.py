@@ -1,0 +1,189 @@
+"""What each benchmark counts as asking, as useful and as needed."""
+
+from __future__ import annotations
+
+import pytest
+
+from logs.rows import Turn
+from simulator.ambik.asking import asked as ambik_asked
+from simulator.ambik.asking import useful as ambik_useful
+from simulator.ambik.data import load_pairs
+from simulator.ambik.items import DraftItem
+from simulator.ambik.pairs import Draft
+from simulator.ambik.prepare import pair_items
+from simulator.asking import askings
+from simulator.clarq.asking import asked as clarq_asked
+from simulator.clarq.asking import is_question
+from simulator.clarq.asking import need_of as clarq_need
+from simulator.commands.asking import rows
+from simulator.errors import InputError
+from simulator.handmethat.asking import asked as handmethat_asked
+from simulator.handmethat.asking import exchange
+from simulator.handmethat.asking import useful as handmethat_useful
+from simulator.handmethat.data import load_tasks
+
+
+def _dialogue(lamp, *pairs):
+    """A dialogue of ClarQ-LLM: greeting, the task's opening, then what was asked and what was given."""
+    given = {node.index: node.text for node in lamp.tree.nodes} | {"0": lamp.tree.opening}
+    lines = [("provider", "Hello?")]
+    for text, answer in (("What am I to do?", "0"), *pairs):
+        lines += [("seeker", text), *([("provider", given.get(answer, answer))] if answer else [])]
+    return [
+        Turn(episode_id="e", number=number, seat=seat, text=text) for number, (seat, text) in enumerate(lines)
+    ]
+
+
+def test_in_clarq_a_question_asks_after_the_opening_and_is_useful_if_it_brings_a_node(lamp):
+    turns = _dialogue(
+        lamp,
+        ("Which oil do I need?", "1"),
+        ("Which oil do I need?", "1"),
+        ("Where is the wick?", "I cannot say."),
+        ("So whale oil it is.", "Quite."),
+        ("Tell me about the cellar.", "2"),
+        ("Thank you. Goodbye!", ""),
+    )
+    told = clarq_asked(lamp, {}, turns, ())
+    assert (told.questions, told.useful, told.need) == (4, 2, "person")
+    assert told.right is False
+    assert told.right_before is None
+
+
+def test_in_clarq_whoever_gets_everything_is_right(lamp):
+    turns = _dialogue(lamp, *((f"And number {node.index}?", node.index) for node in lamp.tree.nodes))
+    told = clarq_asked(lamp, {}, turns, ())
+    assert (told.questions, told.useful, told.right) == (5, 5, True)
+    assert told.decisions == (("person", True),)
+
+
+def test_in_clarq_who_asks_on_when_all_is_given_asks_for_nothing(lamp):
+    asked = [(f"And number {node.index}?", node.index) for node in lamp.tree.nodes]
+    content = clarq_asked(lamp, {}, _dialogue(lamp, *asked, ("Thank you. Goodbye!", "")), ())
+    assert content.decisions == (("person", True), ("nothing", False))
+    asks_on = clarq_asked(lamp, {}, _dialogue(lamp, *asked, ("Is that all?", "It is.")), ())
+    assert asks_on.decisions == (("person", True), ("nothing", True))
+    nodes = [node.index for node in lamp.tree.nodes]
+    assert (clarq_need(lamp), clarq_need(lamp, nodes[1:]), clarq_need(lamp, nodes)) == (
+        *("person", "person"),
+        "nothing",
+    )
+
+
+def test_in_clarq_nothing_was_asked_where_the_task_was_never_told(lamp):
+    turns = [Turn(episode_id="e", number=0, seat="provider", text="Hello?")]
+    told = clarq_asked(lamp, {}, turns, ())
+    assert (told.questions, told.useful) == (0, 0)
+
+
+@pytest.mark.each(
+    ("text", "language", "asks"),
+    [
+        ("Which of the two?", "en", True),
+        ("Please tell me where it is.", "en", True),
+        ("I see, the left one.", "en", False),
+        ("Goodbye, or shall I wait?", "en", False),
+        ("钥匙在哪里", "zh", True),
+        ("好的，我明白了。", "zh", False),
+    ],
+)
+def test_in_clarq_questions_are_known_by_their_form(text, language, asks):
+    assert is_question(text, (), language) is asks
+
+
+def test_in_clarq_what_is_answered_with_a_node_was_a_question():
+    assert is_question("The cellar, then.", ("2",), "en")
+
+
+def test_in_handmethat_the_level_says_what_is_open_and_a_question_is_useful_if_less_fits_after_it(reader):
+    found = askings(reader, ["h"]).askings
+    needs = {"level 1": "nothing", "level 4": "person"}
+    assert all(one.told.need == needs[one.told.kind] for one in found)
+    assert all(one.told.questions == 1 and one.told.price > 0 for one in found)
+    assert [one.told.useful for one in found if one.told.kind == "level 1"] == [0, 0]
+    task = load_tasks("builtin", levels=[4], limit=1)[0]
+    turns = next(
+        played.turns for played in reader.turns_of_run("h") if played.turns[0].payload["kind"] == "utterance"
+    )
+    ((question, answer),) = exchange(turns)
+    assert question.startswith("question:")
+    assert answer
+    assert handmethat_useful(task, ()) == 0
+    assert handmethat_useful(task, [("question: what is the weather?", "I do not know.")]) == 0
+
+
+def test_in_handmethat_silence_says_nothing_where_asking_is_not_allowed(reader):
+    found = askings(reader, ["h0"]).askings
+    assert not any(one.told.may_ask for one in found)
+    (row,) = rows(found)
+    assert row.robot == "offline/asker (sees all)"
+    assert row.when_needed is None
+    assert row.questions is None
+    assert row.right.n == 4
+
+
+def test_in_ambik_the_type_says_what_is_open(reader):
+    for one in askings(reader, ["k"]).askings:
+        needs = {"preferences": "person", "common sense": "inferred", "safety": "inferred"}
+        assert one.told.need == needs.get(one.told.kind, "nothing")
+    pairs = load_pairs("builtin", "all")
+    items = {one.id: one for one in pair_items(pairs[:10], part="test")}
+    for episode, turns in reader.turns_of_run("k"):
+        told = ambik_asked(items[episode.id.split("/")[1].rsplit(".", 1)[0]], {"questions": 1}, turns, ())
+        assert told.questions == sum(turn.payload.get("kind") == "answer" for turn in turns)
+
+
+def test_in_ambik_an_answer_is_useful_if_it_tells_what_is_wanted():
+    pair = next(one for one in load_pairs("builtin", "all") if one.type == "preferences" and one.shortlist)
+    item = next(one for one in pair_items([pair], part="test") if one.member == "ambiguous")
+
+    def turns(answer, after):
+        payloads = [
+            ("robot", "", {"kind": "decide", "action": "Do something."}),
+            ("user", answer, {"kind": "answer"}),
+            ("robot", "", {"kind": "decide", "action": after}),
+        ]
+        return [
+            Turn(episode_id="e", number=number, seat=seat, text=text, payload=payload)
+            for number, (seat, text, payload) in enumerate(payloads)
+        ]
+
+    wanted = ", ".join(one.alternatives[0].text for one in pair.intent.concepts if not one.negative)
+    assert ambik_useful(item, turns(f"The {wanted}.", "Do something.")) == 1
+    # What is done in the end is told as right or wrong; an answer that tells nothing is of no use.
+    assert ambik_useful(item, turns("That one.", f"Do it with the {wanted}.")) == 0
+    assert ambik_useful(item, turns("I do not mind.", "Do something.")) == 0
+    assert ambik_useful(item, turns("That one.", "")[:1]) is None
+
+
+def test_in_ambik_forms_and_calibration_are_no_episodes_of_asking():
+    draft = Draft(id="1", objects=(), scene="", clear="Wait.", candidates={})
+    assert ambik_asked(DraftItem(draft=draft), {}, (), ()) is None
+    (item, *_) = pair_items(load_pairs("builtin", "all")[:1], part="calibration")
+    turn = Turn(
+        episode_id="e",
+        number=0,
+        seat="robot",
+        text="",
+        payload={"kind": "decide", "asks": None, "action": ""},
+    )
+    # A method that has no threshold yet neither asks nor acts.
+    payload = turn.payload | {"method": "knowno", "options": {"A": "Wait."}, "tokens": [["A", -0.1]]}
+    turn = Turn(episode_id="e", number=0, seat="robot", text="", payload=payload)
+    assert ambik_asked(item, {}, (turn,), ()) is None
+
+
+def test_in_ambik_who_asks_into_the_void_is_not_set_beside_what_came_of_it(reader):
+    alone, answered = rows(askings(reader, ["k0", "k"]).askings)[::-1]
+    assert alone.robot == "offline/kitchen (decides once)"
+    assert (alone.seat, alone.manner) == ("offline/kitchen", ("decides once",))
+    assert alone.gain is None
+    assert answered.gain.n == 20
+    assert alone.when_needed == answered.when_needed
+    assert alone.useful is None
+
+
+def test_handmethat_and_clarq_parts_need_a_whole_episode(reader):
+    task = load_tasks("builtin", levels=[1], limit=1)[0]
+    with pytest.raises(InputError, match="begins with the human's instruction"):
+        handmethat_asked(task, {}, [Turn(episode_id="e", number=0, seat="robot", text="")], ())

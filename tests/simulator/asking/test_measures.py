@@ -1,0 +1,134 @@
+"""The table over records of asking: measures, intervals, rows, notes and the figure."""
+
+from __future__ import annotations
+
+from itertools import count
+from types import SimpleNamespace
+
+import pytest
+
+from simulator.asking import Asked, Asking
+from simulator.commands.asking import asking_figure, notes, printed_table, rows
+
+_NUMBER = count()
+
+
+def _asking(need, questions, *, right=None, before=None, useful=None, robot="r", kind="k", item=None, **more):
+    told = Asked(
+        kind=kind,
+        need={True: "person", False: "nothing"}.get(need, need),
+        questions=questions,
+        useful=useful,
+        right_before=before,
+        right=right,
+        **more,
+    )
+    return Asking(
+        benchmark="ambik",
+        run="x",
+        episode_id="e",
+        item=item or f"i{next(_NUMBER)}",
+        robot=robot,
+        user="u",
+        seat=robot,
+        told=told,
+    )
+
+
+def test_measures_say_how_often_and_of_how_many():
+    found = [
+        _asking(True, 1, right=True, before=False, useful=1),
+        _asking(True, 3, right=True, before=True, useful=0),
+        _asking(True, 0, right=False, before=False),
+        _asking(False, 0, right=True, before=True),
+        _asking(False, 2, right=None, before=True, useful=1),
+        _asking(None, 1, open=True),
+        _asking(True, 0, right=False, may_ask=False),
+    ]
+    (row,) = rows(found)
+    assert (row.when_needed.value, row.when_needed.n) == (pytest.approx(2 / 3), 3)
+    assert (row.when_not.value, row.when_not.n) == (0.5, 2)
+    assert (row.decided.value, row.decided.n) == (0.6, 5)
+    assert (row.questions.value, row.questions.n) == (pytest.approx(7 / 6), 6)
+    assert (row.useful.value, row.useful.n) == (pytest.approx(2 / 6), 6)
+    assert (row.right_asking.value, row.right_asking.n) == (1.0, 2)
+    assert (row.right_silent.value, row.right_silent.n) == (pytest.approx(1 / 3), 3)
+    assert (row.before.value, row.after.value, row.gain.value) == (0.5, 0.75, 0.25)
+    assert (row.episodes, row.open) == (7, 1)
+
+
+def test_asking_is_told_corrected_for_chance_with_the_n_of_each_cell():
+    found = [
+        *(_asking("person", int(place < 3)) for place in range(4)),
+        *(_asking("inferred", int(place < 1)) for place in range(5)),
+        *(_asking("nothing", 0) for _ in range(5)),
+        _asking(None, 1),
+    ]
+    (row,) = rows(found)
+    cells = [row.when_needed, row.when_inferred, row.when_nothing, row.when_not]
+    assert [(one.value, one.n) for one in cells] == [(0.75, 4), (0.2, 5), (0, 5), (0.1, 10)]
+    assert (row.youden.value, row.youden.n) == (pytest.approx(0.65), 14)
+    assert row.youden.low < 0.65 < row.youden.high
+    for always in (0, 1):
+        (row,) = rows([*(_asking("person", always) for _ in range(9)), _asking("inferred", always)])
+        # Of one case in which it was not needed, nearly nothing is known.
+        assert row.youden.value == 0 and row.youden.low < -0.7 and row.youden.high > 0.7
+    (row,) = rows([_asking("person", 1)])
+    assert row.youden is None
+
+
+def test_repeats_of_an_item_are_one_cluster():
+    found = [_asking("person", int(place < 10), right=True, item=f"i{place % 2}") for place in range(20)]
+    (row,) = rows(found)
+    assert (row.episodes, row.when_needed.n, row.right.n, row.questions.n) == (20, 2, 2, 2)
+
+
+def test_a_price_is_told_per_question():
+    (row,) = rows([_asking("person", 2, price=30.0), _asking("nothing", 1, price=10.0), _asking("person", 0)])
+    assert (row.price.value, row.price.n) == (pytest.approx(40 / 3), 3)
+
+
+def test_the_printed_table_fits_a_page_and_the_figure_names_each_of_six_robots_once():
+    found = [
+        _asking(need, 1, robot=f"transformers/organisation/model-{number}-instruct", right=True, useful=1)
+        for number in range(6)
+        for need in ("person", "inferred", "nothing")
+    ]
+    table = printed_table("t", rows(found))
+    assert max(map(len, table.to_latex().splitlines())) < 150
+    figure = asking_figure(rows(found))
+    (panel,) = figure.panels
+    assert len(panel.marks) == 6
+    assert all(max(map(len, mark.categories)) <= 8 for mark in panel.marks)
+
+
+def test_rows_are_told_by_robot_and_kind_people_first():
+    found = [
+        _asking(True, 1, robot="model", kind="b"),
+        _asking(True, 1, robot="person", kind="a"),
+        _asking(True, 1, robot="model", kind="a"),
+    ]
+    assert [one.robot for one in rows(found)] == ["person", "model"]
+    kinds = [(one.robot, one.kind) for one in rows(found, by_kind=True)]
+    assert kinds == [("person", "a"), ("model", "a"), ("model", "b")]
+    assert {one.user for one in rows(found, by_user=True)} == {"u"}
+
+
+def test_without_episodes_there_is_nothing_to_draw():
+    assert rows([]) == ()
+    assert asking_figure(()) is None
+    assert asking_figure(rows([_asking(None, 1)])) is None
+
+
+def test_notes_are_those_of_the_benchmarks_in_the_table():
+    rows = [SimpleNamespace(benchmark=name) for name in ("handmethat", "clarq", "ambik")]
+    need, useful, right = (notes(rows)[place] for place in (1, 3, 4))
+    assert need.startswith(
+        "ClarQ-LLM: person until every node has been given, then nothing. HandMeThat: nothing"
+    )
+    assert "told (ClarQ-LLM: a node; HandMeThat: fewer things fit; AmbiK: what the intent wants)." in useful
+    assert useful.endswith("Price: points of HandMeThat's score per question.")
+    assert right.startswith(
+        "Right: ClarQ-LLM, success; HandMeThat, the human has what was meant; AmbiK, the "
+    )
+    assert "HandMeThat" not in " ".join(notes(rows[1:2])) and "Price" not in notes(rows[1:2])[3]
