@@ -20,6 +20,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.asked.append(body)
         self.server.behaviour()(self, body)
 
     def send(self, content: bytes, *, status: int = 200, **headers: str) -> None:
@@ -49,6 +50,7 @@ class Hostile(ThreadingHTTPServer):
         self.always: Behaviour = good
         self.first = 0
         self.requests = 0
+        self.asked: list[dict[str, Any]] = []
         self.stopping = threading.Event()
         self._lock = threading.Lock()
 

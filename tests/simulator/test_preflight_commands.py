@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -14,6 +14,10 @@ from simulator.errors import InputError
 from simulator.models import ModelError, ModelOptions
 from simulator.models.decoding import Decoding
 from simulator.runner.command import service_name
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
+
+from hostile import serving
 
 MODEL = "openai/absent"
 COMMANDS = {
@@ -26,32 +30,16 @@ COMMANDS = {
 SEATS = {"audit": "--provider", "judge": "--judge"}
 
 
-class _Absent(BaseHTTPRequestHandler):
-    """A server that does not have the model."""
-
-    def do_POST(self):
-        self.server.asked.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
-        sent = json.dumps({"error": {"message": "no such model", "code": "model_not_found"}}).encode()
-        self.send_response(404)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(sent)))
-        self.end_headers()
-        self.wfile.write(sent)
-
-    def log_message(self, *_):
-        """Say nothing."""
+def absent(handler, body):
+    """Do not have the model."""
+    handler.send_json({"error": {"message": "no such model", "code": "model_not_found"}}, status=404)
 
 
 @pytest.fixture
 def server():
-    made = ThreadingHTTPServer(("127.0.0.1", 0), _Absent)
-    made.asked = []
-    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield made
-    made.shutdown()
-    thread.join()
-    made.server_close()
+    with serving() as made:
+        made.turn(absent)
+        yield made
 
 
 @pytest.fixture
@@ -63,13 +51,12 @@ def ask(server, tmp_path, monkeypatch):
     log = ["--log", str(tmp_path / "log.sqlite")]
     played = CliRunner().invoke(cli, ["run", "clarq", "--limit", "2", "--run", "r", *log])
     assert played.exit_code == 0, played.output
-    url = f"http://127.0.0.1:{server.server_port}/v1"
 
     def call(name, *options, model=True):
         server.asked.clear()
-        asked = [SEATS.get(name, "--model"), MODEL, "--base-url", url] if model else []
+        asked = [SEATS.get(name, "--model"), MODEL, "--base-url", server.url] if model else []
         result = CliRunner().invoke(cli, [*COMMANDS[name], *asked, *options, *log])
-        return result, [json.loads(body) for body in server.asked]
+        return result, list(server.asked)
 
     return call
 

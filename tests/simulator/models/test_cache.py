@@ -246,7 +246,7 @@ async def test_the_call_is_given_up_if_everybody_leaves(cached, fake, ask):
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    await asyncio.wait_for(given_up.wait(), 5)
+    await asyncio.wait_for(given_up.wait(), 60)
 
 
 async def test_a_failure_nobody_waits_for_is_silent(cached, fake, ask):

@@ -266,14 +266,14 @@ async def test_what_waits_when_a_model_is_closed_ends(folders):
     model = load_model(f"transformers/{folders['llama']}", ModelOptions(device="cpu", threads=1))
     backend = model.inner.inner
     started, go = threading.Event(), threading.Event()
-    backend._thread.submit(lambda: (started.set(), go.wait(10)))
-    started.wait(10)
+    backend._thread.submit(lambda: (started.set(), go.wait(60)))
+    started.wait(60)
     task = asyncio.create_task(model.score(request_of(2)))
     await asyncio.sleep(0.01)
     await model.close()
     go.set()
     with pytest.raises(asyncio.CancelledError):
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, 60)
 
 
 def test_two_event_loops_share_a_model(folders):

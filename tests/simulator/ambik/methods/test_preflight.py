@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import sys
+from pathlib import Path
 
 import pytest
 import typer
@@ -20,41 +19,25 @@ from simulator.models import ModelOptions, Needs, PreflightFailed
 from simulator.orders import RunOrder, play_order
 from simulator.runner.command import RunSettings
 
+sys.path.insert(0, str(Path(__file__).parents[3] / "faults"))
+
+from hostile import completion, serving
+
 MODEL = "openai/some"
 OPTIONS = "A) take the mug\nB) take the cup\nC) take the bowl\nD) wait"
 
 
-class _Bare(BaseHTTPRequestHandler):
-    """A server that ignores everything but the messages: no log-probabilities, one sample."""
-
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.asked.append(body)
-        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": OPTIONS}}
-        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-        answer = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "usage": usage}
-        sent = json.dumps({**answer, "choices": [{**choice, "logprobs": None}]}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(sent)))
-        self.end_headers()
-        self.wfile.write(sent)
-
-    def log_message(self, *_):
-        """Say nothing."""
+def bare(handler, body):
+    """Ignore everything but the messages: no log-probabilities, one sample."""
+    handler.send_json(completion({"model": "m"}, OPTIONS))
 
 
 @pytest.fixture
 def server(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    made = ThreadingHTTPServer(("127.0.0.1", 0), _Bare)
-    made.asked = []
-    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield made
-    made.shutdown()
-    thread.join()
-    made.server_close()
+    with serving() as made:
+        made.turn(bare)
+        yield made
 
 
 @pytest.fixture
@@ -72,7 +55,7 @@ def play(server, tmp_path, monkeypatch):
             settings=RunSettings(
                 log=log,
                 models=ModelOptions(
-                    base_url=f"http://127.0.0.1:{server.server_port}/v1",
+                    base_url=server.url,
                     max_attempts=1,
                     cache_path=tmp_path / "cache.sqlite",
                 ),
