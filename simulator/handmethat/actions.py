@@ -6,7 +6,7 @@ that tell what help would be worth. A schema checks and applies; which arguments
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -89,17 +89,21 @@ def domain(which: Domain) -> Mapping[str, Schema]:
     return MappingProxyType({name: _schema(name, row) for name, row in prefixed.items()})
 
 
-def perform(world: World, state: State, action: Action, which: Domain = "human") -> State:
-    """Return the state after `action`.
+def carry_out(
+    world: World, state: State, actions: Iterable[Action], which: Domain = "human"
+) -> tuple[State, str | None]:
+    """Return the state after `actions`, and None.
 
-    Raises:
-        ValueError: if a precondition fails; the message names it.
+    Returns:
+        If one cannot be done, the state before it, and its number and why: ``3: human-move cannot be done
+        then: needs at l``.
     """
-    schema = domain(which)[action.name]
-    if (unmet := schema.unmet(world, state, action.args)) is not None:
-        names = ", ".join(world.name(entity) for entity in action.args)
-        raise ValueError(f"{action.name}({names}): needs {unmet}")
-    return schema.apply(state, action.args)
+    for number, (name, args) in enumerate(actions):
+        schema = domain(which)[name]
+        if (unmet := schema.unmet(world, state, args)) is not None:
+            return state, f"{number}: {name} cannot be done then: needs {unmet}"
+        state = schema.apply(state, args)
+    return state, None
 
 
 def _schema(name: str, row: Mapping[str, Any]) -> Schema:

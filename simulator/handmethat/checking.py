@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from simulator.errors import InputError
-from simulator.handmethat.actions import domain
+from simulator.handmethat.actions import carry_out
 from simulator.handmethat.data import episode_files, episode_folder, find_split
 from simulator.handmethat.env.game import Game
 from simulator.handmethat.files.episode import check_file
@@ -86,9 +86,9 @@ def doubts(task: Task) -> Iterator[Doubt]:
         yield Doubt("goal", f"goal_idx: {task.goal_index} is no template; they are numbered 0 to {count - 1}")
     if (level := _level(task)) != task.level:
         yield Doubt("level", f"level: {task.level}, but the sets of objects make it {level}")
-    state = _replayed(task)
-    if isinstance(state, Doubt):
-        yield state
+    state, fault = carry_out(task.world, task.initial, task.actions)
+    if fault is not None:
+        yield Doubt("story", f"action_list.{fault}")
         state = task.current
     elif state.place != task.current.place:
         yield Doubt("story", "current_object_dict: things are not where action_list leaves them")
@@ -106,17 +106,6 @@ def _level(task: Task) -> int:
         return 2
     # The paper compares with A(r), the published program with the useful part of it.
     return 3 if meant in (heard, heard & useful) else 4
-
-
-def _replayed(task: Task) -> State | Doubt:
-    state = task.initial
-    for i, (name, args) in enumerate(task.actions):
-        schema = domain("human")[name]
-        unmet = schema.unmet(task.world, state, args)
-        if unmet is not None:
-            return Doubt("story", f"action_list.{i}: {name} cannot be done then: needs {unmet}")
-        state = schema.apply(state, args)
-    return state
 
 
 def _meaning_doubts(task: Task, state: State) -> Iterator[Doubt]:

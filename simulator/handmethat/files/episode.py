@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from simulator.field_faults import field_faults
+from simulator.handmethat.actions import carry_out
 from simulator.handmethat.files.filetext import OFFICIAL
 from simulator.handmethat.files.names import parse_name
 from simulator.handmethat.files.reading import OWN, ActionRecord, Faults, Reader, Triple
@@ -160,8 +161,14 @@ def _read(content: _EpisodeFile, faults: Faults, replay: bool) -> Task | None:
     in_heard = read.groundings("_objects_in_rsa_meaning", content.in_rsa_meaning, heard.quest)
     if faults.errors:
         return None
-    at = next((action.args[1] for action in reversed(actions) if action.name == "human-move"), initial.at)
-    current = read.replay(initial, actions) if replay else current._replace(at=at)
+    if replay:
+        current, fault = carry_out(world, initial, actions)
+        if fault is not None:
+            faults.add("", f"action_list.{fault}; read it without replay")
+            return None
+    else:
+        moves = (action.args[1] for action in reversed(actions) if action.name == "human-move")
+        current = current._replace(at=next(moves, initial.at))
     return Task(
         id=faults.task,
         level=level,

@@ -22,7 +22,7 @@ from simulator.handmethat.meanings.model import (
     Quest,
     describe,
 )
-from simulator.handmethat.world import HUMAN_NAME, State, World
+from simulator.handmethat.world import HUMAN_NAME, World
 from trees.faults import Fault
 
 OWN: Final = "askback"
@@ -107,18 +107,6 @@ class Reader:
             return Action(record.name, ())
         args = (self.entity(f"{key}.arguments.{i}", name) for i, name in enumerate(names, start=1))
         return Action(record.name, tuple(args))
-
-    def replay(self, state: State, actions: Sequence[Action]) -> State:
-        """Return the state after `actions`; a fault if one of them cannot be done."""
-        for i, (name, args) in enumerate(actions):
-            schema = domain("human")[name]
-            unmet = schema.unmet(self.world, state, args)
-            if unmet is not None:
-                problem = f"{name} cannot be done then: needs {unmet}; read it without replay"
-                self.faults.add(f"action_list.{i}", problem)
-                return state
-            state = schema.apply(state, args)
-        return state
 
     def meaning(self, key: str, triple: Triple, *, spoken: bool = False) -> Meaning:
         """Return a meaning, or an utterance if it was `spoken`, which may leave a destination open."""

@@ -113,11 +113,6 @@ def _pairs(option: str, text: str, allowed: tuple[str, ...]) -> dict[str, float]
     return found
 
 
-def as_levels(quotas: Quotas | None) -> dict[str, int] | None:
-    """Return quotas as JSON holds them."""
-    return None if quotas is None else {str(level): count for level, count in quotas.items()}
-
-
 # Households tried for one template before another is drawn, and templates before the attempt is given up.
 TRIES: Final = 200
 REDRAWS: Final = 5
@@ -161,7 +156,9 @@ class Plan:
         return {
             "profile": self.profile,
             "episodes": self.episodes,
-            "levels": as_levels(self.quotas),
+            "levels": None
+            if self.quotas is None
+            else {str(level): count for level, count in self.quotas.items()},
             "quest_mix": {quest: self.mix[quest] for quest in QUESTS if quest in self.mix},
             "templates": list(self.templates),
             "seed": self.seed,

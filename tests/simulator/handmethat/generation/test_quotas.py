@@ -6,7 +6,6 @@ import pytest
 
 from simulator.errors import InputError
 from simulator.handmethat.generation.attempts import (
-    as_levels,
     parse_levels,
     parse_mix,
     parse_templates,
@@ -22,8 +21,7 @@ def test_levels() -> None:
     assert parse_levels("4:1,1:0", 3) == {4: 3}
     quotas = parse_levels("balanced", 7)
     assert sum((quotas or {}).values()) == 7
-    assert as_levels(quotas) == {"1": 2, "2": 2, "3": 2, "4": 1}
-    assert as_levels(None) is None
+    assert quotas == {1: 2, 2: 2, 3: 2, 4: 1}
 
 
 def test_mix_and_templates() -> None:

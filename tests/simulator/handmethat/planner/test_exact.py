@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from simulator.handmethat.actions import Action, domain, perform
+from simulator.handmethat.actions import Action, carry_out, domain
 from simulator.handmethat.goals.model import Goal, Subgoal, goal_holds
 from simulator.handmethat.goals.templates import instantiate
 from simulator.handmethat.planner.exact import (
@@ -36,8 +36,8 @@ def being(form, x, **states):
 
 
 def replay(world, state, plan):
-    for action in plan:
-        state = perform(world, state, action)
+    state, fault = carry_out(world, state, plan)
+    assert fault is None
     return state
 
 

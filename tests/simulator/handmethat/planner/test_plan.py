@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from simulator.handmethat.actions import perform
+from simulator.handmethat.actions import carry_out
 from simulator.handmethat.goals.model import Goal, Subgoal, goal_holds, holds
 from simulator.handmethat.planner.exact import ExactSearch, SearchLimitError
 from simulator.handmethat.planner.plan import plan_goal, plan_subgoal, plan_whole, states_along
@@ -39,8 +39,8 @@ def solve(world, state, subgoal, *, fixed=()):
 
 
 def replay(world, state, plan):
-    for action in plan:
-        state = perform(world, state, action)
+    state, fault = carry_out(world, state, plan)
+    assert fault is None
     return state
 
 
