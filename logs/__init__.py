@@ -12,7 +12,7 @@ from logs.paths import default_path
 from logs.pseudonym import load_key, pseudonym_of
 from logs.query import ModelUsage, Played, Progress
 from logs.reader import LogReader
-from logs.replay import answers, find_response
+from logs.replay import find_response
 from logs.transcript import Transcript, as_markdown, as_rich, as_text, read_transcript
 from logs.writer import LogWriter
 
@@ -31,7 +31,6 @@ __all__ = [
     "Progress",
     "Transcript",
     "Written",
-    "answers",
     "as_markdown",
     "as_rich",
     "as_text",

@@ -6,9 +6,6 @@ the log keeps it in an indexed column of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
-
 from logs.codec import decode, select
 from logs.reader import LogReader
 from logs.rows import ModelCall
@@ -18,20 +15,6 @@ _ANSWERED = (
     "FROM model_calls c JOIN episodes e ON e.id = c.episode_id "
     "WHERE e.run_id = ? AND c.error = '' AND c.request_key IS NOT NULL"
 )
-
-
-def answers(reader: LogReader, run_id: str) -> Iterator[tuple[str, ModelCall]]:
-    """Yield every answered request of a run with its key, oldest first; the same key may come again.
-
-    Raises:
-        NotInLog: there is no such run.
-    """
-    reader.run(run_id)
-    with reader.connection() as connection:
-        query = f"SELECT {select(ModelCall, 'c')}, c.request_key {_ANSWERED} ORDER BY c.seq"
-        with closing(connection.execute(query, [run_id])) as records:
-            for record in records:
-                yield record[-1], decode(ModelCall, record)
 
 
 def find_response(reader: LogReader, run_id: str, request_key: str) -> ModelCall | None:

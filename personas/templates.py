@@ -73,7 +73,6 @@ class TemplateInfo:
         variables: the names it takes from its caller.
         version: as in `Rendered`.
         path: the file in use.
-        overridden: whether that file is the user's.
     """
 
     name: str
@@ -81,7 +80,6 @@ class TemplateInfo:
     variables: frozenset[str]
     version: str
     path: Path
-    overridden: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,16 +130,6 @@ def describe(name: str, language: str, *, override_dir: str | os.PathLike[str] |
     return _load(_override(override_dir), name, language).info
 
 
-def list_templates(*, override_dir: str | os.PathLike[str] | None = None) -> tuple[TemplateInfo, ...]:
-    """Return all templates, by name and language.
-
-    Raises:
-        TemplateError: if one of them is malformed.
-    """
-    override = _override(override_dir)
-    return tuple(_load(override, name, language).info for name, language in _names(override))
-
-
 def versions_digest(benchmark: str, *, override_dir: str | os.PathLike[str] | None = None) -> str:
     """Return one hash (12 hex digits) over the versions of a benchmark's templates, overrides included.
 
@@ -152,26 +140,6 @@ def versions_digest(benchmark: str, *, override_dir: str | os.PathLike[str] | No
     infos = [_load(override, name, language).info for name, language in _names(override, benchmark)]
     lines = (f"{info.name}.{info.language} {info.version}" for info in infos)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
-
-
-def check_templates(*, override_dir: str | os.PathLike[str] | None = None) -> tuple[str, ...]:
-    """Return what is wrong with the templates, one sentence each, naming the file.
-
-    Found are syntax errors, includes that do not exist, a template that is there in one language only or
-    takes other variables in one language than in the other, and a user's template that wants a variable
-    which the one it replaces does not get.
-    """
-    override = _override(override_dir)
-    infos: list[TemplateInfo] = []
-    faults: list[str] = []
-    for name, language in _names(override):
-        try:
-            infos.append(_load(override, name, language).info)
-        except TemplateError as error:
-            faults.append(str(error))
-    faults.extend(_language_faults(infos))
-    faults.extend(_override_faults(infos))
-    return tuple(faults)
 
 
 def quoted(text: str) -> str:
@@ -238,15 +206,13 @@ def _load(override: str | None, name: str, language: str) -> _Loaded:
         raise TemplateError(f"{error.filename or error.name}:{error.lineno}: {error.message}") from error
     except UnicodeDecodeError as error:
         raise TemplateError(f"{file}: not UTF-8 ({error.reason} at byte {error.start})") from error
-    path = Path(template.filename or file)
     digest = hashlib.sha256("\0".join(sources.values()).encode()).hexdigest()
     info = TemplateInfo(
         name=name,
         language=language,
         variables=_variables(environment, sources),
         version=digest[:12],
-        path=path,
-        overridden=override is not None and path.is_relative_to(override),
+        path=Path(template.filename or file),
     )
     return _Loaded(template, info)
 
@@ -285,36 +251,6 @@ def _names(override: str | None, below: str = "") -> list[tuple[str, str]]:
             if stem and not path.name.startswith("_") and stem.startswith(f"{below}/" if below else ""):
                 names.add((stem, language))
     return sorted(names)
-
-
-def _language_faults(infos: list[TemplateInfo]) -> Iterator[str]:
-    by_name: dict[str, list[TemplateInfo]] = {}
-    for info in infos:
-        by_name.setdefault(info.name, []).append(info)
-    languages = {info.language for info in infos}
-    for name, versions in by_name.items():
-        for language in sorted(languages - {info.language for info in versions}):
-            yield f"{versions[0].path}: there is no {name}.{language}{SUFFIX} beside it"
-        first = versions[0]
-        for other in versions[1:]:
-            odd = sorted(first.variables ^ other.variables)
-            if odd:
-                yield f"{other.path}: only one of it and {first.path.name} takes {', '.join(odd)}"
-
-
-def _override_faults(infos: list[TemplateInfo]) -> Iterator[str]:
-    for info in infos:
-        if not info.overridden:
-            continue
-        try:
-            original = _load(None, info.name, info.language).info
-        except TemplateError:
-            yield f"{info.path}: replaces nothing; no built-in template is called {info.name}.{info.language}"
-            continue
-        surplus = sorted(info.variables - original.variables)
-        if surplus:
-            offered = ", ".join(sorted(original.variables)) or "none"
-            yield f"{info.path}: nobody provides {', '.join(surplus)}; provided: {offered}"
 
 
 def _missing_message(override: str | None, file: str, missing: str) -> str:

@@ -20,13 +20,6 @@ from trees.faults import Fault
 
 T = TypeVar("T")
 _MISSING: Final = object()
-_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
-    "a text": (str,),
-    "true or false": (bool,),
-    "a list": (list,),
-    "an object": (dict,),
-    "a whole number": (int,),
-}
 
 
 def finite(value: Any) -> float | None:
@@ -71,37 +64,12 @@ class Row:
 
     def text(self, name: str, *, empty: bool = False) -> str:
         """Return a text field; blank ones are refused unless `empty`."""
-        value: str = self._of(name, "a text")
+        value = self.get(name, _MISSING)
+        if not isinstance(value, str):
+            raise self.wrong(name, self._said(value, "a text"))
         if not value.strip() and not empty:
             raise self.wrong(name, "is empty")
         return value
-
-    def flag(self, name: str) -> bool:
-        """Return a field that is true or false."""
-        value: bool = self._of(name, "true or false")
-        return value
-
-    def whole(self, name: str) -> int:
-        """Return a whole number."""
-        value = self._of(name, "a whole number")
-        if isinstance(value, bool):
-            raise self.wrong(name, f"is {value!r}, not a whole number")
-        return int(value)
-
-    def number(self, name: str) -> float:
-        """Return a finite number."""
-        value = self.get(name, _MISSING)
-        number = finite(value)
-        if number is None:
-            raise self.wrong(name, self._said(value, "a number"))
-        return number
-
-    def number_or_none(self, name: str) -> float | None:
-        """Return a number, or None where the file has none: null, NaN, infinity, or no such field."""
-        value = self.get(name)
-        if value is None or (isinstance(value, float) and not math.isfinite(value)):
-            return None
-        return self.number(name)
 
     def key(self, name: str) -> str:
         """Return an id, a text also where the file has a number."""
@@ -109,21 +77,6 @@ class Row:
         if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
             raise self.wrong(name, self._said(value, "a text or a whole number"))
         return str(value)
-
-    def list(self, name: str, length: int | None = None) -> list[Any]:
-        """Return a list, of `length` if given."""
-        value: list[Any] = self._of(name, "a list")
-        if length is not None and len(value) != length:
-            raise self.wrong(name, f"has {len(value)} entries, not {length}")
-        return value
-
-    def rows(self, name: str) -> tuple[Row, ...]:
-        """Return a list of objects."""
-        return tuple(self.nested(one, f"{name}[{place}]") for place, one in enumerate(self.list(name)))
-
-    def object(self, name: str) -> Row:
-        """Return an object."""
-        return Row(self._of(name, "an object"), f"{self.where}{name}.")
 
     def one_of(self, name: str, allowed: tuple[T, ...]) -> T:
         """Return one of some values."""
@@ -147,21 +100,9 @@ class Row:
         """Return a field as it is."""
         return self.data.get(name, default)
 
-    def nested(self, value: Any, name: str) -> Row:
-        """Return an object within this one, called `name` in messages."""
-        if not isinstance(value, dict):
-            raise self.wrong(name, "is not an object")
-        return Row(value, f"{self.where}{name}.")
-
     def wrong(self, name: str, problem: str) -> FieldError:
         """Return the error that says what is wrong with a field."""
         return FieldError(f"{self.where}{name}{'' if problem.startswith(':') else ' '}{problem}")
-
-    def _of(self, name: str, kind: str) -> Any:
-        value = self.get(name, _MISSING)
-        if not isinstance(value, _KINDS[kind]):
-            raise self.wrong(name, self._said(value, kind))
-        return value
 
     @staticmethod
     def _said(value: Any, kind: str) -> str:

@@ -37,12 +37,11 @@ def print_runs(
     reader: LogReader,
     benchmark: Benchmark[Any, Any],
     runs: Sequence[str],
-    by: Sequence[str] = (),
     *,
     exclude_aborted: bool = False,
 ) -> None:
     """Print what came of runs that were just played or scored."""
-    print_whole(console, run_summary(reader, benchmark, runs, by, exclude_aborted=exclude_aborted))
+    print_whole(console, run_summary(reader, benchmark, runs, exclude_aborted=exclude_aborted))
     if benchmark.report is not None and benchmark.report.summary:
         console.print(f"[dim]More of it:[/dim] askback report {benchmark.name} {' '.join(runs)}")
 
@@ -70,38 +69,20 @@ def run_summary(
     reader: LogReader,
     benchmark: Benchmark[Any, Any],
     runs: Sequence[str],
-    by: Sequence[str] = (),
     *,
     exclude_aborted: bool = False,
 ) -> Report:
     """Return the short report of runs (`ReportSpec.summary`).
 
     Raises:
-        InputError: if a run is another benchmark's, or a column of `by` does not exist.
+        InputError: if a run is another benchmark's.
         NotInLog: if there is no such run.
     """
     source = Frames(log=reader, runs=tuple(runs), exclude_aborted=exclude_aborted, draws=False)
     spec = benchmark.report or ReportSpec()
     return build_report(
-        benchmark, source, by, makers=spec.summary or benchmark.reports, metrics=spec.summary_metrics
+        benchmark, source, makers=spec.summary or benchmark.reports, metrics=spec.summary_metrics
     )
-
-
-def runs_report(
-    reader: LogReader,
-    benchmark: Benchmark[Any, Any],
-    runs: Sequence[str],
-    by: Sequence[str] = (),
-    *,
-    exclude_aborted: bool = False,
-) -> Report:
-    """Return the metrics of runs, and the sections that the benchmark adds.
-
-    Raises:
-        InputError: if a run is another benchmark's, or a column of `by` does not exist.
-        NotInLog: if there is no such run.
-    """
-    return build_report(benchmark, Frames(log=reader, runs=tuple(runs), exclude_aborted=exclude_aborted), by)
 
 
 def build_report(

@@ -8,7 +8,7 @@
     to_plotly(figure, dark=True)        # for a page that has plotly.js
 """
 
-from simulator.figures.files import COLUMN, PAGE, csv_text, from_json, rows, save, to_json
+from simulator.figures.files import COLUMN, PAGE, csv_text, rows, save, to_json
 from simulator.figures.interactive import to_plotly
 from simulator.figures.spec import Bars, Figure, Level, Line, Mark, Panel, Stacked, Style
 from simulator.figures.tables import Cell, Column, Table
@@ -30,7 +30,6 @@ __all__ = [
     "Table",
     "Venn",
     "csv_text",
-    "from_json",
     "rows",
     "save",
     "to_json",

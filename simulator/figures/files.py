@@ -7,7 +7,7 @@ import io
 import json
 from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +19,7 @@ from simulator.errors import InputError
 from simulator.figures.geometry import grid
 from simulator.figures.interactive import FONT, to_plotly
 from simulator.figures.look import DARK, LIGHT
-from simulator.figures.spec import Bars, Figure, Level, Line, Mark, Panel, Stacked
+from simulator.figures.spec import Figure, Level, Line, Mark
 from simulator.whole import write_whole
 
 COLUMN: Final = 8.5
@@ -27,14 +27,13 @@ COLUMN: Final = 8.5
 PAGE: Final = 17.0
 """Width of both."""
 HEADINGS: Final = ("panel", "series", "x", "category", "y", "low", "high", "n")
-_MARKS: Final[dict[str, type[Mark]]] = {"line": Line, "bars": Bars, "stacked": Stacked, "level": Level}
 
 
 def save(figure: Figure, path: Path | str, *, width: float = PAGE) -> Path:
     """Write a figure in the format that the path's suffix names; a file is there whole or not at all.
 
     ``.png`` (300 dpi), ``.svg`` and ``.pdf`` for print, ``.html`` interactive and complete in itself,
-    ``.csv`` its numbers, ``.json`` what `from_json` reads.
+    ``.csv`` its numbers, ``.json`` what it was made from.
 
     Args:
         figure: what to write.
@@ -82,40 +81,20 @@ def csv_text(figure: Figure) -> str:
 
 
 def to_json(figure: Figure) -> str:
-    """Return a figure as JSON that `from_json` reads back to an equal one."""
+    """Return a figure as JSON: its panels, each with its marks."""
     panels = [
-        {**asdict(panel), "marks": [{"mark": _kind(mark), **asdict(mark)} for mark in panel.marks]}
+        {
+            **asdict(panel),
+            "marks": [{"mark": type(mark).__name__.lower(), **asdict(mark)} for mark in panel.marks],
+        }
         for panel in figure.panels
     ]
     plain = {**asdict(figure), "panels": panels}
     return json.dumps(plain, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
-def from_json(text: str) -> Figure:
-    """Read what `to_json` wrote.
-
-    Raises:
-        InputError: if it is no such text; it names the place.
-    """
-    try:
-        plain = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"a figure is read from JSON: {error}") from error
-    listed = _list(plain, "panels", "figure")
-    panels = []
-    for number, panel in enumerate(listed):
-        where = f"panels[{number}]"
-        marks = []
-        for place, mark in enumerate(_list(panel, "marks", where)):
-            at = f"{where}.marks[{place}]"
-            kind = mark.get("mark") if isinstance(mark, dict) else None
-            if kind not in _MARKS:
-                raise InputError(f"{at}: mark must be one of {', '.join(_MARKS)}, not {kind!r}")
-            given = {key: value for key, value in mark.items() if key != "mark"}
-            marks.append(_made(_MARKS[kind], given, at))
-        panels.append(_made(Panel, {**panel, "marks": marks}, where))
-    figure: Figure = _made(Figure, {**plain, "panels": panels}, "figure")
-    return figure
+def _plain_mark(mark: Mark) -> dict[str, Any]:
+    return {"mark": type(mark).__name__.lower(), **asdict(mark)}
 
 
 def html_text(figure: Figure) -> str:
@@ -169,27 +148,6 @@ def _points(mark: Mark) -> list[dict[str, Any]]:
     if mark.n is not None:
         columns["n"] = mark.n if isinstance(mark.n, tuple) else (mark.n,) * len(mark.y)
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-
-
-def _kind(mark: Mark) -> str:
-    return next(name for name, kind in _MARKS.items() if type(mark) is kind)
-
-
-def _list(plain: Any, key: str, where: str) -> list[Any]:
-    if not isinstance(plain, dict) or not isinstance(plain.get(key), list):
-        raise InputError(f"{where}: must be an object with a list of {key}")
-    found: list[Any] = plain[key]
-    return found
-
-
-def _made(kind: type[Any], given: dict[str, Any], where: str) -> Any:
-    known = [field.name for field in fields(kind)]
-    if unknown := [key for key in given if key not in known]:
-        raise InputError(f"{where}: unknown field {unknown[0]!r}; it may have {', '.join(known)}")
-    try:
-        return kind(**given)
-    except (TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{where}: {error}") from error
 
 
 @cache

@@ -1,29 +1,61 @@
 """What a figure is: panels of lines, bars and levels, as plain values that two libraries draw.
 
 A figure is checked where it is made: what cannot be drawn whole, or would be drawn wrong, is a `ValueError`
-that names the mark. Sequences (lists, arrays) are kept as tuples of plain numbers, so figures compare equal
-when their values do.
+that names the mark, or its kind and field. Sequences (lists, arrays) are kept as tuples of plain numbers, so
+figures compare equal when their values do.
 """
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import Final, Literal, TypeAlias, get_args
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+import numpy as np
+from pydantic import AfterValidator, AllowInfNan, BeforeValidator, Field, Strict
+from pydantic.dataclasses import dataclass
 
 from simulator.figures.look import is_colour
-
-Style = Literal["solid", "dashed", "dotted"]
-Range: TypeAlias = tuple[float, float]
 
 # Bounds come out of floating-point sums: a mean of equal values may lie a last digit outside of its interval.
 TOLERANCE: Final = 1e-9
 # Shares that a table gives with two digits add up to 1 within this.
 ROUNDED: Final = 0.011
-_NAME: Final = re.compile(r"\w[\w.-]*")
+
+
+def _listed(values: Any) -> Any:
+    """Return a sequence as a tuple, numpy's numbers as Python's; what is no sequence as it is."""
+    if isinstance(values, str) or not hasattr(values, "__iter__"):
+        return values
+    return tuple(value.item() if isinstance(value, np.generic) else value for value in values)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _checked_colour(colour: str) -> str:
+    if not is_colour(colour):
+        raise ValueError(f"{colour!r} is neither a colour of the house nor #rrggbb")
+    return colour
+
+
+def _ascending(ends: tuple[float, float]) -> tuple[float, float]:
+    if ends[0] >= ends[1]:
+        raise ValueError("must be two ascending numbers")
+    return ends
+
+
+Style = Literal["solid", "dashed", "dotted"]
+Name = Annotated[str, Field(pattern=r"\S")]
+Colour = Annotated[str, AfterValidator(_checked_colour)]
+Number = Annotated[int, Strict()] | Annotated[float, Strict(), AllowInfNan(False)]
+Numbers = Annotated[Sequence[Number], BeforeValidator(_listed), Field(min_length=1)]
+Categories = Annotated[Sequence[str], BeforeValidator(_listed), Field(min_length=1)]
+Count = Annotated[int, Strict(), Field(ge=0)]
+Counts = Annotated[Count | Sequence[Count], BeforeValidator(_listed)]
+Range: TypeAlias = tuple[float, float]
+Ends = Annotated[tuple[Number, Number], AfterValidator(_ascending)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +73,19 @@ class Line:
         n: observations behind all values, or behind each.
     """
 
-    name: str
-    x: Sequence[float]
-    y: Sequence[float]
-    low: Sequence[float] | None = None
-    high: Sequence[float] | None = None
+    name: Name
+    x: Numbers
+    y: Numbers
+    low: Numbers | None = None
+    high: Numbers | None = None
     style: Style = "solid"
-    colour: str | None = None
-    n: int | Sequence[int] | None = None
+    colour: Colour | None = None
+    n: Counts | None = None
 
     def __post_init__(self) -> None:
-        of = _begin(self, self.name)
-        _keep(self, "x", _numbers(self.x, f"{of}: x"))
+        _check_values(self, len(self.x))
         if any(b <= a for a, b in zip(self.x, self.x[1:], strict=False)):
-            raise ValueError(f"{of}: x must ascend, each value once")
-        _keep_values(self, of, len(self.x), "x")
-        if self.style not in get_args(Style):
-            raise ValueError(f"{of}: style must be one of {', '.join(get_args(Style))}, not {self.style!r}")
+            raise ValueError(f"{self.name!r}: x must ascend, each value once")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +102,17 @@ class Bars:
         colour: as in `Line`.
     """
 
-    name: str
-    categories: Sequence[str]
-    y: Sequence[float]
-    low: Sequence[float] | None = None
-    high: Sequence[float] | None = None
-    n: int | Sequence[int] | None = None
-    colour: str | None = None
+    name: Name
+    categories: Categories
+    y: Numbers
+    low: Numbers | None = None
+    high: Numbers | None = None
+    n: Counts | None = None
+    colour: Colour | None = None
 
     def __post_init__(self) -> None:
-        of = _begin(self, self.name)
-        _keep(self, "categories", _names(self.categories, of))
-        _keep_values(self, of, len(self.categories), "categories")
+        _once(self.categories, f"{self.name!r}: two categories are called")
+        _check_values(self, len(self.categories))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +127,17 @@ class Stacked:
         colour: as in `Line`.
     """
 
-    name: str
-    categories: Sequence[str]
-    y: Sequence[float]
-    n: int | Sequence[int] | None = None
-    colour: str | None = None
+    name: Name
+    categories: Categories
+    y: Numbers
+    n: Counts | None = None
+    colour: Colour | None = None
 
     def __post_init__(self) -> None:
-        of = _begin(self, self.name)
-        _keep(self, "categories", _names(self.categories, of))
-        _keep_values(self, of, len(self.categories), "categories")
+        _once(self.categories, f"{self.name!r}: two categories are called")
+        _check_values(self, len(self.categories))
         if any(not 0 <= share <= 1 + TOLERANCE for share in self.y):
-            raise ValueError(f"{of}: y must hold shares from 0 to 1")
+            raise ValueError(f"{self.name!r}: y must hold shares from 0 to 1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +150,9 @@ class Level:
         colour: as in `Line`; ``muted`` if None.
     """
 
-    y: float
-    name: str
-    colour: str | None = None
-
-    def __post_init__(self) -> None:
-        of = _begin(self, self.name)
-        _keep(self, "y", _numbers((self.y,), f"{of}: y")[0])
+    y: Annotated[Number, BeforeValidator(_plain)]
+    name: Name
+    colour: Colour | None = None
 
 
 Mark: TypeAlias = Line | Bars | Stacked | Level
@@ -153,34 +175,31 @@ class Panel:
     title: str
     x_label: str
     y_label: str
-    marks: Sequence[Mark]
-    y_range: Range | None = (0, 1)
-    x_range: Range | None = None
-    x_ticks: Sequence[float] | None = None
+    marks: Annotated[Sequence[Mark], BeforeValidator(tuple)]
+    y_range: Annotated[Ends | None, BeforeValidator(_listed)] = (0, 1)
+    x_range: Annotated[Ends | None, BeforeValidator(_listed)] = None
+    x_ticks: Numbers | None = None
 
     def __post_init__(self) -> None:
-        of = f"panel {self.title!r}"
-        _keep(self, "marks", tuple(self.marks))
-        if not all(isinstance(mark, Mark) for mark in self.marks):
-            raise ValueError(f"{of}: marks must be Line, Bars, Stacked or Level")
-        kinds = {type(mark).__name__: None for mark in self.marks if not isinstance(mark, Level)}
+        panel = f"panel {self.title!r}"
+        kinds = dict.fromkeys(type(mark).__name__ for mark in self.marks if not isinstance(mark, Level))
         if len(kinds) != 1:
-            told = " and ".join(kinds) or "nothing but levels"
-            raise ValueError(f"{of}: needs marks of one kind (Line, Bars or Stacked), not {told}")
-        _once([mark.name for mark in self.marks], f"{of}: two marks have the name")
-        for name in ("y_range", "x_range"):
-            if (pair := getattr(self, name)) is not None:
-                _keep(self, name, _range(pair, f"{of}: {name}"))
-        if self.x_ticks is not None:
-            _keep(self, "x_ticks", _numbers(self.x_ticks, f"{of}: x_ticks"))
-        lines = "Line" in kinds
-        if not lines and (self.x_range is not None or self.x_ticks is not None):
-            raise ValueError(f"{of}: x_range and x_ticks are for lines")
+            held = " and ".join(kinds) or "nothing but levels"
+            raise ValueError(f"{panel}: needs marks of one kind (Line, Bars or Stacked), not {held}")
+        _once([mark.name for mark in self.marks], f"{panel}: two marks have the name")
+        if "Line" not in kinds and (self.x_range is not None or self.x_ticks is not None):
+            raise ValueError(f"{panel}: x_range and x_ticks are for lines")
+        wholes: defaultdict[str, float] = defaultdict(float)
         for mark in self.marks:
-            _inside(extent(mark), self.y_range, f"{of}, {mark.name!r}: y", "y_range")
+            _require_inside(extent(mark), self.y_range, f"{panel}, {mark.name!r}: y", "y_range")
             if isinstance(mark, Line):
-                _inside(mark.x, self.x_range, f"{of}, {mark.name!r}: x", "x_range")
-        _check_wholes([mark for mark in self.marks if isinstance(mark, Stacked)], of)
+                _require_inside(mark.x, self.x_range, f"{panel}, {mark.name!r}: x", "x_range")
+            if isinstance(mark, Stacked):
+                for category, share in zip(mark.categories, mark.y, strict=True):
+                    wholes[category] += share
+        for category, total in wholes.items():
+            if abs(total - 1) > ROUNDED:
+                raise ValueError(f"{panel}: the parts of {category!r} add up to {total:.4g}, not to 1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,27 +214,24 @@ class Figure:
         columns: of the grid; chosen if None.
     """
 
-    name: str
+    name: Annotated[str, Field(pattern=r"^\w[\w.-]*$")]
     title: str
-    panels: Sequence[Panel]
+    panels: Annotated[Sequence[Panel], BeforeValidator(tuple), Field(min_length=1)]
     caption: str = ""
-    columns: int | None = None
+    columns: Annotated[int | None, Field(ge=1)] = None
 
     def __post_init__(self) -> None:
-        of = f"figure {self.name!r}"
-        if not _NAME.fullmatch(self.name):
-            raise ValueError(f"{of}: the name must consist of letters, digits, '_', '-' and '.'")
-        _keep(self, "panels", tuple(self.panels))
-        if not self.panels:
-            raise ValueError(f"{of} has no panels")
-        _once([panel.title for panel in self.panels], f"{of}: two panels have the title")
-        if self.columns is not None and not 1 <= self.columns <= len(self.panels):
-            raise ValueError(f"{of}: columns must be from 1 to {len(self.panels)}, not {self.columns}")
+        figure = f"figure {self.name!r}"
+        _once([panel.title for panel in self.panels], f"{figure}: two panels have the title")
+        if self.columns is not None and self.columns > len(self.panels):
+            raise ValueError(f"{figure}: columns must be from 1 to {len(self.panels)}, not {self.columns}")
         seen: dict[str, tuple[str | None, str]] = {}
         for mark in (mark for panel in self.panels for mark in panel.marks):
             look = (mark.colour, getattr(mark, "style", ""))
             if seen.setdefault(mark.name, look) != look:
-                raise ValueError(f"{of}: {mark.name!r} has two colours or styles; the legend can show one")
+                raise ValueError(
+                    f"{figure}: {mark.name!r} has two colours or styles; the legend can show one"
+                )
 
 
 def extent(mark: Mark) -> tuple[float, ...]:
@@ -228,105 +244,28 @@ def extent(mark: Mark) -> tuple[float, ...]:
     return (*from_zero, *mark.y, *(mark.low or ()), *(mark.high or ()))
 
 
-def _begin(mark: Mark, name: str) -> str:
-    """Return what to call a mark in errors, once its name and colour have passed."""
-    kind = type(mark).__name__
-    if not isinstance(name, str) or not name.strip():
-        raise ValueError(f"a {kind} has no name")
-    if mark.colour is not None and not is_colour(mark.colour):
-        raise ValueError(f"{kind} {name!r}: {mark.colour!r} is neither a colour of the house nor #rrggbb")
-    return f"{kind} {name!r}"
-
-
-def _keep(thing: object, field: str, value: object) -> None:
-    object.__setattr__(thing, field, value)
-
-
-def _keep_values(mark: Line | Bars | Stacked, of: str, length: int, against: str) -> None:
-    """Check and keep y, low, high and n of a mark; each must have `length` entries."""
-    for field in ("y", "low", "high"):
-        values = getattr(mark, field, None)
-        if values is None:
-            continue
-        values = _numbers(values, f"{of}: {field}")
-        if len(values) != length:
-            raise ValueError(f"{of}: {length} {against} but {len(values)} in {field}")
-        _keep(mark, field, values)
+def _check_values(mark: Line | Bars | Stacked, length: int) -> None:
+    """Refuse values of other numbers than there are places, and intervals that do not hold their values."""
     low, high = getattr(mark, "low", None), getattr(mark, "high", None)
+    for field, values in (("y", mark.y), ("low", low), ("high", high), ("n", mark.n)):
+        if isinstance(values, tuple) and len(values) != length:
+            raise ValueError(f"{mark.name!r}: there are {length} places, but {len(values)} in {field}")
     if (low is None) != (high is None):
-        raise ValueError(f"{of}: an interval needs both low and high")
-    if low is not None and high is not None:
-        for place, (a, y, b) in enumerate(zip(low, mark.y, high, strict=True)):
-            if not a - TOLERANCE <= y <= b + TOLERANCE:
-                raise ValueError(f"{of}: y[{place}] = {y} is not between low {a} and high {b}")
-    if mark.n is not None:
-        _keep(mark, "n", _counts(mark.n, of, length))
+        raise ValueError(f"{mark.name!r}: an interval needs both low and high")
+    for place, (a, y, b) in enumerate(zip(low or (), mark.y, high or (), strict=False)):
+        if not a - TOLERANCE <= y <= b + TOLERANCE:
+            raise ValueError(f"{mark.name!r}: y[{place}] = {y} is not between low {a} and high {b}")
 
 
-def _numbers(values: Sequence[float], what: str) -> tuple[float, ...]:
-    if isinstance(values, str) or not hasattr(values, "__iter__"):
-        raise ValueError(f"{what} must be a sequence of numbers, not {values!r}")
-    kept = tuple(_number(value, f"{what}[{place}]") for place, value in enumerate(values))
-    if not kept:
-        raise ValueError(f"{what} is empty; leave out what has no values")
-    return kept
+def _once(names: Iterable[Hashable], what: str) -> None:
+    name, times = Counter(names).most_common(1)[0]
+    if times > 1:
+        raise ValueError(f"{what} {name!r}")
 
 
-def _number(value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise ValueError(f"{what} is {value!r}, not a number; leave out what is not known")
-    if not math.isfinite(value):
-        raise ValueError(f"{what} is {value}, not a finite number; leave out what is not known")
-    return int(value) if isinstance(value, Integral) else float(value)
-
-
-def _counts(n: int | Sequence[int], of: str, length: int) -> int | tuple[int, ...]:
-    several = not isinstance(n, Integral)
-    counts = tuple(n) if isinstance(n, Sequence) or hasattr(n, "__iter__") else (n,)
-    if several and len(counts) != length:
-        raise ValueError(f"{of}: n must be one number or {length} of them, not {len(counts)}")
-    for count in counts:
-        if isinstance(count, bool) or not isinstance(count, Integral) or count < 0:
-            raise ValueError(f"{of}: n holds {count!r}, which counts nothing")
-    kept = tuple(int(count) for count in counts)
-    return kept if several else kept[0]
-
-
-def _names(names: Sequence[str], of: str) -> tuple[str, ...]:
-    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"{of}: categories must be texts")
-    if not len(names):
-        raise ValueError(f"{of}: categories is empty; leave out what has no values")
-    _once(names, f"{of}: two categories are called")
-    return tuple(names)
-
-
-def _once(names: Sequence[str], what: str) -> None:
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            raise ValueError(f"{what} {name!r}")
-
-
-def _range(pair: Sequence[float], what: str) -> Range:
-    ends = _numbers(pair, what)
-    if len(ends) != 2 or ends[0] >= ends[1]:
-        raise ValueError(f"{what} must be two ascending numbers, not {pair!r}")
-    return ends[0], ends[1]
-
-
-def _inside(values: Sequence[float], within: Range | None, what: str, field: str) -> None:
+def _require_inside(values: Sequence[float], within: Range | None, what: str, field: str) -> None:
     if within is None:
         return
     for value in values:
         if not within[0] - TOLERANCE <= value <= within[1] + TOLERANCE:
             raise ValueError(f"{what} reaches {value}, outside of {field} {within}; widen it, or give None")
-
-
-def _check_wholes(parts: Sequence[Stacked], of: str) -> None:
-    whole: dict[str, float] = {}
-    for part in parts:
-        for category, share in zip(part.categories, part.y, strict=True):
-            whole[category] = whole.get(category, 0) + share
-    for category, total in whole.items():
-        if abs(total - 1) > ROUNDED:
-            raise ValueError(f"{of}: the parts of {category!r} add up to {total:.4g}, not to 1")

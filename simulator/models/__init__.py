@@ -37,7 +37,7 @@ from simulator.models.errors import (
     Unsupported,
 )
 from simulator.models.keys import Identity, content_key, request_key
-from simulator.models.load import ModelOptions, check_capabilities, load_model
+from simulator.models.load import ModelOptions, load_model
 from simulator.models.offline import ScriptModel
 from simulator.models.preflight import Needs, run_preflight
 from simulator.models.prices import Price, Prices, load_prices
@@ -84,7 +84,6 @@ __all__ = [
     "Unsupported",
     "Usage",
     "as_sent",
-    "check_capabilities",
     "content_key",
     "load_model",
     "load_prices",

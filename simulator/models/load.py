@@ -8,15 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from simulator import catalog
 from simulator.errors import InputError
-from simulator.models.base import Capabilities, ChatModel
+from simulator.models.base import ChatModel
 from simulator.models.budget import Budget, Metered
 from simulator.models.cache import Cached, ResponseCache
 from simulator.models.decoding import Decoded, Decoding
-from simulator.models.errors import Unsupported
 from simulator.models.layers import Backend
 from simulator.models.limits import Limited
 from simulator.models.offline import Latency, Scorer, Script, ScriptModel
@@ -27,13 +26,6 @@ from simulator.models.replay import Recordings, ReplayModel
 from simulator.models.retry import Retried, RetryPolicy
 
 _log = logging.getLogger(__name__)
-_CAPABILITIES: Final = {
-    "logprobs": "log-probabilities",
-    "schema": "answers that follow a schema",
-    "seed": "a seed",
-    "scoring": "the probabilities of a given text",
-    "plain": "the continuation of a plain text",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,26 +160,6 @@ def stack(backend: Backend, options: ModelOptions) -> Backend:
     if options.recorder is not None:
         model = Recorded(model, options.recorder)
     return Decoded(model, options.decoding) if options.decoding.chosen else model
-
-
-def check_capabilities(model: ChatModel, need: Capabilities) -> None:
-    """Make sure, before a run starts, that `model` can do what the run will ask of it.
-
-    Args:
-        model: the model.
-        need: what is needed; fields that are False are not.
-
-    Raises:
-        Unsupported: if something is missing; names it.
-    """
-    missing = [
-        what
-        for field, what in _CAPABILITIES.items()
-        if getattr(need, field) and not getattr(model.capabilities, field)
-    ]
-    if missing:
-        lacks = " or ".join(missing)
-        raise Unsupported(f"{model.name} cannot give {lacks}, which this run needs; take another model")
 
 
 def _tell(backend: Backend, price: Price | None) -> None:

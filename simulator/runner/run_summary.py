@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, Protocol, TypeVar
+from typing import Final
 
 from rich.console import Console
 from rich.text import Text
 
 from logs import ModelUsage
-from simulator.runner.logged import ENDED, ERASED
+from simulator.runner.logged import ENDED
 from trees.faults import Fault, fault_text
 
 AGAIN: Final = "What failed is not scored; the same command plays it again."
@@ -25,45 +25,31 @@ EXCLUDED: Final = "They are left out of the scores (--exclude-aborted)."
 _FAULTS: Final = 50
 
 
-class Summary(Protocol):
-    """A run in numbers, as far as all benchmarks have the same."""
-
-    @property
-    def statuses(self) -> Mapping[str, int]:
-        """Episodes by how they ended."""
-        ...
-
-
-SummaryT = TypeVar("SummaryT", bound=Summary)
-
-
 def print_endings(
     console: Console,
     runs: Iterable[str],
     statuses: Mapping[str, int],
     failures: Mapping[str, int],
-    nothing: str = "nothing played yet",
     aborted: Mapping[str, int] = MappingProxyType({}),
     *,
     excluded: bool = False,
     uncounted: Mapping[str, int] = MappingProxyType({}),
     left: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
-    """Print the head of a report: its runs, how their episodes ended (or `nothing`), and why some went wrong.
+    """Print the head of a report: its runs, how their episodes ended (if any did), and why some went wrong.
 
     Args:
         console: to print on.
         runs: their names.
         statuses: status -> how many episodes ended so.
         failures: why episodes failed -> how many did.
-        nothing: what is printed where none has been played.
         aborted: why episodes were aborted by a seat's failure -> how many were.
         excluded: whether these are left out of the scores.
         uncounted: those of them whose task has no wrong answer that silence could be.
         left: why people left episodes -> how many they left.
     """
     told = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
-    console.print(f"\n[bold]{' '.join(runs)}[/bold]  {told or nothing}")
+    console.print(f"\n[bold]{' '.join(runs)}[/bold]  {told or 'nothing played yet'}")
     for reason, count in failures.items():
         console.print(Text.assemble((f"{count} failed: ", "red"), reason))
     if failures:
@@ -77,7 +63,6 @@ def print_endings(
 def print_aborted(
     console: Console,
     aborted: Mapping[str, int],
-    run: str = "",
     *,
     excluded: bool = False,
     counted: bool = True,
@@ -87,12 +72,11 @@ def print_aborted(
     Args:
         console: where.
         aborted: why -> how many were.
-        run: whose episodes they are; empty where that is clear.
         excluded: whether they are left out of the scores.
         counted: whether the task has a wrong answer that silence could be.
     """
     for reason, count in aborted.items():
-        console.print(Text.assemble((f"{f'{run}: ' if run else ''}{count} aborted: ", "yellow"), reason))
+        console.print(Text.assemble((f"{count} aborted: ", "yellow"), reason))
     if aborted:
         console.print(UNCOUNTED if not counted else EXCLUDED if excluded else UNSUCCESSFUL)
 
@@ -101,16 +85,6 @@ def has_gone_wrong(statuses: Mapping[str, int]) -> bool:
     """Return True if a run should end with exit code 1: episodes failed, or all that ended were aborted."""
     ended = any(statuses.get(status) for status in ENDED)
     return bool(statuses.get("failed")) or (bool(statuses.get("aborted")) and not ended)
-
-
-def print_not_scored(
-    console: Console, run: str, statuses: Mapping[str, int], failures: Mapping[str, int]
-) -> None:
-    """Print how many episodes of a run were erased, and why others have no scores, a line for each reason."""
-    if erased := statuses.get(ERASED):
-        console.print(f"{run}: {erased} {ERASED}", highlight=False)
-    for reason, count in failures.items():
-        console.print(Text.assemble((f"{run}: {count} not scored: ", "red"), reason))
 
 
 def print_usage(console: Console, usage: Iterable[ModelUsage]) -> None:

@@ -157,17 +157,8 @@ class StudyDesk(Places):
                 return await self._refuse("excluded", person.participant)
             return await self._give(person, language or self.study.language, mine)
 
-    async def come_back(self, participant: str) -> Admission:
-        """Return what somebody who was let in before may do now: after a reload, or a lost connection.
-
-        Raises:
-            ConflictError: if the person never had a place here.
-        """
-        async with self._lock:
-            return await self._come_back(self._required(participant))
-
     async def another(self, participant: str, language: str | None = None) -> Admission:
-        """Return another set for somebody who was let in: a place if they may do more, else as `come_back`.
+        """Return another set for somebody who was let in: a place if they may do more, else theirs.
 
         Raises:
             InputError: if the study was changed after it was opened.

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import pytest
-
-from logs import LogReader, LogWriter, NotInLog, answers, find_response
+from logs import LogReader, LogWriter, find_response
 from logs.rows import ModelCall
 
 
@@ -17,21 +15,3 @@ def test_recorded_answers_are_found_by_request(dialogue: LogWriter, reader: LogR
     assert found is not None and found.id == "d2" and found.response == {"text": "first"}
     assert find_response(reader, "run", "nothing") is None
     assert find_response(reader, "another run", "k") is None
-    assert [(key, call.id) for key, call in answers(reader, "run")] == [
-        ("abc", "c1"),
-        ("k", "d2"),
-        ("k", "d3"),
-    ]
-    with pytest.raises(NotInLog):
-        list(answers(reader, "another run"))
-
-
-def test_an_answer_is_found_by_an_index(dialogue: LogWriter, reader: LogReader) -> None:
-    seen: list[str] = []
-    with reader.connection() as connection:
-        connection.set_trace_callback(seen.append)
-    find_response(reader, "run", "k")
-    with reader.connection() as connection:
-        connection.set_trace_callback(None)
-        plan = [record[3] for record in connection.execute(f"EXPLAIN QUERY PLAN {seen[-1]}")]
-    assert any("model_calls_by_request" in step for step in plan), plan

@@ -26,7 +26,7 @@ from simulator.fields import Fields
 from simulator.figures import Bars, Figure, Panel
 from simulator.frames import Frames
 from simulator.reporting import Section, write_report
-from simulator.reports import runs_report
+from simulator.reports import build_report
 
 from .conftest import forget
 
@@ -109,7 +109,11 @@ def test_a_metric_is_a_function_and_a_line(log, benchmark, capsys):
         shouts = frame.groupby("run")["shouts"].sum()
         assert shouts[first] > shouts[second]
         # From here on it is a metric like any other.
-        table = runs_report(reader, catalog.find(benchmark), [first, second]).sections[0].tables[0]
+        table = (
+            build_report(catalog.find(benchmark), Frames(log=reader, runs=(first, second)))
+            .sections[0]
+            .tables[0]
+        )
         assert "shouts" in [head.name for head in table.heads]
         tables = comparison(reader, [first, second], ["shouts"]).sections[0].tables
         assert [table.title for table in tables] == ["Means over episodes", "shouts"]
@@ -155,7 +159,7 @@ def test_a_chart_is_a_function(log, tmp_path):
     charted = replace(catalog.find("twenty_questions"), name="charted", reports=(lengths,))
     run = askback.run(charted, limit=2, log=log)
     with LogReader(log) as reader:
-        report = runs_report(reader, charted, [run])
+        report = build_report(charted, Frames(log=reader, runs=(run,)))
     assert [section.name for section in report.sections] == ["metrics", "lengths"]
     written = {path.name for path in write_report(report, tmp_path / "out")}
     assert {"lengths.png", "lengths.svg", "lengths.pdf", "lengths.csv"} <= written

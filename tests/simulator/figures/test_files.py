@@ -24,10 +24,8 @@ from simulator.figures import (
     Line,
     Panel,
     csv_text,
-    from_json,
     rows,
     save,
-    to_json,
 )
 from simulator.figures.files import HEADINGS
 
@@ -36,26 +34,6 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def texts(svg: bytes) -> list[str]:
     return ["".join(text.itertext()).strip() for text in ElementTree.fromstring(svg).iter(f"{SVG}text")]
-
-
-def test_json_reads_back_to_an_equal_figure(figure: Figure) -> None:
-    assert from_json(to_json(figure)) == figure
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        ('"panels"', '"panes"', "figure: must be an object with a list of panels"),
-        ('"mark": "level"', '"mark": "pie"', r"panels\[0\].marks\[2\]: mark must be one of line, bars"),
-        ('"style"', '"stile"', r"panels\[0\].marks\[0\]: unknown field 'stile'"),
-        ('"y": 0.5', '"y": "0.5"', r"panels\[0\].marks\[2\]: Level 'chance': y\[0\] is '0.5'"),
-        ("{", "[", "read from JSON"),
-    ],
-)
-def test_a_broken_file_is_told_where(curves: Figure, old: str, new: str, told: str) -> None:
-    assert old in to_json(curves)
-    with pytest.raises(InputError, match=told):
-        from_json(to_json(curves).replace(old, new, 1))
 
 
 def test_rows_hold_every_number(figure: Figure) -> None:

@@ -15,7 +15,6 @@ from simulator.models import (
     ScoreRequest,
     Unavailable,
     Unsupported,
-    check_capabilities,
     load_model,
 )
 from simulator.models.completions_backend import CompletionsModel
@@ -163,9 +162,9 @@ async def test_tables_that_are_no_probabilities_are_told(server, model, ask):
 async def test_a_chat_is_not_its_business(model, ask):
     with pytest.raises(Unsupported, match="continues plain texts only; for a chat take openai/…"):
         await model.complete(ask())
-    with pytest.raises(Unsupported, match="answers that follow a schema"):
-        check_capabilities(model, Capabilities(schema=True))
-    check_capabilities(model, Capabilities(schema=False, scoring=True, plain=True, logprobs=True, seed=True))
+    assert model.capabilities == Capabilities(
+        logprobs=True, schema=False, seed=True, scoring=True, plain=True, samples=True
+    )
 
 
 @pytest.mark.parametrize("content", [b"{}", b'{"choices": []}', b"[]", b"hello"])

@@ -13,7 +13,6 @@ from simulator.models import (
     ModelOptions,
     ScriptModel,
     Unsupported,
-    check_capabilities,
     load_model,
 )
 from simulator.models.base import Usage
@@ -136,29 +135,6 @@ async def test_two_models_share_one_budget(ask):
         options = ModelOptions(script=lambda request: "red", budget=budget)
         await load_model("offline/script", options).complete(ask())
     assert budget.spent == 0.0
-
-
-@pytest.mark.parametrize(
-    ("need", "said"),
-    [
-        (Capabilities(logprobs=True, schema=False), "cannot give log-probabilities, which"),
-        (Capabilities(schema=True), "cannot give answers that follow a schema, which"),
-        (
-            Capabilities(logprobs=True, seed=True),
-            "or answers that follow a schema or a seed",
-        ),
-    ],
-)
-def test_missing_capabilities_are_told(need, said):
-    model = ScriptModel(lambda request: "", capabilities=Capabilities(schema=False))
-    with pytest.raises(Unsupported, match=said):
-        check_capabilities(model, need)
-
-
-def test_capabilities_that_are_there():
-    model = ScriptModel(lambda request: "")
-    check_capabilities(model, Capabilities(logprobs=True, schema=True, seed=True))
-    check_capabilities(model, Capabilities(schema=False))
 
 
 def test_every_model_error_is_a_model_error():

@@ -11,7 +11,6 @@ from simulator.models import (
     BadRequest,
     Budget,
     BudgetExceeded,
-    Capabilities,
     Identity,
     LogRecordings,
     ModelOptions,
@@ -23,7 +22,6 @@ from simulator.models import (
     Unavailable,
     Unsupported,
     Usage,
-    check_capabilities,
     content_key,
     load_model,
     request_key,
@@ -108,9 +106,7 @@ async def test_chat_interfaces_say_that_they_cannot(make, provider, ask):
         await model.score(asked())
     with pytest.raises(Unsupported, match=f"{provider}/some-model takes chat messages only"):
         await model.complete(ask(plain=True))
-    for need, said in (("scoring", "the probabilities of a given text"), ("plain", "of a plain text")):
-        with pytest.raises(Unsupported, match=f"cannot give .*{said}, which"):
-            check_capabilities(model, Capabilities(schema=False, **{need: True}))
+    assert not model.capabilities.scoring and not model.capabilities.plain
 
 
 async def test_a_script_without_a_scorer_cannot():
@@ -123,7 +119,7 @@ async def test_a_script_without_a_scorer_cannot():
 async def test_a_script_with_one_can():
     options = ModelOptions(script=lambda request: "", scorer=lambda request: scored())
     model = load_model("offline/script", options)
-    check_capabilities(model, Capabilities(scoring=True, plain=True))
+    assert model.capabilities.scoring and model.capabilities.plain
     assert (await model.score(asked())).positions == scored().positions
 
 
@@ -238,7 +234,7 @@ async def logged(tmp_path):
 
 async def test_a_logged_run_scores_again(logged):
     model = load_model("replay/r", ModelOptions(recordings=LogRecordings(logged)))
-    check_capabilities(model, Capabilities(schema=False, scoring=True, plain=True))
+    assert model.capabilities.scoring and model.capabilities.plain
     answer = await model.score(asked("same " + TEXT, offsets=(LABEL + 5,)))
     assert answer.positions == (
         Position(offset=LABEL, token="X", logprob=-1.0, top=(("X", -1.0), ("Y", -9999.0))),

@@ -9,7 +9,6 @@ from logs import ModelUsage
 from simulator.runner.run_summary import (
     AGAIN,
     print_endings,
-    print_not_scored,
     print_problems,
     print_usage,
     runs_and_files,
@@ -24,21 +23,15 @@ def console():
 
 def test_the_head_of_a_report(console):
     print_endings(console, ["r", "s"], {"failed": 2, "completed": 1}, {"no [server]": 2})
-    print_endings(console, ["t"], {}, {}, "7 trials")
+    print_endings(console, ["t"], {}, {})
     assert console.export_text() == (
-        f"\nr s  1 completed, 2 failed\n2 failed: no [server]\n{AGAIN}\n\nt  7 trials\n"
+        f"\nr s  1 completed, 2 failed\n2 failed: no [server]\n{AGAIN}\n\nt  nothing played yet\n"
     )
 
 
-def test_reasons_are_told_as_they_are(console):
-    print_not_scored(console, "r", {"completed": 2, "failed": 4}, {"[red]": 1, "no move": 3})
-    assert console.export_text() == "r: 1 not scored: [red]\nr: 3 not scored: no move\n"
-
-
 def test_who_withdrew_is_told_in_a_word(console):
-    print_not_scored(console, "r", {"completed": 2, "erased": 3}, {})
     print_endings(console, ["r"], {"completed": 2, "erased": 3}, {})
-    assert console.export_text() == "r: 3 erased\n\nr  2 completed, 3 erased\n"
+    assert console.export_text() == "\nr  2 completed, 3 erased\n"
 
 
 def test_what_has_no_price_is_not_told_to_cost_nothing(console):

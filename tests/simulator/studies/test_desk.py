@@ -169,7 +169,7 @@ async def test_a_place_that_does_not_move_is_given_again(office: Any) -> None:
     # A turn of theirs twenty minutes ago keeps the place of the one who plays on.
     assert (third.code, third.place.cell) == ("admitted", slow.place.cell)
     assert [place.state for place in desk.ledger()] == ["expired", "started", "reserved"]
-    assert (await desk.come_back(person(slow))).code == "expired"
+    assert (await desk.another(person(slow))).code == "expired"
     # Late is better than never: it counts, and is told apart.
     assert (await desk.completed(person(slow))).outcome == "complete"
     assert [place.late for place in desk.ledger()] == [True, False, False]
@@ -183,7 +183,7 @@ async def test_who_comes_back_too_late_goes_on_if_there_is_room(office: Any) -> 
     office.clock.pass_minutes(31)
     await desk.admit("other")
     assert desk.ledger()[0].state == "expired"
-    back = await desk.come_back(person(slow))
+    back = await desk.another(person(slow))
     assert (back.code, back.place.number, back.place.continues) == ("resumed", 3, slow.place.id)
     assert (back.place.cell, back.place.seed, back.place.state) == (
         slow.place.cell,
@@ -203,7 +203,7 @@ async def test_coming_back_keeps_a_place(office: Any) -> None:
     admission = await desk.admit("anna")
     for _ in range(3):
         office.clock.pass_minutes(25)
-        assert (await desk.come_back(person(admission))).code == "resumed"
+        assert (await desk.another(person(admission))).code == "resumed"
     await desk.admit("berta")
     assert [place.live for place in desk.ledger()] == [True, True]
 
@@ -211,10 +211,10 @@ async def test_coming_back_keeps_a_place(office: Any) -> None:
 async def test_a_study_may_have_people_start_anew(office: Any) -> None:
     desk = office.desk(resume={"policy": "restart"})
     admission = await desk.admit("anna")
-    assert (await desk.come_back(person(admission))).code == "resumed"
+    assert (await desk.another(person(admission))).code == "resumed"
     await desk.started(person(admission))
     office.clock.pass_minutes(5)
-    again = await desk.come_back(person(admission))
+    again = await desk.another(person(admission))
     assert (again.code, again.place.attempt, again.place.state) == ("restarted", 1, "reserved")
     assert (again.place.id, again.place.cell) == (admission.place.id, admission.place.cell)
     assert again.place.seed != admission.place.seed
@@ -243,9 +243,9 @@ async def test_after_the_longest_time_nobody_goes_on(office: Any) -> None:
     admission = await desk.admit("anna")
     await desk.started(person(admission))
     office.clock.pass_minutes(60)
-    assert (await desk.come_back(person(admission))).code == "resumed"
+    assert (await desk.another(person(admission))).code == "resumed"
     office.clock.pass_minutes(1)
-    assert (await desk.come_back(person(admission))).code == "too_late"
+    assert (await desk.another(person(admission))).code == "too_late"
     assert desk.ledger()[0].state == "expired"
 
 
@@ -264,7 +264,7 @@ async def test_what_a_place_becomes_is_final(office: Any) -> None:
         with pytest.raises(ConflictError, match="cannot be marked"):
             await move(person(who))
         assert desk.ledger() == before
-    for call in (desk.completed, desk.come_back, desk.started, desk.withdrawn):
+    for call in (desk.completed, desk.another, desk.started, desk.withdrawn):
         with pytest.raises(ConflictError, match="has no place"):
             await call("pnobody")
 
@@ -411,7 +411,7 @@ async def test_two_tabs_that_come_back_too_late_go_on_with_one_place(office: Any
     await other._move(old, "completed")
     done = [place for place in desk.ledger() if place.participant == old.participant]
     assert [(place.id, place.state, place.late) for place in done] == [(old.id, "completed", True)]
-    assert (await desk.come_back(old.participant)).code == "already"
+    assert (await desk.another(old.participant)).code == "already"
     # The number of the place that is no longer there is not given again.
     assert (await desk.admit("carla")).place.number == 4
 

@@ -65,7 +65,7 @@ class World:
                 if kind == "start":
                     await desk.started(person)
                 elif kind == "come_back":
-                    await desk.come_back(person)
+                    await desk.another(person)
                 elif kind == "complete":
                     await desk.completed(person)
                     self.completed.add(person)

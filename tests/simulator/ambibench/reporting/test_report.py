@@ -20,7 +20,8 @@ from simulator.ambibench.reporting.frame import means
 from simulator.ambibench.reporting.report import read_results
 from simulator.commands.report import report_command
 from simulator.errors import InputError
-from simulator.reports import print_whole, runs_report
+from simulator.frames import Frames
+from simulator.reports import build_report, print_whole
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +60,7 @@ def test_a_report_holds_trials_endings_and_agreement(log):
     runs = ["m", "m-people", "i", "v"]
     found = read_results(log.reader, runs)
     assert len(found.trials) == len(found.frame) == 240 + 80 + 12 + 12
-    endings = runs_report(log.reader, catalog.find("ambibench"), runs).endings
+    endings = build_report(catalog.find("ambibench"), Frames(log=log.reader, runs=tuple(runs))).endings
     assert endings.statuses == {"completed": 12 + 4 + 12 + 12, "failed": 1}
     assert list(endings.failures.values()) == [1]
     assert [one.observed.value for one in found.agreements] == [1]
@@ -77,7 +78,7 @@ def test_rules_may_be_chosen_again(log):
 def test_the_terminal_shows_a_table_per_setting(log):
     console = Console(width=80, record=True)
     runs = ["m", "m-people", "i", "v"]
-    print_whole(console, runs_report(log.reader, catalog.find("ambibench"), runs))
+    print_whole(console, build_report(catalog.find("ambibench"), Frames(log=log.reader, runs=tuple(runs))))
     text = console.export_text()
     for told in (
         "Accuracy: multiple examples (4.3), all k",
@@ -185,7 +186,7 @@ def test_tables_for_other_programs_stand_alone(askback, tmp_path, form):
 def test_the_terminal_shows_every_k(desk, skilled):
     desk.play("long", generate_multiple(3, per_cell=1, length=25)[:2], "openai/m", skilled(0.8))
     console = Console(width=80, record=True)
-    print_whole(console, runs_report(desk.reader, catalog.find("ambibench"), ["long"]))
+    print_whole(console, build_report(catalog.find("ambibench"), Frames(log=desk.reader, runs=("long",))))
     lines = [line.split() for line in console.export_text().splitlines()]
     # A table that is too wide is shown in blocks that each begin with k.
     assert [line[0] for line in lines if line and line[0].isdigit()].count("25") >= 2, "curve and validity"

@@ -13,11 +13,12 @@ from logs.erase import erase_participant
 from logs.rows import Ending, Episode, Participant, Run, Turn
 from simulator import catalog
 from simulator.errors import InputError
+from simulator.frames import Frames
 from simulator.handmethat.playing import Posed
 from simulator.handmethat.reports import paper_cell, scored_episodes
 from simulator.handmethat.room import ROOM
 from simulator.reporting import report_latex
-from simulator.reports import print_whole, runs_report
+from simulator.reports import build_report, print_whole
 
 ASK = "question: where is the object you want"
 
@@ -72,7 +73,7 @@ def put(log, kitchen):
 
 
 def report(reader, *runs):
-    return runs_report(reader, catalog.find("handmethat"), runs)
+    return build_report(catalog.find("handmethat"), Frames(log=reader, runs=tuple(runs)))
 
 
 def rows(report, section, table):
