@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from simulator.judging import JudgingForm
     from simulator.orders import RunSpec
     from simulator.reporting import Section
-    from simulator.runner.rooms import Room
+    from simulator.runner.rooms import AnyRoom
     from simulator.runner.scoring import Scorer
     from simulator.seats import Reply, View
     from simulator.studies.material import StudyMaterial
@@ -322,7 +322,7 @@ class Benchmark(Generic[ItemT, RulesT]):
     judging: tuple[Callable[[], JudgingForm[Any]], ...] = ()
     folder: Path | None = None
     graph: Callable[[], StateGraph[Any, Any, Any, Any]] | None = None
-    room: Callable[[], Room] | None = None
+    room: Callable[[], AnyRoom] | None = None
     runs: Callable[[], RunSpec[Any, Any]] | None = None
     scorer_version: str = "1"
     scorer: Callable[[], Scorer] | None = None

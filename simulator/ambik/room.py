@@ -11,14 +11,13 @@ from simulator.ambik.items import Item
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, seats_of
 from simulator.ambik.score import score_rows
 from simulator.ambik.views import ParticipantView, Replay
-from simulator.runner.graph_room import GraphRoom, Take
-from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode
+from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode, Room, Take
 
 _STEPS_PER_QUESTION = 2
 _OTHER_STEPS = 8
 
 
-class AmbikRoom(GraphRoom[graph.Table, graph.State]):
+class AmbikRoom(Room[graph.Table, graph.State]):
     """See `simulator.runner.rooms.Room`. Its items are `items.Item`: tasks and drafts."""
 
     name = rows.BENCHMARK

@@ -18,8 +18,7 @@ from simulator.clarq.score import score_episode, score_rows
 from simulator.clarq.views import SeatView, replay, seat_view
 from simulator.errors import InputError
 from simulator.models import ChatModel
-from simulator.runner.graph_room import GraphRoom, Take
-from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode
+from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode, Room, Take
 from simulator.seats import Seat
 from trees import Task
 
@@ -87,7 +86,7 @@ def _offline(seat: str, name: str) -> Seat:
     )
 
 
-class ClarqRoom(GraphRoom[graph.Table, graph.State]):
+class ClarqRoom(Room[graph.Table, graph.State]):
     """See `simulator.runner.rooms.Room`."""
 
     name = "clarq"

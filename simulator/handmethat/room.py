@@ -13,15 +13,14 @@ from simulator.handmethat.rows import BENCHMARK, item_row, task_from_row
 from simulator.handmethat.score import score_episode, score_rows
 from simulator.handmethat.seating import seat_for
 from simulator.handmethat.views import HumanView, Replay, RobotView
-from simulator.runner.graph_room import GraphRoom, Take
-from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode
+from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode, Room, Take
 from trees import Language
 
 _STEPS_PER_MOVE = 2
 _OTHER_STEPS = 6
 
 
-class HandMeThatRoom(GraphRoom[graph.Table, graph.State]):
+class HandMeThatRoom(Room[graph.Table, graph.State]):
     """See `simulator.runner.rooms.Room`. Its items are `Posed`."""
 
     name = BENCHMARK

@@ -20,7 +20,7 @@ from logs.rows import Ending, Episode, Item, Run, Score, Turn
 from simulator.errors import InputError
 from simulator.runner.build import Plan
 from simulator.runner.execute import Outcome, Recorder, execute
-from simulator.runner.rooms import ActiveEpisode, Room
+from simulator.runner.rooms import ActiveEpisode, AnyRoom
 from simulator.seats import Seat
 
 # Times that a failed episode is run again within one command (each model call has its own retries).
@@ -145,7 +145,7 @@ async def _play_here(plan: Plan, jobs: Sequence[Job], log: LogWriter, places: in
 
 
 async def play_jobs(
-    room: Room,
+    room: AnyRoom,
     seats: Mapping[str, Seat],
     log: LogWriter,
     take: Callable[[], Awaitable[Job | None]],
@@ -250,7 +250,7 @@ def _again(episode: Episode, attempt: int) -> Episode:
     return replace(episode, id=f"{first}#{attempt}", attempt=attempt)
 
 
-async def _play(room: Room, seats: Mapping[str, Seat], job: Job, log: LogWriter) -> Outcome:
+async def _play(room: AnyRoom, seats: Mapping[str, Seat], job: Job, log: LogWriter) -> Outcome:
     for episode in _attempts(job.episode):
         turns = job.turns if episode.id == job.episode.id else ()
         if not turns:

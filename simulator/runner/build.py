@@ -32,7 +32,7 @@ from simulator.models.load import bare_name
 from simulator.models.preflight import REMOTE
 from simulator.models.redaction import public_url
 from simulator.runner.finding import load_room
-from simulator.runner.rooms import Room
+from simulator.runner.rooms import AnyRoom
 from simulator.seats import AgentSeat, PersonSeat, Reply, ScriptSeat, Seat, View
 from simulator.seeds import derive_seed
 from trees import bounded
@@ -81,7 +81,7 @@ class Models:
 
 
 def build_seats(
-    room: Room,
+    room: AnyRoom,
     names: Mapping[str, str | Seat],
     models: Callable[[str], ChatModel],
     options: Mapping[str, Any],
@@ -135,7 +135,7 @@ class NamedSeatFactory:
 
 
 def _seat(
-    room: Room,
+    room: AnyRoom,
     seat: str,
     name: str | Seat,
     models: Callable[[str], ChatModel],
@@ -234,7 +234,7 @@ class Plan:
     """
 
     run: Run
-    room: Room
+    room: AnyRoom
     items: Sequence[tuple[Item, Any]]
     seats: Mapping[str, Seat]
     repeats: int = 1
@@ -263,7 +263,7 @@ class Plan:
 
 def build_plan(
     *,
-    room: Room,
+    room: AnyRoom,
     items: Sequence[Any],
     seats: Mapping[str, Seat],
     config: Mapping[str, Any],
@@ -296,7 +296,7 @@ def build_plan(
     return Plan(run=run, room=room, items=rows, seats=seats, repeats=repeats, options=options or {})
 
 
-def _run_name(room: Room, config: Mapping[str, Any], seed: int, label: str) -> str:
+def _run_name(room: AnyRoom, config: Mapping[str, Any], seed: int, label: str) -> str:
     canonical = json.dumps([config, seed], sort_keys=True, ensure_ascii=False)
     who = "-vs-".join(name.rpartition("/")[2].replace(":", "-") for name in config["seats"].values())
     parts = (room.name, who, label, sha256(canonical.encode()).hexdigest()[:8])

@@ -28,7 +28,7 @@ from simulator.models.redaction import public_url
 from simulator.runner.batch import SOFTWARE_VERSION, run_batch
 from simulator.runner.build import NamedSeatFactory, Plan, build_plan
 from simulator.runner.progress import progress_bar
-from simulator.runner.rooms import Room
+from simulator.runner.rooms import AnyRoom
 from simulator.runner.share import executor_for, workers_for
 from simulator.seats import Seat
 
@@ -96,7 +96,7 @@ class RunRequest:
             called when everything has been played.
     """
 
-    room: Room
+    room: AnyRoom
     seats: Mapping[str, str | Seat]
     items: tuple[Any, ...]
     settings: RunSettings

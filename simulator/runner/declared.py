@@ -29,8 +29,7 @@ from simulator.errors import InputError, SeatError
 from simulator.field_faults import first_fault
 from simulator.models import ChatModel
 from simulator.runner.declared_seats import BuiltinSeat, PromptedSeat
-from simulator.runner.graph_room import GraphRoom, Take
-from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode
+from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode, Room, Take
 from simulator.runner.turns import due_since, make_turn, state_after
 from simulator.seats import Line, Reply, Seat, View
 from simulator.seeds import derive_seed
@@ -191,7 +190,7 @@ class SeatPage:
     warning: str | None
 
 
-class DeclaredRoom(GraphRoom[Table, GraphState]):
+class DeclaredRoom(Room[Table, GraphState]):
     """See `simulator.runner.rooms.Room`."""
 
     def __init__(self, benchmark: AnyBenchmark) -> None:

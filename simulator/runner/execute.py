@@ -15,7 +15,7 @@ from logs import LogError, LogWriter
 from logs.rows import Ending, Event, Score, Turn
 from simulator.errors import SeatError
 from simulator.models import Malformed, ModelError, Refused, ServerDown
-from simulator.runner.rooms import ActiveEpisode, Room
+from simulator.runner.rooms import ActiveEpisode, AnyRoom
 
 
 class Recorder:
@@ -65,7 +65,7 @@ class Outcome:
 
 
 async def execute(
-    room: Room, live: ActiveEpisode, log: LogWriter, recorder: Recorder, turns: Sequence[Turn] = ()
+    room: AnyRoom, live: ActiveEpisode, log: LogWriter, recorder: Recorder, turns: Sequence[Turn] = ()
 ) -> Outcome:
     """Play `live` on from `turns` until it ends or a person is due; write the ending and the scores.
 
@@ -112,7 +112,7 @@ async def execute(
 
 
 async def finish(
-    room: Room, live: ActiveEpisode, log: LogWriter, ending: Ending, turns: Sequence[Turn]
+    room: AnyRoom, live: ActiveEpisode, log: LogWriter, ending: Ending, turns: Sequence[Turn]
 ) -> tuple[Ending, tuple[Score, ...]]:
     """Score `turns` if they were played to an end; write scores and ending, ``failed`` if scoring fails.
 

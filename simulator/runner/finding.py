@@ -8,10 +8,10 @@ from typing import Any
 from personas.templates import add_folder
 from simulator import catalog
 from simulator.benchmark import Benchmark
-from simulator.runner.rooms import Room
+from simulator.runner.rooms import AnyRoom
 
 
-def load_room(name: str) -> Room:
+def load_room(name: str) -> AnyRoom:
     """Return the room of the benchmark called `name`.
 
     Raises:
@@ -21,7 +21,7 @@ def load_room(name: str) -> Room:
 
 
 @cache
-def room_of(benchmark: Benchmark[Any, Any]) -> Room:
+def room_of(benchmark: Benchmark[Any, Any]) -> AnyRoom:
     """Return what plays a benchmark's episodes: a room of its own, or one made from its declaration."""
     if benchmark.room is not None:
         return benchmark.room()

@@ -12,7 +12,7 @@ from simulator.errors import AskbackError
 from simulator.models import ChatModel, Needs, TimedOut, run_preflight
 from simulator.models.preflight import REMOTE
 from simulator.runner.build import build_seats
-from simulator.runner.rooms import Room
+from simulator.runner.rooms import AnyRoom
 from simulator.seats import Seat
 
 _FRESH: Final = 60.0  # seconds for which an answer says that a model is there
@@ -35,7 +35,7 @@ class Loading:
         self._answered: dict[str, float] = {}
 
     async def seats(
-        self, room: Room, names: Mapping[str, str], options: Mapping[str, Any]
+        self, room: AnyRoom, names: Mapping[str, str], options: Mapping[str, Any]
     ) -> dict[str, Seat]:
         """Return what `build_seats` does; wait only if a model is not there yet.
 

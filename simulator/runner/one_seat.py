@@ -29,8 +29,7 @@ from langgraph.types import Command
 
 from logs.rows import Turn
 from simulator.errors import SeatError
-from simulator.runner.graph_room import GraphRoom, Take
-from simulator.runner.rooms import ActiveEpisode
+from simulator.runner.rooms import ActiveEpisode, Room, Take
 from simulator.runner.turns import due_since, make_turn, state_after
 from simulator.seats import Reply, Seat, View
 from simulator.seeds import derive_seed
@@ -197,7 +196,7 @@ def build_graph(
     return graph
 
 
-class OneSeatRoom(GraphRoom[TableT, State]):
+class OneSeatRoom(Room[TableT, State]):
     """A room (`simulator.runner.rooms.Room`) whose episodes are such lists of steps."""
 
     table_type: type[TableT]

@@ -1,23 +1,32 @@
-"""What the runner sees of a benchmark: it plays, stores and scores episodes of any through this protocol."""
+"""A benchmark as the runner sees it: its episodes are played, stored and scored through its `Room`."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, cast
 
 from logs.rows import Ending, Episode, Item, Judgment, Score, Setup, Turn
+from simulator.errors import SeatError
 from simulator.seats import Reply, Seat
 
 if TYPE_CHECKING:
-    from langgraph.graph.state import StateGraph
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.graph.state import CompiledStateGraph, StateGraph
 
     from simulator.models import ChatModel
 
+TableT = TypeVar("TableT")
+StateT = TypeVar("StateT")
 
 NO_OPTIONS: Final[Mapping[str, Any]] = MappingProxyType({})
 """The options of an episode of which none are known."""
+
+Take = Callable[[TableT, StateT, Reply], tuple[Turn, dict[str, Any]]]
+"""A reply as a turn and an update of the state; SeatError if it breaks the rules."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,28 +50,41 @@ class ActiveEpisode:
     stage: str = ""
 
 
-class Room(Protocol):
-    """A benchmark as the runner sees it. `state` is the graph's state, a dict of plain values."""
+class Room(ABC, Generic[TableT, StateT]):
+    """Plays episodes as a LangGraph machine with a table for context and a state that the log rebuilds.
+
+    What a benchmark's own functions do already, its room names: ``rebuild = staticmethod(graph.rebuild)``.
+
+    The graph has no checkpointer. It ends its invocation at the end of the episode and where a person is
+    due; `accept` makes the turn of what the person then submits.
+    """
 
     name: str
     seats: tuple[str, ...]
 
+    # Items, seats and scores
+
     def seated(self, options: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return which of the seats an episode with these options has."""
-        ...
+        """Return the seats that an episode with these options has: all, where a room says nothing else."""
+        return self.seats
 
-    def build_graph(self) -> StateGraph[Any, Any, Any, Any]:
-        """Return the uncompiled state machine."""
-        ...
+    def setup(self, kinds: Mapping[str, str]) -> Setup:
+        """Return who sits where (seat -> ``person``, ``model``, …) as H2H, H2L, L2H or L2L.
 
+        That is the first seat's letter, then the other's (L if there is none): H a person, L not.
+        """
+        letters = ["H" if kinds[seat] == "person" else "L" for seat in self.seats if seat in kinds]
+        return cast(Setup, "2".join([*letters, "L"][:2]))
+
+    @abstractmethod
     def item_row(self, item: Any) -> Item:
         """Return the item as a row of the log."""
-        ...
 
+    @abstractmethod
     def read_item(self, row: Item) -> Any:
         """Return the item out of its row."""
-        ...
 
+    @abstractmethod
     def seat_for(
         self, seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]
     ) -> Seat:
@@ -71,46 +93,18 @@ class Room(Protocol):
         Raises:
             InputError: if the name means nothing in that seat.
         """
-        ...
 
-    def setup(self, kinds: Mapping[str, str]) -> Setup:
-        """Return H2H, H2L, L2H or L2L, out of who sits where (seat -> ``person``, ``model``, …)."""
-        ...
-
-    def rebuild(self, turns: Sequence[Turn]) -> Any:
-        """Return the graph's state after `turns`."""
-        ...
-
-    async def advance(self, live: ActiveEpisode, state: Any) -> Any:
-        """Play until the episode ends or a person is due; the state then."""
-        ...
-
-    def accept(self, live: ActiveEpisode, state: Any, seat: str, reply: Reply) -> Turn:
-        """Return a person's reply as a turn (not yet recorded).
-
-        Raises:
-            SeatError: if the reply breaks the rules.
-        """
-        ...
-
-    def due(self, live: ActiveEpisode, state: Any) -> str | None:
-        """Return the seat that is to move; None at the end."""
-        ...
-
-    def ending(self, live: ActiveEpisode, state: Any) -> Ending | None:
-        """Return how the episode ended; None if it has not."""
-        ...
-
+    @abstractmethod
     def view(
-        self, live: ActiveEpisode, state: Any, seat: str, ending: Ending | None, warning: str | None
+        self, live: ActiveEpisode, state: StateT, seat: str, ending: Ending | None, warning: str | None
     ) -> Any:
         """Return what a person in `seat` may see now."""
-        ...
 
-    def replay(self, item: Any, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Any:
+    @abstractmethod
+    def replay(self, item: Any, turns: Sequence[Turn], judgments: Sequence[Judgment], /) -> Any:
         """Return an ended episode with everything that was hidden: every turn and why."""
-        ...
 
+    @abstractmethod
     def score(
         self,
         item: Any,
@@ -119,4 +113,67 @@ class Room(Protocol):
         options: Mapping[str, Any] = NO_OPTIONS,
     ) -> tuple[Score, ...]:
         """Return the scores of an ended episode with these options."""
-        ...
+
+    # The machine
+
+    @abstractmethod
+    def build_graph(self) -> StateGraph[Any, Any, Any, Any]:
+        """Return the uncompiled graph."""
+
+    @abstractmethod
+    def table(self, live: ActiveEpisode) -> TableT:
+        """Return the graph's context."""
+
+    @abstractmethod
+    def rebuild(self, turns: Sequence[Turn]) -> StateT:
+        """Return the graph's state after `turns`."""
+
+    @abstractmethod
+    def steps(self, table: TableT) -> int:
+        """Return more graph steps than any episode takes."""
+
+    @abstractmethod
+    def take(self, seat: str) -> Take[TableT, StateT]:
+        """Return what makes a turn of a reply of `seat`."""
+
+    @abstractmethod
+    def seat_due(self, table: TableT, state: StateT) -> str | None:
+        """Return the seat that is to move; None at the end."""
+
+    @abstractmethod
+    def status(self, table: TableT, state: StateT) -> Literal["completed", "truncated"] | None:
+        """Return how the episode has ended; None if it has not."""
+
+    def due(self, live: ActiveEpisode, state: StateT) -> str | None:
+        """Return the seat that is to move; None at the end."""
+        return self.seat_due(self.table(live), state)
+
+    async def advance(self, live: ActiveEpisode, state: StateT) -> StateT:
+        """Play until the episode ends or a person is due."""
+        table = self.table(live)
+        config: RunnableConfig = {"recursion_limit": self.steps(table)}
+        output = await self._graph.ainvoke(state, config, context=table, version="v2")
+        return cast(StateT, output.value)
+
+    def accept(self, live: ActiveEpisode, state: StateT, seat: str, reply: Reply) -> Turn:
+        """Return a person's reply as a turn (not yet recorded).
+
+        Raises:
+            SeatError: if it is not that seat's turn or the reply breaks the rules.
+        """
+        if self.due(live, state) != seat:
+            raise SeatError(f"It is not the {seat}'s turn.", seat, code="not_due")
+        turn, _ = self.take(seat)(self.table(live), state, reply)
+        return turn
+
+    def ending(self, live: ActiveEpisode, state: StateT) -> Ending | None:
+        """Return how the episode ended, as a row of the log; None if it has not."""
+        status = self.status(self.table(live), state)
+        return Ending(episode_id=live.episode.id, status=status) if status else None
+
+    @cached_property
+    def _graph(self) -> CompiledStateGraph[Any, Any, Any, Any]:
+        return self.build_graph().compile()
+
+
+AnyRoom = Room[Any, Any]

@@ -23,7 +23,7 @@ from simulator.models.load import bare_name
 from simulator.runner.build import Models
 from simulator.runner.execute import Recorder, finish, traceback_event
 from simulator.runner.loading import Loading
-from simulator.runner.rooms import ActiveEpisode, Room
+from simulator.runner.rooms import ActiveEpisode, AnyRoom
 from simulator.seats import Reply
 from simulator.seeds import derive_seed
 
@@ -53,9 +53,9 @@ class Sessions:
     """
 
     def __init__(
-        self, room: Room, log: LogWriter, reader: LogReader, models: Callable[[str], ChatModel]
+        self, room: AnyRoom, log: LogWriter, reader: LogReader, models: Callable[[str], ChatModel]
     ) -> None:
-        self._room = room
+        self._room: Any = room
         self._log = log
         self._reader = reader
         self._loading = Loading(models)

@@ -34,7 +34,7 @@ from logs.erase import PERSONAL
 from logs.rows import Turn
 from simulator.errors import InputError, SeatError
 from simulator.forms import NO, YES, checked_length, measured, read_consent
-from simulator.runner.rooms import ActiveEpisode, Room
+from simulator.runner.rooms import ActiveEpisode, AnyRoom
 from simulator.seats import Reply
 from simulator.studies.files import Study
 from simulator.studies.questions import (
@@ -131,7 +131,7 @@ class Table:
         around: what a person is asked beside the task.
     """
 
-    room: Room
+    room: AnyRoom
     episode: ActiveEpisode
     around: tuple[Step, ...]
 

@@ -11,7 +11,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from logs.rows import Ending, Turn
 from simulator.errors import SeatError
-from simulator.runner.rooms import ActiveEpisode, Room
+from simulator.runner.rooms import ActiveEpisode, AnyRoom
 from simulator.runner.turns import due_since, make_turn
 from simulator.seats import Reply
 from simulator.studies import graph
@@ -29,7 +29,7 @@ class StudyRoom:
 
     def __init__(
         self,
-        room: Room,
+        room: AnyRoom,
         around: Sequence[Step] = (),
         own: Callable[[str], Sequence[Step]] = lambda run: (),
     ) -> None:

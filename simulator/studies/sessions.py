@@ -16,7 +16,7 @@ from simulator.errors import ConflictError, InputError, SeatError
 from simulator.forms import YES
 from simulator.models import ChatModel
 from simulator.runner.execute import Recorder
-from simulator.runner.rooms import ActiveEpisode, Room
+from simulator.runner.rooms import ActiveEpisode, AnyRoom
 from simulator.runner.sessions import Sessions
 from simulator.seats import Reply
 from simulator.studies.admission import Admission, Completion
@@ -52,11 +52,10 @@ class StudySessions(Sessions):
     """What people are asked beside the benchmark's task, in free play or in studies."""
     material: ClassVar[type[StudyMaterial[Any]]]
     """What the benchmark gives a study."""
-    _room: StudyRoom
 
     def __init__(
         self,
-        room: Room,
+        room: AnyRoom,
         log: LogWriter,
         reader: LogReader,
         models: Callable[[str], ChatModel],
@@ -66,7 +65,9 @@ class StudySessions(Sessions):
         self._builtin = studies is None
         studies = builtin_studies(self.material.benchmark) if studies is None else tuple(studies)
         own = {study.run_id: own_steps(study) for study in studies}
-        super().__init__(StudyRoom(room, self.around, lambda run: own.get(run, ())), log, reader, models)
+        # A study's room passes everything else on to the benchmark's.
+        study_room: Any = StudyRoom(room, self.around, lambda run: own.get(run, ()))
+        super().__init__(study_room, log, reader, models)
         self._materials = {study.id: self.material(study, reader) for study in studies}
         for material in self._materials.values():
             material.check()
