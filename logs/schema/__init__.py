@@ -19,15 +19,6 @@ from logs.rows import Row
 
 Kind = Literal["text", "integer", "big integer", "real", "boolean", "json"]
 
-_SQL_TYPE: dict[Kind, str] = {
-    "text": "TEXT",
-    "integer": "INTEGER",
-    "big integer": "TEXT",
-    "real": "REAL",
-    "boolean": "INTEGER",
-    "json": "TEXT",
-}
-
 # What a column means wherever the row's own docstring does not say otherwise.
 _COMMON = {
     "created_at": "when the row was made.",
@@ -70,11 +61,6 @@ class Column:
     unit: str = ""
     values: tuple[str, ...] = ()
     references: str = ""
-
-    @property
-    def sql_type(self) -> str:
-        """Its declared type in SQL."""
-        return _SQL_TYPE[self.kind]
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,6 @@ async def _start(state: State, runtime: Runtime[Table]) -> str:
 class Counting(Room[Table, State]):
     name = "counting"
     seats = ("player",)
-    __abstractmethods__ = frozenset()  # only what is played here is there
 
     def build_graph(self):
         graph = StateGraph(State, context_schema=Table)
@@ -85,6 +84,9 @@ class Counting(Room[Table, State]):
 
     def status(self, table, state):
         return None if self.seat_due(table, state) else "completed"
+
+
+Counting.__abstractmethods__ = frozenset()  # only what is played here is there
 
 
 ROOM = Counting()

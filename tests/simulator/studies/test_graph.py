@@ -60,7 +60,6 @@ class Counting(Room[ActiveEpisode, Numbers]):
     """Says two numbers in the seat ``counter``; the word "out" screens whoever says it out."""
 
     seats = ("counter",)
-    __abstractmethods__ = frozenset()  # only what is played here is there
 
     def build_graph(self) -> Any:
         graph = StateGraph(Numbers, context_schema=ActiveEpisode)
@@ -110,6 +109,9 @@ class Counting(Room[ActiveEpisode, Numbers]):
     ) -> Seen:
         over = ending or self.due(live, state) is None
         return Seen(live.stage or ("done" if over else "count"))
+
+
+Counting.__abstractmethods__ = frozenset()  # only what is played here is there
 
 
 class Person:
