@@ -25,7 +25,7 @@ from simulator.models import Capabilities, ModelOptions, load_model
 from simulator.reports import print_runs
 from simulator.runner.command import RunRequest, RunSettings, play, run_name
 from simulator.runner.finding import room_of
-from simulator.runner.logged import endings_of
+from simulator.runner.logged import endings_of_runs
 from simulator.runner.run_summary import has_gone_wrong
 
 SelectionT = TypeVar("SelectionT", bound="Selection")
@@ -172,7 +172,7 @@ def play_order(
                 print_runs(order.console, reader, order.benchmark, runs, exclude_aborted=exclude_aborted)
             else:
                 spec.report(order.console, reader, runs, exclude_aborted=exclude_aborted)
-            wrong |= any(has_gone_wrong(endings_of(reader, run).statuses) for run in runs)
+            wrong |= any(has_gone_wrong(endings_of_runs(reader, [run]).statuses) for run in runs)
     if wrong:
         raise typer.Exit(1)
     return tuple(runs)

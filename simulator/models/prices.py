@@ -9,26 +9,28 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import yaml
+from pydantic import BeforeValidator, Field
 
 from simulator.errors import InputError
+from simulator.fields import Fields
 from simulator.models.base import Usage
 from trees import bounded
 
 PRICES_VARIABLE = "ASKBACK_PRICES"
 _BUILT_IN = Path(__file__).with_name("prices.yaml")
 _SNAPSHOT = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2})$")
-_FIELDS = frozenset({"input", "output", "cached_input", "up_to", "as_of"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
+Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Price(Fields, extra="forbid"):
     """US dollars per million tokens.
 
     Attributes:
@@ -39,11 +41,11 @@ class Price:
         as_of: the day it was looked up, ISO 8601.
     """
 
-    input: float
-    output: float
-    cached_input: float | None = None
-    up_to: int | None = None
-    as_of: str = ""
+    input: Dollars
+    output: Dollars
+    cached_input: Dollars | None = None
+    up_to: Annotated[int | None, Field(ge=0)] = None
+    as_of: Annotated[str, BeforeValidator(str)] = ""
 
     @property
     def free(self) -> bool:
@@ -112,31 +114,14 @@ def read_prices(path: Path) -> dict[str, Price]:
         raise InputError(f"the price table {path} is not YAML: {error}") from error
     if not isinstance(content, dict):
         raise InputError(f"{path}: expected a mapping from model names to prices")
-    return {str(name): _price(path, str(name), entry) for name, entry in content.items()}
+    for name, entry in content.items():
+        if not isinstance(entry, dict):
+            raise InputError(
+                f"{path}: {name}: expected 'input' and 'output' in US dollars per million tokens"
+            )
+    return {str(name): Price.parse(entry, f"{path}: {name}: ") for name, entry in content.items()}
 
 
 @lru_cache(maxsize=1)
 def _built_in() -> dict[str, Price]:
     return read_prices(_BUILT_IN)
-
-
-def _price(path: Path, name: str, entry: Any) -> Price:
-    where = f"{path}: {name}"
-    if not isinstance(entry, dict):
-        raise InputError(f"{where}: expected 'input' and 'output' in US dollars per million tokens")
-    if unknown := sorted(set(entry) - _FIELDS):
-        raise InputError(f"{where}: unknown field {unknown[0]!r}; known are {', '.join(sorted(_FIELDS))}")
-    numbers = {field: _number(where, field, entry.get(field)) for field in ("input", "output")}
-    cached, up_to = entry.get("cached_input"), entry.get("up_to")
-    return Price(
-        **numbers,
-        cached_input=None if cached is None else _number(where, "cached_input", cached),
-        up_to=None if up_to is None else int(_number(where, "up_to", up_to)),
-        as_of=str(entry.get("as_of", "")),
-    )
-
-
-def _number(where: str, field: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-        raise InputError(f"{where}: {field!r} must be a number of US dollars, at least 0, not {value!r}")
-    return float(value)

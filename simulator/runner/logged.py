@@ -152,19 +152,6 @@ def _not_erased(reader: LogReader, run_id: str) -> Iterator[tuple[Episode, Endin
             yield episode, endings.get(episode.id)
 
 
-def endings_of(reader: LogReader, run_id: str) -> Endings:
-    """Return how the episodes of a run ended: statuses by name, and why episodes failed or were aborted.
-
-    Those of people who have withdrawn are ``erased``, however they ended.
-    """
-    endings = [ending for _, ending in _not_erased(reader, run_id) if ending is not None]
-    statuses = Counter[str](ending.status for ending in endings)
-    if erased := erased_episodes(reader, run_id):
-        statuses[ERASED] = len(erased)
-    failures = Counter(ending.message for ending in endings if ending.status in _BROKEN_OFF)
-    return Endings(dict(sorted(statuses.items())), dict(failures))
-
-
 def failures_of(reader: LogReader, run_id: str) -> Mapping[str, int]:
     """Return reasons why episodes failed or a person left -> how many; without seats' failures."""
     return dict(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from simulator.errors import InputError
 from simulator.jsonlines import FieldError, Read, Row
@@ -18,16 +18,12 @@ SAME_ID: Final = "id: the row in line {line} has the same"
 """What is told of a row whose id an earlier one has (`simulator.duplicates`)."""
 NO_BREAK: Final = "\u00a0\u202f"
 _BLANKS: Final = str.maketrans(dict.fromkeys(NO_BREAK, " "))
-SEPARATORS: Final = ",;\t"
-"""What may stand between columns: spreadsheets write what their country's settings say."""
 ABSENT: Final = ("nan", "<na>", "#n/a", "n/a", "na", "null", "none")
 """Words that programs write into a cell that is empty, in small letters; a cell that is one of them is."""
 _LONGEST: Final = max(map(len, ABSENT))
 _BETWEEN: Final = re.compile(r"[\s_-]+")
 _HEAD: Final = 1 << 16
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
-# Excel's hint in a first line of its own.
-_HINT: Final = re.compile(r'"?sep=(?P<separator>[,;\t])"?\s*', re.I)
 # What bytes that are no UTF-8 are decoded to.
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _WHOLE: Final = re.compile(r"(-?[0-9]+)(?:\.0*)?")
@@ -163,7 +159,7 @@ def header_of(path: str | Path) -> tuple[str, ...]:
         return ()
     text = head.decode("utf-16" if head.startswith(_UTF16) else "utf-8-sig", "replace")
     try:
-        names: list[str] = next((row for row in _reader(_split(text), strict=False) if row), [])
+        names: list[str] = next((row for row in csv.reader(_split(text)) if row), [])
     except csv.Error:
         return ()
     return tuple(name.strip() for name in names)
@@ -171,8 +167,6 @@ def header_of(path: str | Path) -> tuple[str, ...]:
 
 def read_table(path: str | Path, known: Columns | None = None) -> Table:
     """Read a CSV file: double quotes, UTF-8 with or without BOM, line breaks inside of quoted cells.
-
-    Commas stand between the columns, or semicolons or tabs, where the header has more of those.
 
     Args:
         path: the file.
@@ -182,7 +176,8 @@ def read_table(path: str | Path, known: Columns | None = None) -> Table:
         InputError: if the file cannot be read, a column stands there twice, or one that is needed is missing.
     """
     names = {} if known is None else known.today(header_of(path))
-    reader = _reader(_lines(Path(path)), strict=True)
+    # Lines, not a file: csv would count a lone carriage return in a cell as a line.
+    reader = csv.reader(_lines(Path(path)), strict=True)
     header: list[str] | None = None
     columns: dict[str, int] = {}
     renamed: dict[str, str] = {}
@@ -278,21 +273,7 @@ def _lines(path: Path) -> list[str]:
 
 def _split(text: str) -> list[str]:
     """Return the lines of a text, each with its end."""
-    # A file in which lines end with carriage returns alone.
-    text = text if "\n" in text else text.replace("\r", "\n")
     return [f"{line}\n" for line in text.removesuffix("\n").split("\n")] if text else []
-
-
-def _reader(lines: list[str], *, strict: bool) -> Any:
-    """Return a reader of lines, by what stands between their columns.
-
-    Lines, not a file: csv would count a lone carriage return in a cell as a line.
-    """
-    hint = _HINT.fullmatch(lines[0]) if lines else None
-    if hint is not None:
-        return csv.reader(["\n", *lines[1:]], delimiter=hint["separator"], strict=strict)
-    header = next((line for line in lines if line.strip()), "")
-    return csv.reader(lines, delimiter=max(SEPARATORS, key=header.count), strict=strict)
 
 
 def _columns(

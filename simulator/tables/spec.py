@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from simulator.reporting import Problems
 
 RowT = TypeVar("RowT")
-SUFFIXES: Final = (".csv", ".tsv", ".json", ".jsonl")
+SUFFIXES: Final = (".csv", ".json", ".jsonl")
 # Enough for more good rows than bad ones.
 _ROWS: Final = 200
 _HEAD: Final = 1 << 20
@@ -250,7 +250,7 @@ def _why_unreadable(path: Path) -> str:
 
 def is_csv(path: Path) -> bool:
     """Return True if a file is a table of cells by its name."""
-    return path.suffix.lower() in (".csv", ".tsv")
+    return path.suffix.lower() == ".csv"
 
 
 def head_of(path: Path) -> tuple[Mapping[str, Any], ...]:

@@ -16,7 +16,7 @@ from simulator.ambient.labels import Label, LabelSet, letters
 from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.score import values
 from simulator.ambient.trial_log import crowd_records
-from simulator.runner.logged import ERASED, endings_of, erased_episodes
+from simulator.runner.logged import ERASED, endings_of_runs, erased_episodes
 from ui.ambient.stages import SHOWN
 from ui.research.ambient_episode import episode_shown
 from ui.research.ambient_measures import parts
@@ -131,7 +131,7 @@ def ambient_run_page(visit: Visit, card: RunCard, kept: CachedReports) -> Page:
         tab="scores",
         people=people,
         parts=shown,
-        erased=endings_of(kept.reader, card.run.id).statuses.get(ERASED, 0),
+        erased=endings_of_runs(kept.reader, [card.run.id]).statuses.get(ERASED, 0),
         consolidate="annotate" in tasks,
         claims="claim" in tasks,
     )

@@ -15,7 +15,7 @@ from simulator.ambik.sets.coverage import CoverageReport, report_of
 from simulator.ambik.settings import settings_option
 from simulator.ambik.terms import NAMES, TASK_TYPES
 from simulator.ambik.trial_log import decisions, exchanges
-from simulator.runner.logged import endings_of
+from simulator.runner.logged import endings_of_runs
 from simulator.stats import Interval
 from ui.i18n import Strings
 from ui.research import ambik_plots as plots
@@ -71,6 +71,7 @@ def _scores(visit: Visit, card: RunCard, kept: CachedReports, read: RunRead, und
     report = report_of(under.calibrated, under.outcomes, under.settings) if under.calibrated else None
     curve = kept.once("ambik.targets", run, lambda: _curve(kept.reader, read)) if read.movable else ()
     figures = _figures(t, report, measured, curve, under)
+    ended = endings_of_runs(kept.reader, [run]).statuses
     return visit.page(
         "ambik_scores",
         figures,
@@ -92,7 +93,7 @@ def _scores(visit: Visit, card: RunCard, kept: CachedReports, read: RunRead, und
         warnings=[in_words(t, warning) for warning in report.warnings] if report else (),
         statement=in_words(t, report.statement) if report else "",
         exchange=_exchange(kept.reader, run, read),
-        statuses=endings_of(kept.reader, run).statuses,
+        statuses={status: ended[status] for status in sorted(ended) if status != "open"},
     )
 
 

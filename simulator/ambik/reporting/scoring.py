@@ -40,7 +40,7 @@ from trees.faults import Fault
 
 Held = dict[str, dict[Path, Contents]]
 """Contents of files, by the name of their kind."""
-_SUFFIXES: Final = (".csv", ".tsv", ".json", ".jsonl")
+_SUFFIXES: Final = (".csv", ".json", ".jsonl")
 _SECTIONS: Final[Mapping[str, Any]] = {
     KNOWNO.name: lambda read, file, switches: scenarios_section(read, file),
     METRIC_CASES.name: lambda read, file, switches: cases_section(read, file, switches.get("metrics")),

@@ -10,7 +10,6 @@ from logs.rows import Ending, Episode, Item, Participant, Run, Turn
 from simulator.errors import InputError
 from simulator.runner.logged import (
     counting_episodes,
-    endings_of,
     endings_of_runs,
     erased_episodes,
     not_counting,
@@ -66,13 +65,6 @@ def test_a_report_tells_of_every_episode(reader):
     assert endings_of_runs(reader, ["r", "r"]).failures == {"no server": 4}
 
 
-def test_a_summary_tells_of_those_that_count_and_of_the_aborted_too(reader):
-    assert len(counting_episodes(reader, "r")) == 6
-    statuses, failures = endings_of(reader, "r")
-    assert list(statuses.items()) == [("aborted", 1), ("completed", 1), ("failed", 2), ("truncated", 1)]
-    assert failures == {"no server": 2, "no move": 1}
-
-
 def test_played_to_end_leaves_out_who_is_gone(reader):
     assert [one.episode.id for one in played_to_end(reader, "r")] == ["r/a", "r/e"]
     assert [one.ending.status for one in played_to_end(reader, "r", frozenset({"p"}))] == ["truncated"]
@@ -92,9 +84,6 @@ def test_whoever_took_part_in_an_episode_can_take_it_back(tmp_path, reader):
     statuses, failures = endings_of_runs(reader, ["r"])
     assert statuses == {"completed": 1, "failed": 2, "aborted": 1, "erased": 1, "open": 1}
     assert failures == {"no server": 2}
-    summed = endings_of(reader, "r")
-    assert list(summed.statuses.items()) == [("aborted", 1), ("completed", 1), ("erased", 1), ("failed", 2)]
-    assert summed.failures == {"no server": 2, "no move": 1}
     assert not_counting(reader, "r") == (1, 3, 1)
 
 

@@ -10,7 +10,7 @@ from visiting import Page, words
 
 from logs import LogReader, LogWriter
 from simulator import frames
-from simulator.runner.logged import endings_of
+from simulator.runner.logged import endings_of_runs
 
 QUESTIONS = [
     {
@@ -57,7 +57,7 @@ async def test_they_are_asked_once_before_and_after_every_set(
     await visit.say("")
     assert "Set 1 of 3 is done" in words(visit.html)
     reader = log[1]
-    assert endings_of(reader, study.run_id).statuses == {"completed": 1}
+    assert endings_of_runs(reader, [study.run_id]).statuses == {"completed": 1}
     (row,) = frames.episodes(reader, [study.run_id]).to_dict("records")
     asked = {name.removeprefix("answer."): row[name] for name in row if str(name).startswith("answer.")}
     assert asked == {"age": 31, "reads": ["novels"], "hard": 4, "why": None}

@@ -34,7 +34,7 @@ from simulator.commands.score import score_run
 from simulator.commands.score_app import score_command
 from simulator.errors import InputError
 from simulator.models import AuthenticationFailed, Capabilities
-from simulator.runner.logged import endings_of
+from simulator.runner.logged import endings_of_runs
 
 cli = typer.Typer()
 cli.command("run")(run_command(BENCHMARK))
@@ -247,7 +247,7 @@ def test_a_script_of_forms(askback, log_path, tmp_path):
     )
     askback("run", "--task", "crowd", "--model", f"script:{script}", "--limit", 2, "--run", "x")
     with LogReader(log_path) as reader:
-        assert endings_of(reader, "x").statuses == {"completed": 2}
+        assert endings_of_runs(reader, ["x"]).statuses == {"completed": 2}
 
 
 def test_records_of_every_test(askback, log_path):

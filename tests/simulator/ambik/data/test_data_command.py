@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import zipfile
 from collections.abc import Callable
@@ -74,37 +72,12 @@ def test_files_of_other_rooms_are_left_to_them(row: NewRow, write: WriteCsv, tmp
         assert TABLES.find(path) == (path,)
 
 
-@pytest.mark.parametrize("sign", [";", "\t"])
-@pytest.mark.parametrize("hint", [False, True])
-def test_a_file_that_a_spreadsheet_saved_is_read(row: NewRow, write: WriteCsv, sign: str, hint: bool) -> None:
-    path = write("a.csv", row(), row(id="8", take_amb="0"), end="\r\n")
-    with path.open(encoding="utf-8", newline="") as file:
-        cells = list(csv.reader(file))
-    whole = load_pairs(path)
-    out = io.StringIO(newline="")
-    csv.writer(out, delimiter=sign).writerows(cells)
-    first = f"sep={sign}\r\n" if hint else ""
-    path.write_bytes(b"\xef\xbb\xbf" + f"{first}{out.getvalue()}".encode())
-    assert TABLES.find(path.parent) == (path,) and TABLES.check([path])[0].line == 2 + hint
-    assert load_pairs(path) == whole
-    scenarios = write("knowno.csv", SCENARIO, columns=KNOWNO)
-    scenarios.write_text(sign.join(KNOWNO) + "\n" + sign.join(SCENARIO.values()) + "\n", encoding="utf-8")
-    assert [one.id for one in load_scenarios(scenarios)] == [SCENARIO["id"]]
-
-
 def test_a_file_in_another_encoding_says_how_to_save_it(row: NewRow, write: WriteCsv) -> None:
     path = write("a.csv", row())
     path.write_bytes(path.read_text(encoding="utf-8").encode("utf-16"))
     assert TABLES.find(path.parent) == (path,)
     (fault,) = TABLES.check([path])
     assert fault.message == "is UTF-16, not UTF-8; save it as CSV UTF-8"
-
-
-def test_tables_with_tabs_go_by_their_suffix_too(row: NewRow, write: WriteCsv) -> None:
-    path = write("a.tsv", row())
-    assert TABLES.find(path.parent) == (path,)
-    DATA.add(path.parent, "mine", False)
-    assert [pair.id for pair in load_pairs("mine")] == ["7"]
 
 
 def test_faults_and_oddities_are_told_with_their_places(row: NewRow, write: WriteCsv) -> None:

@@ -119,12 +119,6 @@ def test_line_ends_byte_order_marks_and_blanks_do_not_matter(
     assert pair.answer == "180° sauté"
 
 
-def test_a_file_of_lone_carriage_returns_is_read(row: NewRow, write: WriteCsv) -> None:
-    path = write("a.csv", row(plan_for_clear_task="Warm.", plan_for_amb_task="Warm.", variants="mug"))
-    path.write_bytes(path.read_bytes().replace(b"\n", b"\r"))
-    assert len(read_pairs_file(path).rows) == 1
-
-
 def test_columns_go_by_name_also_by_their_old_ones(row: NewRow, write: WriteCsv) -> None:
     names = {"unambiguous_direct": "singelablel_clear", "unambiguous_indirect": "singelablel_unclear"}
     for index in ("start_of_ambiguity", "end_of_unambiguity"):
