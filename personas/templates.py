@@ -2,8 +2,8 @@
 
 A template ``<benchmark>/<name>`` lives in ``personas/<benchmark>/<name>.<language>.jinja``; those of a
 benchmark that is another package's in that package's folder ``prompts`` (`add_folder`). A file of the same
-name in the user's folder (argument `override_dir`, else environment variable ``ASKBACK_PERSONAS``) takes its
-place; what a template includes can be overridden one by one in the same way.
+name in the user's folder (environment variable ``ASKBACK_PERSONAS``) takes its place; what a template
+includes can be overridden one by one in the same way.
 
 A template is read once per process, so that the prompts of a run cannot change half-way; `forget` makes
 the next `render` read the files again. The version goes into the log with every prompt: the first twelve
@@ -95,25 +95,18 @@ def add_folder(benchmark: str, folder: Path) -> None:
         forget()
 
 
-def render(
-    name: str,
-    language: str,
-    variables: Mapping[str, Any],
-    *,
-    override_dir: str | os.PathLike[str] | None = None,
-) -> Rendered:
+def render(name: str, language: str, variables: Mapping[str, Any]) -> Rendered:
     """Fill in the template `name` in `language`.
 
     Args:
         name: ``<benchmark>/<name>``, without language and suffix.
         language: ``en`` or ``zh``.
         variables: values by name; names the template does not use are ignored.
-        override_dir: the user's folder of templates; default: ``$ASKBACK_PERSONAS``, if set.
 
     Raises:
         TemplateError: if there is no such template, it is malformed, or a variable is missing.
     """
-    loaded = _load(_override(override_dir), name, language)
+    loaded = _load(_override(), name, language)
     try:
         text = loaded.template.render(variables)
     except (UndefinedError, SecurityError, TypeError) as error:
@@ -121,22 +114,22 @@ def render(
     return Rendered(text.strip(), loaded.info.version)
 
 
-def describe(name: str, language: str, *, override_dir: str | os.PathLike[str] | None = None) -> TemplateInfo:
+def describe(name: str, language: str) -> TemplateInfo:
     """Return the variables, version and file of a template.
 
     Raises:
         TemplateError: if there is no such template or it is malformed.
     """
-    return _load(_override(override_dir), name, language).info
+    return _load(_override(), name, language).info
 
 
-def versions_digest(benchmark: str, *, override_dir: str | os.PathLike[str] | None = None) -> str:
+def versions_digest(benchmark: str) -> str:
     """Return one hash (12 hex digits) over the versions of a benchmark's templates, overrides included.
 
     Raises:
         TemplateError: if one of them is malformed.
     """
-    override = _override(override_dir)
+    override = _override()
     infos = [_load(override, name, language).info for name, language in _names(override, benchmark)]
     lines = (f"{info.name}.{info.language} {info.version}" for info in infos)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
@@ -153,9 +146,7 @@ def forget() -> None:
     _environment.cache_clear()
 
 
-def _override(override_dir: str | os.PathLike[str] | None) -> str | None:
-    if override_dir is not None:
-        return os.fspath(override_dir)
+def _override() -> str | None:
     return os.environ.get(OVERRIDE_VARIABLE) or None
 
 
@@ -176,9 +167,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 @lru_cache(maxsize=32)
 def _environment(override: str | None) -> ImmutableSandboxedEnvironment:
     if override is not None and not Path(override).is_dir():
-        raise TemplateError(
-            f"{override}: not a folder; {OVERRIDE_VARIABLE} (or override_dir) must be a folder of templates"
-        )
+        raise TemplateError(f"{override}: not a folder; {OVERRIDE_VARIABLE} must be a folder of templates")
     folders = [FOLDER] if override is None else [Path(override), FOLDER]
     added = {benchmark: FileSystemLoader(folder) for benchmark, folder in _ADDED.items()}
     environment = _Environment(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Annotated, Any, Final, Generic, NamedTuple, TypeVar
 
 import typer
 from pydantic import BaseModel, Field
@@ -51,16 +51,6 @@ class Selection(Fields):
 
     data: str = Field(default="builtin", description="builtin, the name of added data, or a path")
     limit: Limit = Field(default=None, description="so many items, drawn by the seed")
-
-
-class PrintRuns(Protocol):
-    """Prints what came of runs."""
-
-    def __call__(
-        self, console: Console, reader: LogReader, runs: Sequence[str], *, exclude_aborted: bool
-    ) -> object:
-        """Print it; aborted episodes count as unsuccessful unless they are excluded."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +126,8 @@ class RunSpec(Generic[SelectionT, RulesT]):
         selection: which items; its fields are options.
         rules: of an episode; its fields are options, and what the log says of each episode.
         requests: the runs of an order, in order; each is asked for when those before it have been played.
-        report: prints what came of them; by default the summary of their report.
+        report: prints what came of them (console, reader, runs, `exclude_aborted`); by default the summary of
+            their report.
         flags: shared options of models (`model_flags.MODEL_OPTIONS`) that are called otherwise here, or that
             this benchmark does not have (an empty name). One whose name is also a rule's is both.
     """
@@ -144,7 +135,7 @@ class RunSpec(Generic[SelectionT, RulesT]):
     selection: type[SelectionT]
     rules: type[RulesT]
     requests: Callable[[RunOrder[SelectionT, RulesT]], Iterable[RunRequest | NotPlayed]]
-    report: PrintRuns | None = None
+    report: Callable[..., object] | None = None
     flags: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -12,7 +12,7 @@ import app
 import simulator
 from logs import LogReader
 from simulator.clarq.room import ROOM
-from simulator.studies import find_studies
+from simulator.studies.files import find_studies
 from ui.command import held_studies
 
 SIMULATOR = Path(simulator.__file__).parent

@@ -8,15 +8,13 @@
     to_plotly(figure, dark=True)        # for a page that has plotly.js
 """
 
-from simulator.figures.files import COLUMN, PAGE, csv_text, rows, save, to_json
+from simulator.figures.files import save
 from simulator.figures.interactive import to_plotly
-from simulator.figures.spec import Bars, Figure, Level, Line, Mark, Panel, Stacked, Style
+from simulator.figures.spec import Bars, Figure, Level, Line, Mark, Panel, Stacked
 from simulator.figures.tables import Cell, Column, Table
 from simulator.figures.venn import Venn
 
 __all__ = [
-    "COLUMN",
-    "PAGE",
     "Bars",
     "Cell",
     "Column",
@@ -26,12 +24,8 @@ __all__ = [
     "Mark",
     "Panel",
     "Stacked",
-    "Style",
     "Table",
     "Venn",
-    "csv_text",
-    "rows",
     "save",
-    "to_json",
     "to_plotly",
 ]

@@ -10,13 +10,9 @@ from simulator.models.base import (
     Completion,
     Likelihood,
     Message,
-    Position,
     Request,
-    Role,
-    Scored,
     ScoreRequest,
     TokenLogprob,
-    Usage,
 )
 from simulator.models.budget import Budget
 from simulator.models.decoding import Decoding, as_sent
@@ -32,16 +28,14 @@ from simulator.models.errors import (
     Refused,
     ServerDown,
     TimedOut,
-    TooFewSamples,
     Unavailable,
     Unsupported,
 )
-from simulator.models.keys import Identity, content_key, request_key
+from simulator.models.keys import Identity
 from simulator.models.load import ModelOptions, load_model
 from simulator.models.offline import ScriptModel
 from simulator.models.preflight import Needs, run_preflight
-from simulator.models.prices import Price, Prices, load_prices
-from simulator.models.replay import LogRecordings, Recordings, ReplayModel
+from simulator.models.replay import LogRecordings
 from simulator.models.sampling import sample
 from simulator.models.weights import require_local, weights_of
 
@@ -63,31 +57,19 @@ __all__ = [
     "ModelOptions",
     "Needs",
     "NotRecorded",
-    "Position",
     "PreflightFailed",
-    "Price",
-    "Prices",
     "RateLimited",
-    "Recordings",
     "Refused",
-    "ReplayModel",
     "Request",
-    "Role",
     "ScoreRequest",
-    "Scored",
     "ScriptModel",
     "ServerDown",
     "TimedOut",
     "TokenLogprob",
-    "TooFewSamples",
     "Unavailable",
     "Unsupported",
-    "Usage",
     "as_sent",
-    "content_key",
     "load_model",
-    "load_prices",
-    "request_key",
     "require_local",
     "run_preflight",
     "sample",

@@ -22,7 +22,7 @@ from simulator.models.offline import Latency, Scorer, Script, ScriptModel
 from simulator.models.prices import PRICES_VARIABLE, Price, load_prices
 from simulator.models.record import Recorded, Recorder
 from simulator.models.redaction import has_credentials, public_url
-from simulator.models.replay import Recordings, ReplayModel
+from simulator.models.replay import LogRecordings, ReplayModel
 from simulator.models.retry import Retried, RetryPolicy
 
 _log = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ class ModelOptions:
     extra: Mapping[str, Any] = field(default_factory=dict)
     decoding: Decoding = field(default_factory=Decoding)
     sampling: bool | None = None
-    recordings: Recordings | None = None
+    recordings: LogRecordings | None = None
     script: Script | None = None
     scorer: Scorer | None = None
     latency: Latency = 0.0

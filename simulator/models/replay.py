@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from logs import LogReader
 from logs.replay import find_response
@@ -49,18 +49,6 @@ class Asked:
     identities: tuple[Identity, ...] = ()
     capabilities: Capabilities
     ignored: frozenset[str] = frozenset()
-
-
-class Recordings(Protocol):
-    """Where logged answers are found."""
-
-    def asked(self, run_id: str) -> Asked:
-        """Return which models were asked in `run_id`, and for what."""
-        ...
-
-    def find_response(self, run_id: str, request_key: str) -> Mapping[str, Any] | None:
-        """Return the response (`ModelCall.response`) that `run_id` logged under a `request_key`, or None."""
-        ...
 
 
 class LogRecordings:
@@ -108,7 +96,7 @@ class ReplayModel:
     where two of them were asked the very same and answered differently, nothing can be replayed.
     """
 
-    def __init__(self, run_id: str, recordings: Recordings) -> None:
+    def __init__(self, run_id: str, recordings: LogRecordings) -> None:
         """Read who was asked in a run.
 
         Raises:

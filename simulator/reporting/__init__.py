@@ -9,7 +9,6 @@ from simulator.reporting.render import (
     json_text,
     print_report,
     report_csv,
-    report_json,
     report_latex,
     write_report,
 )
@@ -39,7 +38,6 @@ __all__ = [
     "plain",
     "print_report",
     "report_csv",
-    "report_json",
     "report_latex",
     "slug",
     "write_report",

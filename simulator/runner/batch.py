@@ -13,7 +13,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from logs import LogError, LogReader, LogWriter
 from logs.rows import Ending, Episode, Item, Run, Score, Turn
@@ -71,18 +71,8 @@ class Job:
 
 
 Tell = Callable[[Ending, Sequence[Score]], None]
-
-
-class Executor(Protocol):
-    """Plays the jobs of a run."""
-
-    async def __call__(self, jobs: Sequence[Job], tell: Tell) -> None:
-        """Play `jobs`, begun in their order, and tell of each one's ending when it is on disk.
-
-        Raises:
-            LogError: if the log cannot be written.
-        """
-        ...
+Executor = Callable[[Sequence[Job], Tell], Awaitable[None]]
+"""Plays the jobs of a run, begun in their order, and tells of each one's ending when it is on disk."""
 
 
 async def run_batch(

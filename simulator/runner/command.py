@@ -27,9 +27,9 @@ from simulator.models.load import bare_name
 from simulator.models.redaction import public_url
 from simulator.runner.batch import SOFTWARE_VERSION, run_batch
 from simulator.runner.build import NamedSeatFactory, Plan, build_plan
+from simulator.runner.executors import executor_for, workers_for
 from simulator.runner.progress import progress_bar
 from simulator.runner.rooms import AnyRoom
-from simulator.runner.share import executor_for, workers_for
 from simulator.seats import Seat
 
 Afterwards = Callable[[str], Awaitable[None]]

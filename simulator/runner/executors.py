@@ -36,25 +36,25 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, SpawnContext
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from logs import LogError, LogWriter
 from logs.rows import Ending, Score
-from simulator.errors import AskbackError
-from simulator.runner.batch import Job, Tell, play_jobs
+from simulator.errors import AskbackError, InputError
+from simulator.models import Budget
+from simulator.runner.batch import Executor, Job, Tell, play_jobs
+from simulator.runner.build import NamedSeatFactory
 from simulator.runner.finding import load_room
 from simulator.seats import Seat
 
+# So many dialogues are worth the two seconds that a process takes to start.
+_WORTH_A_WORKER: Final = 200
 # A worker that has lost its parent writes what it has; after so many seconds it ends in any case.
 _GRACE: Final = 10.0
 
 
-class SeatFactory(Protocol):
-    """Makes the seats of a run in whichever process plays; is pickled to get there."""
-
-    def __call__(self, log: LogWriter, places: int) -> AbstractAsyncContextManager[Mapping[str, Seat]]:
-        """Return the seats, for `places` episodes at a time; `log` is the playing process's own."""
-        ...
+SeatFactory = Callable[[LogWriter, int], AbstractAsyncContextManager[Mapping[str, Seat]]]
+"""Makes the seats of a run, for so many episodes at a time; is pickled to get to the process that plays."""
 
 
 class WorkerFailed(AskbackError):
@@ -163,6 +163,34 @@ class Workers:
             _hear, results, asyncio.get_running_loop(), lambda message: inbox.put_nowait((worker, message))
         )
         return worker
+
+
+def workers_for(asked: int | None, seats: Mapping[str, str], episodes: int, budget: Budget | None) -> int:
+    """Return how many processes play: as many as asked for; else one, but more for a long run without models.
+
+    Raises:
+        InputError: if several processes would have to share a budget.
+    """
+    if asked is None:
+        offline = all(name.startswith(("offline/", "script:")) for name in seats.values())
+        return max(1, min(_cores(), episodes // _WORTH_A_WORKER)) if offline else 1
+    if asked > 1 and budget is not None:
+        raise InputError("--budget is kept within one process: leave --workers out, or run without a budget.")
+    return asked
+
+
+def executor_for(factory: NamedSeatFactory, log: Path, workers: int, concurrency: int) -> Executor | None:
+    """Return who plays a run: `workers` processes sharing `concurrency` places; None: this process alone."""
+    if workers == 1:
+        return None
+    return Workers(
+        benchmark=factory.benchmark, factory=factory, path=log, workers=workers, concurrency=concurrency
+    )
+
+
+def _cores() -> int:
+    """Return processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 async def _deal(

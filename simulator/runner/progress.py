@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from statistics import fmean
-from typing import Protocol
 
 from rich.console import Console
 from rich.progress import (
@@ -20,17 +19,9 @@ from rich.progress import (
 from simulator.runner.batch import Tally
 
 
-class Show(Protocol):
-    """Takes the tally after every episode."""
-
-    def __call__(self, tally: Tally) -> None:
-        """Show `tally`."""
-        ...
-
-
 @contextmanager
-def progress_bar(console: Console, title: str, shown: Mapping[str, str]) -> Iterator[Show]:
-    """Yield a progress bar with live scores.
+def progress_bar(console: Console, title: str, shown: Mapping[str, str]) -> Iterator[Callable[[Tally], None]]:
+    """Yield what shows a tally as a progress bar with live scores.
 
     Args:
         console: where to draw.

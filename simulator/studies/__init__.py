@@ -5,45 +5,18 @@ pages call the `StudyDesk`. Everything that happens is an assignment row of the 
 study stands is read from there.
 """
 
-from simulator.studies.admission import Admission, Code, Completion
-from simulator.studies.checking import check_studies
+from simulator.studies.admission import Completion
 from simulator.studies.desk import StudyDesk
-from simulator.studies.files import Study, find_studies, read_study
-from simulator.studies.progress import CellProgress, StudyProgress
-from simulator.studies.quota import (
-    Cell,
-    Place,
-    Quota,
-    State,
-    cell_name,
-    choose,
-    parse_cell,
-    quota_of,
-    wanted_cells,
-)
-from simulator.studies.reconcile import Balance, Finding, reconcile
+from simulator.studies.files import Study, read_study
+from simulator.studies.quota import Cell, Place, cell_name, parse_cell
 
 __all__ = [
-    "Admission",
-    "Balance",
     "Cell",
-    "CellProgress",
-    "Code",
     "Completion",
-    "Finding",
     "Place",
-    "Quota",
-    "State",
     "Study",
     "StudyDesk",
-    "StudyProgress",
     "cell_name",
-    "check_studies",
-    "choose",
-    "find_studies",
     "parse_cell",
-    "quota_of",
     "read_study",
-    "reconcile",
-    "wanted_cells",
 ]

@@ -10,7 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 import app
-from logs import LogReader, export_log
+from logs import LogReader
+from logs.export import export_log
 from logs.rows import ModelCall
 
 sys.path.insert(0, str(Path(__file__).parent))

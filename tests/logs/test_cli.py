@@ -7,18 +7,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from logs import (
-    LogReader,
-    LogWriter,
-    NotALog,
-    NotInLog,
-    as_markdown,
-    as_text,
-    default_path,
-    read_transcript,
-)
+from logs import LogReader, LogWriter, NotALog, NotInLog, default_path
 from logs.cli import export_command, log_app
 from logs.rows import Participant
+from logs.transcript import as_markdown, as_text, read_transcript
 
 
 @pytest.fixture

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logs import LogError, LogReader, LogWriter, NotInLog, export_log
+from logs import LogError, LogReader, LogWriter, NotInLog
 from logs.codec import plain
+from logs.export import export_log
 from logs.guard import guard, unguard
 from logs.rows import (
     Assignment,

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from logs import LogReader, LogWriter, find_response
+from logs import LogReader, LogWriter
+from logs.replay import find_response
 from logs.rows import ModelCall
 
 

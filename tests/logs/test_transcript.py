@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from logs import LogReader, LogWriter, as_markdown, as_rich, as_text, read_transcript
+from logs import LogReader, LogWriter
 from logs.rows import Turn
-from logs.transcript import _escape
+from logs.transcript import _escape, as_markdown, as_rich, as_text, read_transcript
 
 TEXT = """\
 clarq 1.0 (en), episode e0

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from logs import LogConflict, LogError, LogReader, LogWriter, NotInLog, Written
+from logs import LogConflict, LogError, LogReader, LogWriter, NotInLog
+from logs.conflicts import Written
 from logs.rows import (
     Assignment,
     Ending,

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from logs import LogConflict, LogError, LogReader, LogWriter, Written
+from logs import LogConflict, LogError, LogReader, LogWriter
+from logs.conflicts import Written
 from logs.rows import Turn
 
 MakeTurn = Callable[..., Turn]

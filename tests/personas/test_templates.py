@@ -65,32 +65,39 @@ def test_names_cannot_leave_the_folders(name: str) -> None:
         render(name, "en", {})
 
 
-def test_users_file_takes_the_place_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path, f"{BACKGROUND}.en.jinja", "Only {{ task }}.\n")
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's own folder of templates."""
+    monkeypatch.setenv("ASKBACK_PERSONAS", str(tmp_path))
+    return tmp_path
+
+
+def test_users_file_takes_the_place_of_ours(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(own, f"{BACKGROUND}.en.jinja", "Only {{ task }}.\n")
+    theirs, chinese = render(BACKGROUND, "en", VARIABLES), render(BACKGROUND, "zh", VARIABLES)
+    monkeypatch.delenv("ASKBACK_PERSONAS")
     ours = render(BACKGROUND, "en", VARIABLES)
-    theirs = render(BACKGROUND, "en", VARIABLES, override_dir=tmp_path)
     assert theirs.text == "Only grinding rye."
     assert theirs.version != ours.version
-    assert render(BACKGROUND, "zh", VARIABLES, override_dir=tmp_path) == render(BACKGROUND, "zh", VARIABLES)
-    monkeypatch.setenv("ASKBACK_PERSONAS", str(tmp_path))
-    assert render(BACKGROUND, "en", VARIABLES) == theirs
+    assert chinese == render(BACKGROUND, "zh", VARIABLES)
 
 
-def test_missing_override_folder_is_an_error(tmp_path: Path) -> None:
+def test_missing_override_folder_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASKBACK_PERSONAS", "nowhere")
     with pytest.raises(TemplateError, match="nowhere: not a folder"):
-        render(BACKGROUND, "en", VARIABLES, override_dir=tmp_path / "nowhere")
+        render(BACKGROUND, "en", VARIABLES)
 
 
-def test_version_covers_included_files(tmp_path: Path) -> None:
-    write(tmp_path, "a/whole.en.jinja", "{% include 'a/_part.en.jinja' %}!")
-    write(tmp_path, "a/_part.en.jinja", "{{ word }}")
-    before = render("a/whole", "en", {"word": "hey"}, override_dir=tmp_path)
+def test_version_covers_included_files(own: Path) -> None:
+    write(own, "a/whole.en.jinja", "{% include 'a/_part.en.jinja' %}!")
+    write(own, "a/_part.en.jinja", "{{ word }}")
+    before = render("a/whole", "en", {"word": "hey"})
     assert before.text == "hey!"
-    assert describe("a/whole", "en", override_dir=tmp_path).variables == {"word"}
-    write(tmp_path, "a/_part.en.jinja", "{{ word }} ")
-    assert render("a/whole", "en", {"word": "hey"}, override_dir=tmp_path) == before, "fixed until forgotten"
+    assert describe("a/whole", "en").variables == {"word"}
+    write(own, "a/_part.en.jinja", "{{ word }} ")
+    assert render("a/whole", "en", {"word": "hey"}) == before, "fixed until forgotten"
     forget()
-    assert render("a/whole", "en", {"word": "hey"}, override_dir=tmp_path).version != before.version
+    assert render("a/whole", "en", {"word": "hey"}).version != before.version
 
 
 def test_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,10 +119,10 @@ def test_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
         "{% for one in [1] %}{{ loop._iterator }}{% endfor %}",
     ],
 )
-def test_templates_run_in_a_sandbox(tmp_path: Path, source: str) -> None:
-    write(tmp_path, "a/evil.en.jinja", source)
+def test_templates_run_in_a_sandbox(own: Path, source: str) -> None:
+    write(own, "a/evil.en.jinja", source)
     with pytest.raises(TemplateError, match=r"evil\.en\.jinja"):
-        render("a/evil", "en", {"items": []}, override_dir=tmp_path)
+        render("a/evil", "en", {"items": []})
 
 
 @pytest.mark.parametrize(
@@ -126,10 +133,10 @@ def test_templates_run_in_a_sandbox(tmp_path: Path, source: str) -> None:
         (b"\xff\xfe", r"a/odd\.en\.jinja: not UTF-8"),
     ],
 )
-def test_a_file_that_is_no_template_is_named(tmp_path: Path, source: bytes, told: str) -> None:
-    write(tmp_path, "a/odd.en.jinja", "").write_bytes(source)
+def test_a_file_that_is_no_template_is_named(own: Path, source: bytes, told: str) -> None:
+    write(own, "a/odd.en.jinja", "").write_bytes(source)
     with pytest.raises(TemplateError, match=told):
-        render("a/odd", "en", {}, override_dir=tmp_path)
+        render("a/odd", "en", {})
 
 
 @pytest.mark.parametrize(
@@ -152,9 +159,11 @@ def test_background_speaks_of_the_sections_present_only(
     assert "\n\n\n" not in text
 
 
-def test_the_digest_of_a_benchmark_changes_with_any_of_its_templates(tmp_path: Path) -> None:
+def test_the_digest_of_a_benchmark_changes_with_any_of_its_templates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plain = versions_digest("clarq")
     assert plain == versions_digest("clarq")
-    (tmp_path / "clarq").mkdir()
-    (tmp_path / "clarq" / "greeting.en.jinja").write_text("Good day.", encoding="utf-8")
-    assert versions_digest("clarq", override_dir=tmp_path) != plain
+    write(tmp_path, "clarq/greeting.en.jinja", "Good day.")
+    monkeypatch.setenv("ASKBACK_PERSONAS", str(tmp_path))
+    assert versions_digest("clarq") != plain

@@ -15,19 +15,8 @@ from xml.etree import ElementTree
 import pytest
 
 from simulator.errors import InputError
-from simulator.figures import (
-    COLUMN,
-    PAGE,
-    Bars,
-    Figure,
-    Level,
-    Line,
-    Panel,
-    csv_text,
-    rows,
-    save,
-)
-from simulator.figures.files import HEADINGS
+from simulator.figures import Bars, Figure, Level, Line, Panel, save
+from simulator.figures.files import COLUMN, HEADINGS, PAGE, csv_text, rows
 
 SVG = "{http://www.w3.org/2000/svg}"
 

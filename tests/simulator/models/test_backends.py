@@ -16,9 +16,9 @@ from simulator.models import (
     Refused,
     TimedOut,
     Unavailable,
-    Usage,
     load_model,
 )
+from simulator.models.base import Usage
 
 
 class Colour(BaseModel):

@@ -3,20 +3,10 @@ import asyncio
 import pytest
 
 from simulator.errors import InputError
-from simulator.models import (
-    BadRequest,
-    Budget,
-    BudgetExceeded,
-    Completion,
-    Malformed,
-    Price,
-    Refused,
-    TimedOut,
-    Usage,
-    load_prices,
-)
+from simulator.models import BadRequest, Budget, BudgetExceeded, Completion, Malformed, Refused, TimedOut
+from simulator.models.base import Usage
 from simulator.models.budget import Metered, most_tokens
-from simulator.models.prices import read_prices
+from simulator.models.prices import Price, load_prices, read_prices
 
 PRICE = Price(input=1.0, output=10.0)  # a token of input costs 1e-6 USD
 

@@ -6,8 +6,10 @@ import pytest
 from pydantic import BaseModel, field_validator
 
 from simulator.errors import InputError
-from simulator.models import Completion, Identity, Malformed, TokenLogprob, Unavailable, Usage, request_key
+from simulator.models import Completion, Identity, Malformed, TokenLogprob, Unavailable
+from simulator.models.base import Usage
 from simulator.models.cache import Cached, ResponseCache, decode, encode
+from simulator.models.keys import request_key
 from simulator.models.retry import Retried
 
 

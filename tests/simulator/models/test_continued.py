@@ -4,13 +4,13 @@ import re
 
 import pytest
 
-from simulator.models import Malformed, ScoreRequest, Unsupported, request_key
+from simulator.models import Malformed, ScoreRequest, Unsupported
 from simulator.models.answers import scored_of
 from simulator.models.base import Likelihood, Scored
 from simulator.models.budget import most_tokens
 from simulator.models.cache import decode, encode
 from simulator.models.completions_backend import CompletionsModel
-from simulator.models.keys import Identity
+from simulator.models.keys import Identity, request_key
 from simulator.models.record import response_row
 
 PREFIX = "The duck is in."

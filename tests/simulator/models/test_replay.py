@@ -22,10 +22,10 @@ from simulator.models import (
     Request,
     ScriptModel,
     TokenLogprob,
-    Usage,
     load_model,
-    request_key,
 )
+from simulator.models.base import Usage
+from simulator.models.keys import request_key
 from simulator.models.load import stack
 from simulator.models.record import Recorded
 

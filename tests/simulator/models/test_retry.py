@@ -15,8 +15,8 @@ from simulator.models import (
     TimedOut,
     Unavailable,
     Unsupported,
-    Usage,
 )
+from simulator.models.base import Usage
 from simulator.models.retry import Retried, RetryPolicy
 
 

@@ -10,15 +10,15 @@ from simulator.models import (
     Request,
     ScriptModel,
     Unsupported,
-    Usage,
     load_model,
-    request_key,
 )
 from simulator.models.answers import completion_of
 from simulator.models.anthropic_backend import AnthropicModel
+from simulator.models.base import Usage
 from simulator.models.budget import most_tokens
 from simulator.models.cache import decode, encode
 from simulator.models.completions_backend import CompletionsModel
+from simulator.models.keys import request_key
 from simulator.models.openai_backend import OpenAIModel
 from simulator.models.record import response_row
 from simulator.models.replay import Asked

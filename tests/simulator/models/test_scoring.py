@@ -15,20 +15,16 @@ from simulator.models import (
     LogRecordings,
     ModelOptions,
     NotRecorded,
-    Position,
-    Scored,
     ScoreRequest,
     ScriptModel,
     Unavailable,
     Unsupported,
-    Usage,
-    content_key,
     load_model,
-    request_key,
 )
-from simulator.models.base import Request
+from simulator.models.base import Position, Request, Scored, Usage
 from simulator.models.budget import Metered
 from simulator.models.cache import Cached, ResponseCache, decode, encode
+from simulator.models.keys import content_key, request_key
 from simulator.models.layers import Layer
 from simulator.models.limits import Limited
 from simulator.models.load import stack

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from simulator.models import ModelOptions, content_key, load_model
+from simulator.models import ModelOptions, load_model
 from simulator.models.completions_backend import CompletionsModel
+from simulator.models.keys import content_key
 
 
 async def test_chat_servers_are_told(make, server, ask, provider):

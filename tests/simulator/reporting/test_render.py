@@ -12,9 +12,10 @@ import pytest
 from rich.console import Console
 
 from simulator.errors import InputError
-from simulator.figures import Bars, Column, Figure, Panel, Table, to_json
-from simulator.reporting import Report, Section, print_report, report_json, write_report
-from simulator.reporting.render import html_page, latex_table
+from simulator.figures import Bars, Column, Figure, Panel, Table
+from simulator.figures.files import to_json
+from simulator.reporting import Report, Section, print_report, write_report
+from simulator.reporting.render import html_page, latex_table, report_json
 from simulator.stats import Interval
 
 THIRD = 1 / 3

@@ -6,7 +6,8 @@ import pytest
 
 from logs import LogReader, LogWriter
 from simulator.clarq.room import ROOM
-from simulator.models import Identity, LogRecordings, Message, ModelOptions, Request, request_key
+from simulator.models import Identity, LogRecordings, Message, ModelOptions, Request
+from simulator.models.keys import request_key
 from simulator.runner.batch import run_batch
 from simulator.runner.build import NamedSeatFactory, build_plan
 from trees.sources import load_builtin

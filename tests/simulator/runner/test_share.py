@@ -2,8 +2,8 @@ import pytest
 
 from simulator.errors import InputError
 from simulator.models import Budget
-from simulator.runner import share
-from simulator.runner.share import workers_for
+from simulator.runner import executors
+from simulator.runner.executors import workers_for
 
 OFFLINE = {"seeker": "offline/seeker:hasty", "provider": "offline/experts"}
 SCRIPT = {"seeker": "script:lines.yaml", "provider": "offline/experts"}
@@ -12,7 +12,7 @@ MODEL = {"seeker": "openai/m", "provider": "offline/experts"}
 
 @pytest.fixture(autouse=True)
 def eight_cores(monkeypatch):
-    monkeypatch.setattr(share, "_cores", lambda: 8)
+    monkeypatch.setattr(executors, "_cores", lambda: 8)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ import pytest
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Item, Status, Turn, content_hash
-from simulator.studies import Admission, Cell, Study, StudyDesk
+from simulator.studies import Cell, Study, StudyDesk
+from simulator.studies.admission import Admission
 
 GIVEN: dict[str, Any] = {
     "id": "pattern",

@@ -12,7 +12,8 @@ import pytest
 from logs import LogReader, erase_participant
 from logs.rows import Run
 from simulator.errors import ConflictError, InputError
-from simulator.studies import Admission, Completion
+from simulator.studies import Completion
+from simulator.studies.admission import Admission
 from simulator.studies.people import Person
 
 

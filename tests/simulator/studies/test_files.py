@@ -11,8 +11,9 @@ from simulator import catalog
 from simulator.clarq import data
 from simulator.commands.files import check_files
 from simulator.errors import InputError
-from simulator.studies import Study, check_studies, find_studies, read_study
-from simulator.studies.checking import checker
+from simulator.studies import Study, read_study
+from simulator.studies.checking import check_studies, checker
+from simulator.studies.files import find_studies
 
 TEXT = """\
 id: pattern

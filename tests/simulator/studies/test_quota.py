@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.errors import InputError
-from simulator.studies import Cell, Place, Quota, Study, choose, quota_of
-from simulator.studies.quota import counted, has_room
+from simulator.studies import Cell, Place, Study
+from simulator.studies.quota import Quota, choose, counted, has_room, quota_of
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 HALF_AN_HOUR = timedelta(minutes=30)

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from simulator.errors import InputError
-from simulator.studies import Balance, StudyDesk, reconcile
+from simulator.studies import StudyDesk
+from simulator.studies.reconcile import Balance, reconcile
 
 HEAD = "Submission id,Participant id,Status,Completion code\n"
 OLD_HEAD = "session_id,participant_id,status,entered_code\n"

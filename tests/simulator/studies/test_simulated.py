@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from logs import LogReader, LogWriter
 from simulator.errors import ConflictError
-from simulator.studies import Admission, Cell, Place, Study, StudyDesk
+from simulator.studies import Cell, Place, Study, StudyDesk
+from simulator.studies.admission import Admission
 
 CELLS = tuple(product(("subject", "location"), ("arrow", "qa")))
 PEOPLE = 9

@@ -13,7 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 import app  # noqa: F401  (it says which benchmarks hold studies)
-from logs import LogReader, LogWriter, export_log, load_key
+from logs import LogReader, LogWriter, load_key
+from logs.export import export_log
 from simulator.errors import ConflictError
 from simulator.studies import Study, StudyDesk
 from simulator.studies.command import study_app

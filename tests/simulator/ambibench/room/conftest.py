@@ -17,16 +17,8 @@ from simulator.ambibench.prompt import Prompt
 from simulator.ambibench.room import ROOM
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.ambibench.trials import Item
-from simulator.models import (
-    Capabilities,
-    Completion,
-    Position,
-    Request,
-    Scored,
-    ScoreRequest,
-    ScriptModel,
-    TokenLogprob,
-)
+from simulator.models import Capabilities, Completion, Request, ScoreRequest, ScriptModel, TokenLogprob
+from simulator.models.base import Position, Scored
 from simulator.runner.rooms import ActiveEpisode
 from simulator.seats import PersonSeat, Reply, ScriptSeat, Seat
 from simulator.seeds import derive_seed

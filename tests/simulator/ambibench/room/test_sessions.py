@@ -20,7 +20,9 @@ from simulator.errors import ConflictError, InputError
 from simulator.reports import print_whole, run_summary
 from simulator.runner.finding import load_room
 from simulator.seats import Reply
-from simulator.studies import Study, check_studies, find_studies
+from simulator.studies import Study
+from simulator.studies.checking import check_studies
+from simulator.studies.files import find_studies
 from simulator.studies.material import builtin_studies
 from simulator.studies.withdrawal import erase_due
 

@@ -29,7 +29,7 @@ from simulator.ambient.prepare import crowd_items
 from simulator.errors import InputError
 from simulator.models import BadRequest, Capabilities, Completion, Refused, ScriptModel
 from simulator.runner.model_flags import ModelFlags
-from simulator.studies import quota_of
+from simulator.studies.quota import quota_of
 
 SENTENCE = "We saw her duck."
 YORUBA = language_called("yoruba")

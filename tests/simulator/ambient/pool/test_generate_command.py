@@ -20,7 +20,7 @@ from simulator.ambient.pool.groups import pair_id
 from simulator.errors import InputError
 from simulator.models import BadRequest, Completion
 from simulator.runner.model_flags import ModelFlags
-from simulator.studies import quota_of
+from simulator.studies.quota import quota_of
 
 SENTENCES = re.compile(r"Sentence 1: (.*)\nSentence 2: (.*)")
 

@@ -21,13 +21,12 @@ from simulator.models import (
     Completion,
     Likelihood,
     Malformed,
-    Position,
     Request,
-    Scored,
     ScoreRequest,
     ScriptModel,
     TokenLogprob,
 )
+from simulator.models.base import Position, Scored
 from simulator.seeds import derive_seed
 
 TRUE, FALSE = " True", " False"

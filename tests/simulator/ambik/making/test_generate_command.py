@@ -19,7 +19,7 @@ from simulator.ambik.terms import AMBIGUITIES
 from simulator.errors import InputError
 from simulator.models import BadRequest
 from simulator.runner.model_flags import ModelFlags
-from simulator.studies import quota_of
+from simulator.studies.quota import quota_of
 
 
 @pytest.fixture

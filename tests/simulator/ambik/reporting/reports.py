@@ -10,7 +10,8 @@ from logs import LogReader
 from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.reporting.settings import REPORT_SETTINGS
 from simulator.frames import Frames
-from simulator.reporting import Report, report_json
+from simulator.reporting import Report
+from simulator.reporting.render import report_json
 from simulator.reports import build_report
 
 

@@ -23,7 +23,7 @@ from simulator.ambik.sets.predicting import calibrate, outcome
 from simulator.ambik.settings import DEFAULT
 from simulator.ambik.trial_log import decisions
 from simulator.errors import InputError
-from simulator.reporting import report_json
+from simulator.reporting.render import report_json
 from simulator.reports import print_whole, run_summary
 
 from .reports import sections

@@ -11,7 +11,7 @@ from simulator.ambik.data import load_pairs
 from simulator.ambik.files.pairs import write_pairs_file
 from simulator.ambik.settings import DEFAULT
 from simulator.errors import InputError
-from simulator.reporting import report_json
+from simulator.reporting.render import report_json
 
 from .reports import report, sections
 

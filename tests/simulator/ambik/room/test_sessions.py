@@ -21,8 +21,11 @@ from simulator.ambik.trial_log import decisions, exchanges, forms
 from simulator.errors import ConflictError, InputError
 from simulator.runner.finding import load_room
 from simulator.seats import Reply
-from simulator.studies import Study, check_studies, find_studies, quota_of
+from simulator.studies import Study
+from simulator.studies.checking import check_studies
+from simulator.studies.files import find_studies
 from simulator.studies.material import builtin_studies
+from simulator.studies.quota import quota_of
 from simulator.studies.withdrawal import erase_due
 
 CODES = {"complete": "C", "returned": "R"}

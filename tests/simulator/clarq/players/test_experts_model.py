@@ -5,7 +5,8 @@ import pytest
 
 from simulator.clarq.experts import Situation, TurnType
 from simulator.clarq.players.experts_model import SEED, ModelExperts
-from simulator.models import Malformed, ModelOptions, ScriptModel, load_model, request_key
+from simulator.models import Malformed, ModelOptions, ScriptModel, load_model
+from simulator.models.keys import request_key
 from simulator.seats import Line
 from trees import Frontier
 

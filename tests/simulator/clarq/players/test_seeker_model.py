@@ -6,7 +6,8 @@ from simulator.clarq.graph import SeekerKnows
 from simulator.clarq.players.experts_model import SEED
 from simulator.clarq.players.seeker_model import Mode, ModelSeeker, messages_for
 from simulator.errors import InputError
-from simulator.models import ScriptModel, Unavailable, request_key
+from simulator.models import ScriptModel, Unavailable
+from simulator.models.keys import request_key
 from simulator.seats import Line, View
 
 PROMPT = "You keep the lamp. Say goodbye once you know."
