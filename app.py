@@ -17,7 +17,7 @@ from logs import LogError
 from personas.errors import TemplateError
 from simulator.benchmark import Command
 from simulator.commands.derived import benchmark_commands
-from simulator.commands.score_app import score_app
+from simulator.commands.score import score_app
 from simulator.deferred import deferred
 from simulator.errors import AskbackError
 from trees.faults import TaskError

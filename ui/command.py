@@ -32,7 +32,7 @@ from simulator.models.load import bare_name
 from simulator.runner.build import Models
 from simulator.runner.model_flags import ModelFlags
 from simulator.runner.options import BaseUrlOption, TimeoutOption
-from simulator.studies.opposite import joined, missing_models, needs_opposite
+from simulator.studies.checking import joined, missing_models, needs_opposite
 from simulator.studies.withdrawal import erase_regularly
 from ui.hosts import Access
 from ui.limits import STARTS_PER_MINUTE, PatientProtocol, Starts

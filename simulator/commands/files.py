@@ -103,8 +103,8 @@ def absent_models(paths: Sequence[Path], base_url: str | None = None) -> tuple[F
     # Only who checks studies with models should wait for what talks to these.
     from simulator.models import ModelOptions
     from simulator.models.load import bare_name
+    from simulator.studies.checking import missing_models, needs_opposite
     from simulator.studies.files import find_studies, scan_study
-    from simulator.studies.opposite import missing_models, needs_opposite
 
     faults: list[Fault] = []
     for file in dict.fromkeys(file for path in paths for file in find_studies(path)):

@@ -1,29 +1,77 @@
-"""`askback score RUN` of a declared benchmark: its scores again from logged turns, and what others add."""
+"""`askback score`: a run of the log, with the scorers of its benchmark; result files, if it has any.
+
+``askback score NAME`` scores the run called so. Benchmarks add commands for files (``askback score
+NAME FILES``), which come first: a run with the name of a command is scored by ``askback score run NAME``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Final
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
 from logs import LogReader, LogWriter
+from logs.cli import LogOption
 from logs.paths import default_path
 from logs.rows import Judgment, Score
 from simulator import catalog
 from simulator.benchmark import Benchmark
-from simulator.reporting import json_text
-from simulator.reports import print_whole, run_summary
+from simulator.errors import InputError
 from simulator.runner.finding import room_of
 from simulator.runner.logged import PlayedToEnd, played_to_end, required_run
-from simulator.runner.model_flags import ModelFlags
+from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models
+from simulator.runner.options import ExcludeAbortedOption, JsonOption
 from simulator.runner.scoring import Scorer, refuse_judge
 
+_RUN: Final = "run"
 
-def scorer(benchmark: Benchmark[Any, Any]) -> Scorer:
-    """Return what scores a run of a benchmark whose rules leave nothing to a judge."""
+
+class _RunByDefault(TyperGroup):
+    """A group in which anything that is no command is said to `_RUN`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] != "--help":
+            args = [_RUN, *args]
+        return super().parse_args(ctx, args)
+
+
+score_app = typer.Typer(
+    cls=_RunByDefault,
+    no_args_is_help=True,
+    help="Score a run of the log again (its name will do), or files of results.",
+)
+
+
+def score_command(
+    run: Annotated[str, typer.Argument(help="the run's name (askback log list shows them)")],
+    judge: Annotated[str | None, typer.Option(help="a model that settles open successes")] = None,
+    flags: ModelFlags = NO_FLAGS,
+    as_json: JsonOption = False,
+    exclude_aborted: ExcludeAbortedOption = False,
+    log: LogOption = None,
+) -> None:
+    """Score a run again from its logged turns; the new scores are appended to the log."""
+    path = log or default_path()
+    with LogReader(path) as reader:
+        try:
+            benchmark = catalog.find(reader.run(run).benchmark)
+        except InputError as error:
+            raise InputError(f"{run} cannot be scored here. {error}") from error
+        _append(path, added_scores(reader, benchmark, run))
+    scorer_of(benchmark)(run, judge, flags, as_json, log, exclude_aborted=exclude_aborted)
+
+
+score_app.command(_RUN)(asks_models(score_command))
+
+
+def scorer_of(benchmark: Benchmark[Any, Any]) -> Scorer:
+    """Return what scores a run of a benchmark: its own scorer, or its rules, which need no judge."""
+    if benchmark.scorer is not None:
+        return benchmark.scorer()
 
     def score(
         run: str,
@@ -34,12 +82,13 @@ def scorer(benchmark: Benchmark[Any, Any]) -> Scorer:
         *,
         exclude_aborted: bool = False,
     ) -> None:
+        from simulator.reporting import json_text
+        from simulator.reports import print_whole, run_summary  # these bring pandas
+
         refuse_judge(run, judge, flags)
         path = log or default_path()
         with LogReader(path) as reader:
-            with LogWriter(path, durable=False) as writer:
-                for row in score_run(reader, benchmark, run):
-                    writer.put(row)
+            _append(path, score_run(reader, benchmark, run))
             report = run_summary(reader, benchmark, [run], exclude_aborted=exclude_aborted)
         if as_json:
             typer.echo(json_text(report))
@@ -75,6 +124,13 @@ def added_scores(reader: LogReader, benchmark: Benchmark[Any, Any], run_id: str)
             number = value(item, played.turns, judgments)
             if number is not None:
                 yield Score(episode_id=played.episode.id, metric=metric, value=float(number), version="1")
+
+
+def _append(path: Path, scores: Iterable[Score]) -> None:
+    if rows := list(scores):
+        with LogWriter(path, durable=False) as writer:
+            for row in rows:
+                writer.put(row)
 
 
 def _played(

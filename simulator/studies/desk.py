@@ -14,7 +14,6 @@ from logs.rows import RESTORED, Item, Participant, Run
 from simulator.errors import ConflictError, InputError
 from simulator.seeds import derive_seed
 from simulator.studies.admission import Admission, Code, Completion, completion_of
-from simulator.studies.closing import admission_event
 from simulator.studies.files import Study
 from simulator.studies.ledger import place_id
 from simulator.studies.people import (
@@ -28,7 +27,7 @@ from simulator.studies.people import (
 from simulator.studies.places import REFUSED, Places
 from simulator.studies.progress import StudyProgress, progress_of
 from simulator.studies.quota import Cell, Place, Quota, State, cell_name, choose, has_room, quota_of
-from simulator.studies.withdrawal import restoring_event, withdrawal_event
+from simulator.studies.withdrawal import admission_event, restoring_event, withdrawal_event
 
 CAME_BACK: Final = "study.came_back"
 

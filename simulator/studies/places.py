@@ -11,10 +11,10 @@ from logs import LogConflict, LogReader, LogWriter
 from logs.rows import Event
 from simulator.errors import ConflictError
 from simulator.studies.admission import Admission, Code
-from simulator.studies.closing import closed_since
 from simulator.studies.files import Study
 from simulator.studies.ledger import Ledger, assignment_row, written
 from simulator.studies.quota import Place, State
+from simulator.studies.withdrawal import closed_since
 
 REFUSED: Final = "study.refused"
 

@@ -1,9 +1,11 @@
-"""Withdrawing from a study: at once nothing of the person counts, and after some days it is erased.
+"""Withdrawing from a study, and closing it for those who have no place yet.
 
-The days are there for people whose link somebody else had, and for those who chose the wrong button: until
-they are over a researcher can take the withdrawal back (`askback study restore`). Whoever wants it earlier
-has it done (`askback study erase`); closing the study does it too (`askback study close`). What is pending is
-in the log's events, so a restart forgets nothing.
+Of a person who withdraws nothing counts from then on, and after some days it is erased. The days are there
+for people whose link somebody else had, and for those who chose the wrong button: until they are over a
+researcher can take the withdrawal back (`askback study restore`). Whoever wants it earlier has it done
+(`askback study erase`); closing the study does it too (`askback study close`). What is pending is in the
+log's events, so a restart forgets nothing. Closing is an event of the log, too: every server on the log sees
+it when the next person comes, and a later event takes it back.
 """
 
 from __future__ import annotations
@@ -103,3 +105,18 @@ def erase_regularly(path: Path, stop: threading.Event) -> None:
             _log.exception("people who have withdrawn could not be erased")
         if stop.wait(ERASE_EVERY):
             return
+
+
+ADMISSION: Final = "study.admission"
+"""Kind of the event that closes a study or opens it again; ``closed`` in its details says which."""
+
+
+def admission_event(study: Study, *, closed: bool, now: datetime) -> Event:
+    """Return the event that closes a study for new participants, or opens it again."""
+    return Event(kind=ADMISSION, run_id=study.run_id, details={"closed": closed}, created_at=written(now))
+
+
+def closed_since(reader: LogReader, study: Study) -> datetime | None:
+    """Return when a study was closed; None if it is open. The newest word holds."""
+    events = reader.events(run_id=study.run_id, kind=ADMISSION)
+    return moment(events[-1].created_at) if events and events[-1].details["closed"] else None

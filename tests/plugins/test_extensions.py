@@ -20,7 +20,7 @@ from simulator import catalog
 from simulator.benchmark import ReportSpec
 from simulator.commands.compare import comparison
 from simulator.commands.report import report_command
-from simulator.commands.score_app import score_command
+from simulator.commands.score import score_command
 from simulator.errors import InputError
 from simulator.fields import Fields
 from simulator.figures import Bars, Figure, Panel

@@ -12,7 +12,7 @@ import simulator
 from logs import LogWriter
 from logs.rows import Run
 from simulator import catalog
-from simulator.commands.score_app import score_app, score_command, scorer_of
+from simulator.commands.score import score_app, score_command, scorer_of
 from simulator.errors import InputError
 from simulator.runner.finding import load_room
 

@@ -21,7 +21,7 @@ from simulator.ambibench.reporting.report import read_results
 from simulator.ambibench.reporting.summary import mean_over_labels, run_scores
 from simulator.ambibench.runs import TrialSelection, evaluate_fold
 from simulator.commands.run import run_command
-from simulator.commands.score_app import score_command
+from simulator.commands.score import score_command
 from simulator.errors import InputError
 from simulator.jsonlines import write_lines
 from simulator.models import AuthenticationFailed, Unsupported, weights

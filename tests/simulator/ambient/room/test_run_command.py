@@ -30,8 +30,7 @@ from simulator.ambient.trial_log import (
     true_false_records,
 )
 from simulator.commands.run import run_command
-from simulator.commands.score import score_run
-from simulator.commands.score_app import score_command
+from simulator.commands.score import score_command, score_run
 from simulator.errors import InputError
 from simulator.models import AuthenticationFailed, Capabilities
 from simulator.runner.logged import endings_of_runs

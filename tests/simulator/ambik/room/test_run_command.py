@@ -34,8 +34,7 @@ from simulator.ambik.trial_log import (
     options_of,
 )
 from simulator.commands.run import run_command
-from simulator.commands.score import score_run
-from simulator.commands.score_app import score_command
+from simulator.commands.score import score_command, score_run
 from simulator.errors import InputError
 from simulator.models import Completion, ModelOptions, TokenLogprob, Unavailable
 from simulator.orders import RunOrder, play_order
