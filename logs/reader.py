@@ -221,10 +221,9 @@ class LogReader:
         run_id: str | None = None,
         episode_id: str | None = None,
         turn_number: int | None = None,
-        purpose: str | None = None,
     ) -> list[ModelCall]:
         """Return requests to language models, oldest first."""
-        where, values = where_equal(episode_id=episode_id, turn_number=turn_number, purpose=purpose)
+        where, values = where_equal(episode_id=episode_id, turn_number=turn_number)
         where, values = and_run(where, values, run_id)
         return self._query(ModelCall, f"FROM model_calls {where} ORDER BY seq", values)
 
@@ -309,11 +308,9 @@ class LogReader:
         """
         return self._one(Participant, "id", id)
 
-    def identities(
-        self, *, participant_id: str | None = None, kind: str | None = None, value: str | None = None
-    ) -> list[Identity]:
+    def identities(self, *, participant_id: str | None = None, kind: str | None = None) -> list[Identity]:
         """Return outside identities, oldest first."""
-        where, values = where_equal(participant_id=participant_id, kind=kind, value=value)
+        where, values = where_equal(participant_id=participant_id, kind=kind)
         return self._query(Identity, f"FROM identities {where} ORDER BY seq", values)
 
     def assignments(
@@ -321,11 +318,10 @@ class LogReader:
         *,
         run_id: str | None = None,
         participant_id: str | None = None,
-        item_hash: str | None = None,
         latest: bool = True,
     ) -> list[Assignment]:
         """Return what participants were given, oldest first; with `latest` only the state that holds now."""
-        where, values = where_equal(run_id=run_id, participant_id=participant_id, item_hash=item_hash)
+        where, values = where_equal(run_id=run_id, participant_id=participant_id)
         source = "latest_assignments" if latest else "assignments"
         return self._query(Assignment, f"FROM {source} {where} ORDER BY seq", values)
 

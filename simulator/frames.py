@@ -98,9 +98,7 @@ class Frames:
         return judgments(self.reader, self.runs)
 
 
-def episodes(
-    reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = False, everything: bool = False
-) -> pd.DataFrame:
+def episodes(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = False) -> pd.DataFrame:
     """Return one row per episode that counts: where it belongs, who sat where, how it ended, its scores.
 
     What people answered to a study's own questions is there, too (``answer.age``).
@@ -113,16 +111,12 @@ def episodes(
         reader: of the log.
         runs: names of runs.
         exclude_aborted: leave out what a failing seat aborted.
-        everything: also episodes that do not count: open ones (status missing), failed ones, ones that
-            people left.
 
     Raises:
         NotInLog: if there is no such run.
     """
     rows = [
-        row
-        for run in dict.fromkeys(runs)
-        for row in _episodes_of(reader, reader.run(run), exclude_aborted, everything)
+        row for run in dict.fromkeys(runs) for row in _episodes_of(reader, reader.run(run), exclude_aborted)
     ]
     frame = pd.DataFrame(rows)
     return frame.reindex(columns=[*EPISODE_COLUMNS, *(name for name in frame if name not in EPISODE_COLUMNS)])
@@ -212,9 +206,7 @@ def calls(reader: LogReader, runs: Iterable[str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).rename(columns={"episode_id": "episode", "id": "call"})
 
 
-def _episodes_of(
-    reader: LogReader, run: Run, exclude_aborted: bool, everything: bool
-) -> Iterable[dict[str, Any]]:
+def _episodes_of(reader: LogReader, run: Run, exclude_aborted: bool) -> Iterable[dict[str, Any]]:
     metrics = catalog.find(run.benchmark).metrics
     items, endings = {row.hash: row.name for row in reader.items(run.id)}, reader.endings(run.id)
     scores: dict[str, dict[str, float | None]] = {}
@@ -226,11 +218,10 @@ def _episodes_of(
     erased = erased_episodes(reader, run.id)
     for played in reader.turns_of_run(run.id):
         episode, ending = played.episode, endings.get(played.episode.id)
-        if episode.id in erased:
+        if episode.id in erased or ending is None:
             continue
-        aborted = ending is not None and seat_failed(episode, ending)
-        counts = ending is not None and (ending.status in ENDED or (aborted and not exclude_aborted))
-        if not counts and not everything:
+        aborted = seat_failed(episode, ending)
+        if ending.status not in ENDED and (exclude_aborted or not aborted):
             continue
         values: Mapping[str, float | None] = unsuccessful if aborted else scores.get(episode.id, {})
         yield {
@@ -242,8 +233,8 @@ def _episodes_of(
             "language": episode.language,
             "repeat": episode.repeat,
             "participant": episode.participant_id,
-            "status": ending.status if ending else None,
-            "cause": ending.cause if ending else None,
+            "status": ending.status,
+            "cause": ending.cause,
             "turns": len(played.turns),
             "seconds": sum(turn.seconds or 0.0 for turn in played.turns),
             **{SEAT + seat: who for seat, who in episode.seats.items()},
@@ -253,5 +244,5 @@ def _episodes_of(
                 if str(turn.payload.get("kind")).startswith(_ASKED)
                 for name, answer in turn.payload.get("answers", {}).items()
             },
-            **(dict(values) if counts else {}),
+            **values,
         }

@@ -138,20 +138,11 @@ def test_what_a_seat_aborted_can_be_left_out(path):
     assert sorted(frame["item"]) == ["again", "good", "long", "person"]
 
 
-def test_everything_is_there_on_demand_without_numbers_that_do_not_count(path):
-    with LogReader(path) as reader:
-        frame = frames.episodes(reader, ["r"], everything=True).set_index("item")
-    assert sorted(frame.index) == ["again", "broken", "good", "left", "long", "mute", "open", "person"]
-    assert frame.loc[["broken", "left", "open"], "success"].isna().all()
-    assert frame["status"].isna().sum() == 1
-
-
 def test_people_who_were_erased_are_in_no_frame(path):
     erase_participant(path, "p2")
     with LogReader(path) as reader:
         data = frames.Frames(log=reader, runs=("r",))
-        every = frames.episodes(reader, ["r"], everything=True)
-        for frame in (every, data.episodes, data.turns, data.judgments):
+        for frame in (data.episodes, data.turns, data.judgments):
             assert not frame["episode"].str.startswith("person").any()
             assert frame["episode"].str.startswith("good").any()
 
