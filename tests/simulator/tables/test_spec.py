@@ -56,7 +56,7 @@ def write(path: Path, *rows: Any) -> Path:
 def test_a_file_is_what_most_of_its_rows_are(tmp_path: Path) -> None:
     words = write(tmp_path / "a.jsonl", {"word": "x"}, {"id": 1, "word": "x"}, [1])
     marks = tmp_path / "b.csv"
-    marks.write_text("mark;other\nx;y\n", encoding="utf-8")
+    marks.write_text("mark,other\nx,y\n", encoding="utf-8")
     write(tmp_path / "c.jsonl", {"mark": "x"})  # cells alone have marks
     (tmp_path / ".hidden.jsonl").write_bytes(words.read_bytes())
     assert TABLES.files_of(tmp_path) == {words: WORDS, marks: MARKS}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections import Counter
 from collections.abc import Callable
@@ -308,7 +309,8 @@ def test_every_table_of_the_paper_is_one_of_results(
     values: dict[str, float],
 ) -> None:
     path = tmp_path / "table.csv"
-    path.write_text(";".join(columns) + "\n" + ";".join(cells) + "\n", encoding="utf-8")
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows((columns, cells))
     found = TABLES.kind_of(path)
     assert found is not None and found.name == "result_table"
     read = read_result_table(path)
