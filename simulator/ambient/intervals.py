@@ -46,8 +46,8 @@ def clustered_interval(
     """
     if not values and not items:
         return None
-    found = cluster_bootstrap(values, items, seed=seed, resamples=RESAMPLES)
-    return found if units is None else found._replace(n=len(set(units)))
+    interval = cluster_bootstrap(values, items, seed=seed, resamples=RESAMPLES)
+    return interval if units is None else interval._replace(n=len(set(units)))
 
 
 def share_interval(values: Sequence[float], counted: Sequence[bool], *, seed: int = 0) -> Interval | None:
@@ -66,7 +66,7 @@ def share_interval(values: Sequence[float], counted: Sequence[bool], *, seed: in
     """
     if not any(counted):
         return None
-    found = cluster_bootstrap(
-        values, range(len(values)), weights=[float(one) for one in counted], seed=seed, resamples=RESAMPLES
+    interval = cluster_bootstrap(
+        values, range(len(values)), weights=list(map(float, counted)), seed=seed, resamples=RESAMPLES
     )
-    return found._replace(n=sum(counted))
+    return interval._replace(n=sum(counted))

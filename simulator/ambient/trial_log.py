@@ -214,10 +214,10 @@ def sampled_options(item: ContinueItem, turns: Iterable[Turn]) -> tuple[Sampled,
 
 
 def _nli(played: Played) -> Iterator[NliRecord]:
-    example, told = played.item.example, played.payloads("nli")
-    predicted = {payload["pair"]: frozenset(payload["prediction"]) for payload in told}
+    example, labelled = played.item.example, played.payloads("nli")
+    predicted = {payload["pair"]: frozenset(payload["prediction"]) for payload in labelled}
     # Imported files may tell of original pairs alone.
-    whole = all(payload.get("readings", True) for payload in told)
+    whole = all(payload.get("readings", True) for payload in labelled)
     first, *readings = (predicted[pair] for pair in range(len(played.item.pairs) if whole else 1))
     labels = tuple(disambiguation.label for disambiguation in example.disambiguations)
     yield NliRecord(
@@ -232,16 +232,16 @@ def _nli(played: Played) -> Iterator[NliRecord]:
 
 
 def _claim(played: Played) -> Iterator[ClaimRecord]:
-    item, told = played.item, played.payload("claim")
+    item, scored = played.item, played.payload("claim")
     texts = ("id", "claim", "cleaned", "justification", "rating", "person", "venue", "url")
     yield ClaimRecord(
         **{name: getattr(item, name) for name in texts},
         paraphrases=tuple(
             Paraphrase(paraphrase["text"], paraphrase["score"], paraphrase["probabilities"])
-            for paraphrase in told["paraphrases"]
+            for paraphrase in scored["paraphrases"]
         ),
         marks=frozenset(item.marks) if item.marks else None,
-        annotations=told.get("annotations"),
+        annotations=scored.get("annotations"),
     )
 
 

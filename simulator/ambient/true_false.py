@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final, Literal, NamedTuple
 
+import numpy as np
+import pandas as pd
+
 from simulator.ambient.intervals import clustered_interval
-from simulator.ambient.labels import Side
 from simulator.ambient.records import TrueFalseRecord
 from simulator.stats import Interval
 
@@ -118,35 +120,38 @@ class TrueFalseMeasures:
     doubled: int
 
 
-_Sentence = tuple[str, Side]
-_Four = dict[int, TrueFalseRecord]
-_Groups = dict[_Sentence, dict[str, _Four]]
+_REWRITE: Final = ["id", "side", "rewrite"]
+_STATEMENT: Final = [*_REWRITE, "template"]
 
 
 def true_false_measures(
     records: Sequence[TrueFalseRecord], *, pairs: Pairs = "paper", seed: int = 0
 ) -> TrueFalseMeasures:
     """Return every measure of spec 7; for `pairs` see `inconsistent_pairs`."""
-    groups = _grouped(records)
-    rewrites = [(sentence, four) for sentence, by_rewrite in groups.items() for four in by_rewrite.values()]
-    answered = [record for record in records if record.prediction is not None]
-    weighed = [record for record in records if record.mass is not None]
+    frame = _frame(records)
+    answered, weighed = frame[frame["prediction"].notna()], frame[frame["mass"].notna()]
+    judged = _judged(frame)
+    says = judged.eq(True)
+    all_right = (judged.to_numpy() == np.array(_EXPECTED, dtype=object)).all(axis=1)
+    inconsistent = list(_inconsistent(judged, pairs))
+    statements = frame.drop_duplicates(_STATEMENT)
     return TrueFalseMeasures(
-        accuracy=_accuracy(records, seed),
+        accuracy=_mean(frame, "correct", seed),
         by_template=tuple(
-            _accuracy([record for record in records if record.template == template], seed)
-            for template in range(len(TEMPLATES))
+            _mean(frame[frame["template"] == template], "correct", seed) for template in range(len(TEMPLATES))
         ),
-        answered_accuracy=_accuracy(answered, seed),
-        all_four=_share(((sentence, _all_right(four)) for sentence, four in rewrites), seed),
-        inconsistent=_share(_inconsistent(groups, pairs), seed),
-        self_contradictions=(_both(rewrites, 0, 2), _both(rewrites, 1, 3)),
-        mass=_mean(weighed, lambda record: record.mass or 0.0, seed),
-        answered=_mean(records, lambda record: record.prediction is not None, seed),
-        statements=len(records),
-        null=len(records) - len(answered),
-        incomplete=sum(len(four) < len(TEMPLATES) for _, four in rewrites),
-        doubled=len(records) - sum(len(four) for _, four in rewrites),
+        answered_accuracy=_mean(answered, "correct", seed),
+        all_four=clustered_interval(all_right.tolist(), _sentences(judged.reset_index()), seed=seed),
+        inconsistent=clustered_interval(
+            [holds for _, holds in inconsistent], [sentence for sentence, _ in inconsistent], seed=seed
+        ),
+        self_contradictions=(int((says[0] & says[2]).sum()), int((says[1] & says[3]).sum())),
+        mass=_mean(weighed, "mass", seed),
+        answered=_mean(frame.assign(answered=frame["prediction"].notna()), "answered", seed),
+        statements=len(frame),
+        null=len(frame) - len(answered),
+        incomplete=int((statements.groupby(_REWRITE).size() < len(TEMPLATES)).sum()),
+        doubled=len(frame) - len(statements),
     )
 
 
@@ -158,60 +163,39 @@ def inconsistent_pairs(records: Iterable[TrueFalseRecord], pairs: Pairs = "paper
         pairs: ``paper``: "may" and "can only" are judged true of both rewrites; ``reference``, the published
             notebook's shortcut: "can only" is looked at for the alphabetically first of the two alone.
     """
-    inconsistent = [holds for _, holds in _inconsistent(_grouped(records), pairs)]
+    inconsistent = [holds for _, holds in _inconsistent(_judged(_frame(records)), pairs)]
     return sum(inconsistent), len(inconsistent)
 
 
-def _inconsistent(groups: _Groups, pairs: Pairs) -> Iterator[tuple[_Sentence, bool]]:
+def _frame(records: Iterable[TrueFalseRecord]) -> pd.DataFrame:
+    """Return a row for each judged statement."""
+    rows = [
+        (each.id, each.side, each.disambiguation, each.template, each.prediction, each.correct, each.mass)
+        for each in records
+    ]
+    columns = [*_STATEMENT, "prediction", "correct", "mass"]
+    return pd.DataFrame(rows, columns=columns).astype({"prediction": object, "mass": float})
+
+
+def _judged(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each rewrite, in alphabetical order, with its newest answer in each template."""
+    newest = frame.drop_duplicates(_STATEMENT, keep="last")
+    wide = newest.pivot(index=_REWRITE, columns="template", values="prediction")
+    return wide.reindex(columns=range(len(TEMPLATES)))
+
+
+def _inconsistent(judged: pd.DataFrame, pairs: Pairs) -> Iterator[tuple[Hashable, bool]]:
     """Yield of every pair of rewrites of a sentence whether they contradict each other."""
-    for sentence, rewrites in groups.items():
-        for first, second in combinations(sorted(rewrites), 2):
-            both = (rewrites[first], rewrites[second])
-            only = both[:1] if pairs == "reference" else both
-            yield sentence, all(_says(four, 0) for four in both) and all(_says(four, 3) for four in only)
+    for sentence, rewrites in judged[[0, 3]].eq(True).groupby(level=["id", "side"]):
+        for (may, only), (other_may, other_only) in combinations(rewrites.to_numpy(), 2):
+            yield sentence, bool(may and other_may and only and (other_only or pairs == "reference"))
 
 
-def _sentence(record: TrueFalseRecord) -> _Sentence:
-    return record.id, record.side
+def _mean(frame: pd.DataFrame, column: str, seed: int) -> Interval | None:
+    """Return the mean over statements, sentences resampled; a statement judged several times is one."""
+    statements = list(frame[_STATEMENT].itertuples(index=False, name=None))
+    return clustered_interval(frame[column].tolist(), _sentences(frame), statements, seed=seed)
 
 
-def _grouped(records: Iterable[TrueFalseRecord]) -> _Groups:
-    groups: _Groups = {}
-    for record in records:
-        rewrites = groups.setdefault(_sentence(record), {})
-        rewrites.setdefault(record.disambiguation, {})[record.template] = record
-    return groups
-
-
-def _accuracy(records: Sequence[TrueFalseRecord], seed: int) -> Interval | None:
-    return _mean(records, lambda record: record.correct, seed)
-
-
-def _mean(
-    records: Sequence[TrueFalseRecord], value: Callable[[TrueFalseRecord], float], seed: int
-) -> Interval | None:
-    """Return the mean over statements; one that was judged several times is one."""
-    return clustered_interval(
-        [value(record) for record in records],
-        [_sentence(record) for record in records],
-        [(*_sentence(record), record.disambiguation, record.template) for record in records],
-        seed=seed,
-    )
-
-
-def _share(values: Iterable[tuple[Hashable, float]], seed: int) -> Interval | None:
-    pairs = list(values)
-    return clustered_interval([value for _, value in pairs], [item for item, _ in pairs], seed=seed)
-
-
-def _says(four: _Four, template: int) -> bool:
-    """Return True if a statement was judged true."""
-    return template in four and four[template].prediction is True
-
-
-def _all_right(four: _Four) -> bool:
-    return len(four) == len(TEMPLATES) and all(record.correct for record in four.values())
-
-
-def _both(rewrites: Iterable[tuple[_Sentence, _Four]], first: int, second: int) -> int:
-    return sum(_says(four, first) and _says(four, second) for _, four in rewrites)
+def _sentences(frame: pd.DataFrame) -> list[Hashable]:
+    return list(frame[["id", "side"]].itertuples(index=False, name=None))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from simulator.ambient.forms import FormError
 from simulator.ambient.items import BENCHMARK
+from simulator.ambient.payloads import FormError
 from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.sessions import AmbientSessions
 from simulator.errors import InputError, SeatError

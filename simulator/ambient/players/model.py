@@ -19,8 +19,15 @@ from simulator.ambient.claims import PARAPHRASES, kept, paraphrase_prompt
 from simulator.ambient.examples import squeeze
 from simulator.ambient.items import ClaimItem, ContinueItem, GenerateItem, Item, NliItem, TrueFalseItem
 from simulator.ambient.labels import Label
-from simulator.ambient.players.inference import PREFIX, ClaimScorer, load_annotator, load_scorer, scored_claim
-from simulator.ambient.players.likelihoods import continue_all, judge_all
+from simulator.ambient.players.likelihoods import (
+    PREFIX,
+    ClaimScorer,
+    continue_all,
+    judge_all,
+    load_annotator,
+    load_scorer,
+    scored_claim,
+)
 from simulator.ambient.players.offline import PLAYERS, OfflineAnnotator
 from simulator.ambient.playing import ANNOTATOR, Kind, Options
 from simulator.ambient.prompts import BLANK_LINE, instruction, prompt

@@ -80,16 +80,16 @@ def dataset_results(
         files: that were read.
         left_out: rows that could not be.
     """
-    found = statistics(examples)
-    known, known_of = not differences(found), paper()["dataset"]
-    values: dict[str, Value] = {"examples": Count(found.examples)}
+    facts = statistics(examples)
+    known, known_of = not differences(facts), paper()["dataset"]
+    values: dict[str, Value] = {"examples": Count(facts.examples)}
     # Whether an id ends in _c tells something where any does.
-    shown = (key for key in _COUNTS if found.curated or key not in ("curated", "generated"))
-    values |= {key: Count(getattr(found, key)) for key in shown if getattr(found, key)}
-    if found.ambiguous is not None:
-        values["number_ambiguous"] = Count(round(found.ambiguous.value * found.ambiguous.n))
-    values |= {f"ambiguous_{split}": Count(number) for split, number in sorted(found.ambiguous_in.items())}
-    values |= {key: getattr(found, key) for key in (*_SHARES, *_REWRITES)}
+    shown = (key for key in _COUNTS if facts.curated or key not in ("curated", "generated"))
+    values |= {key: Count(getattr(facts, key)) for key in shown if getattr(facts, key)}
+    if facts.ambiguous is not None:
+        values["number_ambiguous"] = Count(round(facts.ambiguous.value * facts.ambiguous.n))
+    values |= {f"ambiguous_{split}": Count(number) for split, number in sorted(facts.ambiguous_in.items())}
+    values |= {key: getattr(facts, key) for key in (*_SHARES, *_REWRITES)}
     printed: dict[str, float] = {**known_of["counts"], **known_of["shares"]}
     printed |= {f"ambiguous_{split}": number for split, number in known_of["ambiguous_in"].items()}
     printed |= {"number_ambiguous": known_of["parts"]["ambiguous"][0], "extra_words": known_of["extra_words"]}
@@ -99,20 +99,20 @@ def dataset_results(
         name=name,
         measures=worded("dataset", values, paper=printed if known else {}, notes=notes if known else {}),
         files=tuple(files),
-        rows=found.examples,
+        rows=facts.examples,
         left_out=left_out,
-        remarks=_dataset_remarks(found),
-        tables={"label_sets": _sets_table(found, known)},
+        remarks=_dataset_remarks(facts),
+        tables={"label_sets": _sets_table(facts, known)},
         data={
             "published": known,
-            "statistics": {**asdict(found), "label_sets": named_sets(found.label_sets)},
-            "label_sets": {format_labels(labels): count for labels, count in found.label_sets.items()},
-            "rewrites": {str(size): count for size, count in found.rewrites.items()},
-            "disambiguations": {str(size): count for size, count in found.disambiguations.items()},
-            "labels_differ": found.labels_differ,
-            "several_of_one_label": found.several,
-            "faulty": found.faulty,
-            "ids": {"text": found.examples - found.numbered, "number": found.numbered},
+            "statistics": {**asdict(facts), "label_sets": named_sets(facts.label_sets)},
+            "label_sets": {format_labels(labels): count for labels, count in facts.label_sets.items()},
+            "rewrites": {str(size): count for size, count in facts.rewrites.items()},
+            "disambiguations": {str(size): count for size, count in facts.disambiguations.items()},
+            "labels_differ": facts.labels_differ,
+            "several_of_one_label": facts.several,
+            "faulty": facts.faulty,
+            "ids": {"text": facts.examples - facts.numbered, "number": facts.numbered},
             "unambiguous_with_disambiguations": sum(
                 not example.ambiguous and bool(example.disambiguations) for example in examples
             ),
@@ -121,15 +121,15 @@ def dataset_results(
     )
 
 
-def differences(found: Statistics) -> tuple[str, ...]:
+def differences(facts: Statistics) -> tuple[str, ...]:
     """Return in what a dataset is not the published one; nothing if it is, as far as numbers tell."""
     known = paper()["dataset"]
     pairs: dict[str, tuple[object, object]] = {
-        **{name: (getattr(found, name), count) for name, count in known["counts"].items()},
-        "ambiguous in": (dict(sorted(found.ambiguous_in.items())), known["ambiguous_in"]),
-        "label sets": (named_sets(found.label_sets), known["label_sets"]),
+        **{name: (getattr(facts, name), count) for name, count in known["counts"].items()},
+        "ambiguous in": (dict(sorted(facts.ambiguous_in.items())), known["ambiguous_in"]),
+        "label sets": (named_sets(facts.label_sets), known["label_sets"]),
         **{
-            name.replace("_", " "): (_part(getattr(found, name)), f"{part} of {whole}")
+            name.replace("_", " "): (_part(getattr(facts, name)), f"{part} of {whole}")
             for name, (part, whole) in known["parts"].items()
         },
     }
@@ -159,12 +159,12 @@ def _between_files(merged: Merged) -> dict[str, Any]:
     }
 
 
-def _dataset_remarks(found: Statistics) -> tuple[str, ...]:
+def _dataset_remarks(facts: Statistics) -> tuple[str, ...]:
     """Return what deserves a look."""
     remarks = {
-        f"several disambiguations of one label: {_ids(found.several)}": found.several,
-        f"labels that are not those of the disambiguations: {_ids(found.labels_differ)}": found.labels_differ,
-        f"contradicting themselves (`askback check` says how): {_ids(found.faulty)}": found.faulty,
+        f"several disambiguations of one label: {_ids(facts.several)}": facts.several,
+        f"labels that are not those of the disambiguations: {_ids(facts.labels_differ)}": facts.labels_differ,
+        f"contradicting themselves (`askback check` says how): {_ids(facts.faulty)}": facts.faulty,
     }
     return tuple(remark for remark, ids in remarks.items() if ids)
 
@@ -173,11 +173,11 @@ def _ids(ids: Sequence[str]) -> str:
     return ", ".join(ids[:_NAMED]) + (f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else "")
 
 
-def _sets_table(found: Statistics, known: bool) -> Table:
-    total = sum(found.label_sets.values())
+def _sets_table(facts: Statistics, known: bool) -> Table:
+    total = sum(facts.label_sets.values())
     rows: list[list[Cell]] = []
     for labels in LABEL_SETS:
-        name, count = letters(labels), found.label_sets[labels]
+        name, count = letters(labels), facts.label_sets[labels]
         own: list[Cell] = [name, count, 100 * count / total if total else None]
         rows.append([*own, *([paper()["dataset"]["label_sets"][name]] if known else [])])
     columns = (Column("examples", 0), Column("%", 1), *([Column("paper", 0)] if known else []))
@@ -193,26 +193,26 @@ def categories_results(
     left_out: int = 0,
 ) -> Results:
     """Return what is told of rows with kinds of ambiguity."""
-    found = category_statistics(records, examples)
+    facts = category_statistics(records, examples)
     published = paper()["categories"]
-    known = (found.rows, found.mentions) == (published["rows"], published["mentions"])
+    known = (facts.rows, facts.mentions) == (published["rows"], published["mentions"])
     printed: dict[str, float] = published["shares"] if known else {}
     kinds: dict[str, Value] = {
-        kind: Count(None, 0) if share is None else share for kind, share in found.shares.items()
+        kind: Count(None, 0) if share is None else share for kind, share in facts.shares.items()
     }
-    there = Count(found.in_dataset if examples else None, found.rows)
+    there = Count(facts.in_dataset if examples else None, facts.rows)
     missing = "" if examples else "no dataset to look in (name one with --data)"
     rows: list[list[Cell]] = [
-        [kind, found.counts[kind], None if share is None else share.times(100), printed.get(kind)]
-        for kind, share in found.shares.items()
+        [kind, facts.counts[kind], None if share is None else share.times(100), printed.get(kind)]
+        for kind, share in facts.shares.items()
     ]
     columns = (Column("mentions", 0), Column("%", 1), *([Column("paper", 1)] if known else []))
     table = Table(
         ["kind", *columns],
         rows if known else [row[:-1] for row in rows],
-        f"Kinds of ambiguity, % of {found.mentions} mentions in {found.rows} examples",
+        f"Kinds of ambiguity, % of {facts.mentions} mentions in {facts.rows} examples",
     )
-    word_for_word = f"{found.in_dataset} pairs are in the dataset word for word"
+    word_for_word = f"{facts.in_dataset} pairs are in the dataset word for word"
     return Results(
         kind="categories",
         name=name,
@@ -221,20 +221,20 @@ def categories_results(
             {**kinds, "in_dataset": there},
             paper=printed,
             notes={"in_dataset": missing},
-            rows=found.rows,
+            rows=facts.rows,
         ),
         files=tuple(files),
-        rows=found.rows,
+        rows=facts.rows,
         left_out=left_out,
         remarks=(
             *([word_for_word] if examples else []),
-            *([f"{found.not_whole} rows are not whole"] if found.not_whole else []),
+            *([f"{facts.not_whole} rows are not whole"] if facts.not_whole else []),
         ),
         tables={"kinds": table},
         data={
-            "counts": dict(found.counts),
-            "mentions": found.mentions,
-            "statistics": {**asdict(found), "mentions": found.mentions},
+            "counts": dict(facts.counts),
+            "mentions": facts.mentions,
+            "statistics": {**asdict(facts), "mentions": facts.mentions},
         },
         listed=False,
     )

@@ -80,11 +80,11 @@ def log_odds_figure(reader: LogReader, runs: Sequence[str], instance: str, *, bi
             continue
         if not any(payload["continuations"] for payload in played.payloads("continue")):
             raise InputError(f"{instance}: only estimates are in {played.episode.run_id}, no continuations")
-        found = histogram(sampled_options(item, played.turns), bins=bins)
-        names = [f"{low:.1f}" for low in found.edges[:-1]]
+        odds = histogram(sampled_options(item, played.turns), bins=bins)
+        names = [f"{low:.1f}" for low in odds.edges[:-1]]
         marks = [
-            Bars(_option(name, found.means[name]), names, counts, n=sum(counts))
-            for name, counts in found.counts.items()
+            Bars(_option(name, odds.means[name]), names, counts, n=sum(counts))
+            for name, counts in odds.counts.items()
         ]
         panel = Panel("", "log-odds, lower end of the bin (nats)", "continuations", marks, y_range=None)
         caption = (
@@ -115,7 +115,7 @@ def probabilities_figure(reader: LogReader, runs: Sequence[str], pair: str) -> F
         item = played.item
         if not isinstance(item, NliItem) or item.example.id != id or int(number) >= len(item.pairs):
             continue
-        payload: Any = next((one for one in played.payloads("nli") if one["pair"] == int(number)), None)
+        payload: Any = next((each for each in played.payloads("nli") if each["pair"] == int(number)), None)
         logits = payload["logits"] if payload else None
         if logits and set(logits) == set(LABELS):
             name = played.annotator

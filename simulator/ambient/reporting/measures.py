@@ -28,8 +28,8 @@ _PLAIN: Final = ("results", "predictions")
 @lru_cache(maxsize=1)
 def paper() -> Mapping[str, Any]:
     """Return the figures, as `paper.yaml` has them."""
-    found: Mapping[str, Any] = yaml.safe_load(_PAPER.read_text(encoding="utf-8"))
-    return found
+    printed: Mapping[str, Any] = yaml.safe_load(_PAPER.read_text(encoding="utf-8"))
+    return printed
 
 
 def model_of(file: Path) -> str:
@@ -46,8 +46,8 @@ def is_published(kind: str, rows: int) -> bool:
 
 def figures(kind: str, name: str, rows: int) -> Mapping[str, Any]:
     """Return the paper's figures for the results of a model; empty if they are none of the published ones."""
-    found = next((one for one in paper()["models"] if one["file"] == name), None)
-    return found if found is not None and is_published(kind, rows) else {}
+    printed = next((model for model in paper()["models"] if model["file"] == name), None)
+    return printed if printed is not None and is_published(kind, rows) else {}
 
 
 Unit = Literal["%", "", "count"]
@@ -271,9 +271,18 @@ def exact_table(results: Iterable[Results]) -> Table:
     """Return every measure of some results with all digits, a row each."""
     heads = ("kind", "name", "measure", "unit", Column("value", 4), "of", "denominator", "paper")
     rows: list[list[Cell]] = [
-        [result.kind, result.name, one.key, one.unit, one.told, one.of, one.counted, one.paper]
+        [
+            result.kind,
+            result.name,
+            measure.key,
+            measure.unit,
+            measure.told,
+            measure.of,
+            measure.counted,
+            measure.paper,
+        ]
         for result in results
-        for one in result.measures
+        for measure in result.measures
     ]
     return Table(heads, rows, "All measures")
 

@@ -39,27 +39,28 @@ def generation_results(answers: Answers, context: Context) -> Results:
     """Return the results of one model's disambiguations."""
     records: Sequence[GenerationRecord] = answers.rows
     parser = context.settings.parser
-    found = generation_measures(records, parser)
-    rows, differences = found.items, rescored(records)
+    measures = generation_measures(records, parser)
+    rows, differences = measures.items, rescored(records)
     copied = [
         item_edit_f1(record.original, record.gold, dict.fromkeys(record.gold, record.original))
         for record in records
     ]
     same = dict.fromkeys(record.id for record, score in zip(records, copied, strict=True) if score)
-    values: dict[str, Value] = {"edit_f1": found.edit_f1, "edit_f1_robust": found.robust}
-    values |= _stored(records, len(differences), found.null)
+    values: dict[str, Value] = {"edit_f1": measures.edit_f1, "edit_f1_robust": measures.robust}
+    values |= _stored(records, len(differences), measures.null)
     values |= {
         "copy": mean_interval(copied, [(record.id, record.side) for record in records]),
-        **{f"pattern_{name}": share for name, share in found.patterns.items()},
-        "empty": Count(found.empty, rows),
-        "unparsable": Count(found.unparsable, rows),
+        **{f"pattern_{name}": share for name, share in measures.patterns.items()},
+        "empty": Count(measures.empty, rows),
+        "unparsable": Count(measures.unparsable, rows),
     }
     if context.examples:
         other = {record.id for record in gold_differences(records, context.examples)}
         values["gold_differences"] = Count(len(other), rows)
     variants = {rule: 100 * value for rule, value in edit_f1_variants(records).items()}
-    warned = ", ".join(f"{code} {count}" for code, count in found.warnings.items())
-    named = ", ".join(f"{one.id} ({one.field})" for one in differences[:_NAMED])
+    sizes = ", ".join(f"{size}: {count}" for size, count in measures.rewrites.items())
+    warned = ", ".join(f"{code} {count}" for code, count in measures.warnings.items())
+    named = ", ".join(f"{difference.id} ({difference.field})" for difference in differences[:_NAMED])
     more = f" and {len(differences) - _NAMED} more" if len(differences) > _NAMED else ""
     return answers.results(
         values,
@@ -72,14 +73,14 @@ def generation_results(answers: Answers, context: Context) -> Results:
         },
         parser=parser,
         remarks=[
-            f"labelled rewrites per row: {', '.join(f'{n}: {count}' for n, count in found.rewrites.items())}",
+            f"labelled rewrites per row: {sizes}",
             *([f"warnings of the {parser} parser: {warned}"] if warned else []),
             *([f"stored values that are not those recomputed: {named}{more}"] if differences else []),
         ],
         tables={"variants": _variants_table(variants)} if context.settings.variants else {},
         data={
-            "n_pred": by_text(found.rewrites),
-            "warnings": dict(found.warnings),
+            "n_pred": by_text(measures.rewrites),
+            "warnings": dict(measures.warnings),
             "differences": [difference._asdict() for difference in differences],
             "max_difference": _max_difference(records),
             "variants": variants,
@@ -115,30 +116,30 @@ def _variants_table(variants: Mapping[str, float]) -> Table:
 def true_false_results(answers: Answers, context: Context) -> Results:
     """Return the results of one model's, or some people's, judgments of statements."""
     records: Sequence[TrueFalseRecord] = answers.rows
-    found = true_false_measures(records)
+    measures = true_false_measures(records)
     printed = figures("true_false", answers.name, len(records))
-    may, only = found.self_contradictions
-    rewrites = found.all_four.n if found.all_four else 0
+    may, only = measures.self_contradictions
+    rewrites = measures.all_four.n if measures.all_four else 0
     inconsistent, pairs = inconsistent_pairs(records, "paper")
     by_notebook, _ = inconsistent_pairs(records, "reference")
-    templates = {f"template_{place}": value for place, value in enumerate(found.by_template, start=1)}
-    known = {place: value.value for place, value in enumerate(found.by_template, start=1) if value}
+    templates = {f"template_{place}": value for place, value in enumerate(measures.by_template, start=1)}
+    known = {place: value.value for place, value in enumerate(measures.by_template, start=1) if value}
     best = [place for place, value in known.items() if value == max(known.values())]
     return answers.results(
         {
             **templates,
-            "accuracy": found.accuracy,
-            "answered_accuracy": found.answered_accuracy,
-            "null": Count(found.null, found.statements),
-            "all_four": found.all_four,
-            "inconsistent": found.inconsistent,
+            "accuracy": measures.accuracy,
+            "answered_accuracy": measures.answered_accuracy,
+            "null": Count(measures.null, measures.statements),
+            "all_four": measures.all_four,
+            "inconsistent": measures.inconsistent,
             "inconsistent_reference": true_false_measures(records, pairs="reference").inconsistent,
             "may_and_cannot": Count(may, rewrites),
             "not_necessarily_and_only": Count(only, rewrites),
-            **({} if found.mass is None else {"mass": found.mass}),
-            "answered": found.answered,
-            "incomplete": Count(found.incomplete, rewrites),
-            "doubled": Count(found.doubled, found.statements),
+            **({} if measures.mass is None else {"mass": measures.mass}),
+            "answered": measures.answered,
+            "incomplete": Count(measures.incomplete, rewrites),
+            "doubled": Count(measures.doubled, measures.statements),
         },
         paper={
             **dict(zip(templates, printed.get("templates", ()), strict=False)),
@@ -150,7 +151,7 @@ def true_false_results(answers: Answers, context: Context) -> Results:
         remarks=[
             f"inconsistent pairs: {inconsistent} of {pairs}; by the notebook's rule {by_notebook}",
             f"best template: {', '.join(map(str, best)) or 'none'}",
-            *(["the file has no probability mass: a chat model, or people"] if found.mass is None else []),
+            *(["the file has no probability mass: a chat model, or people"] if measures.mass is None else []),
         ],
         data={
             "inconsistent_pairs": {"paper": inconsistent, "reference": by_notebook, "of": pairs},
@@ -168,22 +169,22 @@ def template_phrases() -> list[str]:
 def continuation_results(answers: Answers, context: Context) -> Results:
     """Return the results of one model's estimates."""
     records: Sequence[ContinuationRecord] = answers.rows
-    found = continuation_measures(records, context.tested)
+    measures = continuation_measures(records, context.tested)
     printed = figures("continuation", answers.name, len(records))
-    least, mean = found.num_conts or (None, None)
-    sizes = ", ".join(f"{size}: {count}" for size, count in found.options.items())
+    least, mean = measures.num_conts or (None, None)
+    sizes = ", ".join(f"{size}: {count}" for size, count in measures.options.items())
     examples = len({record.id for record in records})
     by_example = ("random_examples", "random_all")
     missing = "" if context.examples else "no dataset to count examples in (name one with --data)"
     return answers.results(
         {
-            "accuracy": found.accuracy,
-            "right": Count(found.right, found.instances),
-            "random_examples": found.random_examples,
+            "accuracy": measures.accuracy,
+            "right": Count(measures.right, measures.instances),
+            "random_examples": measures.random_examples,
             "random_all": continuation_measures((), context.examples).random_examples,
-            "random": found.random,
-            "missing": Count(len(found.missing), found.instances),
-            "tied": Count(len(found.tied), found.instances),
+            "random": measures.random,
+            "missing": Count(len(measures.missing), measures.instances),
+            "tied": Count(len(measures.tied), measures.instances),
             "num_conts_min": Count(least),
             "num_conts_mean": Count(mean),
         },
@@ -197,9 +198,9 @@ def continuation_results(answers: Answers, context: Context) -> Results:
             "style and length of rewrites confound the likelihoods; a far-off distractor makes this easy",
         ],
         data={
-            "options": by_text(found.options),
-            "missing": list(found.missing),
-            "tied": list(found.tied),
+            "options": by_text(measures.options),
+            "missing": list(measures.missing),
+            "tied": list(measures.tied),
             "examples": examples,
         },
     )
@@ -208,20 +209,20 @@ def continuation_results(answers: Answers, context: Context) -> Results:
 def claims_results(answers: Answers, context: Context) -> Results:
     """Return the results of claims that have been paraphrased and scored, and of their marks."""
     records: Sequence[ClaimRecord] = answers.rows
-    found = claim_measures(records)
+    measures = claim_measures(records)
     differences = rescored_claims(records)
     published = any(Path(file).name == "results.jsonl" for file in answers.files)
     printed = paper()["claims"] if published and is_published("claims", len(records)) else {}
-    unmarked = "" if found.n else "nobody has marked a claim, so nothing can be right or wrong"
+    unmarked = "" if measures.n else "nobody has marked a claim, so nothing can be right or wrong"
     return answers.results(
         {
-            "precision": found.precision,
-            "recall": found.recall,
-            "flagged_of_all": Count(found.flagged_of_all, len(records)),
-            "flagged": Count(found.flagged if found.n else None, found.n),
-            "ambiguous": Count(found.ambiguous, found.n),
-            "unmarked": Count(found.unmarked, len(records)),
-            "unscored": Count(found.unscored, found.n),
+            "precision": measures.precision,
+            "recall": measures.recall,
+            "flagged_of_all": Count(measures.flagged_of_all, len(records)),
+            "flagged": Count(measures.flagged if measures.n else None, measures.n),
+            "ambiguous": Count(measures.ambiguous, measures.n),
+            "unmarked": Count(measures.unmarked, len(records)),
+            "unscored": Count(measures.unscored, measures.n),
             "differences": Count(len(differences), len(records)),
         },
         paper=printed,
@@ -230,7 +231,7 @@ def claims_results(answers: Answers, context: Context) -> Results:
         tables={"table_6": table_6(records, THRESHOLD, most=_CLAIMS)} if any(map(flagged, records)) else {},
         exact={"table_6": table_6(records, THRESHOLD)},
         data={
-            "threshold": found.threshold,
+            "threshold": measures.threshold,
             "differences": [
                 {"id": record.id, "stored": record.stored_score, "computed": now}
                 for record, now in differences

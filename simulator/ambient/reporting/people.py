@@ -164,33 +164,33 @@ def linguists_results(answers: Answers, context: Context) -> Results:
     """Return the results of linguists' annotations, against each other and the dataset."""
     records: Sequence[LinguistRecord] = answers.rows
     known = {example.id: example.labels for example in context.examples if example.labels}
-    found = linguist_measures(records, known)
-    two, final = found.two, found.final
+    agreement = linguist_measures(records, known)
+    two, final = agreement.two, agreement.final
     against = {
         **{f"final_{key}": (final or {}).get(key) for key in ("union", "either", "contained", "exact")},
         "final_rewrites": kept_rewrites(records, context.by_id),
     }
-    sizes = ", ".join(f"{size}: {count}" for size, count in found.annotations.items())
-    twice = f"{len(found.twice)} rows name one annotator twice: {', '.join(found.twice)}"
+    sizes = ", ".join(f"{size}: {count}" for size, count in agreement.annotations.items())
+    twice = f"{len(agreement.twice)} rows name one annotator twice: {', '.join(agreement.twice)}"
     return answers.results(
         {
             **{f"kappa_{label}": two[label] for label in LABELS},
             "kappa_sets": two["whole"],
             "kappa_several": two["several"],
-            "alpha": found.alpha,
+            "alpha": agreement.alpha,
             "identical": two["identical"],
-            "several": found.ambiguous,
+            "several": agreement.ambiguous,
             **against,
-            "workers": Count(found.workers),
-            "discarded": Count(found.discarded, found.rows),
+            "workers": Count(agreement.workers),
+            "discarded": Count(agreement.discarded, agreement.rows),
         },
         notes=dict.fromkeys(against, _NO_DATASET) if final is None else {},
-        remarks=[f"annotations per row: {sizes}", *([twice] if found.twice else [])],
+        remarks=[f"annotations per row: {sizes}", *([twice] if agreement.twice else [])],
         tables={"annotators": annotators_table(records)},
         data={
-            "annotations": by_text(found.annotations),
-            "twice": list(found.twice),
-            "rows_with_final": found.final_rows,
+            "annotations": by_text(agreement.annotations),
+            "twice": list(agreement.twice),
+            "rows_with_final": agreement.final_rows,
         },
     )
 

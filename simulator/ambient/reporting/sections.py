@@ -23,7 +23,6 @@ from simulator.ambient.reporting.datasets import (
     examples_beside,
     kinds_table,
 )
-from simulator.ambient.reporting.exporting import export_runs, write_run_lines
 from simulator.ambient.reporting.figures import (
     flow_caption,
     flow_figure,
@@ -40,6 +39,7 @@ from simulator.ambient.reporting.models import (
     true_false_results,
 )
 from simulator.ambient.reporting.people import crowd_results, evaluation_results, linguists_results
+from simulator.ambient.reporting.runs import export_runs, write_run_lines
 from simulator.ambient.reporting.settings import ReportSettings
 from simulator.ambient.reporting.sources import (
     Answers,
@@ -216,10 +216,10 @@ def _check_votes(votes: Iterable[str], answers: Sequence[Sequence[Any]], files: 
 def _told_apart(results: Iterable[Results]) -> Iterator[Results]:
     """Yield results; those of one kind and name get a number."""
     seen: dict[tuple[str, str], int] = {}
-    for one in results:
-        place = (one.kind, one.name)
+    for result in results:
+        place = (result.kind, result.name)
         seen[place] = count = seen.get(place, 0) + 1
-        yield one if count == 1 else replace(one, name=f"{one.name} ({count})")
+        yield result if count == 1 else replace(result, name=f"{result.name} ({count})")
 
 
 # ---- the report
@@ -292,7 +292,7 @@ def write_files(source: Frames) -> Iterator[object]:
 def side_by_side(results: Sequence[Results]) -> Iterator[Section]:
     """Yield tables 4, 9 and 10 of the paper, and crowdworkers' votes; as people read them, and exact."""
     frame = pd.DataFrame(
-        [(one.kind, one.name, one.rows, m.key, m) for one in results for m in one.measures],
+        [(result.kind, result.name, result.rows, m.key, m) for result in results for m in result.measures],
         columns=["kind", "name", "rows", "key", "measure"],
     )
     for name, tables in (
@@ -303,7 +303,7 @@ def side_by_side(results: Sequence[Results]) -> Iterator[Section]:
         if tables is not None:
             rounded, exact = (replace(t, name=n) for t, n in zip(tables, ("rounded", "exact"), strict=True))
             yield Section(name=name, title=rounded.title, tables=[rounded], exact=[exact])
-    categories = next((one for one in results if one.kind == "categories"), None)
+    categories = next((result for result in results if result.kind == "categories"), None)
     if (table := kinds_table(categories)) is not None:
         yield Section(name="table_9", title=table.title, tables=[table])
 

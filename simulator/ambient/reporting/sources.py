@@ -238,8 +238,8 @@ def with_notes(results: Results, files: Files, known: Mapping[str, Example]) -> 
     held = [(kind, file) for kind in _ITEMS for file in files.get(kind, {}) if str(file) in results.files]
     if len(held) == 1:
         kind, file = held[0]
-        own, found = _item_notes(files[kind], file, known, ids=kind in _ROW_PER_ID)
-        remarks, data = [*remarks, *own], data | found
+        own, values = _item_notes(files[kind], file, known, ids=kind in _ROW_PER_ID)
+        remarks, data = [*remarks, *own], data | values
     return replace(results, remarks=(*results.remarks, *remarks), data={**results.data, **data})
 
 

@@ -9,7 +9,7 @@ from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Run
 from simulator import catalog
 from simulator.ambient.items import item_row
-from simulator.ambient.reporting.summary import run_measures
+from simulator.ambient.reporting.runs import run_measures
 from simulator.ambient.runs import ExampleSelection
 from simulator.reports import print_whole, run_summary
 from simulator.runner.run_summary import UNCOUNTED, UNSUCCESSFUL

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from simulator.ambient.continuations import log_odds, ranks_first
-from simulator.ambient.players.inference import ClaimScorer, NliAnnotator
+from simulator.ambient.players.likelihoods import ClaimScorer, NliAnnotator
 from simulator.ambient.players.model import ModelAnnotator
 from simulator.ambient.prompts import prompt
 from simulator.ambient.room import ROOM

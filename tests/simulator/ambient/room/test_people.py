@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from simulator.ambient.annotation.rules import read_annotation
-from simulator.ambient.forms import FormError
+from simulator.ambient.payloads import FormError
 from simulator.ambient.playing import Options, statements
 from simulator.ambient.room import ROOM
 from simulator.ambient.sessions import AmbientSessions

@@ -18,8 +18,8 @@ from simulator.ambient.files.results import GENERATION
 from simulator.ambient.generation import generation_measures
 from simulator.ambient.playing import Options
 from simulator.ambient.reporting.models import generation_results
+from simulator.ambient.reporting.runs import run_measures
 from simulator.ambient.reporting.sources import Answers, Context
-from simulator.ambient.reporting.summary import run_measures
 from simulator.ambient.runs import ExampleSelection, refusal, suited_stem
 from simulator.ambient.trial_log import (
     claim_records,

@@ -17,8 +17,7 @@ from simulator.ambient.assignment import ExampleStudy
 from simulator.ambient.crowd import crowd_measures
 from simulator.ambient.data import load_qualification
 from simulator.ambient.files.results import CROWD, LINGUISTS
-from simulator.ambient.reporting.exporting import form_lines
-from simulator.ambient.reporting.summary import run_measures
+from simulator.ambient.reporting.runs import form_lines, run_measures
 from simulator.ambient.sessions import AmbientSessions
 from simulator.ambient.trial_log import (
     crowd_records,
