@@ -17,10 +17,9 @@ from typing import Final
 
 from trees.draft import Draft
 from trees.faults import Fault, Severity, TaskError
-from trees.model import Language, Task, index_key
+from trees.model import TASK_TYPES, Language, Task, index_key
 from trees.rules import RULES, Finding, Rule, list_fields, listed
 from trees.sources import scan, scan_builtin
-from trees.types import TASK_TYPES
 
 SET_RULES: Final[list[Rule[Sequence[Draft]]]] = []
 _error, _warning = listed(SET_RULES, "error"), listed(SET_RULES, "warning")

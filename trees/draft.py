@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from trees.faults import Fault, TaskError, task_error
-from trees.model import Background, Language, Node, Task, Tree
-from trees.types import task_type
+from trees.model import Background, Language, Node, Task, Tree, task_type
 
 Kind = Literal["yaml", "published", "memory"]
 

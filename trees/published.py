@@ -30,9 +30,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from trees.draft import Draft, Scan
 from trees.faults import Fault
-from trees.model import OPENING, Background, Language, Node
+from trees.model import OPENING, TASK_TYPES, Background, Language, Node, task_type
 from trees.text import guess_language
-from trees.types import TASK_TYPES, task_type
 
 FILE_NAME = re.compile(r"(\d+)\._(.+)\.json")
 FOLDERS: Mapping[Language, str] = {"en": "English", "zh": "Chinese"}
@@ -84,7 +83,7 @@ def _type_of(path: Path) -> int:
         raise ValueError("the name of a published file is <number>._<Type_Name>.json")
     number, name = int(match[1]), match[2].replace("_", " ")
     if not 1 <= number <= len(TASK_TYPES) or task_type(number).en.lower() != name.lower():
-        raise ValueError(f"type {number} is not called {name!r}; see trees.types for the 31 types")
+        raise ValueError(f"type {number} is not called {name!r}; see trees.model for the 31 types")
     return number
 
 

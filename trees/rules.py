@@ -12,9 +12,8 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from trees.draft import Draft
 from trees.faults import Severity
-from trees.model import OPENING, Language, Node, index_key
+from trees.model import OPENING, TASK_TYPES, Language, Node, index_key
 from trees.text import chinese_share, content_words, says_nothing_new, split_note, squeezed
-from trees.types import TASK_TYPES
 
 SubjectT = TypeVar("SubjectT")
 UNCERTAINTIES = range(2, 7)

@@ -14,12 +14,19 @@ from typing import Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from simulator.ambibench.features import FEATURES, FORMATS, VALUES, Feature, Format, Kind, value_code
+from simulator.ambibench.features import (
+    FEATURES,
+    FORMATS,
+    VALUES,
+    Feature,
+    Format,
+    Kind,
+    LocationWord,
+    value_code,
+)
 from simulator.ambibench.generation import draw_instruction, draw_multiple
-from simulator.ambibench.prompt import Prompt
+from simulator.ambibench.prompt import PARTICIPANT, Prompt
 from simulator.ambibench.rows import BENCHMARK
-from simulator.ambibench.sentences import LocationWord
-from simulator.ambibench.trials import PARTICIPANT
 from simulator.errors import InputError
 from simulator.seeds import derive_seed
 from simulator.studies import Cell, cell_name, parse_cell
@@ -41,7 +48,7 @@ class Settings(StudySettings):
     Attributes:
         setting: ``instruction`` (4.2), ``multiple`` (4.3) or ``wug``.
         kind: how much the instruction tells.
-        location_word: see `sentences.instruction`.
+        location_word: see `features.instruction`.
     """
 
     setting: Played

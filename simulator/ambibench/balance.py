@@ -17,9 +17,17 @@ import numpy.typing as npt
 import pandas as pd
 import scipy
 
-from simulator.ambibench.features import FORMATS, PAIR_NAMES, PAIRS, VALUES, Pair, table
+from simulator.ambibench.features import (
+    FORMATS,
+    PAIR_NAMES,
+    PAIRS,
+    VALUES,
+    Pair,
+    read_sentence,
+    slot_words,
+    table,
+)
 from simulator.ambibench.prompt import Prompt
-from simulator.ambibench.sentences import read_sentence, slot_words
 from simulator.errors import InputError
 
 NONE: Final = -1
@@ -120,11 +128,11 @@ def rule(group: str, what: str, n: int, broken: int) -> Check:
     return Check(group, what, n, f"{broken} broken", "", "rule", float(broken == 0))
 
 
-def coin(group: str, what: str, heads: npt.ArrayLike, fair: float = 0.5) -> Iterator[Check]:
-    """Test whether 0s and 1s come from a coin with the probability `fair`; nothing for no observations."""
+def coin(group: str, what: str, heads: npt.ArrayLike) -> Iterator[Check]:
+    """Test whether 0s and 1s come from a fair coin; nothing for no observations."""
     flips = np.asarray(heads, dtype=np.int64)
     if len(flips):
-        yield share(group, what, int(flips.sum()), len(flips), fair)
+        yield share(group, what, int(flips.sum()), len(flips), 0.5)
 
 
 def share(group: str, what: str, successes: int, n: int, expected: float) -> Check:

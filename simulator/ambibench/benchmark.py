@@ -36,7 +36,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
         settings=attribute("simulator.ambibench.reporting.report:Settings"),
         files=True,
         named=False,
-        summary=(later("simulator.ambibench.reporting.summary:summary_section"),),
+        summary=(later("simulator.ambibench.reporting.report:summary_section"),),
         write=later("simulator.ambibench.reporting.report:write_trial_file"),
         draws_late=True,
         help=(
@@ -61,7 +61,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
             "Generate AmbiBench items. The same command writes the same bytes.",
         ),
         "stats ambibench": Command(
-            "simulator.ambibench.stats_command:stats_command",
+            "simulator.ambibench.statistics:stats_command",
             (
                 "Are AmbiBench prompts what they should be? Words, coins, repetitions; the exit code is 1 "
                 "if not."

@@ -7,7 +7,8 @@ who was asked to decide stays the one who decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, Literal, NamedTuple, get_args
@@ -57,35 +58,27 @@ class Output:
     values: tuple[str, str]
 
 
-class Sorted(NamedTuple):
-    """An output that a rater has sorted, and into what."""
-
-    output: Output
-    category: Category
-
-
 class Standing(NamedTuple):
     """How far one rater is.
 
     Attributes:
         outputs: that there are.
-        mine: sorted by the rater.
+        mine: token -> category of what the rater has sorted.
         done: outputs that need no rater any more: two have sorted them alike, or a third has decided.
         differing: two differ and nobody has decided.
         raters: everybody who has sorted something, in order of appearance.
-        last: what the rater sorted last.
+        last: the token of what the rater sorted last.
     """
 
     outputs: int
-    mine: int
+    mine: Mapping[str, Category]
     done: int
     differing: int
     raters: tuple[str, ...]
-    last: Sorted | None
+    last: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Disagreement:
+class Disagreement(NamedTuple):
     """An output that two raters sorted differently.
 
     Attributes:
@@ -193,13 +186,7 @@ def to_code(reader: LogReader, runs: str | Sequence[str], rater: str) -> tuple[O
     Raises:
         InputError: if a run has no such outputs.
     """
-    opinions = _opinions(judgments_of(reader, runs))
-    due = (
-        output
-        for episode, output in outputs(reader, runs).items()
-        if opinions.get(episode, Opinions()).awaits(rater, RATERS)
-    )
-    return in_own_order(due, "coding", rater, lambda output: output.token)
+    return _due(reader, runs, rater, lambda opinions: opinions.awaits(rater, RATERS))
 
 
 def to_decide(reader: LogReader, runs: str | Sequence[str], rater: str) -> tuple[Output, ...]:
@@ -208,12 +195,17 @@ def to_decide(reader: LogReader, runs: str | Sequence[str], rater: str) -> tuple
     Raises:
         InputError: as for `to_code`.
     """
-    opinions = _opinions(judgments_of(reader, runs))
-    due = (
-        output
-        for episode, output in outputs(reader, runs).items()
-        if (said := opinions.get(episode, Opinions())).differs(_category) and rater not in said.blind
+    return _due(
+        reader, runs, rater, lambda opinions: opinions.differs(_category) and rater not in opinions.blind
     )
+
+
+def _due(
+    reader: LogReader, runs: str | Sequence[str], rater: str, is_due: Callable[[Opinions[Mark]], bool]
+) -> tuple[Output, ...]:
+    opinions = _opinions(judgments_of(reader, runs))
+    there = outputs(reader, runs).items()
+    due = (output for episode, output in there if is_due(opinions.get(episode, Opinions())))
     return in_own_order(due, "coding", rater, lambda output: output.token)
 
 
@@ -239,7 +231,7 @@ def settled(judgments: Iterable[Judgment]) -> dict[str, Category]:
 
     Outputs that two sorted differently and nobody has decided are left out.
     """
-    forms = {episode: said.settled(_category) for episode, said in _opinions(judgments).items()}
+    forms = {episode: opinions.settled(_category) for episode, opinions in _opinions(judgments).items()}
     return {episode: form.category for episode, form in forms.items() if form is not None}
 
 
@@ -250,28 +242,22 @@ def standing(reader: LogReader, runs: Sequence[str], rater: str) -> Standing:
     """Return how far `rater` is with the outputs of some runs."""
     there = outputs(reader, runs)
     judgments = sorted(judgments_of(reader, runs), key=lambda judgment: judgment.created_at or "")
-    opinions = [said for said in _opinions(judgments).values() if len(said.blind) >= RATERS]
-    differing = sum(said.differs(_category) for said in opinions)
-    mine = [
-        judgment.episode_id
-        for judgment in judgments
-        if judgment.annotator == rater and judgment.episode_id in there
-    ]
+    complete = [opinions for opinions in _opinions(judgments).values() if len(opinions.blind) >= RATERS]
+    differing = sum(opinions.differs(_category) for opinions in complete)
+    mine = {
+        episode: opinions.blind[rater].category
+        for episode, opinions in CODING.opinions(judgments).items()
+        if rater in opinions.blind and episode in there
+    }
+    marked = [judgment.episode_id for judgment in judgments if judgment.annotator == rater]
     return Standing(
         outputs=len(there),
-        mine=sum(rater in said.blind for said in CODING.opinions(judgments).values()),
-        done=len(opinions) - differing,
+        mine={there[episode].token: category for episode, category in mine.items()},
+        done=len(complete) - differing,
         differing=differing,
         raters=tuple(dict.fromkeys(judgment.annotator for judgment in judgments)),
-        last=_sorted_by(there, judgments, rater, mine[-1]) if mine else None,
+        last=next((there[episode].token for episode in reversed(marked) if episode in mine), None),
     )
-
-
-def sorted_by(reader: LogReader, runs: Sequence[str], rater: str, token: str) -> Sorted | None:
-    """Return what a rater said of the output called `token`; None if they have not sorted it."""
-    there, judgments = outputs(reader, runs), judgments_of(reader, runs)
-    episodes = (episode for episode, output in there.items() if output.token == token)
-    return next((_sorted_by(there, judgments, rater, episode) for episode in episodes), None)
 
 
 def compared(reader: LogReader, runs: Sequence[str], rater: str = "") -> tuple[Compared, ...]:
@@ -289,33 +275,26 @@ def compared(reader: LogReader, runs: Sequence[str], rater: str = "") -> tuple[C
     return tuple(comparisons)
 
 
-def agreement(judgments: Iterable[Judgment], *, seed: int = 0) -> tuple[Agreement, ...]:
+def agreement(judgments: Iterable[Judgment]) -> tuple[Agreement, ...]:
     """Return the agreement of every two raters who sorted outputs in common.
 
     The word of a third, who sees nothing but what others differ on, is not compared.
 
     Args:
         judgments: in the order in which they were written.
-        seed: of the resampling.
     """
-    pairs: dict[tuple[str, str], list[Disagreement]] = {}
-    for episode, said in _opinions(judgments).items():
-        if len(said.blind) < RATERS:
-            continue
-        first, second = sorted(said.blind)
-        both = Disagreement(
-            episode_id=episode,
-            first=said.blind[first].category,
-            second=said.blind[second].category,
-            decided=said.decided.category if said.decided else None,
-        )
-        pairs.setdefault((first, second), []).append(both)
-    return tuple(_agreement(raters, pairs[raters], seed) for raters in sorted(pairs))
+    pairs: defaultdict[tuple[str, str], list[Disagreement]] = defaultdict(list)
+    for episode, opinions in _opinions(judgments).items():
+        if len(opinions.blind) >= RATERS:
+            (first, mine), (second, theirs) = sorted(opinions.blind.items())
+            decided = opinions.decided.category if opinions.decided else None
+            pairs[first, second].append(Disagreement(episode, mine.category, theirs.category, decided))
+    return tuple(_agreement(raters, pairs[raters]) for raters in sorted(pairs))
 
 
-def _agreement(raters: tuple[str, str], pairs: Sequence[Disagreement], seed: int) -> Agreement:
+def _agreement(raters: tuple[str, str], pairs: Sequence[Disagreement]) -> Agreement:
     first, second = [pair.first for pair in pairs], [pair.second for pair in pairs]
-    observed, kappa = cluster_kappa(first, second, range(len(pairs)), seed=seed, resamples=RESAMPLES)
+    observed, kappa = cluster_kappa(first, second, range(len(pairs)), resamples=RESAMPLES)
     differing = tuple(pair for pair in pairs if pair.first != pair.second)
     return Agreement(raters=raters, observed=observed, kappa=kappa, disagreements=differing)
 
@@ -327,40 +306,28 @@ def _category(form: Mark) -> Category:
 def _opinions(judgments: Iterable[Judgment]) -> Mapping[str, Opinions[Mark]]:
     """Return what was said of each episode's output; raters in the order in which they first sorted it."""
     opinions = CODING.opinions(judgments)
-    return {episode: third_decides(said, _category, RATERS) for episode, said in opinions.items()}
-
-
-def _sorted_by(
-    there: Mapping[str, Output], judgments: Iterable[Judgment], rater: str, episode: str | None
-) -> Sorted | None:
-    opinions = CODING.opinions(judgments)
-    if episode is None or episode not in opinions or rater not in opinions[episode].blind:
-        return None
-    return Sorted(there[episode], opinions[episode].blind[rater].category)
+    return {episode: third_decides(each, _category, RATERS) for episode, each in opinions.items()}
 
 
 def _of_run(reader: LogReader, run_id: str) -> dict[str, Output]:
     required_run(reader, run_id, BENCHMARK)
     items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
-    found = dict(_outputs(reader, run_id, items))
-    if not found:
-        raise InputError(
-            f"{run_id} has no outputs to be sorted: play it with --setting verbalise first.",
-            code="no_outputs",
-            run=run_id,
-        )
-    return found
-
-
-def _outputs(reader: LogReader, run_id: str, items: Mapping[str, object]) -> Iterator[tuple[str, Output]]:
+    there = {}
     for episode, turns, _ in played_to_end(reader, run_id, reader.erased_participants()):
         item = items[episode.item_hash]
         texts = [turn.text for turn in turns if turn.payload.get("kind") == "text"]
         if isinstance(item, Prompt) and item.setting == "verbalise" and texts:
             # The episode's id holds the run's name, which may be the model's.
             token = sha256(episode.id.encode()).hexdigest()[:20]
-            feature = item.salient
-            yield episode.id, Output(token=token, text=texts[-1], feature=feature, values=VALUES[feature])
+            values = VALUES[item.salient]
+            there[episode.id] = Output(token=token, text=texts[-1], feature=item.salient, values=values)
+    if not there:
+        raise InputError(
+            f"{run_id} has no outputs to be sorted: play it with --setting verbalise first.",
+            code="no_outputs",
+            run=run_id,
+        )
+    return there
 
 
 def _names(runs: str | Sequence[str]) -> tuple[str, ...]:

@@ -12,7 +12,16 @@ from pydantic import Field
 
 from simulator import datasets
 from simulator.ambibench.aws import AwsPrompt
-from simulator.ambibench.features import PAIR_NAMES, SETTINGS, Format, Kind, Pair, Setting, Variant
+from simulator.ambibench.features import (
+    PAIR_NAMES,
+    SETTINGS,
+    Format,
+    Kind,
+    LocationWord,
+    Pair,
+    Setting,
+    Variant,
+)
 from simulator.ambibench.files import looks_like_items, read_items
 from simulator.ambibench.generation import (
     LENGTH,
@@ -31,9 +40,8 @@ from simulator.ambibench.generation import (
     generate_multiple,
     generate_verbalise,
 )
+from simulator.ambibench.prompt import Item, setting_of
 from simulator.ambibench.rows import BENCHMARK
-from simulator.ambibench.sentences import LocationWord
-from simulator.ambibench.trials import Item, setting_of
 from simulator.duplicates import CODE, Duplicates
 from simulator.errors import InputError
 from simulator.field_options import Option

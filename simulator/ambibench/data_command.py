@@ -13,11 +13,9 @@ from simulator.ambibench.data import item_files
 from simulator.ambibench.features import PAIRS
 from simulator.ambibench.files import read_file
 from simulator.ambibench.generation import LENGTH, LENGTHS
-from simulator.ambibench.prompt import Prompt
-from simulator.ambibench.prompt_text import is_grouped
-from simulator.ambibench.rows import BENCHMARK
+from simulator.ambibench.prompt import Item, Prompt, setting_of
+from simulator.ambibench.rows import BENCHMARK, is_grouped
 from simulator.ambibench.statistics import balance_findings
-from simulator.ambibench.trials import Item, setting_of
 from simulator.benchmark import Checker
 from simulator.datasets import Added
 from simulator.duplicates import CODE

@@ -1,14 +1,23 @@
-"""Pairs of features, their values, and what a task can be about (tables/features.yaml; paper Table 1)."""
+"""Pairs of features and what a task can be about (paper Table 1); sentences and instructions out of them.
+
+Templates and words stand in tables/*.yaml (spec sections 1 to 3, paper App. G.1).
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from functools import cache
+from contextlib import suppress
+from functools import cache, lru_cache
+from itertools import product
 from pathlib import Path
+from random import Random
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
 import yaml
+
+from simulator.errors import InputError
 
 Pair = Literal["subject_location", "religious_pronoun", "propn_negation"]
 Feature = Literal["subject", "location", "religious", "pronoun", "propn", "negation"]
@@ -102,3 +111,132 @@ def value_code(feature: Feature, name: str) -> bool:
     if name not in (true, false):
         raise ValueError(f"{feature} is {true} or {false}, not {name!r}")
     return name == true
+
+
+LocationWord = Literal["setting", "location"]
+
+
+class Read(NamedTuple):
+    """A sentence, read.
+
+    Attributes:
+        pair: the template it was read by.
+        a: coded value of the pair's feature a.
+        b: coded value of feature b.
+        words: slot (``a``, ``b``, ``place``) -> what stands there, its article left out.
+    """
+
+    pair: Pair
+    a: bool
+    b: bool
+    words: Mapping[str, str]
+
+
+def make_sentence(pair: Pair, a: bool, b: bool, random: Random) -> str:
+    """Return a sentence of `pair` with the coded values `a` and `b`, every word drawn uniformly."""
+    template = table("features")["pairs"][pair]["template"]
+    words = {
+        name: _article(slot) + random.choice(slot_words(slot))
+        for name, slot in _slots(pair, a, b).items()
+        if f"{{{name}}}" in template
+    }
+    return str(template.format(**words))
+
+
+# There are 2,800 sentences in all.
+@lru_cache(maxsize=4096)
+def read_sentence(text: str, pair: Pair) -> Read:
+    """Read `text` as a sentence of `pair`.
+
+    Raises:
+        InputError: if it is none.
+    """
+    for (a, b), pattern in _patterns(pair).items():
+        if match := pattern.fullmatch(text):
+            return Read(pair, a, b, MappingProxyType(match.groupdict()))
+    raise InputError(f"{text!r} is no sentence of {pair}: words or template differ.")
+
+
+def readings(text: str) -> tuple[Read, ...]:
+    """Return every way to read `text`; a person in a place fits two pairs, what fits no template none."""
+    reads = []
+    for pair in PAIR_NAMES:
+        with suppress(InputError):
+            reads.append(read_sentence(text, pair))
+    return tuple(reads)
+
+
+def slot_words(slot: str) -> tuple[str, ...]:
+    """Return the words that can stand in `slot` (``human``, ``common``, …), without an article."""
+    slots = table("features")["slots"]
+    return tuple(table("words")[slots[slot]["words"] if slot in slots else slot])
+
+
+def _slots(pair: Pair, a: bool, b: bool) -> dict[str, str]:
+    """Return the word lists of the places of a template."""
+    first, second = PAIRS[pair]
+    return {"a": value_name(first, a), "b": value_name(second, b), "place": table("features")["place"]}
+
+
+def _article(slot: str) -> str:
+    return str(table("features")["slots"].get(slot, {}).get("before", ""))
+
+
+@cache
+def _patterns(pair: Pair) -> Mapping[tuple[bool, bool], re.Pattern[str]]:
+    """Return for each combination of values a pattern with the groups ``a``, ``b`` and ``place``."""
+    template = re.escape(table("features")["pairs"][pair]["template"]).replace(r"\{", "{").replace(r"\}", "}")
+    return {
+        (a, b): re.compile(template.format(**{name: _group(name, slot) for name, slot in slots.items()}))
+        for a, b in product((True, False), repeat=2)
+        for slots in (_slots(pair, a, b),)
+    }
+
+
+def _group(name: str, slot: str) -> str:
+    words = "|".join(map(re.escape, sorted(slot_words(slot), key=len, reverse=True)))
+    return f"{re.escape(_article(slot))}(?P<{name}>{words})"
+
+
+# ---- instructions
+
+
+def instruction(kind: Kind, hypothesis: Hypothesis, location_word: LocationWord = "setting") -> str:
+    """Return the instruction of a task.
+
+    Args:
+        kind: how much it tells.
+        hypothesis: what the task is about; matters for an informative instruction only.
+        location_word: ``setting`` as sent to models, or ``location`` as App. G.2 prints.
+    """
+    phrases = table("instructions")
+    if kind == "informative":
+        clause = phrases["informative"][hypothesis.feature][hypothesis.value]
+        clause = clause.format(location_word=location_word)
+    else:
+        clause = phrases[kind]
+    return str(phrases["frame"].format(clause=clause))
+
+
+def read_instruction(text: str) -> tuple[Kind, Hypothesis | None]:
+    """Return what kind of instruction `text` is, and what an informative one says the task is about.
+
+    Raises:
+        InputError: if it is none that AmbiBench gives.
+    """
+    if text not in _known():
+        raise InputError(f"{text!r} is no instruction of AmbiBench.")
+    return _known()[text]
+
+
+@cache
+def _known() -> dict[str, tuple[Kind, Hypothesis | None]]:
+    kinds: dict[str, tuple[Kind, Hypothesis | None]] = {}
+    for feature in FEATURES:
+        for value in table("instructions")["informative"][feature]:
+            meant = Hypothesis(feature, value_code(feature, value))
+            for word in get_args(LocationWord):
+                kinds[instruction("informative", meant, word)] = ("informative", meant)
+    kinds[instruction("uninformative", meant)] = ("uninformative", None)
+    kinds[instruction("wug", meant)] = ("wug", None)
+    return kinds

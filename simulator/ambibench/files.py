@@ -21,10 +21,15 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from simulator.ambibench.aws import AwsPrompt, aws_from_text, is_aws_text
-from simulator.ambibench.prompt import check_prompt, completion, finetune_record, scored_positions
-from simulator.ambibench.prompt_text import AmbiguousTextError, TextError, prompt_from_text
-from simulator.ambibench.rows import item_record, read_item
-from simulator.ambibench.trials import Item, trials
+from simulator.ambibench.prompt import (
+    Item,
+    check_prompt,
+    completion,
+    finetune_record,
+    scored_positions,
+    trials,
+)
+from simulator.ambibench.rows import AmbiguousTextError, TextError, item_record, prompt_from_text, read_item
 from simulator.duplicates import CODE, Duplicates
 from simulator.errors import InputError
 from simulator.tables.records import is_lines, read_entries, read_text

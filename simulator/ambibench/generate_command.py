@@ -15,10 +15,8 @@ from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.data import Draw, generate_items, load_items
 from simulator.ambibench.features import SETTINGS, Format, Kind, Pair, Variant
 from simulator.ambibench.files import finetuning_line, item_line, item_text
-from simulator.ambibench.prompt import Prompt
-from simulator.ambibench.statistics import count_cells
-from simulator.ambibench.stats_command import cells_table, patience
-from simulator.ambibench.trials import Item
+from simulator.ambibench.prompt import Item, Prompt
+from simulator.ambibench.statistics import cells_table, count_cells, patience
 from simulator.errors import InputError
 from simulator.field_options import options_of, read_options
 from simulator.jsonlines import write_lines

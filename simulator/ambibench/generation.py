@@ -21,13 +21,15 @@ from simulator.ambibench.features import (
     Format,
     Hypothesis,
     Kind,
+    LocationWord,
     Pair,
     Setting,
     Variant,
+    instruction,
+    make_sentence,
     table,
 )
 from simulator.ambibench.prompt import Example, Prompt, check_prompt
-from simulator.ambibench.sentences import LocationWord, instruction, make_sentence
 from simulator.seeds import derive_seed
 
 Design = Literal["stratified", "free_coins"]
@@ -61,7 +63,7 @@ def generate_instruction(
         per_cell: prompts per salient feature and format, 12 cells in all.
         design: ``stratified`` has as many prompts of each salient feature; ``free_coins`` of each pair
             only, and flips for the feature.
-        location_word: see `sentences.instruction`.
+        location_word: see `features.instruction`.
     """
     return tuple(
         draw_instruction(prompt_seed, feature, form, kind, location_word=location_word, name=name)
@@ -89,7 +91,7 @@ def generate_multiple(
         per_cell: episodes per salient feature and format.
         length: examples per episode.
         design: as for `generate_instruction`.
-        location_word: see `sentences.instruction`.
+        location_word: see `features.instruction`.
     """
     # Seeds are derived from one name for all kinds; ids must differ, so that kinds can share a file or a log.
     called = {"uninformative": "multiple", "informative": "multiple-informative", "wug": "wug"}[kind]

@@ -14,9 +14,8 @@ from functools import cache
 from itertools import product
 from typing import NamedTuple
 
-from simulator.ambibench.features import PAIRS, Hypothesis, Label, Pair, hypotheses
+from simulator.ambibench.features import PAIRS, Hypothesis, Label, Pair, hypotheses, read_instruction
 from simulator.ambibench.prompt import Example, Prompt
-from simulator.ambibench.sentences import read_instruction
 
 Posterior = Mapping[Hypothesis, float]
 

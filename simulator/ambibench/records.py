@@ -32,7 +32,7 @@ from simulator.ambibench.features import (
     pair_of,
     value_code,
 )
-from simulator.ambibench.labels import Mode, ScoreMode, Tie, read_answer, read_reply
+from simulator.ambibench.score import Mode, ScoreMode, Tie, read_answer, read_reply
 from simulator.duplicates import Duplicates, told_once
 from simulator.errors import InputError
 from simulator.field_faults import first_fault
@@ -188,7 +188,7 @@ def finetuned(name: str) -> Finetuned | None:
 
 
 def read_fields(text: str, table: Any, gold: Label, *, person: bool, mode: Mode, tie: Tie) -> dict[str, Any]:
-    """Return the fields of a record that say how an answer is read; see `labels.read_reply`."""
+    """Return the fields of a record that say how an answer is read; see `score.read_reply`."""
     reading = read_reply(text, table, gold, lower=person, mode=mode, tie=tie)
     return {**{name: getattr(reading, name) for name in _READ}, "score_mode": reading.mode}
 

@@ -14,18 +14,18 @@ from logs.rows import Ending, Judgment, Score, Turn
 from simulator.ambibench import rows, views
 from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.oracle import Belief, beliefs
-from simulator.ambibench.players import seat_for
-from simulator.ambibench.playing import (
+from simulator.ambibench.players import (
     Options,
     PromptKnows,
     ScoresAll,
     TrialKnows,
     label_payload,
     person_text,
+    seat_for,
     text_payload,
 )
+from simulator.ambibench.prompt import PARTICIPANT, Item, Trial, setting_of, trials
 from simulator.ambibench.score import logged_rules, score_rows
-from simulator.ambibench.trials import PARTICIPANT, Item, Trial, setting_of, trials
 from simulator.runner.one_seat import AllAtOnce, OneSeatRoom, OneSeatTable, State
 from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode
 from simulator.seats import Reply
@@ -34,7 +34,7 @@ from simulator.seeds import derive_seed
 
 @dataclass(frozen=True, kw_only=True)
 class Table(OneSeatTable[Item, Trial]):
-    """What an episode is played with; its `item` is one of `trials.Item`."""
+    """What an episode is played with; its `item` is one of `prompt.Item`."""
 
     SEAT: ClassVar[str] = PARTICIPANT
     NODES: ClassVar[Mapping[str, str]] = {"answer": "label", "text": "free_text"}
@@ -76,10 +76,10 @@ class Table(OneSeatTable[Item, Trial]):
         return who.score_all if step.kind == "answer" and isinstance(who, ScoresAll) else None
 
     def logged(self, step: Trial, reply: Reply) -> tuple[str, dict[str, Any]]:
-        """Return what is logged of a reply (`playing`).
+        """Return what is logged of a reply (`players`).
 
         Raises:
-            SeatError: if a person's reply breaks the rules (`playing.person_text`).
+            SeatError: if a person's reply breaks the rules (`players.person_text`).
         """
         if self.person:
             reply = replace(reply, text=person_text(reply.text))
@@ -90,7 +90,7 @@ class Table(OneSeatTable[Item, Trial]):
 
 
 class AmbiBenchRoom(OneSeatRoom[Table]):
-    """See `simulator.runner.rooms.Room`. Its items are prompts (`trials.Item`)."""
+    """See `simulator.runner.rooms.Room`. Its items are prompts (`prompt.Item`)."""
 
     name = rows.BENCHMARK
     seats: tuple[str, ...] = (PARTICIPANT,)

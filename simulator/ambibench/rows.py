@@ -1,20 +1,177 @@
-"""Items as JSON objects and as rows of the log; both hold the whole item (spec sections 15 and 16)."""
+"""Items as JSON objects and as rows of the log; both hold the whole item (spec sections 15 and 16).
+
+A prompt is also read out of its text alone: format, pair, labels, and which hypothesis fits (spec section 4).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+import re
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any, Final, cast
 
 from logs import LogReader
 from logs.rows import Run
 from simulator.ambibench.aws import AwsPrompt
-from simulator.ambibench.features import SETTINGS, Setting
-from simulator.ambibench.prompt import Labelled, Prompt, completion, consistent, shown_text, whole_text
-from simulator.ambibench.prompt_text import likely_setting
-from simulator.ambibench.sentences import read_instruction
-from simulator.ambibench.trials import Item
+from simulator.ambibench.features import (
+    PAIR_NAMES,
+    SETTINGS,
+    Format,
+    Hypothesis,
+    Kind,
+    Label,
+    Setting,
+    read_instruction,
+    readings,
+    table,
+)
+from simulator.ambibench.prompt import (
+    Example,
+    Item,
+    Labelled,
+    Prompt,
+    completion,
+    consistent,
+    shown_text,
+    whole_text,
+)
 from simulator.codecs import Codec, ItemCodec
 from simulator.errors import InputError
+
+# A sentence's line and its label's line; the last label may be missing, as in what a model is sent.
+_LINES: Final[dict[Format, tuple[str, str]]] = {
+    "arrow": (r"(?P<sentence>[^>].*)", r">(?P<label>[XY]?)"),
+    "qa": (r"Q: (?P<sentence>.+)", r"A:(?: (?P<label>[XY]))?"),
+}
+GROUPED: Final = 3  # examples of a prompt of the setting "instruction"
+
+
+class TextError(InputError):
+    """A line of a prompt's text is not what it must be.
+
+    Attributes:
+        line: in the text, from 1.
+        problem: what is wrong with it.
+    """
+
+    def __init__(self, line: int, problem: str) -> None:
+        super().__init__(f"line {line} of the text: {problem}")
+        self.line, self.problem = line, problem
+
+
+class AmbiguousTextError(InputError):
+    """Several hypotheses fit the text of a prompt.
+
+    Attributes:
+        hypotheses: all that do.
+    """
+
+    def __init__(self, fitting: Sequence[Hypothesis]) -> None:
+        tasks = (f"{task.feature} ({task.value} is X)" for task in fitting)
+        super().__init__(f"the text does not tell what it is about: {', or '.join(tasks)}")
+        self.hypotheses = tuple(fitting)
+
+
+def prompt_from_text(text: str, *, id: str, setting: Setting | None = None) -> Prompt:
+    """Return the prompt that `text` is, whole, with or without a question; its seed is not known and 0.
+
+    Args:
+        text: with all labels.
+        id: what to call it.
+        setting: what it belongs to; None to tell from its form, see `likely_setting`.
+
+    Raises:
+        TextError: if a line is not what it must be.
+        AmbiguousTextError: if it fits several hypotheses.
+        InputError: if the lines do not go together, or the last label is missing.
+    """
+    lines = text.split("\n")
+    try:
+        kind, told = read_instruction(lines[0])
+    except InputError as error:
+        raise TextError(1, str(error)) from error
+    questions = (spellings.values() for spellings in table("instructions")["questions"].values())
+    question = lines.pop() if len(lines) > 1 and lines[-1] in chain.from_iterable(questions) else ""
+    form = _format(lines)
+    sentences, labels = _examples(lines, form)
+    reads = [{read.pair: read for read in readings(sentence)} for sentence in sentences]
+    for number, (sentence, read) in enumerate(zip(sentences, reads, strict=True), start=1):
+        if not read:
+            raise TextError(2 * number, f"{sentence!r} is outside the templates")
+    # A person in a place fits two pairs.
+    pairs = tuple(pair for pair in PAIR_NAMES if all(pair in read for read in reads))
+    if not pairs:
+        raise InputError("the sentences are not all of one pair of features")
+    examples = {
+        pair: tuple(
+            Example(sentence, read[pair].a, read[pair].b, label)
+            for sentence, read, label in zip(sentences, reads, labels, strict=True)
+        )
+        for pair in pairs
+    }
+    fitting = [task for pair in pairs for task in consistent(pair, examples[pair])]
+    if told is not None and told not in fitting:
+        raise TextError(1, "the instruction contradicts the labels")
+    if not fitting:
+        raise InputError(f"the labels follow no feature of {' or '.join(pairs)}")
+    if told is None and len(fitting) > 1:
+        raise AmbiguousTextError(fitting)
+    task = told or fitting[0]
+    return Prompt(
+        id=id,
+        setting=setting or likely_setting(kind, examples[task.pair], question),
+        pair=task.pair,
+        salient=task.feature,
+        x_is=task.x_is,
+        format=form,
+        kind=kind,
+        instruction=lines[0],
+        examples=examples[task.pair],
+        question=question,
+    )
+
+
+def likely_setting(kind: Kind, examples: Sequence[Example], question: str = "") -> Setting:
+    """Return the setting that a prompt which does not say it is of, by its form."""
+    if question:
+        return "verbalise"
+    if is_grouped([(example.a, example.b) for example in examples]):
+        return "instruction"
+    return "wug" if kind == "wug" else "multiple"
+
+
+def is_grouped(combinations: Sequence[tuple[bool, bool]]) -> bool:
+    """Return True if they are two opposite groups and a query that breaks the grouping (spec section 5.1)."""
+    if len(combinations) != GROUPED:
+        return False
+    (a, b), (c, d), (e, f) = combinations
+    return a == b and c == d and a != c and e != f
+
+
+def _format(lines: Sequence[str]) -> Format:
+    if len(lines) < 3:
+        raise TextError(len(lines), "an example is a line with a sentence and one for its label")
+    return "qa" if lines[1].startswith("Q: ") or lines[2].startswith("A:") else "arrow"
+
+
+def _examples(lines: Sequence[str], form: Format) -> tuple[list[str], list[Label]]:
+    sentences: list[str] = []
+    labels: list[Label] = []
+    for number, line in enumerate(lines[1:], start=2):
+        name = "sentence" if number % 2 == 0 else "label"
+        match = re.fullmatch(_LINES[form][number % 2], line)
+        if match is None or (name == "label" and match[name] in ("", None) and number < len(lines)):
+            raise TextError(number, f"{line!r} is no {name} in the format {form}")
+        if name == "sentence":
+            sentences.append(match[name])
+        elif match[name]:
+            labels.append(cast(Label, match[name]))
+    if len(lines) % 2 == 0:
+        raise TextError(len(lines), "there is no line for the label after it")
+    if len(labels) < len(sentences):
+        raise InputError("the last label is missing")
+    return sentences, labels
+
 
 BENCHMARK: Final = "ambibench"
 

@@ -15,9 +15,8 @@ from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.benchmark import BENCHMARK
 from simulator.ambibench.data import BUILTIN, DRAWS, Draw, Drawing, duplicates_of, load_items
 from simulator.ambibench.features import PAIR_NAMES, Kind, Pair, Setting
-from simulator.ambibench.players import PLAYERS, seat_for
-from simulator.ambibench.playing import Options
-from simulator.ambibench.trials import PARTICIPANT, Item
+from simulator.ambibench.players import PLAYERS, Options, seat_for
+from simulator.ambibench.prompt import PARTICIPANT, Item
 from simulator.duplicates import DuplicatesOption
 from simulator.errors import InputError
 from simulator.models import ModelOptions, Needs, load_model

@@ -11,8 +11,8 @@ from uuid import uuid4
 from logs import LogReader, LogWriter
 from simulator.ambibench.assignment import PatternStudy, Played, drawn_prompt
 from simulator.ambibench.features import FEATURES, FORMATS, Feature, Format, Kind
+from simulator.ambibench.prompt import PARTICIPANT
 from simulator.ambibench.room import ROOM
-from simulator.ambibench.trials import PARTICIPANT
 from simulator.errors import InputError
 from simulator.models import ChatModel
 from simulator.runner.lobby import require_choice

@@ -1,15 +1,25 @@
-"""A sample of prompts in figures: words seen, coins, repetitions, and a verdict (spec sections 2, 5, 12)."""
+"""A sample of prompts in figures: words seen, coins, repetitions, and a verdict (spec sections 2, 5, 12).
+
+It is what `askback stats ambibench` prints.
+"""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from pathlib import Path
+from threading import Timer
+from typing import Annotated, Any, Final
 
 import numpy as np
 import pandas as pd
+import typer
+from rich.console import Console
 
+from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.balance import (
     PLACE,
     SENTENCE,
@@ -22,10 +32,23 @@ from simulator.ambibench.balance import (
     sentences_of,
     uniform,
 )
-from simulator.ambibench.features import FEATURES, FORMATS, PAIR_NAMES, VALUES, Feature, Format
+from simulator.ambibench.data import Draw, generate_items, load_items
+from simulator.ambibench.features import (
+    FEATURES,
+    FORMATS,
+    PAIR_NAMES,
+    VALUES,
+    Kind,
+    Setting,
+    slot_words,
+)
+from simulator.ambibench.generation import LENGTH
 from simulator.ambibench.oracle import beliefs
 from simulator.ambibench.prompt import Prompt, scored_positions
-from simulator.ambibench.sentences import slot_words
+from simulator.errors import InputError
+from simulator.figures import Cell, Table
+from simulator.reporting import Report, Section, print_report
+from simulator.runner.options import JsonOption, RootSeedOption
 
 ALPHA: Final = 0.01
 # Findings about files are rarer than chance, so that a warning is worth a look.
@@ -55,27 +78,6 @@ class WordList:
     p: float
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """How many prompts there are of a feature, format and polarity, and their examples."""
-
-    feature: Feature
-    format: Format
-    polarity: str
-    prompts: int
-    examples: int
-
-
-@dataclass(frozen=True, slots=True)
-class Sentences:
-    """How many different sentences of a pair there are among those seen, out of those there can be."""
-
-    pair: str
-    seen: int
-    different: int
-    possible: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
     """What a sample looks like.
@@ -88,8 +90,8 @@ class Statistics:
         outside: sentences outside the templates, each once.
         miscoded: examples whose codes differ from what their sentence says.
         checks: all tests.
-        cells: prompts by feature, format and polarity.
-        repeats: different sentences by pair.
+        cells: see `count_cells`.
+        repeats: by pair the sentences seen, how many differ, and how many there can be.
         oracle: instruction kind -> accuracy of the oracle in setting "instruction" (check C2.oracle_4.2).
         alpha: probability that a sample without fault is found faulty; shared among all tests.
     """
@@ -101,8 +103,8 @@ class Statistics:
     outside: tuple[str, ...]
     miscoded: int
     checks: tuple[Check, ...]
-    cells: tuple[Cell, ...]
-    repeats: tuple[Sentences, ...]
+    cells: pd.DataFrame
+    repeats: pd.DataFrame
     oracle: dict[str, float]
     alpha: float
 
@@ -135,7 +137,8 @@ class Statistics:
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it as a JSON object."""
-        return {"passed": self.passed, "bound": self.bound} | asdict(self)
+        frames = {name: getattr(self, name).to_dict("records") for name in ("cells", "repeats")}
+        return {"passed": self.passed, "bound": self.bound} | asdict(self) | frames
 
 
 def statistics(prompts: Sequence[Prompt], *, alpha: float = ALPHA, whole: bool = False) -> Statistics:
@@ -162,10 +165,14 @@ def statistics(prompts: Sequence[Prompt], *, alpha: float = ALPHA, whole: bool =
         checks=(
             *designs(tested, whole=whole),
             *examples_checks(tested, encoded.examples),
-            *(check for words in lists for check in _list_check(words)),
+            *(
+                check
+                for words in lists
+                for check in uniform("words", f"list {words.name}", list(words.counts.values()))
+            ),
         ),
         cells=count_cells(prompts),
-        repeats=tuple(_repeats(encoded.examples)),
+        repeats=_repeats(encoded.examples),
         oracle=_oracle(prompts),
         alpha=alpha,
     )
@@ -187,20 +194,16 @@ def balance_findings(prompts: Sequence[Prompt]) -> tuple[str, ...]:
     return (*odd, *unseen)
 
 
-def count_cells(prompts: Sequence[Prompt]) -> tuple[Cell, ...]:
-    """Return prompts by salient feature, format and polarity; all 24 cells, empty ones too."""
-    counts: Counter[tuple[str, ...]] = Counter()
-    examples: Counter[tuple[str, ...]] = Counter()
-    for prompt in prompts:
-        key = prompt.salient, prompt.format, prompt.hypothesis.value
-        counts[key] += 1
-        examples[key] += len(prompt.examples)
-    return tuple(
-        Cell(feature, form, value, counts[feature, form, value], examples[feature, form, value])
-        for feature in FEATURES
-        for form in FORMATS
-        for value in VALUES[feature]
-    )
+def count_cells(prompts: Sequence[Prompt]) -> pd.DataFrame:
+    """Return prompts and their examples by salient feature, format and polarity; empty cells, too."""
+    by = ["feature", "format", "polarity"]
+    known = [(feature, form, value) for feature in FEATURES for form in FORMATS for value in VALUES[feature]]
+    rows = [
+        (prompt.salient, prompt.format, prompt.hypothesis.value, 1, len(prompt.examples))
+        for prompt in prompts
+    ]
+    counts = pd.DataFrame(rows, columns=[*by, "prompts", "examples"]).groupby(by).sum()
+    return counts.reindex(pd.MultiIndex.from_tuples(known, names=by), fill_value=0).reset_index()
 
 
 def _word_lists(examples: pd.DataFrame) -> Iterator[WordList]:
@@ -220,19 +223,17 @@ def _word_lists(examples: pd.DataFrame) -> Iterator[WordList]:
         yield WordList(name, counts, unseen, p)
 
 
-def _list_check(words: WordList) -> Iterator[Check]:
-    return uniform("words", f"list {words.name}", list(words.counts.values()))
-
-
 def _some_unseen(size: int, draws: int) -> float:
     """Return at most how likely `draws` leave out one of `size` equally likely words or more."""
     return float(min(1.0, size * (1 - 1 / size) ** draws))
 
 
-def _repeats(examples: pd.DataFrame) -> Iterator[Sentences]:
+def _repeats(examples: pd.DataFrame) -> pd.DataFrame:
+    counts = []
     for pair in PAIR_NAMES:
         rows = examples.loc[examples["pair"] == pair, SENTENCE]
-        yield Sentences(pair, len(rows), len(rows.drop_duplicates()), sentences_of(pair))
+        counts.append((pair, len(rows), len(rows.drop_duplicates()), sentences_of(pair)))
+    return pd.DataFrame(counts, columns=["pair", "seen", "different", "possible"])
 
 
 def _oracle(prompts: Sequence[Prompt]) -> dict[str, float]:
@@ -243,3 +244,155 @@ def _oracle(prompts: Sequence[Prompt]) -> dict[str, float]:
             thought = beliefs(prompt)
             values.setdefault(prompt.kind, []).extend(thought[k - 1].bayes for k in scored_positions(prompt))
     return {kind: float(np.mean(gained)) for kind, gained in values.items()}
+
+
+_CELLS: Final = len(FEATURES) * len(FORMATS)
+# Work that is done sooner needs no sign of life.
+_PATIENCE: Final = 1.0
+
+
+def stats_command(
+    sentences: Annotated[int, typer.Option(min=1, help="how many are drawn, in episodes of 20")] = 60_000,
+    seed: RootSeedOption = 0,
+    data: Annotated[
+        str | None, typer.Option(help="of these instead: the name of added data, or a path")
+    ] = None,
+    alpha: Annotated[
+        float, typer.Option(min=0, max=1, help="how likely a faultless sample is found faulty")
+    ] = ALPHA,
+    as_json: JsonOption = False,
+) -> None:
+    """Are AmbiBench prompts what they should be? Words, coins, repetitions; the exit code is 1 if not."""
+    with patience(Console(stderr=True), "Drawing and counting"):
+        samples = of_data(data, alpha) if data is not None else of_drawn(sentences, seed, alpha)
+    if as_json:
+        typer.echo(json.dumps({title: sample.to_json() for title, sample in samples.items()}, indent=1))
+    else:
+        print_report(Console(), statistics_report(samples))
+    if not all(sample.passed for sample in samples.values()):
+        raise typer.Exit(1)
+
+
+def of_drawn(sentences: int, seed: int, alpha: float = ALPHA) -> dict[str, Statistics]:
+    """Return statistics of so many sentences in episodes, or a few more, and of prompts of 4.2, by title."""
+    per_cell = -(-sentences // (_CELLS * LENGTH))
+    episodes = _drawn("multiple", None, seed, per_cell)
+    kinds: tuple[Kind, ...] = ("uninformative", "informative")
+    queries = [prompt for kind in kinds for prompt in _drawn("instruction", kind, seed, -(-per_cell // 2))]
+    return {
+        f"Setting 4.3, multiple examples, seed {seed}": statistics(episodes, alpha=alpha, whole=True),
+        f"Setting 4.2, instruction, seed {seed}": statistics(queries, alpha=alpha, whole=True),
+    }
+
+
+def of_data(data: str | Path, alpha: float = ALPHA) -> dict[str, Statistics]:
+    """Return statistics of prompts that are there already, by title.
+
+    Raises:
+        InputError: if there are none.
+    """
+    prompts = [item for item in load_items(data, setting=None) if not isinstance(item, AwsPrompt)]
+    if not prompts:
+        raise InputError(f"data {str(data)!r} hold no prompt with labels")
+    return {str(data): statistics(prompts, alpha=alpha)}
+
+
+@contextmanager
+def patience(console: Console, what: str) -> Iterator[None]:
+    """Show that something is going on, if it takes longer than a second."""
+    status = console.status(f"{what} …")
+    timer = Timer(_PATIENCE, status.start)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        status.stop()
+
+
+def _drawn(setting: Setting, kind: Kind | None, seed: int, per_cell: int) -> list[Prompt]:
+    items = generate_items(setting, kind=kind, draw=Draw(seed=seed, per_cell=per_cell))
+    return [item for item in items if isinstance(item, Prompt)]
+
+
+# ---- the report
+
+
+def statistics_report(samples: dict[str, Statistics]) -> Report:
+    """Return all there is of some samples, by their titles; the verdict stands below each."""
+    sections = [
+        Section(
+            name=f"sample-{number}",
+            title=title,
+            tables=[*_lists_and_repeats(sample), cells_table(sample.cells), _checks_table(sample)],
+            text="\n".join(f"{'ok    ' if good else 'WRONG '}{text}" for good, text in _verdict(sample)),
+        )
+        for number, (title, sample) in enumerate(samples.items(), start=1)
+    ]
+    return Report(title="Statistics of prompts", sections=sections)
+
+
+def cells_table(cells: pd.DataFrame) -> Table:
+    """Return prompts by salient feature, value labelled X, and format."""
+    by = ["feature", "polarity"]
+    held = cells[cells["prompts"] > 0]
+    rows = [
+        [str(feature), str(polarity), *_by_format(group)]
+        for (feature, polarity), group in held.groupby(by, sort=False)
+    ]
+    rows.append(["all", "", *_by_format(cells)])
+    title = "Prompts (examples) by salient feature, value labelled X, and format"
+    return Table(["feature", "X is", *FORMATS, "both"], rows, title)
+
+
+def _by_format(cells: pd.DataFrame) -> list[str]:
+    parts = (*(cells[cells["format"] == form] for form in FORMATS), cells)
+    return [f"{part['prompts'].sum()} ({part['examples'].sum()})" for part in parts]
+
+
+def _lists_and_repeats(sample: Statistics) -> Iterator[Table]:
+    rows: list[list[Cell]] = []
+    for words in sample.lists:
+        counts = list(words.counts.values())
+        seen = sum(count > 0 for count in counts)
+        rows.append(
+            [words.name, ", ".join(words.unseen) or "none", len(counts), seen, min(counts), max(counts)]
+        )
+    heads = ["list", "unseen", "words", "seen", "least often", "most often"]
+    yield Table(heads, rows, "Words seen, against the lists of App. G.1")
+    renamed = sample.repeats.rename(columns={"seen": "sentences"})
+    yield Table.of_frame(renamed, title="Sentences")
+
+
+def _checks_table(sample: Statistics) -> Table:
+    rows: list[list[Cell]] = []
+    for group in dict.fromkeys(check.group for check in sample.checks):
+        rows.append([group, None, None, None, None, None])
+        for check in (check for check in sample.checks if check.group == group):
+            p = "" if check.test == "rule" else f"{check.p:.3g}"
+            rows.append([f"  {check.what}", check.n, check.observed, check.expected, check.test, p])
+    title = f"Tests; p < {sample.bound:.2g} fails: {sample.alpha:g} shared among all (Bonferroni)"
+    return Table(["what", "n", "observed", "fair", "test", "p"], rows, title)
+
+
+def _verdict(sample: Statistics) -> Iterator[tuple[bool, str]]:
+    """Yield what can be right or wrong, and whether it is right."""
+    lists, short = len(sample.lists), len(sample.short)
+    unseen = sum(bool(words.unseen) for words in sample.lists)
+    few = f" ({unseen - short} not whole yet, as may be in so few sentences)" if unseen > short else ""
+    outside = f"{len(sample.outside)} sentences outside the templates"
+    equal = f"C3.wordlists: {lists - unseen} of {lists} lists equal{few}; {outside}"
+    yield not short and not sample.outside, equal
+    if sample.outside:
+        yield False, f"outside: {'; '.join(sample.outside[:3])}"
+    if sample.miscoded:
+        yield False, f"{sample.miscoded} examples are coded otherwise than their sentences say"
+    if sample.oracle:
+        spelled = ", ".join(f"{value:g} {kind}" for kind, value in sample.oracle.items())
+        yield sample.oracle_agrees, f"C2.oracle_4.2: {spelled}"
+    different = f" ({sample.tested} prompts with different sentences)" * (sample.tested < sample.prompts)
+    passed = len(sample.checks) - len(sample.failed)
+    yield not sample.failed, f"{passed} of {len(sample.checks)} tests pass{different}"
+    for check in sample.failed:
+        yield False, f"{check.group}: {check.what} (p = {check.p:.2g})"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
 
@@ -11,29 +10,18 @@ from logs import LogReader, Played
 from logs.rows import Ending, Episode, Turn
 from simulator.ambibench.aws import AwsPrompt, classify
 from simulator.ambibench.coding import KIND, settled
-from simulator.ambibench.labels import MODES, Mode, Tie
 from simulator.ambibench.oracle import Belief, beliefs
+from simulator.ambibench.prompt import PARTICIPANT, Item, Prompt, setting_of, trials, with_silence
 from simulator.ambibench.records import ActorKind, Shown, TrialRecord, finetuned, read_fields
 from simulator.ambibench.rows import BENCHMARK, item_from_row
-from simulator.ambibench.score import NOTHING, logged_table
-from simulator.ambibench.trials import PARTICIPANT, Item, trials, with_silence
+from simulator.ambibench.score import MODES, NOTHING, Mode, Tie, logged_table
 from simulator.runner.logged import ENDED, PERSON, required_run, seat_failed
 
 _ORACLE: Final = "offline/oracle"
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What is the same of an item however often it is played.
-
-    Attributes:
-        fields: of every trial.
-        positions: of the trial at each position; of free text at 1.
-    """
-
-    item: Item
-    fields: Mapping[str, Any]
-    positions: Mapping[int, Mapping[str, Any]]
+_Asked = dict[str, tuple[Item, Mapping[int, Mapping[str, Any]]]]
+"""Hash -> an item, and what is the same of the trial at each position however often it is played."""
 
 
 def trials_of_runs(
@@ -47,7 +35,7 @@ def trials_of_runs(
     """Return every answer of some runs, scored from what was logged.
 
     Of models the episodes that have ended, and those that a failing seat aborted, whose missing answers are
-    empty ones (`trials.with_silence`); of people all that hold an answer, for those who leave early are
+    empty ones (`prompt.with_silence`); of people all that hold an answer, for those who leave early are
     flagged, not dropped (spec section 10). Who has withdrawn is in none of them.
     Trials come in the order of prompts and repeats, not of time.
 
@@ -62,7 +50,7 @@ def trials_of_runs(
         InputError: if one is a run of another benchmark.
         NotInLog: if there is no such run.
     """
-    asked: dict[str, _Asked] = {}
+    asked: _Asked = {}
     return tuple(
         record
         for run in dict.fromkeys(runs)
@@ -72,13 +60,14 @@ def trials_of_runs(
 
 
 def _fields_of_run(
-    reader: LogReader, run_id: str, asked: dict[str, _Asked], exclude_aborted: bool
+    reader: LogReader, run_id: str, asked: _Asked, exclude_aborted: bool
 ) -> Iterator[tuple[dict[str, Any], Turn]]:
     """Yield what is known of each trial of a run, and its turn; `asked` keeps items for the runs after it."""
     run = required_run(reader, run_id, BENCHMARK)
     for row in reader.items(run_id):
         if row.hash not in asked:
-            asked[row.hash] = _asked(item_from_row(row))
+            item = item_from_row(row)
+            asked[row.hash] = item, _fields_by_position(item)
     endings = reader.endings(run_id)
     categories = settled(reader.judgments(run_id=run_id, kind=KIND))
     gone = reader.erased_participants()
@@ -88,19 +77,23 @@ def _fields_of_run(
         if played.episode.participant_id not in gone
         and _counts(played, endings.get(played.episode.id), exclude_aborted)
     ]
-    for played in sorted(counting, key=lambda played: _place(played.episode, asked)):
+
+    def place(played: Played) -> tuple[str, int, str]:
+        item, _ = asked[played.episode.item_hash]
+        return item.id, played.episode.repeat, played.episode.id
+
+    for played in sorted(counting, key=place):
         episode, turns = played.episode, played.turns
-        asked_item, ending = asked[episode.item_hash], endings.get(episode.id)
+        (item, fields), ending = asked[episode.item_hash], endings.get(episode.id)
         if ending is not None and seat_failed(episode, ending):
-            turns = list(with_silence(asked_item.item, episode.id, turns))
+            turns = list(with_silence(item, episode.id, turns))
         facts = {
             "run_id": run_id,
             "software_version": run.config.get("software_version"),
             "category": categories.get(episode.id),
-            **asked_item.fields,
             **_session(episode, turns),
         }
-        if facts["setting"] == "ft_eval" and (trained := finetuned(facts["actor_id"])):
+        if setting_of(item) == "ft_eval" and (trained := finetuned(facts["actor_id"])):
             facts["ft_variant"] = trained.variant
         before = None
         for turn in turns:
@@ -108,12 +101,8 @@ def _fields_of_run(
                 k = turn.payload.get("k", 1)
                 trial_id = f"{episode.id}:{k}"
                 history: dict[str, Any] = {} if before is None else {"history": before}
-                yield {**facts, **asked_item.positions[k], **history, "trial_id": trial_id}, turn
+                yield {**fields[k], **facts, **history, "trial_id": trial_id}, turn
                 before = trial_id
-
-
-def _place(episode: Episode, asked: Mapping[str, _Asked]) -> tuple[str, int, str]:
-    return asked[episode.item_hash].item.id, episode.repeat, episode.id
 
 
 def _counts(played: Played, ending: Ending | None, exclude_aborted: bool) -> bool:
@@ -168,22 +157,22 @@ def _session(episode: Episode, turns: Iterable[Turn]) -> dict[str, Any]:
     }
 
 
-def _asked(item: Item) -> _Asked:
-    thought = () if isinstance(item, AwsPrompt) else beliefs(item)
-    positions = {
-        trial.k: {
-            "prompt_text": trial.text,
-            "prompt_sha256": sha256(trial.text.encode()).hexdigest(),
-            **_position_fields(item, trial.k, thought),
-        }
-        for trial in trials(item)
+def _fields_by_position(item: Item) -> dict[int, dict[str, Any]]:
+    """Return what is known of the trial at each position; of free text at 1."""
+    shared: dict[str, Any] = {
+        "prompt_id": item.id,
+        "seed": item.seed,
+        "n_examples": len(item.examples),
+        "setting": setting_of(item),
     }
     if isinstance(item, AwsPrompt):
-        fields = {"origin": item.origin, "second_name": item.followup, "setting": "aws"}
-        fields["instruction"] = item.text.partition("\n")[0]
+        task, *lines = item.text.splitlines()
+        seen = [Shown(sentence, label) for sentence, label in zip(lines[:-2:2], lines[1:-2:2], strict=True)]
+        shared |= {"origin": item.origin, "second_name": item.followup}
+        shared |= {"instruction": task, "history": seen, "sentence": lines[-2]}
+        thought: Sequence[Belief] = ()
     else:
-        fields = {
-            "setting": item.setting,
+        shared |= {
             "fold": item.fold,
             "ft_variant": item.variant,
             "pair": item.pair,
@@ -192,28 +181,30 @@ def _asked(item: Item) -> _Asked:
             "format": item.format,
             "instruction_kind": item.kind,
             "instruction": item.instruction,
+            "history": [Shown(example.sentence, example.label) for example in item.examples],
         }
-    shared = {"prompt_id": item.id, "seed": item.seed, "n_examples": len(item.examples)}
-    return _Asked(item, {**fields, **shared}, positions)
-
-
-def _position_fields(item: Item, k: int, thought: Sequence[Belief]) -> dict[str, Any]:
-    if isinstance(item, AwsPrompt):
-        lines = item.text.splitlines()
-        places = range(1, len(lines) - 2, 2)
-        seen = [Shown(sentence=lines[at], label=lines[at + 1]) for at in places]
-        return {"history": seen, "sentence": lines[-2]}
-    seen = [Shown(example.sentence, example.label) for example in item.examples]
-    if item.setting == "verbalise":
-        return {"history": seen}
-    example, belief = item.examples[k - 1], thought[k - 1]
+        thought = beliefs(item)
     return {
-        "k": k,
+        trial.k: {
+            **shared,
+            "prompt_text": trial.text,
+            "prompt_sha256": sha256(trial.text.encode()).hexdigest(),
+            **(_label_fields(item, thought[trial.k - 1]) if isinstance(item, Prompt) and trial.gold else {}),
+        }
+        for trial in trials(item)
+    }
+
+
+def _label_fields(prompt: Prompt, belief: Belief) -> dict[str, Any]:
+    """Return what is known of a label that is asked for, and what the Bayes-optimal learner thinks of it."""
+    example = prompt.examples[belief.k - 1]
+    return {
+        "k": belief.k,
         "sentence": example.sentence,
         "feature_a": example.a,
         "feature_b": example.b,
         "gold": example.label,
-        "history": seen[: k - 1],
+        "history": [Shown(before.sentence, before.label) for before in prompt.examples[: belief.k - 1]],
         "oracle_p": belief.p_gold,
         "oracle_identified": belief.identified,
     }

@@ -20,11 +20,11 @@ from simulator.benchmark import AskingNotes
 from simulator.clarq import data
 from simulator.clarq.compose import contains
 from simulator.clarq.graph import PROVIDER, SEEKER, farewell
+from simulator.clarq.lexical import patterns
 from simulator.clarq.score import lines_after_opening, score_episode
-from simulator.clarq.words import patterns
 from simulator.seats import Line
 from trees import Language, Task
-from trees.types import task_type
+from trees.model import task_type
 
 ROBOT: Final = SEEKER
 USER: Final = PROVIDER

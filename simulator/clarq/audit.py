@@ -24,16 +24,21 @@ from simulator.clarq.results import Dialogue, ProviderStep
 from simulator.errors import InputError
 from simulator.figures import Cell, Column, Table
 from simulator.reporting import Section
+from simulator.resampling import SHARE, Bounds
 from simulator.runner.logged import ERASED
 from simulator.seats import Line
 from simulator.stats import Interval, cluster_bootstrap
 from trees import Frontier
 
 CONCURRENCY: Final = 8
-_REPLAYED: Final = ("replayed", "logged", "difference")
-# Shares have 1 as their bound; the others are counted per 100 turns.
-_MEASURES: Final = {"agreement": 3, "II kept": 2, "unasked": 1, "wrong II": 1, "wrong": 1, "missed": 1}
-_SHARES: Final = ("agreement", "II kept")
+Measures = Mapping[str, tuple[int, Bounds]]
+"""Name -> how many decimals are printed, and the bounds: shares, or counts per 100 turns."""
+_DECISIONS: Final[Measures] = {
+    "agreement": (3, SHARE),
+    "II kept": (2, SHARE),
+    **dict.fromkeys(("unasked", "wrong II", "wrong", "missed"), (1, (0.0, 100.0))),
+}
+_REPLAYED: Final[Measures] = {"replayed": (3, SHARE), "logged": (3, SHARE), "difference": (3, (-1.0, 1.0))}
 _T = TypeVar("_T")
 
 
@@ -116,7 +121,7 @@ async def replay(
         (dialogue.task.language, dialogue.task.type, float(replayed), float(dialogue.complete))
         for dialogue, replayed in zip(dialogues, complete, strict=True)
     ]
-    frame = pd.DataFrame(rows, columns=["language", "type", *_REPLAYED[:2]])
+    frame = pd.DataFrame(rows, columns=["language", "type", "replayed", "logged"])
     return frame.assign(difference=frame["replayed"] - frame["logged"])
 
 
@@ -218,37 +223,30 @@ def audit_section(
 def decision_tables(compared: Sequence[Compared]) -> tuple[Table, Table]:
     """Return the measures of decisions by language, and by language and type; intervals resample types."""
     rows = [{"language": turn.language, "type": turn.type, **turn.measures} for turn in compared]
-    frame = pd.DataFrame(rows, columns=["language", "type", *_MEASURES])
+    frame = pd.DataFrame(rows, columns=["language", "type", *_DECISIONS])
     title = "By language, 95 % intervals over types; errors per 100 turns"
-    return _table(frame, ["language"], title), _table(frame, ["language", "type"], "By task type")
-
-
-def _table(frame: pd.DataFrame, by: list[str], title: str) -> Table:
-    cells: list[list[Cell]] = []
-    for labels, group in frame.groupby(by):
-        measures = (_interval(group, name, (0.0, 1.0 if name in _SHARES else 100.0)) for name in _MEASURES)
-        cells.append([" ".join(map(str, labels)), len(group), *measures])
-    columns = (Column(name, digits) for name, digits in _MEASURES.items())
-    return Table([by[-1], Column("turns", 0), *columns], cells, title, f"by_{by[-1]}")
+    return (
+        _table(frame, ["language"], "turns", _DECISIONS, title, "by_language"),
+        _table(frame, ["language", "type"], "turns", _DECISIONS, "By task type", "by_type"),
+    )
 
 
 def replay_table(replayed: pd.DataFrame) -> Table:
     """Return the success of replayed dialogues by language, beside the logged success."""
+    title = "Logged seeker lines replayed: success"
+    return _table(replayed, ["language"], "dialogues", _REPLAYED, title, "replay")
+
+
+def _table(frame: pd.DataFrame, by: list[str], unit: str, measures: Measures, title: str, name: str) -> Table:
     cells: list[list[Cell]] = []
-    for language, group in replayed.groupby("language"):
-        bounds = ((0.0, 1.0), (0.0, 1.0), (-1.0, 1.0))
-        measures = (_interval(group, name, reach) for name, reach in zip(_REPLAYED, bounds, strict=True))
-        cells.append([str(language), len(group), *measures])
-    columns = (Column(name, 3) for name in _REPLAYED)
-    return Table(
-        ["language", Column("dialogues", 0), *columns],
-        cells,
-        "Logged seeker lines replayed: success",
-        "replay",
-    )
+    for labels, group in frame.groupby(by):
+        values = (_interval(group, measure, bounds) for measure, (_, bounds) in measures.items())
+        cells.append([" ".join(map(str, labels)), len(group), *values])
+    columns = (Column(measure, digits) for measure, (digits, _) in measures.items())
+    return Table([by[-1], Column(unit, 0), *columns], cells, title, name)
 
 
-def _interval(group: pd.DataFrame, name: str, bounds: tuple[float, float]) -> Interval | None:
+def _interval(group: pd.DataFrame, name: str, bounds: Bounds) -> Interval | None:
     """Return the mean of a column, clustered by type; None without values."""
     known = group.dropna(subset=[name])
     if known.empty:

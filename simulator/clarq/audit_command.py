@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final
 
 import pandas as pd
 import typer
@@ -118,23 +118,13 @@ async def _audit_named(
         await models.close()
 
 
-class Loaded(NamedTuple):
-    """What sources hold.
-
-    Attributes:
-        dialogues: to audit.
-        erased: how many were left out, for people of theirs have withdrawn: without their words a provider
-            would decide on something else.
-    """
-
-    dialogues: tuple[Dialogue, ...]
-    erased: int = 0
-
-
-def load_dialogues(sources: Sequence[str], log: Path, duplicates: Duplicates = "refuse") -> Loaded:
+def load_dialogues(
+    sources: Sequence[str], log: Path, duplicates: Duplicates = "refuse"
+) -> tuple[tuple[Dialogue, ...], int]:
     """Return dialogues of results files and of runs in the log, by path and by name.
 
-    Those of people who have withdrawn are left out, and counted. What is left out of a file is printed.
+    What is left out of a file is printed. Dialogues of people who have withdrawn are left out, and counted:
+    without their words a provider would decide on something else.
 
     Raises:
         InputError: if a file is not of the published form.
@@ -160,7 +150,7 @@ def load_dialogues(sources: Sequence[str], log: Path, duplicates: Duplicates = "
                 if played.episode.id not in gone
             )
             erased += len(gone)
-    return Loaded(tuple(dialogues), erased)
+    return tuple(dialogues), erased
 
 
 def _logged(task: Task, played: Played) -> Dialogue:

@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final
 
-from simulator.clarq.words import EN_PATTERNS, table
+from simulator.clarq.lexical import EN_PATTERNS, table
 from trees import Language
 
 FINAL_PUNCTUATION = "，。？！,.?!"

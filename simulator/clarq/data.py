@@ -22,9 +22,9 @@ from simulator.tables.registering import refuse_unpublished
 from trees import Language, Task
 from trees.checks import Statistics, check_paths, differences, statistics_of
 from trees.faults import TaskError
+from trees.model import Split, task_type
 from trees.published import FILE_NAME, FOLDERS
 from trees.sources import find_task_files, is_task_file, load_builtin, load_tasks, task_key
-from trees.types import Split, task_type
 
 BENCHMARK = "clarq"
 BUILTIN = "builtin"

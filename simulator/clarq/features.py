@@ -18,16 +18,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from simulator.clarq.compose import contains
 from simulator.clarq.experts import Situation
 from simulator.clarq.focus import HOW, asked_attribute, asked_kinds, foci
-from simulator.clarq.lexical import clauses, corrected, is_question, sentences, topics
+from simulator.clarq.lexical import clauses, corrected, is_question, patterns, sentences, table, topics
 from simulator.clarq.task_index import Floats, indexed
-from simulator.clarq.words import patterns
 from trees import Frontier, Language, Tree
 
 # Least share of the utterance's topics that the task must know. Of the published utterances one in two
@@ -38,36 +37,9 @@ BRIEF = {"en": 110, "zh": 40}
 TERSE = 3  # topics up to which an utterance is terse
 MEMORY = 14  # provider turns looked back on, so that a turn costs the same however long the dialogue is
 
-ASKED = (
-    "similar_to_explanation",  # cosine
-    "siblings_named",  # how many siblings of the node's options the asking names, up to 2
-    "topic_share",  # share of the asking's focus that the node covers
-    "focus_share",  # share of likeness to the focus of the explanation
-    "kind_share",  # share of likeness to the kind of thing the node settles
-    "other_kind",  # asks for a kind of thing, and another node settles that kind
-    "only_own_option",  # names what the node will say and none of its siblings
-    "confirming",  # asks whether something is right
-    "first",  # is the first asking
-    "no_question_word",
-    "how_of_a_place",  # asks how, while the node names a place
-    "alternatives",  # offers alternatives (A or B?), siblings of the node's option among them
-    "attribute_settled",  # asks for an attribute (where, when, who, how much, …), and the node settles it
-    "attribute_settled_alone",  # and no other node does
-    "attribute_missing",  # and the node does not
-    "own_skill",  # asks how to do what is among the seeker's skills
-    "topic_cover",  # share of the asking's focus that the node covers, not over that of other nodes
-    "terse",  # a few words without a question word
-    "alternatives_hinted",  # offers alternatives that share words with siblings of the node's option
-    "neighbours_named",  # names entries that stand next to the node's option in its list, and no node's own
-    "kind_not_named",  # the node settles a kind of which there are several, and the asking names none of it
-)
-NODE = (
-    "position",  # in the frontier
-    "passed_over",  # turns in which it was available and nothing or a later node was given, up to 3
-    "has_siblings",  # names an option that has siblings
-    "similar",  # cosine with the whole utterance
-    "follows",  # is a child of the node given last
-)
+# Names of the features; what each says stands beside it in the table.
+ASKED: Final = tuple(table("features")["asked"])
+NODE: Final = tuple(table("features")["node"])
 
 _GENERIC = patterns("generic")
 _CONFIRMING = patterns("confirming")

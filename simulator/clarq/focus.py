@@ -16,17 +16,20 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from simulator.clarq.lexical import (
+    EN_PATTERNS,
+    ZH_PATTERNS,
     Placed,
     chinese_places,
     english_words,
     is_stop_word,
+    patterns,
     sentences,
     stem,
+    table,
     topic_of,
     topics,
     unite_synonyms,
 )
-from simulator.clarq.words import EN_PATTERNS, ZH_PATTERNS, patterns, table
 from trees import Background, Language, Node
 
 NEXT_WORD = 0.6  # English: a content word weighs so much less than the one before it

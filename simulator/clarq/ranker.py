@@ -18,16 +18,17 @@ explanations and once for those without. Coefficients: `ranker.json`, made by `t
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib.resources import files
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 import scipy
+from pydantic import ConfigDict, TypeAdapter
 
 from simulator.clarq.features import ASKED, NODE, Features, Reading
+from simulator.clarq.lexical import table
 from simulator.clarq.task_index import Floats
 
 
@@ -52,6 +53,8 @@ class Coefficients:
         strict: a.
         leniency: b; positive.
     """
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     asked: dict[str, float]
     node: dict[str, float]
@@ -146,63 +149,22 @@ class Ranker:
     bare: Styles
     training: dict[str, Any]
 
-    def dumps(self) -> str:
-        """Return it as JSON text."""
-        return json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n"
 
-    @classmethod
-    def loads(cls, text: str) -> Ranker:
-        """Read JSON text made by `dumps`."""
-        plain = json.loads(text)
-        return cls(_styles(plain["explained"]), _styles(plain["bare"]), plain["training"])
-
-
-def _styles(plain: dict[str, dict[str, Any]]) -> Styles:
-    return Styles(
-        **{
-            name: Style(
-                Coefficients(**style["ranking"]),
-                Logistic(**style["rejection"]),
-                Logistic(**style["several"]),
-                style["none"],
-            )
-            for name, style in plain.items()
-        }
-    )
+COEFFICIENTS: Final = Path(__file__).with_name("ranker.json")
 
 
 @cache
-def load_ranker() -> Ranker:
-    """Return the committed coefficients."""
-    return Ranker.loads(files("simulator.clarq").joinpath("ranker.json").read_text(encoding="utf-8"))
+def load_ranker(path: Path = COEFFICIENTS) -> Ranker:
+    """Return the committed coefficients, or others.
+
+    Raises:
+        pydantic.ValidationError: if something is missing, or there is something else.
+    """
+    return TypeAdapter(Ranker).validate_json(path.read_bytes())
 
 
-REASONS = (
-    "unlikely",  # log-odds that the ranker's walk gives nothing
-    "best",  # logit of the best node
-    "all_generic",  # asks only whether there is anything else, or whether all is right
-    "generic_share",  # share of the question sentences that do
-    "confirming",  # asks for confirmation somewhere
-    "asks_nothing",  # has no question sentence
-    "questions",  # log of the number of question sentences
-    "unknown",  # share of the topics asked about that the task does not know
-    "uncovered",  # share of the best asking's focus that the best node does not cover
-    "attribute_missing",  # the best node does not settle the attribute that the best asking asks for
-    "told",  # how much more alike a node given already is than the best available one
-    "told_at_start",  # the same of the opening
-    "passed_over",  # turns in which the best node was passed over before
-    "left",  # log of the number of available nodes
-    "chinese",  # terms are counted otherwise there
-    "given",  # share of the tree given; only of a chatty seeker, who goes on when nothing is left to ask
-)
-SHARES = (
-    "logit",  # the ranker's
-    "behind",  # how far behind the best node's
-    "share",  # largest share of any asking that is the node's
-    "rejected",  # log-odds of the rejection
-    "position",  # in the frontier
-    "questions",  # log of the number of question sentences
-)
+REASONS: Final = tuple(table("features")["rejection"])
+SHARES: Final = tuple(table("features")["several"])
 _TINY = 1e-9
 
 

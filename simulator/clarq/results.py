@@ -42,9 +42,9 @@ from simulator.tables.importing import DIGEST, PUBLISHED, EpisodeRows, file_dige
 from simulator.tables.records import read_json
 from trees import OPENING, Frontier, Language, Node, Task, Tree
 from trees.faults import Fault
+from trees.model import task_type
 from trees.published import background_of
 from trees.text import guess_language
-from trees.types import task_type
 
 
 @dataclass(frozen=True)

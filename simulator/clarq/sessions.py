@@ -17,7 +17,7 @@ from simulator.models import ChatModel
 from simulator.runner.lobby import Opponent, menu, require_offered
 from simulator.runner.sessions import Sessions
 from trees import Language, Task
-from trees.types import task_type
+from trees.model import task_type
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,12 @@ task types out. All are fitted by maximum likelihood.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import numpy as np
 import scipy
@@ -24,6 +25,7 @@ from rich.console import Console
 from simulator.clarq.features import ASKED, NODE
 from simulator.clarq.lessons import Lesson, Lessons, lessons_of, training_questions
 from simulator.clarq.ranker import (
+    COEFFICIENTS,
     REASONS,
     SHARES,
     Coefficients,
@@ -39,7 +41,6 @@ from simulator.clarq.task_index import Floats
 from simulator.errors import InputError
 from simulator.tables.importing import file_digest
 
-COEFFICIENTS: Final = Path(__file__).with_name("ranker.json")
 DIGITS = 4  # so that the file is the same on machines whose last bits differ
 
 
@@ -273,7 +274,7 @@ def train_clarq_ranker(
     ranker = train(*split_runs([read_results(file).dialogues for _, file in by_digest]))
     digests = {"sha256": [digest for digest, _ in by_digest]}
     ranker = replace(ranker, training=ranker.training | digests)
-    out.write_text(ranker.dumps(), encoding="utf-8")
+    out.write_text(json.dumps(asdict(ranker), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     known = ranker.training
     Console().print(
         f"{known['decisions']} decisions, {known['multi_decisions']} multi-info ones, "

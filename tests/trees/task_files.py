@@ -12,8 +12,8 @@ import yaml
 
 from trees import OPENING, Language, Task
 from trees.draft import Draft
+from trees.model import task_type
 from trees.sources import scan_file
-from trees.types import task_type
 
 
 def yaml_text(*tasks: Task) -> str:

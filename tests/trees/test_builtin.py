@@ -6,8 +6,8 @@ import pytest
 
 from trees import Language
 from trees.checks import statistics_of
+from trees.model import TASK_TYPES, task_type
 from trees.sources import load_builtin, scan_builtin, task_key
-from trees.types import TASK_TYPES, task_type
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 

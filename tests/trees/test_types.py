@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from trees.types import TASK_TYPES, task_type
+from trees.model import TASK_TYPES, task_type
 
 
 def test_there_are_31_types_of_which_26_are_for_testing() -> None:

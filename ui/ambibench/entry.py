@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from simulator.ambibench.features import FEATURES, FORMATS, Hypothesis
+from simulator.ambibench.features import FEATURES, FORMATS, Hypothesis, instruction
 from simulator.ambibench.rows import BENCHMARK
-from simulator.ambibench.sentences import instruction
 from simulator.studies.cards import StudyCard
 from ui.render.environment import render
 from ui.render.frame import Frame, RoomLink

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from logs import LogReader
-from simulator.ambibench.labels import MODES, TIES, Mode, Tie
 from simulator.ambibench.reporting.figures import FIGURES, Drawn
 from simulator.ambibench.reporting.report import Results, read_results
 from simulator.ambibench.reporting.tables import named_tables
+from simulator.ambibench.score import MODES, TIES, Mode, Tie
 from simulator.errors import InputError
 from simulator.figures import Figure, save
 from ui.research.address import Address

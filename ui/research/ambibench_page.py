@@ -13,9 +13,8 @@ from simulator.ambibench.assignment import PatternStudy
 from simulator.ambibench.coding import set_key
 from simulator.ambibench.features import FEATURES, FORMATS
 from simulator.ambibench.reporting.figures import figure_5, figure_6
-from simulator.ambibench.reporting.frame import where
-from simulator.ambibench.reporting.pages import Section, curve_figures, played, sections
-from simulator.ambibench.reporting.people import sessions, without_flagged
+from simulator.ambibench.reporting.frame import sessions, where, without_flagged
+from simulator.ambibench.reporting.pages import MEASURES, Section, curve_figures, played, sections
 from simulator.ambibench.reporting.report import Results
 from simulator.ambibench.reporting.tables import named_tables
 from simulator.runner.logged import Endings, endings_of_runs
@@ -31,7 +30,6 @@ from ui.research.figures import Figure
 from ui.research.format import Cell, cell, scale
 from ui.research.view import Page, Visit
 
-MEASURES: Final = ("correct", "valid", "oracle")
 OUTCOMES: Final = ("right", "wrong", "flagged", "unfinished")
 _CURVES: Final = ("curve", "features", "validity")
 _SHARE: Final = scale((), fixed=(0.0, 1.0))
@@ -104,7 +102,7 @@ def _scores(visit: Visit, card: RunCard, report: Results, endings: Endings) -> P
         tab="scores",
         parts=parts,
         written=texts,
-        measures=MEASURES,
+        measures=list(MEASURES),
         flagged=flagged.where(flagged.notna(), None).to_dict("records"),
         people=len(people),
         statuses=endings.statuses,
@@ -121,8 +119,10 @@ def _part(
     there = tuple(f"{name}-{key}" for name in _CURVES if f"{name}-{key}" in curves)
     here = people[(people["setting"] == section.setting) & (people["kind"] == section.kind)]
     flagged = int((here["flags"] != "").sum())
-    kept = share(clean.rows[0].correct) if clean is not None and flagged else None
-    return Part(section, tuple(_line(t, row) for row in section.rows), there, len(here), flagged, kept)
+    kept = share(clean.rows["correct"].iloc[0]) if clean is not None and flagged else None
+    return Part(
+        section, tuple(_line(t, row) for row in section.rows.itertuples()), there, len(here), flagged, kept
+    )
 
 
 def _line(t: Strings, row: Any) -> Line:

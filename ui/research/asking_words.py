@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from simulator.commands.asking_measures import Row
-from trees.types import TASK_TYPES
+from trees.model import TASK_TYPES
 from ui.i18n import Strings
 
 _SAID: Final = "research.asking"

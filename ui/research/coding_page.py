@@ -11,7 +11,7 @@ from simulator.ambibench.coding import (
     Output,
     chosen_runs,
     compared,
-    sorted_by,
+    outputs,
     standing,
     to_code,
     to_decide,
@@ -53,18 +53,21 @@ def sorting_page(visit: Visit, reader: LogReader, runs: tuple[str, ...]) -> Page
     """
     rater = visit.at.reviewer
     state = standing(reader, runs, rater)
-    again = sorted_by(reader, runs, rater, visit.at.token) if visit.at.token else None
+    again = visit.at.token in state.mine
     due, deciding = _due(reader, runs, rater)
-    output = again.output if again else due[0] if due else None
+    output = due[0] if due else None
+    if again:
+        output = next(each for each in outputs(reader, runs).values() if each.token == visit.at.token)
     return visit.page(
         "coding",
         output=output,
-        category=again.category if again else "",
+        category=state.mine.get(visit.at.token, ""),
         categories=list(enumerate(CATEGORIES, start=1)),
         told=state,
+        sorted=len(state.mine),
         left=len(due),
-        deciding=deciding and again is None,
-        again=again is not None,
+        deciding=deciding and not again,
+        again=again,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from simulator.clarq.reporting.compare import Comparison, Difference, Pair, compare
+from simulator.clarq.reporting.report import Comparison, Difference, Pair, compare
 from ui.research import figures
 from ui.research.desk import Desk, Dialogue, RunCard, RunData
 from ui.research.format import DIGITS, Cell, cell, metric_cell, scale

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simulator.clarq.reporting.compare import Comparison
-from simulator.clarq.reporting.report import Row
+from simulator.clarq.reporting.report import Comparison, Row
 from simulator.clarq.score import Scored
 from simulator.stats import Interval
 from ui.i18n import Strings

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from simulator.ambibench.features import SETTINGS
-from simulator.ambibench.labels import MODES, TIES
 from simulator.ambibench.reporting.figures import FIGURES, Drawn
 from simulator.ambibench.reporting.tables import named_tables
 from simulator.ambibench.rows import BENCHMARK, settings_of
+from simulator.ambibench.score import MODES, TIES
 from ui.render.environment import render
 from ui.research.ambibench_desk import FORMS, SUFFIXES, ReportRequest, Reports
 from ui.research.ambibench_plots import titled

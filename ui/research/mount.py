@@ -17,7 +17,7 @@ from markupsafe import Markup
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from logs import LogError, LogReader, LogWriter
-from simulator.clarq.reporting.compare import compare
+from simulator.clarq.reporting.report import compare
 from simulator.errors import AskbackError
 from ui.i18n import strings
 from ui.render.environment import render

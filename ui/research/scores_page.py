@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from simulator.clarq.reporting.report import Row, rows
 from simulator.clarq.score import Scored
 from simulator.stats import Interval
-from trees.types import task_type
+from trees.model import task_type
 from ui.i18n import Strings
 from ui.research import figures
 from ui.research.desk import RunCard, RunData

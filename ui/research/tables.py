@@ -12,8 +12,7 @@ from typing import Any, Literal
 
 from logs import LogReader
 from logs.export import export_log
-from simulator.clarq.reporting.compare import Comparison
-from simulator.clarq.reporting.report import Row
+from simulator.clarq.reporting.report import Comparison, Row
 from simulator.clarq.review import KINDS
 from simulator.clarq.score import Scored
 from simulator.stats import Interval

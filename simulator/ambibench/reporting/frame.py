@@ -1,14 +1,15 @@
 """Trials as a pandas frame, and means of its groups: every table and figure is one of these.
 
 Means have percentile bootstrap intervals (spec section 7.4): 1000 resamples of whole units with a fixed seed.
-A unit is a prompt, or a person; each group that is asked for is resampled by itself.
+A unit is a prompt, or a person; each group that is asked for is resampled by itself. Which sessions of people
+are flagged follows spec section 10.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, Final, get_args
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,17 @@ import pandas as pd
 from simulator.ambibench.aws import CATEGORIES as REGIONS
 from simulator.ambibench.aws import origins
 from simulator.ambibench.coding import CATEGORIES
-from simulator.ambibench.features import FEATURES, FORMATS, KINDS, PAIR_NAMES, PAIRS, SETTINGS, Pair, Variant
+from simulator.ambibench.features import (
+    FEATURES,
+    FORMATS,
+    KINDS,
+    PAIR_NAMES,
+    PAIRS,
+    SETTINGS,
+    Pair,
+    Variant,
+    table,
+)
 from simulator.ambibench.records import TEXT_SETTINGS, ActorKind, TrialRecord, finetuned
 from simulator.resampling import Interval, interval_of, resampled
 from simulator.stats import cluster_bootstrap
@@ -25,26 +36,11 @@ PEOPLE: Final = "people"
 RESAMPLES: Final = 1000
 SEED: Final = 0
 TITLES: Final[Mapping[str, str]] = {
-    **{feature: feature for feature in FEATURES},
-    "religious": "religious leader",
-    "propn": "proper noun",
-    "arrow": "arrow",
-    "qa": "Q/A",
-    "white_american": "White American",
-    "indian": "Indian",
-    "greek": "Greek",
-    "japanese": "Japanese (control)",
+    **{name: name for name in (*FEATURES, *FORMATS)},
+    **table("titles")["levels"],
 }
 """What tables and figures call features, formats and origins."""
-SETTING_TITLES: Final[Mapping[str, str]] = {
-    "instruction": "instruction and two examples (4.2)",
-    "multiple": "multiple examples (4.3)",
-    "wug": "multiple examples, wug (App. D)",
-    "ft_train": "training examples (4.4)",
-    "ft_eval": "held-out pairs (4.4)",
-    "verbalise": "naming the task (App. A)",
-    "aws": "command-line assistant (App. B)",
-}
+SETTING_TITLES: Final[Mapping[str, str]] = table("titles")["settings"]
 
 _FIELDS: Final = (
     *("run_id", "trial_id", "actor_id", "session_id", "prompt_id", "repeat", "setting", "fold", "category"),
@@ -245,3 +241,45 @@ def _with_numbers(trials: pd.DataFrame) -> pd.DataFrame:
     )
     numbers[trials["setting"].isin(TEXT_SETTINGS)] = np.nan
     return trials.assign(**{str(name): numbers[name] for name in numbers}, seconds=number["rt_ms"] / 1000)
+
+
+Flag = Literal["unfinished", "fast", "invalid"]
+FLAGS: Final[tuple[Flag, ...]] = get_args(Flag)
+ANSWERS: Final = 20
+FASTEST: Final = 0.8
+INVALID: Final = 0.5
+# The settings in which people answer one example after the other (4.3).
+_LONG: Final = ("multiple", "wug", "ft_eval")
+
+
+def sessions(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per session of people.
+
+    Columns are ``session`` (the episode), ``setting``, ``kind`` of instruction, ``answers`` that were given,
+    ``seconds`` (median time of an answer; NaN if no times are known), ``invalid`` (share of answers that are
+    neither X nor Y), ``accuracy``, and ``flags``, with a blank between: ``unfinished`` (fewer than 20 answers
+    in 4.3), ``fast`` (median below 0.8 s), ``invalid`` (more than half).
+    """
+    people = where(trials, role="human").dropna(subset="correct")
+    groups = people.fillna({"invalid": 0.0}).groupby(["setting", "kind", "session"], observed=True)
+    rows = groups.agg(
+        answers=("correct", "size"),
+        seconds=("seconds", "median"),
+        invalid=("invalid", "mean"),
+        accuracy=("correct", "mean"),
+    ).reset_index()
+    flagged = {
+        "unfinished": rows["setting"].isin(_LONG) & (rows["answers"] < ANSWERS),
+        "fast": rows["seconds"] < FASTEST,
+        "invalid": rows["invalid"] > INVALID,
+    }
+    flags = pd.DataFrame(flagged, index=rows.index)
+    rows["flags"] = [" ".join(flag for flag in FLAGS if row[flag]) for row in flags.to_dict("records")]
+    return rows[["session", "setting", "kind", "answers", "seconds", "invalid", "accuracy", "flags"]]
+
+
+def without_flagged(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the trials without flagged sessions of people; those of others stay."""
+    people = sessions(trials)
+    flagged = people.loc[people["flags"] != "", "session"]
+    return trials[~((trials["role"] == "human") & trials["session"].isin(flagged))]

@@ -4,42 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import pandas as pd
 
 from logs import LogReader
 from simulator.ambibench.features import Feature, Format
 from simulator.ambibench.reporting.figures import EXAMPLE, curves, k_panel, oracle_line
-from simulator.ambibench.reporting.frame import TITLES, by_level, means, pivot, present, where
-from simulator.ambibench.reporting.people import sessions
+from simulator.ambibench.reporting.frame import TITLES, by_level, means, pivot, present, sessions, where
 from simulator.ambibench.reporting.tables import CURVES, SAME, Slice, slices
 from simulator.ambibench.views import ReplayTrial
 from simulator.figures import Figure, Line, Panel, Stacked
-from simulator.stats import Interval
 
-Group = Literal["all", "feature", "format"]
-GROUPS: Final[tuple[Group, ...]] = ("all", "feature", "format")
+MEASURES: Final = {"correct": "correct", "valid": "valid", "oracle": "bayes"}
+"""Accuracy over all labels (in 4.3 and 4.4 those of all k, spec section 7.4), probability of X or Y or the
+share of answers that are one, what the Bayes-optimal learner gets on the same trials; with their columns."""
 ORACLE: Final = "oracle"
-
-
-class Row(NamedTuple):
-    """Some trials of one part of a run.
-
-    Attributes:
-        group: what tells them from the others; `name` is the feature or format, empty for all.
-        n: trials.
-        correct: accuracy over all labels; in 4.3 and 4.4 those of all k (spec section 7.4).
-        valid: probability of X or Y, or the share of answers that are one.
-        oracle: what the Bayes-optimal learner gets on the same trials.
-    """
-
-    group: Group
-    name: str
-    n: int
-    correct: Interval
-    valid: Interval
-    oracle: Interval
 
 
 class Section(NamedTuple):
@@ -48,7 +28,8 @@ class Section(NamedTuple):
     Attributes:
         key: names the part.
         units: prompts, or people.
-        rows: all trials first, then by salient feature and by format.
+        rows: of all trials, then by salient feature and by format: columns ``group``, ``name`` (the feature
+            or format, empty for all), ``n`` (trials) and `MEASURES`, which are intervals.
     """
 
     key: str
@@ -57,7 +38,7 @@ class Section(NamedTuple):
     fold: str
     actor: str
     units: int
-    rows: tuple[Row, ...]
+    rows: pd.DataFrame
 
 
 class Played(NamedTuple):
@@ -157,18 +138,13 @@ def posterior_figure(trials: Sequence[ReplayTrial], actor: str) -> Figure:
 def _section(part: Slice, actor: str) -> Section:
     trials = where(part.trials, actor=actor)
     kind, fold = (next(iter(present(trials, name)), "") for name in ("kind", "fold"))
-    rows = [_row("all", "", trials)]
-    for group in GROUPS[1:]:
-        rows += (_row(group, name, where(trials, **{group: name})) for name in present(trials, group))
-    units = trials["unit"].nunique()
-    return Section(f"{part.key}-{actor}", part.setting, kind, fold, actor, units, tuple(rows))
-
-
-def _row(group: Group, name: str, trials: pd.DataFrame) -> Row:
-    correct, valid, oracle = (
-        next(iter(means(trials, measure, ("role",)).values())) for measure in ("correct", "valid", "bayes")
-    )
-    return Row(group, name, len(trials), correct, valid, oracle)
+    parts = [("all", "", trials)]
+    for group in ("feature", "format"):
+        parts += ((group, name, where(trials, **{group: name})) for name in present(trials, group))
+    rows = pd.DataFrame({"group": group, "name": name, "n": len(rows)} for group, name, rows in parts)
+    for measure, column in MEASURES.items():
+        rows[measure] = [next(iter(means(rows, column, ("role",)).values())) for _, _, rows in parts]
+    return Section(f"{part.key}-{actor}", part.setting, kind, fold, actor, trials["unit"].nunique(), rows)
 
 
 def _curves(part: Slice) -> Iterator[tuple[str, str, Panel]]:

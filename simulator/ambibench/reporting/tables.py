@@ -14,6 +14,7 @@ from simulator.ambibench.features import FEATURES, PAIR_NAMES, Setting
 from simulator.ambibench.oracle import Curve, exact_curve
 from simulator.ambibench.reporting.figures import ORACLE, longest
 from simulator.ambibench.reporting.frame import (
+    FLAGS,
     SETTING_TITLES,
     TITLES,
     by_level,
@@ -21,10 +22,11 @@ from simulator.ambibench.reporting.frame import (
     pair_title,
     pivot,
     present,
+    sessions,
     shares,
     where,
+    without_flagged,
 )
-from simulator.ambibench.reporting.people import FLAGS, sessions, without_flagged
 from simulator.figures import Table
 from simulator.figures.tables import Cell
 from simulator.reporting import Section, slug

@@ -14,10 +14,9 @@ from typing import Final
 from personas.templates import render
 from simulator.clarq.experts import Choice, Classification, Situation, TurnType, Verdict
 from simulator.clarq.features import Reading
-from simulator.clarq.lexical import topics
+from simulator.clarq.lexical import patterns, table, topics
 from simulator.clarq.ranker import Judged, Ranker, load_ranker
 from simulator.clarq.task_index import Floats, indexed
-from simulator.clarq.words import patterns
 from trees import Node
 
 _TEMPLATES = {
@@ -185,22 +184,7 @@ def _said_already(situation: Situation, reading: Reading) -> str:
     return tree.by_index[likest[0]].text if likest else tree.opening
 
 
-REASONS: Final[Mapping[str, str]] = {
-    "speaks": "speaks of: {words}",
-    "asks_help": "asks for help: {words}",
-    "foreign": "neither names anything of the task nor asks for help with it",
-    "heard": "node {node} answers it",
-    "answers": "node {node} answers what was asked",
-    "answer": "nodes {nodes} answer what was asked",
-    "none": "no available node answers what was asked",
-    "sums_up": "sums up and asks nothing",
-    "empty": "asks nothing and names nothing of the task",
-    "all": "sums up and asks whether that is all",
-    "anything_else": "asks whether there is anything else",
-    "off_task": "asks for nothing of the task",
-    "answered": "node {node} has answered it",
-    "not_available": "asks for a detail that no available node gives",
-}
+REASONS: Final[Mapping[str, str]] = table("reasons")
 _PATTERNS: Final = {
     code: re.compile(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+)", re.escape(sentence)))
     for code, sentence in REASONS.items()

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from operator import eq
 
 from logs.rows import Judgment, Turn
 from simulator.clarq.graph import PROVIDER
@@ -95,19 +96,16 @@ class Agreement:
     disagreements: tuple[Disagreement, ...]
 
 
-def error_rates(
-    judgments: Iterable[Judgment], turns: Turns, clusters: Mapping[str, Hashable] | None = None
-) -> ErrorRates:
+def error_rates(judgments: Iterable[Judgment], turns: Turns) -> ErrorRates:
     """Return the provider's errors per 100 turns, out of all finished reviews.
 
     Args:
         judgments: in the order in which they were written.
-        turns: the turns of each reviewed episode.
-        clusters: what is resampled whole for the intervals (the task type); each episode by default.
+        turns: the turns of each reviewed episode, which is resampled whole for the intervals.
     """
     finished = _finished(read_reviews(judgments), turns)
     marks = [
-        (clusters[episode] if clusters else episode, review.provider.get(number, ProviderMark()))
+        (episode, review.provider.get(number, ProviderMark()))
         for (episode, _), review in finished.items()
         for number in _provider_turns(turns[episode])
     ]
@@ -116,10 +114,9 @@ def error_rates(
         "type_2": [mark.type == 2 for _, mark in marks],
         "hallucination": [mark.hallucination for _, mark in marks],
     }
+    episodes = [episode for episode, _ in marks]
     return ErrorRates(
-        rates=tuple(
-            _rate(error, wrong, [cluster for cluster, _ in marks]) for error, wrong in errors.items() if marks
-        ),
+        rates=tuple(_rate(error, wrong, episodes) for error, wrong in errors.items() if marks),
         turns=len(marks),
         dialogues=len({episode for episode, _ in finished}),
         failures=Counter(failure for review in finished.values() for failure in review.seeker.values()),
@@ -135,26 +132,22 @@ def reviewers(judgments: Iterable[Judgment]) -> tuple[str, ...]:
 def agreement(judgments: Iterable[Judgment], turns: Turns, first: str, second: str) -> tuple[Agreement, ...]:
     """Compare two reviewers on the dialogues both have finished, by question; empty if there are none."""
     finished = _finished(read_reviews(judgments), turns)
-    both = [
-        (episode, finished[episode, first], finished[episode, second])
-        for episode in dict.fromkeys(episode for episode, _ in finished)
-        if (episode, first) in finished and (episode, second) in finished
-    ]
     answers: defaultdict[str, list[Disagreement]] = defaultdict(list)
-    for episode, mine, theirs in both:
+
+    def answer(question: str, said: Sequence[str], turn: int | None = None, node: str | None = None) -> None:
+        answers[question].append(Disagreement(episode, turn, node, said[0], said[1]))
+
+    for episode in dict.fromkeys(episode for episode, _ in finished):
+        both = [finished[episode, who] for who in (first, second) if (episode, who) in finished]
+        if len(both) < 2:
+            continue
         for number in _provider_turns(turns[episode]):
-            mark, other = (review.provider.get(number, ProviderMark()) for review in (mine, theirs))
-            answers["provider_error"].append(
-                Disagreement(episode, number, None, f"type_{mark.type}", f"type_{other.type}")
-            )
-            answers["hallucination"].append(
-                Disagreement(episode, number, None, _yes(mark.hallucination), _yes(other.hallucination))
-            )
-        for node in dict.fromkeys((*mine.seeker, *theirs.seeker)):
-            why, other_why = (review.seeker.get(node, "none") for review in (mine, theirs))
-            answers["seeker_failure"].append(Disagreement(episode, None, node, why, other_why))
-        verdict, other_verdict = (_yes(bool(review.success)) for review in (mine, theirs))
-        answers["success"].append(Disagreement(episode, None, None, verdict, other_verdict))
+            marks = [review.provider.get(number, ProviderMark()) for review in both]
+            answer("provider_error", [f"type_{mark.type}" for mark in marks], number)
+            answer("hallucination", [_yes(mark.hallucination) for mark in marks], number)
+        for node in dict.fromkeys(node for review in both for node in review.seeker):
+            answer("seeker_failure", [review.seeker.get(node, "none") for review in both], node=node)
+        answer("success", [_yes(bool(review.success)) for review in both])
     return tuple(_agreement(question, pairs) for question, pairs in answers.items())
 
 
@@ -204,27 +197,19 @@ def judge_agreement(scored: Iterable[Scored], judgments: Iterable[Judgment]) -> 
         rows[row.episode_id or ""].append(row)
     votes: defaultdict[str, dict[str, bool]] = defaultdict(dict)
     for dialogue in scored:
-        own = rows[dialogue.episode.id]
-        judges = {
-            name: judge_decides(verdicts, dialogue.absent) for name, verdicts in judge_verdicts(own).items()
-        }
+        id, own = dialogue.episode.id, rows[dialogue.episode.id]
+        judges = {name: judge_decides(said, dialogue.absent) for name, said in judge_verdicts(own).items()}
         for name, vote in {**judges, **reviewer_verdicts(own)}.items():
             if vote is not None:
-                votes[name][dialogue.episode.id] = vote
+                votes[name][id] = vote
     pairs = []
     for first, second in combinations(votes, 2):
-        both = [(vote, votes[second][id]) for id, vote in votes[first].items() if id in votes[second]]
+        both = [id for id in votes[first] if id in votes[second]]
+        mine, theirs = ([votes[name][id] for id in both] for name in (first, second))
         if both:
-            mine, theirs = zip(*both, strict=True)
-            pairs.append(
-                PairOfJudges(
-                    first=first,
-                    second=second,
-                    n=len(both),
-                    equal=sum(vote == other for vote, other in both),
-                    kappa=cohen_kappa(mine, theirs) if len(both) > 1 else None,
-                )
-            )
+            kappa = cohen_kappa(mine, theirs) if len(both) > 1 else None
+            equal = sum(map(eq, mine, theirs))
+            pairs.append(PairOfJudges(first=first, second=second, n=len(both), equal=equal, kappa=kappa))
     return tuple(pairs)
 
 
@@ -255,9 +240,5 @@ def _agreement(question: str, answers: Sequence[Disagreement]) -> Agreement:
         [answer.episode_id for answer in answers],
     )
     differing = tuple(answer for answer in answers if answer.first != answer.second)
-    return Agreement(
-        question=question,
-        observed=observed,
-        kappa=kappa if len(answers) > 1 else None,
-        disagreements=differing,
-    )
+    known = kappa if len(answers) > 1 else None
+    return Agreement(question=question, observed=observed, kappa=known, disagreements=differing)

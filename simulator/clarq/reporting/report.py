@@ -1,11 +1,12 @@
-"""The tables and curves of a run (the shapes of the paper's Tables I to V and Fig. 4)."""
+"""The tables and curves of a run (the paper's Tables I to V and Fig. 4), and two runs side by side."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Final
+from functools import partial
+from typing import Final, NamedTuple, TypeVar
 
 from logs import LogReader
 from simulator.clarq.reporting.agreement import PairOfJudges, judge_agreement
@@ -14,9 +15,11 @@ from simulator.figures import Cell, Column, Table
 from simulator.frames import Frames
 from simulator.reporting import Section
 from simulator.runner.logged import endings_of_runs
-from simulator.stats import Interval, bootstrap_mean, share
+from simulator.stats import Interval, bootstrap_mean, mcnemar, paired_bootstrap, share
 from trees import Language
-from trees.types import task_type
+from trees.model import task_type
+
+LabelT = TypeVar("LabelT", bound=str)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,16 +53,13 @@ def report(
     """Return the report of a run; `scored` spares scoring it again."""
     scored = score_run(reader, run_id, exclude_aborted=exclude_aborted) if scored is None else scored
     statuses = endings_of_runs(reader, [run_id]).statuses
-    languages: dict[Language, list[Scored]] = {}
-    for dialogue in scored:
-        languages.setdefault(dialogue.task.language, []).append(dialogue)
     return Report(
         run_id=run_id,
         by_language=rows(scored, lambda dialogue: dialogue.task.language),
         by_type=rows(scored, _type_label),
         curve={
             language: success_by_responses(dialogue.scores for dialogue in group)
-            for language, group in languages.items()
+            for language, group in _groups(scored, lambda dialogue: dialogue.task.language).items()
         },
         statuses=statuses,
         unscored=sum(statuses.values()) - len(scored),
@@ -96,26 +96,32 @@ class Row:
 
 def rows(scored: Sequence[Scored], label: Callable[[Scored], str]) -> tuple[Row, ...]:
     """Return one row per label, in the order in which they appear."""
-    groups: dict[str, list[Scored]] = {}
+    return tuple(row(name, group) for name, group in _groups(scored, label).items())
+
+
+def _groups(scored: Sequence[Scored], label: Callable[[Scored], LabelT]) -> dict[LabelT, list[Scored]]:
+    groups: dict[LabelT, list[Scored]] = {}
     for dialogue in scored:
         groups.setdefault(label(dialogue), []).append(dialogue)
-    return tuple(row(name, group) for name, group in groups.items())
+    return groups
 
 
 def row(label: str, scored: Sequence[Scored]) -> Row:
     """Summarise episodes, at least one."""
     ended = [dialogue for dialogue in scored if dialogue.ended]
     items = [dialogue.episode.item_hash for dialogue in ended]
+    aqd, aql = (
+        bootstrap_mean([getattr(dialogue.scores, name) for dialogue in ended], items, bounds=None)
+        if ended
+        else None
+        for name in ("aqd", "aql")
+    )
     success = [dialogue.scores.success for dialogue in scored]
     return Row(
         label=label,
         success=share(success, [dialogue.episode.item_hash for dialogue in scored]),
-        aqd=bootstrap_mean([dialogue.scores.aqd for dialogue in ended], items, bounds=None)
-        if ended
-        else None,
-        aql=bootstrap_mean([dialogue.scores.aql for dialogue in ended], items, bounds=None)
-        if ended
-        else None,
+        aqd=aqd,
+        aql=aql,
         needs_judge=sum(dialogue.scores.needs_judge for dialogue in scored),
         aborted=len(scored) - len(ended),
     )
@@ -152,18 +158,12 @@ def run_section(report: Report) -> Section:
 
 
 def _table(name: str, rows: Sequence[Row], digits: tuple[int, int, int]) -> Table:
-    intervals = (Column(head, places) for head, places in zip("SDL", digits, strict=True))
+    numbers = zip(("n", *"SDL", "to judge", "aborted"), (0, *digits, 0, 0), strict=True)
     cells: list[list[Cell]] = [
         [row.label, row.success.n, row.success, row.aqd, row.aql, row.needs_judge, row.aborted]
         for row in rows
     ]
-    heads: list[Column | str] = [
-        name,
-        Column("n", 0),
-        *intervals,
-        Column("to judge", 0),
-        Column("aborted", 0),
-    ]
+    heads: list[Column | str] = [name, *(Column(head, places) for head, places in numbers)]
     return Table(heads, cells, f"By {name}", f"by_{name}")
 
 
@@ -176,6 +176,11 @@ def _curves(report: Report) -> Iterator[str]:
 
 
 def _remarks(report: Report) -> Iterator[str]:
+    if aborted := sum(row.aborted for row in report.by_language):
+        yield (
+            f"{aborted} dialogues that a failing seat aborted count as unsuccessful in S, and in neither D "
+            "nor L (--exclude-aborted leaves them out)."
+        )
     if waiting := sum(row.needs_judge for row in report.by_language):
         yield (
             f"{waiting} dialogues need a judge (counted as not successful): "
@@ -187,3 +192,117 @@ def _remarks(report: Report) -> Iterator[str]:
     for pair in report.judges:
         kappa = "" if pair.kappa is None else f", κ {pair.kappa:.3f}"
         yield f"{pair.first} and {pair.second} say the same of {pair.equal} of {pair.n} dialogues{kappa}"
+
+
+class Pair(NamedTuple):
+    """One item as both runs played it."""
+
+    first: Scored
+    second: Scored
+
+    @property
+    def change(self) -> int:
+        """1 if only the second succeeded, -1 if only the first did, else 0."""
+        return int(self.second.scores.success) - int(self.first.scores.success)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One metric in both runs.
+
+    Attributes:
+        metric: ``success``, ``aqd`` or ``aql``.
+        first: in the first run, over the shared items.
+        second: in the second.
+        difference: second minus first, paired, with a bootstrap interval.
+        p: two-sided exact McNemar test of success (repeats of an item change together); None for the other
+            metrics.
+    """
+
+    metric: str
+    first: Interval
+    second: Interval
+    difference: Interval
+    p: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two runs on the items they share, in one language.
+
+    Attributes:
+        pairs: the shared items, in the order of the first run.
+        differences: S; D and L where both dialogues of a pair were played to their end.
+        gained: items that only the second run succeeds on.
+        lost: items that only the first run succeeds on.
+    """
+
+    language: Language
+    pairs: tuple[Pair, ...]
+    differences: tuple[Difference, ...]
+    gained: int
+    lost: int
+
+    @property
+    def differing(self) -> tuple[Pair, ...]:
+        """The items on which one succeeds and the other does not, those gained first."""
+        return tuple(sorted((pair for pair in self.pairs if pair.change), key=lambda pair: -pair.change))
+
+
+def compare(first: Sequence[Scored], second: Sequence[Scored]) -> tuple[Comparison, ...]:
+    """Compare two runs, one comparison per language; empty if they share no item.
+
+    Episodes are paired by the item's content; several plays of one item in their order.
+    """
+    shared = pairs(first, second)
+    languages = dict.fromkeys(pair.first.task.language for pair in shared)
+    return tuple(
+        _comparison(language, [pair for pair in shared if pair.first.task.language == language])
+        for language in languages
+    )
+
+
+def pairs(first: Sequence[Scored], second: Sequence[Scored]) -> tuple[Pair, ...]:
+    """Return the plays of the same items in two runs, in the order of the first."""
+    partners, plays = _plays(second), _plays(first)
+    shared = {plays[play].episode.id: partners[play] for play in plays.keys() & partners.keys()}
+    return tuple(Pair(scored, shared[scored.episode.id]) for scored in first if scored.episode.id in shared)
+
+
+def _plays(run: Sequence[Scored]) -> dict[tuple[str, int], Scored]:
+    """Return the episodes of a run by their item, and which play of it they are."""
+    counts: Counter[str] = Counter()
+    plays = {}
+    for scored in sorted(run, key=lambda scored: scored.episode.repeat):
+        item = scored.episode.item_hash
+        plays[item, counts[item]] = scored
+        counts[item] += 1
+    return plays
+
+
+def _comparison(language: Language, pairs: Sequence[Pair]) -> Comparison:
+    ended = [pair for pair in pairs if pair.first.ended and pair.second.ended]
+    changes = Counter(pair.change for pair in pairs)
+    differences = [_difference("success", pairs)]
+    differences += [_difference(metric, ended) for metric in ("aqd", "aql") if ended]
+    return Comparison(
+        language=language,
+        pairs=tuple(pairs),
+        differences=tuple(differences),
+        gained=changes[1],
+        lost=changes[-1],
+    )
+
+
+def _difference(metric: str, pairs: Sequence[Pair]) -> Difference:
+    items = [pair.first.episode.item_hash for pair in pairs]
+    before, after = ([getattr(scored.scores, metric) for scored in side] for side in zip(*pairs, strict=True))
+    is_share = metric == "success"
+    mean = share if is_share else partial(bootstrap_mean, bounds=None)
+    return Difference(
+        metric=metric,
+        first=mean(before, items),
+        second=mean(after, items),
+        difference=paired_bootstrap(before, after, items, bounds=(-1.0, 1.0) if is_share else None),
+        p=mcnemar(before, after, items) if is_share else None,
+    )

@@ -7,11 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
-from simulator.clarq.lexical import stem, terms
-from simulator.clarq.seeker.reading import Segment
-from simulator.clarq.seeker.reading_en import read_english
-from simulator.clarq.seeker.reading_zh import read_chinese
-from simulator.clarq.words import ZH, pattern, words
+from simulator.clarq.lexical import ZH, pattern, stem, terms, words
+from simulator.clarq.seeker.reading import Segment, read_chinese, read_english
 from trees import Background, Language
 
 Terms = frozenset[str]

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, Literal
 
+from simulator.clarq.lexical import EN
 from simulator.clarq.seeker.knowledge import MOST_OPTIONS, Group, Knowledge, Terms, knowledge_of
 from simulator.clarq.seeker.reading import Requirement, Segment, read_requirement
-from simulator.clarq.words import EN
 from trees import Background, Language
 
 Kind = Literal[

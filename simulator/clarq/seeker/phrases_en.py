@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from simulator.clarq.words import EN, EN_PATTERNS, Vagueness, vague_words
+from simulator.clarq.lexical import EN, EN_PATTERNS, Vagueness, vague_words
 
 _VAGUE = vague_words("en")
 _NOT_THINGS = EN["nowhere"] | EN["quantities"] | _VAGUE.keys()

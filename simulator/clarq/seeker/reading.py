@@ -7,11 +7,13 @@ entering an address)” asks for no thing that could be found anywhere.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from simulator.clarq.words import EN, EN_PATTERNS, Vagueness, words
+from simulator.clarq.lexical import EN, EN_PATTERNS, ZH, ZH_PATTERNS, Vagueness, sentences, vague_words, words
+from simulator.clarq.seeker import phrases_en as english
 from trees import Language
 
 
@@ -97,3 +99,277 @@ def _chinese(text: str) -> Requirement:
     if re.match(_RULES_ZH["acting"], text):
         return Requirement(text, "activity")
     return Requirement(re.sub(_RULES_ZH["using"], "", text).removesuffix("后"))
+
+
+_MINE = {"your": "my", "yours": "mine", "yourself": "myself"}
+
+
+@lru_cache(maxsize=4096)
+def read_english(line: str) -> tuple[Segment, ...]:
+    """Return the segments of a line."""
+    return tuple(
+        _english_segment(part, first=position == 0, sure=position > 0)
+        for sentence in sentences(line, "en")
+        for position, piece in enumerate(_pieces(english.TOKEN.findall(sentence)))
+        for part in _enumerated(piece)
+    )
+
+
+def _enumerated(piece: list[str]) -> Iterator[list[str]]:
+    """Yield “book a room” and “book a table” apart: each thing to be had, with the verb before it."""
+    start = 0
+    if piece[0].lower() in EN["acquire"]:
+        for position, token in enumerate(piece):
+            rest = _skip(piece, position + 1)
+            if token == "," and rest < len(piece) and piece[rest].lower() in EN["articles"]:
+                yield piece[:1] * (start > 0) + piece[start:position]
+                start = rest
+    yield piece[:1] * (start > 0) + piece[start:]
+
+
+def _skip(tokens: Sequence[str], position: int) -> int:
+    while position < len(tokens) and tokens[position].lower() in EN["joiners"]:
+        position += 1
+    return position
+
+
+def _pieces(tokens: Sequence[str]) -> Iterator[list[str]]:
+    """Yield a sentence's tokens, cut where the next thing to do begins and around subordinate clauses."""
+    piece: list[str] = []
+    for position, token in enumerate(tokens):
+        breaks = token in {",", ";", ":", "–", "—"} or token in EN["joiners"]
+        if piece and breaks and _begins(tokens, position, piece):
+            yield piece
+            piece = []
+        if piece or token.isalnum() or token[0].isalnum():
+            piece.append(token)
+    if piece:
+        yield piece
+
+
+def _begins(tokens: Sequence[str], position: int, piece: Sequence[str]) -> bool:
+    """Return True if a new segment begins behind the comma or conjunction at `position`."""
+    token = tokens[position]
+    rest = position + 1
+    while rest < len(tokens) and (
+        tokens[rest].lower() in EN["joiners"] | EN["adverbs"] or tokens[rest] == ","
+    ):
+        rest += 1
+    if rest >= len(tokens):
+        return False
+    following = tokens[rest].lower()
+    if token in {";", "–", "—"}:
+        return True
+    if token == "," and (piece[0].lower() in EN["subordinators"] or following in EN["relatives"]):
+        return True
+    if following in {"you", "they", "he", "she", "it", "there", "we", "i"}:
+        return token == "," or token in EN["joiners"]
+    main_clause = token == "," and piece[0].lower() in EN["subordinators"]
+    return _is_verb(tokens, rest, sure=main_clause or tokens[rest - 1].lower() == "then")
+
+
+def _is_verb(tokens: Sequence[str], position: int, *, sure: bool = False) -> bool:
+    """Return True if a verb stands at `position`; `sure` if a main clause must begin there."""
+    word = tokens[position].lower()
+    if word not in EN["verbs"] or sure:
+        return word in EN["verbs"]
+    following = tokens[position + 1].lower() if position + 1 < len(tokens) else ""
+    if word in EN["ambiguous"]:
+        return following in EN["determiners"] or following in EN["pronouns"] or following in EN["particles"]
+    return following not in {"of", "is", "are"}
+
+
+def _english_segment(tokens: list[str], *, first: bool, sure: bool) -> Segment:
+    while tokens and (tokens[0].lower() in EN["joiners"] | EN["adverbs"] or not tokens[0][0].isalnum()):
+        tokens = tokens[1:]
+    if not tokens:
+        return Segment(text="")
+    text = english.spell(tokens)
+    phrases = english.phrases_of(tokens)
+    doing = _doing(text, sure=sure)
+    if doing and (kept := EN_PATTERNS["forgetting"].sub("", english.spell(doing))) != english.spell(doing):
+        doing = english.TOKEN.findall(kept)
+    verb = doing[0].lower() if doing else ""
+    step = english.spell(doing)
+    for ends in ("tails", "dangling"):
+        step = EN_PATTERNS[ends].sub("", step)
+    step = _of_oneself(step.strip(" ,.;:!")) if doing else ""
+    gets = verb in EN["acquire"] | EN["consume"] and not english.causes(doing)
+    objects = english.objects_of(doing[1:]) if gets else []
+    wanted = [*(objects if verb in EN["acquire"] else []), *english.needed(tokens)]
+    names, keepers = english.names_of(tokens, first=first), english.keepers_of(text)
+    used = [*(objects if verb in EN["consume"] else []), *english.put_to_use(doing, text)]
+    return Segment(
+        text=text,
+        step=step,
+        explained=not step
+        or (
+            not EN_PATTERNS["condition"].search(text)
+            and " what " not in step
+            and (verb in EN["plain"] or bool(EN_PATTERNS["means"].search(step)))
+        ),
+        wanted=english.nouns_of(wanted),
+        used=english.nouns_of(used),
+        achieves=verb in EN["achieve"],
+        made=verb in EN["making"] and bool(english.offered(text)),
+        vague=english.vague_of(phrases, text, verb),
+        offered=english.nouns_of(english.offered(text)),
+        names=(*names, *keepers),
+        keepers=(*keepers, *(name for name in names if english.holds(name, text))),
+        rows=english.rows_of(tokens),
+    )
+
+
+def _doing(text: str, *, sure: bool) -> list[str]:
+    """Return the tokens of what is to be done in a segment; empty if nothing is."""
+    if gerund := EN_PATTERNS["start_by"].search(text):
+        tokens = english.TOKEN.findall(text[gerund.start(1) :])
+        verb = base_of(tokens[0].lower())
+        return [verb, *tokens[1:]] if verb else []
+    tokens = _without_adverbs(text)
+    if tokens and _is_verb(tokens, 0, sure=sure):
+        return tokens
+    match = EN_PATTERNS["modals"].search(text)
+    tokens = _without_adverbs(text[match.end() :]) if match else []
+    return tokens if tokens and tokens[0].lower() in EN["verbs"] else []
+
+
+def _without_adverbs(text: str) -> list[str]:
+    tokens = english.TOKEN.findall(text)
+    while tokens and tokens[0].lower() in EN["adverbs"]:
+        tokens = tokens[1:]
+    return tokens
+
+
+def _of_oneself(step: str) -> str:
+    """Return the provider's “you” as the seeker's “I”."""
+
+    def turn(match: re.Match[str]) -> str:
+        word, following = match.group(1).lower(), match.group(2).lower()
+        if word in _MINE:
+            return _MINE[word]
+        before = (step[: match.start()].lower().split() or [""])[-1]
+        acts = following in EN["auxiliaries"] or before in EN["subordinators"] | EN["relatives"] | {"that"}
+        acts = acts or (following in EN["verbs"] and before not in EN["helping"])
+        return "I" if acts else "me"
+
+    step = EN_PATTERNS["you"].sub(turn, step)
+    return step[:1].lower() + step[1:] if step[1:2].islower() or len(step) == 1 else step
+
+
+_VERBS = tuple(sorted(ZH["verbs"], key=len, reverse=True))
+_VAGUE = vague_words("zh")
+_FITTING = words("zh")["fitting"]
+_ACQUIRE = re.compile(rf"(?:{words('zh')['acquire']})(?!的)(?P<what>[^到来去]{{1,20}})")
+_NEED = re.compile(rf"(?:{words('zh')['need']})：?(?P<what>.{{1,30}})")
+_SOME = r"(?:一[个件种份块些样点]|新|某种|某个|什么|些)[^，。]{0,8}"
+# A tool that does something: “用陶哨吹出三个音”.
+_TOOL = re.compile(rf"用(?P<what>[^，。用来把将]{{2,6}}?)(?=(?:{'|'.join(_VERBS)})[出响开进到走去])")
+# “趁天黑前运回村里” tells to do something all the same.
+_WHILE = re.compile(r"^趁[^，]{1,6}?(?:时候?|以?前|之?后)(?=.{3})")
+# An appointment (“约好的交易时间”, “考试时间”) or a proper moment, of which it is left open when that is.
+_TIMED = re.compile(
+    rf"(?:在|约好的|约定的|预定的|规定的)(?P<time>[^，。在的]{{2}}时间)(?!内|里)|[按准]时(?=参加|到|去|赶|出)|(?:{_FITTING})的时候"
+)
+_TITLE = words("zh")["people"]
+_TITLED = re.compile(rf"[\u4e00-\u9fff]{{1,4}}?(?:{_TITLE.replace(' ', '|')})")
+_ACTS = re.compile(words("zh")["acts"])
+
+
+@lru_cache(maxsize=4096)
+def read_chinese(line: str) -> tuple[Segment, ...]:
+    """Return the segments of a line."""
+    return tuple(
+        _chinese_segment(piece.strip())
+        for sentence in sentences(line, "zh")
+        for piece in ZH_PATTERNS["break"].split(sentence)
+        if piece and piece.strip()
+    )
+
+
+def _chinese_segment(text: str) -> Segment:
+    bare = ZH_PATTERNS["lead"].sub("", _WHILE.sub("", text))
+    tells = (
+        ZH_PATTERNS["pronoun_only"].search(bare)
+        or ZH_PATTERNS["condition"].search(_WHILE.sub("", text))
+        or ZH_PATTERNS["statement"].search(bare)
+    )
+    acts = bare.startswith(_VERBS) and not tells and len(bare) >= 4 and not bare.startswith("做的是")
+    step = bare.replace("你", "我") if acts else ""
+    return Segment(
+        text=text,
+        step=step,
+        explained=not step
+        or bool(ZH_PATTERNS["plain"].search(step))
+        or bool(ZH_PATTERNS["means"].search(step)),
+        wanted=_wanted(text),
+        used=tuple(
+            noun for match in ZH_PATTERNS["used"].finditer(text) for noun in _nouns(match.group("what"))
+        ),
+        vague=_vague(text),
+        names=_names(text),
+    )
+
+
+def _wanted(text: str) -> tuple[str, ...]:
+    things: list[str] = []
+    for wants in (_ACQUIRE, _NEED, _TOOL):
+        for match in wants.finditer(text):
+            things += _nouns(match.group("what"))
+    return tuple(dict.fromkeys(things))
+
+
+def _nouns(row: str) -> list[str]:
+    """Return the nouns that an enumeration names, amounts and “suitable” left out."""
+    nouns = []
+    for part in re.split(r"[、，和与及]|以及", row):
+        noun = ZH_PATTERNS["amount"].sub("", part.strip("“”的"))
+        noun = ZH_PATTERNS["noun_end"].split(noun)[0]
+        noun = re.sub(rf"^(?:{_FITTING}|缺少)的?", "", noun).strip("“”")
+        noun = ZH_PATTERNS["noun_tail"].sub("", noun)
+        if (
+            1 < len(noun) <= 8
+            and noun not in _VAGUE
+            and (noun.endswith("机") or not noun.startswith(_VERBS))
+            and not ZH_PATTERNS["no_noun"].search(noun)
+            and not _ACTS.search(noun)
+        ):
+            nouns.append(noun)
+    return nouns
+
+
+def _vague(text: str) -> tuple[tuple[Vagueness, str], ...]:
+    open_nouns: dict[str, Vagueness] = {}
+    for word, sort in _VAGUE.items():
+        if word not in text or (
+            sort == "some" and not re.search(f"{_SOME}{word}|(?:{_FITTING})的?{word}", text)
+        ):
+            continue
+        if sort in {"way", "time"} and not re.search(f"(?:某种|一种|{_FITTING}|一个|的){word}", text):
+            continue
+        open_nouns[word] = "thing" if sort == "some" else sort
+    if timed := _TIMED.search(text):
+        open_nouns.pop("时间", None)
+        open_nouns[timed.group("time") or "时间"] = "time"
+    return tuple((sort, noun) for noun, sort in open_nouns.items())
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = [match.group() for match in _TITLED.finditer(text)]
+    for calls in (ZH_PATTERNS["sought"], ZH_PATTERNS["from"]):
+        names += [match.group("who") for match in calls.finditer(text)]
+    clean = (
+        re.sub(
+            r"^.*(?:只有|请|和|跟|找|向|从|给|把|而|但|为|由|需要|记得|目前|可以|去|对|在|是|的|替|叫|问|与|代表|抵达|见不到|到|有|按|你|给)",
+            "",
+            name,
+        )
+        for name in names
+    )
+    return tuple(
+        dict.fromkeys(
+            name
+            for name in clean
+            if len(name) > 1 and not ZH_PATTERNS["not_names"].search(name) and not _ACTS.search(name)
+        )
+    )

@@ -20,7 +20,7 @@ from simulator.ambibench.generation import (
     generate_instruction,
     generate_multiple,
 )
-from simulator.ambibench.trials import setting_of
+from simulator.ambibench.prompt import setting_of
 from simulator.errors import InputError
 from simulator.jsonlines import write_lines
 

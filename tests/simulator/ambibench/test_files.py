@@ -18,8 +18,7 @@ from simulator.ambibench.files import (
     read_items,
 )
 from simulator.ambibench.generation import draw_multiple, generate_finetune, generate_instruction
-from simulator.ambibench.prompt import whole_text
-from simulator.ambibench.trials import Item
+from simulator.ambibench.prompt import Item, whole_text
 from simulator.errors import InputError
 from simulator.jsonlines import write_lines
 

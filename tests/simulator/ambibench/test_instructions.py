@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.ambibench.features import FEATURES, KINDS, Hypothesis
-from simulator.ambibench.sentences import instruction, read_instruction
+from simulator.ambibench.features import FEATURES, KINDS, Hypothesis, instruction, read_instruction
 from simulator.errors import InputError
 
 # Spec section 3: clause by salient feature and by the coded value that is labelled X.

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.ambibench.labels import MODES, TIES, Mode, excess, read_answer, read_table
+from simulator.ambibench.score import MODES, TIES, Mode, excess, read_answer, read_table
 
 
 def table(*entries: tuple[str, float]) -> list[tuple[str, float]]:

@@ -25,15 +25,14 @@ from simulator.ambibench.prompt import (
     shown_text,
     whole_text,
 )
-from simulator.ambibench.prompt_text import (
+from simulator.ambibench.rows import (
     AmbiguousTextError,
     TextError,
     is_grouped,
     likely_setting,
-    parse_text,
     prompt_from_text,
+    read_item,
 )
-from simulator.ambibench.rows import read_item
 from simulator.errors import InputError
 
 SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared"))
@@ -125,21 +124,13 @@ def test_cuts_labels_and_offsets_agree(prompt: Prompt) -> None:
 @given(prompts)
 def test_text_alone_tells_the_rest(prompt: Prompt) -> None:
     text = whole_text(prompt)
-    parsed = parse_text(text)
-    assert (parsed.format, parsed.kind, parsed.instruction) == (
-        prompt.format,
-        prompt.kind,
-        prompt.instruction,
-    )
-    assert parsed.sentences == tuple(example.sentence for example in prompt.examples)
-    assert parsed.labels == tuple(example.label for example in prompt.examples)
-    assert prompt.pair in parsed.pairs
-    assert prompt.hypothesis in parsed.hypotheses
-    if prompt.kind != "informative":
-        mine = [one for one in parsed.hypotheses if one.pair == prompt.pair]
-        assert tuple(mine) == consistent(prompt.pair, prompt.examples)
-    if len(parsed.hypotheses) == 1:
+    try:
         again = prompt_from_text(text, id=prompt.id, setting=prompt.setting)
+    except AmbiguousTextError as error:
+        assert prompt.kind != "informative"
+        mine = tuple(task for task in error.hypotheses if task.pair == prompt.pair)
+        assert mine == consistent(prompt.pair, prompt.examples)
+    else:
         assert replace(again, seed=prompt.seed) == prompt
 
 
@@ -147,9 +138,6 @@ def test_text_alone_tells_the_rest(prompt: Prompt) -> None:
 @given(prompts, st.integers(1, 20))
 def test_a_cut_text_lacks_its_last_label(prompt: Prompt, k: int) -> None:
     k = min(k, len(prompt.examples))
-    parsed = parse_text(shown_text(prompt, k))
-    assert len(parsed.sentences) == k
-    assert len(parsed.labels) == k - 1
     with pytest.raises(InputError, match="the last label is missing"):
         prompt_from_text(shown_text(prompt, k), id="x")
 
@@ -161,16 +149,14 @@ def test_an_ambiguous_text_names_what_fits() -> None:
     assert "subject (human is X), or location (indoor is X)" in str(caught.value)
     assert [one.feature for one in caught.value.hypotheses] == ["subject", "location"]
     # Until a sentence tells, even the pair may be open.
-    assert parse_text(f"{HEAD}\nThe critic is in the theatre.\n>X").pairs == (
-        "subject_location",
-        "propn_negation",
-    )
+    with pytest.raises(AmbiguousTextError) as caught:
+        prompt_from_text(f"{HEAD}\nThe critic is in the theatre.\n>X", id="x")
+    assert {task.pair for task in caught.value.hypotheses} == {"subject_location", "propn_negation"}
 
 
 def test_a_question_after_the_prompt_is_told_from_examples() -> None:
     prompt = made("qa", setting="verbalise", question="What is the [category withheld]?")
     assert asked_text(prompt) == f"{whole_text(prompt)}\nWhat is the [category withheld]?"
-    assert parse_text(asked_text(prompt)).question == prompt.question
     assert replace(prompt_from_text(asked_text(prompt), id="p"), seed=1) == prompt
 
 
@@ -202,16 +188,16 @@ def test_a_question_after_the_prompt_is_told_from_examples() -> None:
 )
 def test_a_bad_line_is_named(text: str, line: int, problem: str) -> None:
     with pytest.raises(TextError, match=problem) as caught:
-        parse_text(text)
+        prompt_from_text(text, id="x")
     assert caught.value.line == line
 
 
 def test_sentences_and_labels_that_do_not_go_together() -> None:
     mixed = f"{HEAD}\nThe worm is in the canyon.\n>X\nHe is in the house with the pope.\n>X"
     with pytest.raises(InputError, match="not all of one pair"):
-        parse_text(mixed)
+        prompt_from_text(mixed, id="x")
     with pytest.raises(InputError, match="follow no feature of subject_location"):
-        parse_text(f"{HEAD}\nThe worm is in the canyon.\n>X\nThe worm is in the canyon.\n>Y")
+        prompt_from_text(f"{HEAD}\nThe worm is in the canyon.\n>X\nThe worm is in the canyon.\n>Y", id="x")
 
 
 def test_which_labels_are_scored() -> None:
@@ -269,21 +255,18 @@ def test_published_prompts_are_rebuilt_and_read(number: int) -> None:
     assert isinstance(prompt, Prompt)
     check_prompt(prompt)
     assert whole_text(prompt) == record["prompt"]
-    parsed = parse_text(record["prompt"])
-    assert (parsed.format, parsed.instruction) == (record["format"], record["instruction"])
-    assert parsed.sentences == tuple(one["sentence"] for one in record["examples"])
-    assert parsed.labels == tuple(one["label"] for one in record["examples"])
-    assert prompt.hypothesis in parsed.hypotheses
-    if len(parsed.hypotheses) == 1:
+    try:
         again = prompt_from_text(record["prompt"], id="p", setting=prompt.setting)
-        assert again.salient == record["salient_task"]
-        assert again.pair == record["construction_type"]
-        coded = [(one.a, one.b) for one in again.examples]
-        assert coded == [(one["task_a"], one["task_b"]) for one in record["examples"]]
-    else:
+    except AmbiguousTextError as error:
         # Three examples or fewer can fit two tasks; so does no prompt that is meant to tell.
         assert group in ("4.4_finetune_ambiguous", "4.4_finetune_control")
-        assert set(parsed.hypotheses) >= set(consistent(prompt.pair, prompt.examples))
+        assert set(error.hypotheses) >= set(consistent(prompt.pair, prompt.examples))
+    else:
+        assert (again.format, again.instruction) == (record["format"], record["instruction"])
+        assert (again.pair, again.salient) == (record["construction_type"], record["salient_task"])
+        coded = [(one.sentence, one.a, one.b, one.label) for one in again.examples]
+        fields = ("sentence", "task_a", "task_b", "label")
+        assert coded == [tuple(one[name] for name in fields) for one in record["examples"]]
     if "finetune_prompt" in record:
         last = len(prompt.examples)
         assert shown_text(prompt, last) == record["finetune_prompt"]
@@ -294,6 +277,5 @@ def test_published_prompts_are_rebuilt_and_read(number: int) -> None:
 @given(st.integers(0, 2**31 - 1), st.sampled_from(FEATURES), st.sampled_from(FORMATS))
 def test_two_groups_and_a_query_always_tell_the_task(seed: int, feature: str, form: str) -> None:
     prompt = draw_instruction(seed, feature, form)
-    assert parse_text(whole_text(prompt)).hypotheses == (prompt.hypothesis,)
     assert len(consistent(prompt.pair, prompt.examples[:2])) == 2
     assert replace(prompt_from_text(whole_text(prompt), id=prompt.id), seed=seed) == prompt

@@ -14,8 +14,8 @@ from simulator.ambibench.generation import (
     generate_multiple,
     generate_verbalise,
 )
+from simulator.ambibench.prompt import trials
 from simulator.ambibench.score import category, score_rows, score_trials
-from simulator.ambibench.trials import trials
 
 EPISODE = generate_multiple(2, per_cell=1)[0]
 SINGLE = generate_instruction(2, per_cell=1)[0]

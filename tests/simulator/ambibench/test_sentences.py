@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.ambibench.features import PAIR_NAMES, VALUES
-from simulator.ambibench.sentences import make_sentence, read_sentence, readings, slot_words
+from simulator.ambibench.features import (
+    PAIR_NAMES,
+    VALUES,
+    make_sentence,
+    read_sentence,
+    readings,
+    slot_words,
+)
 from simulator.errors import InputError
 
 PAIRS = st.sampled_from(PAIR_NAMES)

@@ -11,7 +11,7 @@ import pytest
 
 from simulator.ambibench import balance
 from simulator.ambibench.balance import NONE, encode, sentences_of
-from simulator.ambibench.features import FEATURES, FORMATS, PAIR_NAMES
+from simulator.ambibench.features import FEATURES, FORMATS, PAIR_NAMES, read_sentence, slot_words
 from simulator.ambibench.generation import (
     generate_evaluation,
     generate_finetune,
@@ -20,7 +20,6 @@ from simulator.ambibench.generation import (
     generate_verbalise,
 )
 from simulator.ambibench.prompt import Example, Prompt
-from simulator.ambibench.sentences import read_sentence, slot_words
 from simulator.ambibench.statistics import LISTS, balance_findings, statistics
 
 EPISODES = generate_multiple(11, per_cell=20)
@@ -91,16 +90,16 @@ def test_word_lists_are_counted() -> None:
 
 def test_cells_and_repeats() -> None:
     found = statistics(EPISODES)
-    assert sum(one.prompts for one in found.cells) == 240
-    assert sum(one.examples for one in found.cells) == found.sentences == 4800
-    assert Counter((one.feature, one.format) for one in found.cells) == {
+    assert found.cells["prompts"].sum() == 240
+    assert found.cells["examples"].sum() == found.sentences == 4800
+    assert Counter(zip(found.cells["feature"], found.cells["format"], strict=True)) == {
         (feature, form): 2 for feature in FEATURES for form in FORMATS
     }
-    assert [one.possible for one in found.repeats] == [400, 400, 2000]
+    assert list(found.repeats["possible"]) == [400, 400, 2000]
     sentences = {
         pair: [e.sentence for p in EPISODES if p.pair == pair for e in p.examples] for pair in PAIR_NAMES
     }
-    for one in found.repeats:
+    for one in found.repeats.itertuples():
         assert (one.seen, one.different) == (1600, len(set(sentences[one.pair])))
 
 

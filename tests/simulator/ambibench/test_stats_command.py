@@ -11,10 +11,10 @@ import typer
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
-from simulator.ambibench import stats_command as module
+from simulator.ambibench import statistics as module
 from simulator.ambibench.files import item_line
 from simulator.ambibench.generation import generate_aws, generate_instruction, generate_multiple
-from simulator.ambibench.stats_command import of_drawn, patience, stats_command
+from simulator.ambibench.statistics import of_drawn, patience, stats_command
 from simulator.errors import InputError
 from simulator.jsonlines import write_lines
 

@@ -9,8 +9,7 @@ from simulator.ambibench.generation import (
     generate_multiple,
     generate_verbalise,
 )
-from simulator.ambibench.prompt import whole_text
-from simulator.ambibench.trials import trials
+from simulator.ambibench.prompt import trials, whole_text
 
 
 def test_labels_are_asked_for_where_the_setting_says() -> None:

@@ -191,7 +191,7 @@ def test_who_has_withdrawn_is_not_audited_and_is_told(results, tmp_path):
         writer.put(replace(whole, id="taken-back", repeat=1, participant_id="gone"))
         for turn in turns:
             writer.put(replace(turn, episode_id="taken-back", key=None))
-    assert len(load_dialogues(["published"], log).dialogues) == 2
+    assert len(load_dialogues(["published"], log)[0]) == 2
     erase_participant(log, "gone")
     (kept,), erased = load_dialogues(["published"], log)
     assert (kept.id, erased) == (whole.id, 1)

@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
-from simulator.clarq.judge import judge_run
 from simulator.clarq.reporting.report import report
+from simulator.clarq.runs import judge_run
 from simulator.clarq.score import JUDGE, score_run
 from simulator.models import Malformed, ModelError, ModelOptions, ScriptModel, Unavailable, load_model
 

@@ -50,10 +50,10 @@ def test_every_run_has_its_scores_and_episodes(log: Calls, run: str, language: s
 def test_the_numbers_are_those_of_the_report(log: Calls) -> None:
     (section,) = sections(read_results(log.desk.reader, ["random"]).frame)
     said = words(page(log, "run=random"))
-    for row in section.rows:
+    for row in section.rows.itertuples():
         for one in (row.correct, row.valid, row.oracle):
             assert f"{one.value:.3f} [{one.low:.3f}, {one.high:.3f}]" in said
-    assert {row.group for row in section.rows} == {"all", "feature", "format"}
+    assert set(section.rows["group"]) == {"all", "feature", "format"}
 
 
 def test_the_oracle_is_in_the_curve_on_both_grounds(log: Calls) -> None:

@@ -44,7 +44,7 @@ from simulator.ambik.trial_log import decisions, options_of
 from simulator.asking import askings
 from simulator.commands.asking_measures import Row, rows
 from simulator.handmethat.task import LEVELS
-from trees.types import TASK_TYPES
+from trees.model import TASK_TYPES
 from ui.i18n import strings
 from ui.research import asking_page
 from ui.research.ambik_read import laid, read_run

@@ -3,7 +3,7 @@ import re
 import plotly.graph_objects as go
 import pytest
 
-from simulator.clarq.reporting.compare import compare
+from simulator.clarq.reporting.report import compare
 from ui.i18n import strings
 from ui.research import figures
 from ui.research.figures import Figure

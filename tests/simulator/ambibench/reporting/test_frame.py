@@ -7,8 +7,7 @@ import pytest
 
 from simulator.ambibench.generation import generate_instruction, generate_multiple
 from simulator.ambibench.records import TrialRecord
-from simulator.ambibench.reporting.frame import present, trial_frame, where
-from simulator.ambibench.reporting.people import sessions, without_flagged
+from simulator.ambibench.reporting.frame import present, sessions, trial_frame, where, without_flagged
 from simulator.ambibench.trial_log import trials_of_runs
 
 

@@ -101,7 +101,7 @@ def test_accuracy_pools_all_labels_as_the_table_of_people_does(desk, typed):
     names = [head.name for head in found["people-accuracy"].heads]
     assert pooled["all"] == row[names.index("everybody")]
     (page,) = sections(trial_frame(trials_of_runs(desk.reader, ["long"])))
-    assert page.rows[0].correct == pooled["all"]
+    assert page.rows["correct"].iloc[0] == pooled["all"]
     assert found["multiple-accuracy"].title == "Accuracy: multiple examples (4.3), all k"
 
 

@@ -20,11 +20,11 @@ from simulator.ambibench.generation import (
     generate_verbalise,
 )
 from simulator.ambibench.oracle import beliefs
+from simulator.ambibench.prompt import trials
 from simulator.ambibench.records import read_trial_file, scored, write_trials
 from simulator.ambibench.reporting.frame import trial_frame
 from simulator.ambibench.score import score_trials
 from simulator.ambibench.trial_log import trials_of_runs
-from simulator.ambibench.trials import trials
 from simulator.errors import InputError
 
 

@@ -13,10 +13,9 @@ import pytest
 from logs.rows import Ending, Episode, Turn
 from simulator.ambibench.generation import draw_instruction, draw_multiple, generate_aws, generate_verbalise
 from simulator.ambibench.players import seat_for
-from simulator.ambibench.prompt import Prompt
+from simulator.ambibench.prompt import Item, Prompt
 from simulator.ambibench.room import ROOM
 from simulator.ambibench.sessions import AmbiBenchSessions
-from simulator.ambibench.trials import Item
 from simulator.models import Capabilities, Completion, Request, ScoreRequest, ScriptModel, TokenLogprob
 from simulator.models.base import Position, Scored
 from simulator.runner.rooms import ActiveEpisode

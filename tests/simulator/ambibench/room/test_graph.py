@@ -13,7 +13,7 @@ from logs.rows import Episode, Turn
 from simulator.ambibench.features import FEATURES, FORMATS
 from simulator.ambibench.generation import draw_instruction, draw_multiple
 from simulator.ambibench.oracle import beliefs
-from simulator.ambibench.playing import Options
+from simulator.ambibench.players import Options
 from simulator.ambibench.prompt import label_offsets, shown_text, whole_text
 from simulator.ambibench.room import ROOM
 from simulator.ambibench.score import score_trials

@@ -12,8 +12,7 @@ from personas.templates import render
 from simulator.ambibench.generation import draw_multiple, generate_multiple
 from simulator.ambibench.oracle import beliefs
 from simulator.ambibench.players import seat_for
-from simulator.ambibench.prompt import shown_text
-from simulator.ambibench.trials import PARTICIPANT
+from simulator.ambibench.prompt import PARTICIPANT, shown_text
 from simulator.errors import InputError
 from simulator.models import Completion, ScriptModel, TokenLogprob, Unavailable
 

@@ -17,8 +17,7 @@ from simulator.ambibench.benchmark import BENCHMARK
 from simulator.ambibench.files import item_line
 from simulator.ambibench.generation import generate_aws, generate_instruction, generate_multiple
 from simulator.ambibench.reporting.frame import means
-from simulator.ambibench.reporting.report import read_results
-from simulator.ambibench.reporting.summary import mean_over_labels, run_scores
+from simulator.ambibench.reporting.report import mean_over_labels, read_results, run_scores
 from simulator.ambibench.runs import TrialSelection, evaluate_fold
 from simulator.commands.run import run_command
 from simulator.commands.score import score_command

@@ -12,7 +12,7 @@ from logs import LogReader, LogWriter
 from logs.rows import Ending
 from simulator import catalog
 from simulator.ambibench.assignment import PatternStudy
-from simulator.ambibench.reporting.summary import mean_over_labels, run_scores
+from simulator.ambibench.reporting.report import mean_over_labels, run_scores
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.ambibench.trial_log import trials_of_runs
 from simulator.commands.score import score_run

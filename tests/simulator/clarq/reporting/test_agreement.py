@@ -85,16 +85,6 @@ def test_a_correction_takes_the_error_back(marks):
     assert rates[0].per_100.high == pytest.approx(100 * wilson(0, 4).high)
 
 
-def test_clusters_can_be_larger_than_a_dialogue(marks):
-    marks.error("a", "ann", 2, type=1)
-    marks.done("a", "ann")
-    marks.done("b", "ann")
-    together = error_rates(marks.rows, TURNS, {"a": "type 1", "b": "type 1"}).rates[0].per_100
-    # Of one cluster alone, nothing is known of how far it is from others.
-    assert together.value == pytest.approx(10)
-    assert together.low < 5 and together.high > 50
-
-
 def test_agreement_is_about_what_both_have_finished(marks):
     marks.error("a", "ann", 2, type=1)
     marks.error("a", "bob", 2, type=2)

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from simulator.clarq.reporting.compare import compare, pairs
+from simulator.clarq.reporting.report import compare, pairs
 from simulator.clarq.results import import_results, read_results
 from simulator.clarq.score import score_run
 from simulator.stats import mcnemar, paired_bootstrap
