@@ -39,7 +39,6 @@ bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/bench_log.py
 	$(BIN)/python tests/benchmarks/bench_robustness.py
 	$(BIN)/python tests/benchmarks/bench_seeker.py
-	$(BIN)/python tests/benchmarks/bench_handmethat_planner.py
 	$(BIN)/python tests/benchmarks/bench_giver.py
 	$(BIN)/python tests/benchmarks/bench_local.py
 	$(BIN)/python tests/benchmarks/bench_ambik_questions.py

@@ -237,7 +237,7 @@ def test_a_killed_run_goes_on_in_several_processes(site, tmp_path):
         "run",
         "twenty_questions",
         "--repeat",
-        "12",
+        "4",
         "--workers",
         "2",
         "--run",
@@ -255,7 +255,7 @@ def test_a_killed_run_goes_on_in_several_processes(site, tmp_path):
     with LogReader(log) as reader:
         endings = reader.endings("r")
         episodes = reader.episodes("r", latest=True)
-    assert len(endings) == len(episodes) == 360
+    assert len(endings) == len(episodes) == 120
     assert {ending.status for ending in endings.values()} == {"completed"}
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Participant, Run, Status, Turn
@@ -20,6 +22,7 @@ from simulator.seats import Seat
 from trees import OPENING, Background, Frontier, Node, Task, Tree
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "trees"))  # task_files
+sys.path.insert(0, str(Path(__file__).parent))  # served
 
 SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[3] / "shared" / "data"))
 FINAL = "，。？！,.?! "
@@ -299,6 +302,36 @@ def published() -> Path:
 @pytest.fixture
 def log_path(tmp_path: Path) -> Path:
     return tmp_path / "log.sqlite"
+
+
+@pytest.fixture
+def commands(tmp_path: Path, log_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Any]:
+    """Makes `askback run` and `askback score` of a benchmark; they print, or give the text of an `error`."""
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("ASKBACK_LOG", str(log_path))
+    monkeypatch.setenv("COLUMNS", "160")
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+    def of(benchmark: Any) -> Callable[..., str]:
+        from simulator.commands.run import run_command
+        from simulator.commands.score import score_command
+
+        cli = typer.Typer()
+        cli.command("run")(run_command(benchmark))
+        cli.command("score")(score_command)
+
+        def call(*arguments: object, error: type[BaseException] | None = None) -> str:
+            result = CliRunner().invoke(cli, [*map(str, arguments), "--log", str(log_path)])
+            if error is not None:
+                assert isinstance(result.exception, error), result.output
+                return str(result.exception)
+            assert result.exit_code == 0, (result.output, result.exception)
+            return result.output
+
+        return call
+
+    return of
 
 
 @pytest.fixture

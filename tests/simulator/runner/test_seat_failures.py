@@ -18,7 +18,7 @@ WHY = "it said nothing"
 PLAYED = {
     "clarq": ("seeker", ["clarq", "--limit", "4"]),
     "handmethat": ("robot", ["handmethat", "--per-level", "1", "--robot", "offline/expert"]),
-    "ambibench": ("participant", ["ambibench", "--per-cell", "1", "--setting", "multiple"]),
+    "ambibench": ("participant", ["ambibench", "--limit", "4", "--setting", "multiple"]),
     "ambient": ("annotator", ["ambient", "--task", "generate", "--limit", "4"]),
     "ambik": ("robot", ["ambik", "--limit", "6", "--model", "offline/kitchen", "--questions", "1"]),
 }

@@ -8,9 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-import typer
 from rich.console import Console
-from typer.testing import CliRunner
 
 from logs import LogReader
 from simulator.ambibench.benchmark import BENCHMARK
@@ -19,8 +17,6 @@ from simulator.ambibench.generation import generate_aws, generate_instruction, g
 from simulator.ambibench.reporting.frame import means
 from simulator.ambibench.reporting.report import mean_over_labels, read_results, run_scores
 from simulator.ambibench.runs import TrialSelection, evaluate_fold
-from simulator.commands.run import run_command
-from simulator.commands.score import score_command
 from simulator.errors import InputError
 from simulator.jsonlines import write_lines
 from simulator.models import AuthenticationFailed, Unsupported, weights
@@ -32,32 +28,9 @@ def summary_row(report):
     return row
 
 
-cli = typer.Typer()
-cli.command("run")(run_command(BENCHMARK))
-cli.command("score")(score_command)
-
-
 @pytest.fixture
-def log_path(tmp_path):
-    return tmp_path / "log.sqlite"
-
-
-@pytest.fixture
-def askback(tmp_path, log_path, monkeypatch):
-    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("COLUMNS", "160")
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-
-    def run(*arguments, error=None):
-        result = CliRunner().invoke(cli, [*map(str, arguments), "--log", str(log_path)])
-        if error is not None:
-            assert isinstance(result.exception, error), result.output
-            return str(result.exception)
-        assert result.exit_code == 0, (result.output, result.exception)
-        return result.output
-
-    return run
+def askback(commands):
+    return commands(BENCHMARK)
 
 
 def runs(path):

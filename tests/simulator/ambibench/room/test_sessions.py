@@ -7,8 +7,8 @@ from dataclasses import asdict
 
 import pytest
 from rich.console import Console
+from served import Server
 
-from logs import LogReader, LogWriter
 from logs.rows import Ending
 from simulator import catalog
 from simulator.ambibench.assignment import PatternStudy
@@ -43,39 +43,18 @@ def study(**more):
     )
 
 
-class Server:
-    """A web app that can be killed and started again on the same log."""
-
-    def __init__(self, path):
-        self._path, self.studies = path, None
-        self.start()
-
-    def start(self, studies=None):
-        self.studies = studies or self.studies
-        self.writer = LogWriter(self._path, durable=True)
-        self.reader = LogReader(self._path)
-        self.sessions = AmbiBenchSessions(self.writer, self.reader, lambda name: None, studies=self.studies)
-
-    def stop(self):
-        self.reader.close()
-        self.writer.close()
-
-    def again(self, studies=None):
-        self.stop()
-        self.start(studies)
-        return self.sessions
-
-
 @pytest.fixture
 def server(log_path):
-    server = Server(log_path)
+    def make(writer, reader, studies):
+        return AmbiBenchSessions(writer, reader, lambda name: None, studies=studies)
+
+    server = Server(log_path, make, load_room("ambibench").read_item)
     yield server
     server.stop()
 
 
 async def enter(server, study_id, who, language="en"):
-    identity = {"PROLIFIC_PID": who, "STUDY_ID": "x", "SESSION_ID": "y"}
-    return await server.sessions.enter(study_id, identity=identity, participant_key="k", language=language)
+    return await server.enter(who, study_id, language)
 
 
 async def say(sessions, episode, text, view=None, **more):
@@ -232,7 +211,7 @@ async def test_who_declines_leaves_nothing_and_gives_the_place_back(server):
 
 async def test_who_declines_keeps_what_they_did_elsewhere(server):
     other = study(id="elsewhere")
-    server.again([other, study(id="here", exclude=("nothing",))])
+    server.again(other, study(id="here", exclude=("nothing",)))
     first = (await enter(server, "elsewhere", "joe")).episode_id
     await take_part(server, first)
     second = (await enter(server, "here", "joe")).episode_id
@@ -319,7 +298,7 @@ async def test_a_withdrawal_that_was_cut_short_is_finished(server):
 )
 def test_study_files_that_do_not_fit(server, more, said):
     with pytest.raises(InputError, match=said):
-        server.again([study(**more)])
+        server.again(study(**more))
 
 
 def test_conditions_may_be_coarse(server):

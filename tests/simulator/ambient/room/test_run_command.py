@@ -6,8 +6,6 @@ import json
 from dataclasses import replace
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
 from logs import LogReader
 from simulator.ambient.benchmark import BENCHMARK
@@ -29,39 +27,15 @@ from simulator.ambient.trial_log import (
     nli_records,
     true_false_records,
 )
-from simulator.commands.run import run_command
-from simulator.commands.score import score_command, score_run
+from simulator.commands.score import score_run
 from simulator.errors import InputError
 from simulator.models import AuthenticationFailed, Capabilities
 from simulator.runner.logged import endings_of_runs
 
-cli = typer.Typer()
-cli.command("run")(run_command(BENCHMARK))
-cli.command("score")(score_command)
-
 
 @pytest.fixture
-def log_path(tmp_path):
-    return tmp_path / "log.sqlite"
-
-
-@pytest.fixture
-def askback(tmp_path, log_path, monkeypatch):
-    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("ASKBACK_LOG", str(log_path))
-    monkeypatch.setenv("COLUMNS", "160")
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-
-    def run(*arguments, error=None):
-        result = CliRunner().invoke(cli, [*map(str, arguments), "--log", str(log_path)])
-        if error is not None:
-            assert isinstance(result.exception, error), result.output
-            return str(result.exception)
-        assert result.exit_code == 0, (result.output, result.exception)
-        return result.output
-
-    return run
+def askback(commands):
+    return commands(BENCHMARK)
 
 
 def runs(path):

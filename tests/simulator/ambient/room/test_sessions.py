@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from served import Server
 
-from logs import LogReader, LogWriter
 from simulator import catalog
 from simulator.ambient.assignment import ExampleStudy
 from simulator.ambient.data import load_qualification
@@ -34,41 +34,14 @@ def study(task="crowd", **more):
     )
 
 
-class Server:
-    """A web app that can be killed and started again on the same log."""
-
-    def __init__(self, path):
-        self._path = path
-        self.start()
-
-    def start(self, *studies):
-        self.writer = LogWriter(self._path, durable=False, group_seconds=0.0)
-        self.reader = LogReader(self._path)
-        self.sessions = AmbientSessions(self.writer, self.reader, lambda name: None, studies=studies or None)
-
-    def stop(self):
-        self.reader.close()
-        self.writer.close()
-
-    def again(self, *studies):
-        self.stop()
-        self.start(*studies)
-        return self.sessions
-
-    def item(self, episode):
-        return item_from_row(self.reader.item(self.reader.episode(episode).item_hash))
-
-
 @pytest.fixture
 def server(log_path):
-    server = Server(log_path)
+    def make(writer, reader, studies):
+        return AmbientSessions(writer, reader, lambda name: None, studies=studies)
+
+    server = Server(log_path, make, item_from_row)
     yield server
     server.stop()
-
-
-async def enter(server, who, study_id="s", language="en"):
-    identity = {"PROLIFIC_PID": who}
-    return await server.sessions.enter(study_id, identity=identity, participant_key="k", language=language)
 
 
 def filled_in(view, wrong=False):
@@ -135,7 +108,7 @@ async def test_what_is_played_freely_is_drawn(server):
 
 async def test_a_first_set_has_a_qualification_and_further_ones_have_not(server):
     server.again(study(settings={"qualification": {"pass": 4}}))
-    first = (await enter(server, "a")).episode_id
+    first = (await server.enter("a")).episode_id
     assert (await server.sessions.view(first, SEAT)).stage == "consent"
     await play(server, first)
     kinds = [turn.payload["kind"] for turn in server.reader.turns(first)]
@@ -154,23 +127,23 @@ async def test_a_first_set_has_a_qualification_and_further_ones_have_not(server)
 
 async def test_who_does_not_qualify(server):
     server.again(study(settings={"qualification": {"pass": 4}}))
-    episode = (await enter(server, "a")).episode_id
+    episode = (await server.enter("a")).episode_id
     view = await play(server, episode, wrong=True)
     assert (view.stage, view.ending.status) == ("done", "aborted")
     assert server.sessions.completion(episode).code == "S"
-    assert (await enter(server, "a")).episode_id is None
+    assert (await server.enter("a")).episode_id is None
     assert server.sessions.studies()[0].places_left == 6
 
 
 async def test_a_killed_server_loses_nothing(server):
     made = study("annotate", settings={"languages": ["en", "zh"]})
     server.again(made)
-    episode = (await enter(server, "a", language="zh")).episode_id
+    episode = (await server.enter("a", language="zh")).episode_id
     view = await play(server, episode, until="annotate")
     sessions = server.again(made)
     again = await sessions.view(episode, SEAT)
     assert (again.premise, again.number, again.language) == (view.premise, 2, "zh")
-    assert (await enter(server, "a", language="zh")).episode_id == episode
+    assert (await server.enter("a", language="zh")).episode_id == episode
     await play(server, episode)
     with pytest.raises(ConflictError, match="does not show"):
         await sessions.replay(episode, SEAT)
@@ -178,7 +151,7 @@ async def test_a_killed_server_loses_nothing(server):
 
 async def test_withdrawing_erases_every_set(server):
     server.again(study(settings={"show_result": True}))
-    first = (await enter(server, "a")).episode_id
+    first = (await server.enter("a")).episode_id
     await play(server, first)
     assert (await server.sessions.replay(first, SEAT)).task == "crowd"
     second = (await server.sessions.next_set(first)).episode_id

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 import typer
 from rich.console import Console
-from typer.testing import CliRunner
 
 from logs import LogReader
 from simulator.ambik.assignment import Settings as StudySettings
@@ -33,8 +32,7 @@ from simulator.ambik.trial_log import (
     offered_by,
     options_of,
 )
-from simulator.commands.run import run_command
-from simulator.commands.score import score_command, score_run
+from simulator.commands.score import score_run
 from simulator.errors import InputError
 from simulator.models import Completion, ModelOptions, TokenLogprob, Unavailable
 from simulator.orders import RunOrder, play_order
@@ -43,10 +41,6 @@ from simulator.reports import run_summary
 from simulator.runner.command import RunSettings
 from simulator.seeds import derive_seed
 from simulator.stats import wilson
-
-cli = typer.Typer()
-cli.command("run")(run_command(BENCHMARK))
-cli.command("score")(score_command)
 
 # fmt: off
 SPEC_13 = {
@@ -60,22 +54,8 @@ SPEC_13 = {
 
 
 @pytest.fixture
-def askback(tmp_path, log_path, monkeypatch):
-    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("ASKBACK_LOG", str(log_path))
-    monkeypatch.setenv("COLUMNS", "160")
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-
-    def run(*arguments, error=None):
-        result = CliRunner().invoke(cli, [*map(str, arguments), "--log", str(log_path)])
-        if error is not None:
-            assert isinstance(result.exception, error), result.output
-            return str(result.exception)
-        assert result.exit_code == 0, (result.output, result.exception)
-        return result.output
-
-    return run
+def askback(commands):
+    return commands(BENCHMARK)
 
 
 def runs(path):

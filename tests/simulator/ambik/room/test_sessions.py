@@ -8,8 +8,8 @@ from collections import Counter
 from dataclasses import asdict, replace
 
 import pytest
+from served import Server
 
-from logs import LogReader, LogWriter
 from simulator import catalog
 from simulator.ambik.assignment import KitchenStudy, drawn, offering
 from simulator.ambik.data import load_drafts, load_pairs
@@ -46,43 +46,14 @@ def study(seat="robot", task="decide", setup="H2L", **more):
     )
 
 
-class Server:
-    """A web app that can be killed and started again on the same log."""
-
-    def __init__(self, path):
-        self._path = path
-        self.start()
-
-    def start(self, *studies):
-        self.writer = LogWriter(self._path, durable=False, group_seconds=0.0)
-        self.reader = LogReader(self._path)
-        self.sessions = AmbikSessions(
-            self.writer, self.reader, lambda name: None, studies=studies or None, env={}
-        )
-
-    def stop(self):
-        self.reader.close()
-        self.writer.close()
-
-    def again(self, *studies):
-        self.stop()
-        self.start(*studies)
-        return self.sessions
-
-    def item(self, episode):
-        return item_from_row(self.reader.item(self.reader.episode(episode).item_hash))
-
-
 @pytest.fixture
 def server(log_path):
-    server = Server(log_path)
+    def make(writer, reader, studies):
+        return AmbikSessions(writer, reader, lambda name: None, studies=studies, env={})
+
+    server = Server(log_path, make, item_from_row)
     yield server
     server.stop()
-
-
-async def enter(server, who, study_id="s", language="en"):
-    identity = {"PROLIFIC_PID": who}
-    return await server.sessions.enter(study_id, identity=identity, participant_key="k", language=language)
 
 
 def reply_to(view):
@@ -219,7 +190,7 @@ async def test_a_killed_server_and_a_double_click_lose_and_double_nothing(server
 
 async def test_a_study_from_its_first_set_to_its_last(server):
     sessions = server.again(study())
-    entry = await enter(server, "ann")
+    entry = await server.enter("ann")
     assert await to_the_end(server, entry.episode_id, "robot") == [
         "consent",
         "instructions",
@@ -246,7 +217,7 @@ async def test_a_person_as_user_in_a_study(server):
     settings = {"opposite": "offline/always-asks", "members": ["ambiguous"], "types": ["safety"]}
     sessions = server.again(study("user", setup="L2H", settings=settings))
     assert [(card.task, card.open) for card in sessions.studies()] == [("user", True)]
-    entry = await enter(server, "ann")
+    entry = await server.enter("ann")
     assert await to_the_end(server, entry.episode_id, "user") == ["consent", "instructions", "answer"]
     assert server.item(entry.episode_id).pair.type == "safety"
     assert server.reader.run("study-s").setup == "L2H"
@@ -255,7 +226,7 @@ async def test_a_person_as_user_in_a_study(server):
 async def test_no_set_of_a_user_passes_by_unseen_where_the_robot_acts_at_once(server):
     settings = {"opposite": "offline/never-asks", "members": ["ambiguous"]}
     sessions = server.again(study("user", setup="L2H", settings=settings))
-    entry = await enter(server, "ann")
+    entry = await server.enter("ann")
     assert await to_the_end(server, entry.episode_id, "user") == ["consent", "instructions"]
     for done in (1, 2):
         assert sessions.sets_done(entry.episode_id) == (done, 3)
@@ -273,10 +244,10 @@ async def test_no_set_of_a_user_passes_by_unseen_where_the_robot_acts_at_once(se
 
 async def test_whoever_does_not_consent_or_withdraws_leaves_nothing(server):
     sessions = server.again(study())
-    entry = await enter(server, "ann")
+    entry = await server.enter("ann")
     view = await sessions.submit(entry.episode_id, "robot", Reply(text="no"))
     assert (view.stage, view.ending.status) == ("done", "aborted")
-    entry = await enter(server, "bob")
+    entry = await server.enter("bob")
     for reply in (Reply(text="yes"), Reply(text="ready")):
         await sessions.submit(entry.episode_id, "robot", reply)
     words = "Zzwords that bob alone would say"
@@ -293,7 +264,7 @@ async def test_whoever_does_not_consent_or_withdraws_leaves_nothing(server):
 async def test_annotators_in_a_study(server):
     sessions = server.again(study("annotator", "annotate"))
     for who in ("ann", "bob"):
-        entry = await enter(server, who, language="zh")
+        entry = await server.enter(who, language="zh")
         stages = await to_the_end(server, entry.episode_id, "annotator")
         assert stages == ["consent", "instructions", "annotate"]
     assert len(forms(server.reader, ["study-s"])) == 2
@@ -382,7 +353,7 @@ def test_studies_that_cannot_be_held(seat, settings, said):
 
 async def test_options_of_a_run_come_from_the_sessions_log(server):
     server.again(study(id="a"))
-    entry = await enter(server, "ann", "a")
+    entry = await server.enter("ann", "a")
     await to_the_end(server, entry.episode_id, "robot")
     item = server.item(entry.episode_id)
     of_the_run = study(id="b", conditions=[item.id], settings={"options": "study-a"}, sets_per_participant=1)
@@ -390,7 +361,7 @@ async def test_options_of_a_run_come_from_the_sessions_log(server):
         server.again(study(id="b", settings={"options": "study-a"}))
     server.start(of_the_run)
     (marked,) = {one.chosen for one in decisions(server.reader, ["study-a"])}
-    entry = await enter(server, "bob", "b")
+    entry = await server.enter("bob", "b")
     assert server.item(entry.episode_id).options == marked
     assert KitchenStudy(of_the_run).cells == ((item.id,),)
 
