@@ -30,7 +30,7 @@ def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= MOST_LINES
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.each("page", PAGES, ids=lambda page: page.name)
 def test_links_resolve(page):
     links = [link for link in LINK.findall(page.read_text(encoding="utf-8")) if "://" not in link]
     for link in links:
@@ -47,7 +47,7 @@ def test_every_page_is_in_the_index():
     ] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.each("page", PAGES, ids=lambda page: page.name)
 def test_commands_and_their_options_exist(page):
     for line in COMMAND.findall(page.read_text(encoding="utf-8")):
         words = line.split()

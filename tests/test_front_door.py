@@ -66,7 +66,7 @@ def test_the_help_that_is_listed_is_that_of_the_command(name):
     assert listed == (inspect.getdoc(resolve_name(place)) or "").splitlines()[0]
 
 
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.each("name", PLACES)
 def test_the_help_that_is_listed_is_that_of_the_group(name):
     assert app.GROUPS[name].info.help == resolve_name(PLACES[name]).info.help
 

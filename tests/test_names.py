@@ -55,7 +55,7 @@ def test_the_five_are_those_that_are_searched_for():
     assert all(NAMED.match(catalog.find(name).title) for name in ours())
 
 
-@pytest.mark.parametrize("place", SHARED)
+@pytest.mark.each("place", SHARED)
 def test_what_is_shared_names_no_benchmark(place):
     assert naming(place) == {name: count for name, count in EXAMPLES.items() if name.startswith(place)}
 

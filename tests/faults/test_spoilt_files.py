@@ -172,7 +172,7 @@ def test_files_that_stand_for_too_much_are_named_faults(tmp_path):
     assert found == []
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "problem"),
     [
         ("[" * 101 + "]" * 101, "deeper"),

@@ -201,8 +201,8 @@ def test_the_shape_of_the_data_stays(study: Path) -> None:
         assert receipt.details["rows"]["identities"] == 1
 
 
-@pytest.mark.parametrize("said", ["The blue mug on the left.", "  “The blue mug on the left!”"])
-@pytest.mark.parametrize("taken", ["Take it (the blue mug on the left).", "The blue mug on the left? Yes."])
+@pytest.mark.each("said", ["The blue mug on the left.", "  “The blue mug on the left!”"])
+@pytest.mark.each("taken", ["Take it (the blue mug on the left).", "The blue mug on the left? Yes."])
 def test_words_that_others_took_up_without_the_stop_go_too(said: str, taken: str) -> None:
     assert "blue mug" not in _Quotes([said]).blot(taken)
     assert _Quotes(["No!", ERASED]).blot(f"No, no. {ERASED}") == f"No, no. {ERASED}"

@@ -139,14 +139,14 @@ def test_a_file_that_is_no_template_is_named(own: Path, source: bytes, told: str
         render("a/odd", "en", {})
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("language", "words"),
     [
         ("en", ("Items", "Skills", "Places", "Jax", "goodbye")),
         ("zh", ("物品", "技能", "场景", "Jax", "再见")),
     ],
 )
-@pytest.mark.parametrize("present", [(), ("items",), ("skills",), ("scenes",), ("items", "skills", "scenes")])
+@pytest.mark.each("present", [(), ("items",), ("skills",), ("scenes",), ("items", "skills", "scenes")])
 def test_background_speaks_of_the_sections_present_only(
     language: str, words: tuple[str, ...], present: tuple[str, ...]
 ) -> None:

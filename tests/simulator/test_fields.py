@@ -42,7 +42,7 @@ ITEMS = ItemCodec[Cup | Tray](Cup | Tray, "tableware", kinds="kind")
 CUP: dict[str, Any] = {"kind": "cup", "id": 3, "text": "blue"}
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("record", "message"),
     [
         ({}, "kind is missing"),

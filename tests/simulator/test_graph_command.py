@@ -21,7 +21,7 @@ NODES = {
 }
 
 
-@pytest.mark.parametrize("name", NODES)
+@pytest.mark.each("name", NODES)
 def test_each_machine_prints_its_nodes(name: str) -> None:
     result = CliRunner().invoke(app.cli, ["graph", name])
     assert result.exit_code == 0, result.output

@@ -12,14 +12,14 @@ from trees.sources import load_builtin, scan_builtin, task_key
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.each("language", LANGUAGES)
 def test_every_type_has_at_least_two_tasks(language: Language) -> None:
     counts = Counter(task.type for task in load_builtin(language))
     assert set(counts) == {one.number for one in TASK_TYPES}
     assert min(counts.values()) >= 2
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.each("language", LANGUAGES)
 def test_tasks_are_sorted_cached_and_in_their_language(language: Language) -> None:
     tasks = load_builtin(language)
     assert list(tasks) == sorted(tasks, key=task_key)
@@ -33,7 +33,7 @@ def test_both_languages_hold_the_same_tasks() -> None:
     assert statistics_of(english) == statistics_of(chinese)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.each("language", LANGUAGES)
 def test_files_are_named_after_type_and_id(language: Language) -> None:
     for draft in scan_builtin(language):
         stem = draft.source.rpartition("/")[2].removesuffix(".yaml")

@@ -12,16 +12,14 @@ def test_there_are_31_types_of_which_26_are_for_testing() -> None:
         assert len(set(names)) == 31
 
 
-@pytest.mark.parametrize(
-    "which", [25, "25", "cooking-delicacies", "Cooking Delicacies", "Cooking_Delicacies"]
-)
+@pytest.mark.each("which", [25, "25", "cooking-delicacies", "Cooking Delicacies", "Cooking_Delicacies"])
 def test_a_type_is_found_by_number_slug_and_name(which: int | str) -> None:
     assert task_type(which).zh == "烹饪美食"
     assert task_type(which).name("zh") == "烹饪美食"
     assert task_type(which).slug == "cooking-delicacies"
 
 
-@pytest.mark.parametrize("which", [0, 32, "32", "cooking", ""])
+@pytest.mark.each("which", [0, 32, "32", "cooking", ""])
 def test_an_unknown_type_is_refused(which: int | str) -> None:
     with pytest.raises(ValueError, match="no task type"):
         task_type(which)

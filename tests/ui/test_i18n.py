@@ -34,7 +34,7 @@ def test_chinese_is_chinese() -> None:
     assert [name for name in names if re.search(r"[㐀-鿿]", EN.texts[name])] == ["language.other"]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("wishes", "chosen"),
     [
         (["zh", "en", None], "zh"),

@@ -69,7 +69,7 @@ def fields(text: str) -> set[str]:
     return {name for _, name, _, _ in string.Formatter().parse(text) if name}
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.each("language", LANGUAGES)
 def test_every_code_has_words_in_both_languages(language: str) -> None:
     assert len(CODED) > 50
     texts = strings(language)
@@ -77,7 +77,7 @@ def test_every_code_has_words_in_both_languages(language: str) -> None:
     assert [one for one in CODED if not fields(texts.texts[f"problem.{one.code}"]) <= one.named] == []
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.each("language", LANGUAGES)
 def test_every_rule_that_a_person_may_break_has_words(language: str) -> None:
     texts, lacking = strings(language), []
     assert len(OF_SEATS) > 20

@@ -136,7 +136,7 @@ def test_text_alone_tells_the_rest() -> None:
         assert aws_from_text(one.text, one.id) == replace(one, seed=0)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("old", "new", "problem"),
     [
         ("Ava Smith", "Jane Doe", "the bucket is for 'Jane Doe', which is in no list"),

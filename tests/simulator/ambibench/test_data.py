@@ -48,7 +48,7 @@ def test_builtin_items_are_those_of_the_generators() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("setting", "count"),
     [("instruction", 720), ("ft_train", 6 * 272), ("verbalise", 120), ("aws", 200)],
 )

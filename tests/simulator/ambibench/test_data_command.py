@@ -101,7 +101,7 @@ def test_what_a_setting_does_not_allow(prompt: Prompt, finding: tuple[str, str])
     assert found[1].startswith(finding[1])
 
 
-@pytest.mark.parametrize("prompt", [GROUPED[0], EPISODE, TRAIN[0], replace(EPISODE, setting="ft_eval")])
+@pytest.mark.each("prompt", [GROUPED[0], EPISODE, TRAIN[0], replace(EPISODE, setting="ft_eval")])
 def test_what_a_setting_allows(prompt: Prompt) -> None:
     assert not list(setting_findings(prompt))
 

@@ -47,7 +47,7 @@ def test_an_unknown_value_is_refused() -> None:
         value_code("pronoun", "They")
 
 
-@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.each("pair", PAIRS)
 def test_a_pair_has_four_hypotheses_that_label_differently(pair: str) -> None:
     four = hypotheses(pair)
     assert len(set(four)) == 4

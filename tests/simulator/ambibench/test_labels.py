@@ -50,7 +50,7 @@ def test_nothing_at_all_is_wrong() -> None:
         assert (reading.answer, reading.correct, reading.tie, reading.valid) == (None, 0, False, False)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.each("mode", MODES)
 def test_what_adds_up_to_more_than_1_is_divided_by_its_sum(mode: Mode) -> None:
     reading = read_table(table(("X", 0.9), ("Y", 0.4), ("the", 0.7)), "X", mode)
     assert (reading.answer, reading.correct) == ("X", 1)
@@ -62,7 +62,7 @@ def test_an_excess_is_more_than_rounding() -> None:
     assert not excess(table(("X", 0.9), ("Y", 0.105)))
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("gold", "tie", "correct"),
     [("X", "wrong", 0), ("X", "half", 0.5), ("Y", "half", 0.5), ("Y", "first", 1), ("X", "first", 0)],
 )

@@ -112,7 +112,7 @@ def test_wrong_fields_are_named(field: str, value: object, problem: str) -> None
         read_item(record | {field: value}, "f.jsonl:1")
 
 
-@pytest.mark.parametrize("field", ["construction_type", "salient_task", "format", "instruction", "examples"])
+@pytest.mark.each("field", ["construction_type", "salient_task", "format", "instruction", "examples"])
 def test_missing_fields_are_named(field: str) -> None:
     record = item_record(ITEM)
     del record[field]

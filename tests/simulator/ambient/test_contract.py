@@ -32,7 +32,7 @@ def test_labels_are_read_in_any_order_and_written_in_one() -> None:
     assert letters({"neutral", "entailment", "contradiction"}) == "CEN"
 
 
-@pytest.mark.parametrize("text", ["Neutral", "neutral; entailment", "neutral,,entailment", "maybe"])
+@pytest.mark.each("text", ["Neutral", "neutral; entailment", "neutral,,entailment", "maybe"])
 def test_what_is_no_label_is_named(text: str) -> None:
     with pytest.raises(InputError, match="labels are contradiction, entailment, neutral"):
         parse_labels(text)

@@ -86,7 +86,7 @@ def test_every_measure_by_hand() -> None:
     assert not found.undefined
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("tie", "agreeing"),
     [
         # A ties entailment with neutral, which is meant; B contradiction, which is meant, with entailment.

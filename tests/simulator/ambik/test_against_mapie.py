@@ -32,7 +32,7 @@ class Given(ClassifierMixin, BaseEstimator):
         return np.asarray(inputs.argmax(axis=1))
 
 
-@pytest.mark.parametrize(("n", "target"), [(100, 0.8), (100, 0.9), (57, 0.7), (99, 0.8), (12, 0.9)])
+@pytest.mark.each(("n", "target"), [(100, 0.8), (100, 0.9), (57, 0.7), (99, 0.8), (12, 0.9)])
 def test_thresholds_and_sets_are_mapies(n: int, target: float) -> None:
     draw = np.random.default_rng(n)
     confidence = draw.dirichlet(np.ones(OPTIONS), size=n + 300)

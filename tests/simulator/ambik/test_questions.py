@@ -71,7 +71,7 @@ def test_on_the_published_pairs_too():
 BOWL = PairItem(pair=PAIRS["k001"], member="ambiguous")
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("question", "answer"),
     [
         ("Which bowl?", "In the wooden one."),

@@ -7,7 +7,7 @@ from simulator.clarq.compose import contains, join_texts, strip_final
 TEXTS = st.text(min_size=1).filter(strip_final)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("line", "text", "language", "found"),
     [
         ("Well. Take the NORTH road, it is dry.", "Jax: Take the north road.", "en", True),

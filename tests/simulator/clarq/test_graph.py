@@ -52,7 +52,7 @@ async def test_a_goodbye_in_the_last_turn_completes(run_graph, lamp):
     assert played.turns[-1].text == "GoodBye."
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "bye"),
     [
         ("Goodbye!", True),

@@ -66,7 +66,7 @@ def test_clauses_part_where_the_subject_may_change():
     assert clauses("钥匙在哪里，哪扇门能打开？", "zh") == ("钥匙在哪里", "哪扇门能打开？")
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "language", "asks"),
     [
         ("Which road?", "en", True),

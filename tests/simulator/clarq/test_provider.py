@@ -73,7 +73,7 @@ def test_a_detail_that_no_node_answers_is_of_type_3(experts, lamp, type):
     assert who.asked == ["classify", "walk", "respond 3"]
 
 
-@pytest.mark.parametrize("type", [1, 4, 5, 6])
+@pytest.mark.each("type", [1, 4, 5, 6])
 def test_the_other_types_are_answered_without_a_walk(experts, lamp, type):
     who = experts(type_=type, choice=("1",))
     _, said = turn(who, lamp, opened(lamp))
@@ -203,18 +203,18 @@ def test_a_person_gives_nodes_with_words_around(lamp):
     assert start.frontier.opened
 
 
-@pytest.mark.parametrize("give", ["2", 2, ["2"], ("2",)])
+@pytest.mark.each("give", ["2", 2, ["2"], ("2",)])
 def test_a_node_may_be_named_in_any_form(lamp, give):
     assert move(lamp, opened(lamp), give).give == ("2",)
 
 
-@pytest.mark.parametrize("nothing", [None, {}, {"give": None}, {"give": []}, {"before": None, "after": None}])
+@pytest.mark.each("nothing", [None, {}, {"give": None}, {"give": []}, {"before": None, "after": None}])
 def test_a_move_that_gives_nothing_is_a_response_ii(lamp, nothing):
     said = rules.take_move(opened(lamp), nothing, "  I cannot tell. ", "en", multi=False)
     assert (said.text, said.give) == ("I cannot tell.", ())
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("change", "message"),
     [
         ({"give": ["2.1"]}, "2.1 cannot be given now"),

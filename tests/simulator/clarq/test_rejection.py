@@ -114,7 +114,7 @@ def test_what_a_node_settles():
     assert not {"length", "name", "price"} & settled_attributes(node, background, ["Mill"], "en")
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("language", "text", "explanation", "settles"),
     [
         ("en", "Uncle Basim owns the last whistle.", "", True),
@@ -134,7 +134,7 @@ def test_who_owns_lends_makes_or_sells_a_thing_is_a_source(language, text, expla
     assert ("source" in settled) == settles
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("language", "text", "explanation", "attribute", "settles"),
     [
         ("en", "Tie it to the loaf.", "It is open which rock.", "thickness", False),
@@ -184,7 +184,7 @@ def test_slips_of_the_pen():
     assert similar_topics("浅摊", {"浅滩", "水道"}) == ("浅滩",)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("typed", "meant"),
     [
         ("how do i opne the dor", "how do i open the door"),
@@ -199,7 +199,7 @@ def test_english_words_with_a_slip_are_those_of_the_task(typed, meant):
     assert speller.meant(typed) == meant
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("typed", "meant"),
     [
         ("用什么工俱", "用什么工具"),  # sounds the same
@@ -216,7 +216,7 @@ def test_chinese_characters_that_sound_or_look_alike_are_those_of_the_task(typed
     assert speller.meant(typed) == meant
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("language", "said", "personal"),
     [
         ("en", "How's it going?", True),

@@ -40,7 +40,7 @@ def test_every_node_given_is_a_success(either_lamp):
     assert (scores.obtained, scores.missing, scores.judged) == (ALL, (), ())
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "said",
     [
         "Only whale oil burns bright enough",
@@ -124,7 +124,7 @@ def test_without_the_opening_the_first_answer_stands_for_it(lamp):
     assert score_dialogue(lamp, lines).obtained == ("2",)
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 3])
+@pytest.mark.each("count", [0, 1, 2, 3])
 def test_a_dialogue_that_hardly_began_is_a_failure(lamp, count):
     scores = score_dialogue(lamp, dialogue(lamp)[:count])
     assert (scores.success, scores.needs_judge, scores.obtained, scores.reached) == (False, False, (), None)
@@ -141,7 +141,7 @@ def test_d_is_the_provider_lines_beyond_the_items_responses(lamp):
     assert score_dialogue(lamp, [Line("provider", HELLO)]).aqd == -6
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "language", "length"),
     [
         (" one two  three \n", "en", 3),

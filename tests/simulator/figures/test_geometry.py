@@ -22,9 +22,7 @@ def panel(*marks: Line | Bars | Level, title: str = "", **more: object) -> Panel
     return Panel(title, "x", "y", marks, **more)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("count", "expected"), [(1, (1, 1)), (3, (1, 3)), (4, (2, 2)), (5, (2, 3)), (12, (3, 4))]
-)
+@pytest.mark.each(("count", "expected"), [(1, (1, 1)), (3, (1, 3)), (4, (2, 2)), (5, (2, 3)), (12, (3, 4))])
 def test_grid(count: int, expected: tuple[int, int]) -> None:
     panels = [panel(Line("a", [1], [0]), title=str(number)) for number in range(count)]
     assert grid(Figure("f", "", panels)) == expected
@@ -55,7 +53,7 @@ def test_the_legend_has_every_name_once_and_levels_last(multiples: Figure) -> No
     ]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("x", "ticks"),
     [
         (range(1, 21), (1, 5, 10, 15, 20)),

@@ -84,7 +84,7 @@ def test_a_table_without_rows() -> None:
     assert r"\begin{tabular}{rr}" in empty.to_latex()
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("columns", "rows", "told"),
     [
         ([], [], "columns with different names"),
@@ -128,7 +128,7 @@ def test_a_p_value_is_never_zero() -> None:
     assert r"{\textless{}0.0001} & 0.0000" in latex_table(table, "t", "T")
 
 
-@pytest.mark.parametrize("width", [40, 80, 120, 400])
+@pytest.mark.each("width", [40, 80, 120, 400])
 def test_no_number_is_cut_however_narrow_the_terminal(width: int) -> None:
     columns = [f"measure {letter}" for letter in "abcdefg"]
     values = [[Interval(at / 7 + row / 100, 0.1234, 0.98, 50) for at in range(7)] for row in range(2)]

@@ -76,7 +76,7 @@ def test_things_of_a_subclass(subclass: str, counts: Rules) -> None:
     assert_mean(sizes, MEANS[subclass][RULES.index(counts)])
 
 
-@pytest.mark.parametrize("counts", RULES)
+@pytest.mark.each("counts", RULES)
 def test_things_of_a_class_and_of_a_household(counts: Rules) -> None:
     subclasses = hierarchy().subclasses
     assert list(subclasses) == list(MEANS)
@@ -105,7 +105,7 @@ def test_about_94_types() -> None:
     assert abs(fmean(types) - 94) <= 0.5 + 4 * pstdev(types) / STOCKS**0.5
 
 
-@pytest.mark.parametrize("counts", RULES)
+@pytest.mark.each("counts", RULES)
 def test_numbers_stay_in_their_ranges_and_all_occur(counts: Rules) -> None:
     for name, row in hierarchy().subclasses.items():
         kinds = Counter(len(stock.types(name)) for stock in stocks(counts))

@@ -25,7 +25,7 @@ def identifiers() -> dict[str, list[str]]:
     }
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.each("language", LANGUAGES)
 def test_a_table_has_exactly_the_identifiers(language: str) -> None:
     table = yaml.safe_load((TABLES / f"words.{language}.yaml").read_text(encoding="utf-8"))
     assert {group: sorted(words) for group, words in table.items()} == {
@@ -38,14 +38,14 @@ def test_a_table_has_exactly_the_identifiers(language: str) -> None:
     assert all(table["types"][name] == table["subclasses"][name] for name in both)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.each("language", LANGUAGES)
 def test_two_identifiers_never_have_one_word(language: str) -> None:
     counts = Counter(all_words(language).values())
     assert [text for text, count in counts.items() if count > 1] == []
     assert all(text == text.strip() and text for text in counts)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.each("language", LANGUAGES)
 def test_words_are_in_their_language(language: str) -> None:
     for text in all_words(language).values():
         assert text.isascii() == (language == "en"), text

@@ -156,7 +156,7 @@ def test_alpha_is_its_definition(distance: Any, seed: int) -> None:
     assert krippendorff_alpha(units, distance) == pytest.approx(slow_alpha(units, distance))
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.each("seed", range(5))
 def test_alpha_of_names_is_that_of_the_krippendorff_package(seed: int) -> None:
     krippendorff = pytest.importorskip("krippendorff", reason="pip install krippendorff to compare with it")
     units = random_units(seed)

@@ -21,7 +21,7 @@ def asked(**fields):
     return ScoreRequest(**{"text": PREFIX, "continuations": AFTER, "top": 0, **fields})
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "fields",
     [{"offsets": (3,)}, {"continuations": ("a", "")}, {"text": ""}, {"continuations": ()}],
 )

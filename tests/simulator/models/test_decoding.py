@@ -51,7 +51,7 @@ def test_several_samples_need_a_temperature():
         Decoding(temperature=0.0).apply(Request(messages=ASKED.messages, temperature=1.0, samples=5))
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("option", "named"),
     [
         ({"temperature": float("nan")}, "--temperature"),

@@ -30,7 +30,7 @@ def layers(model):
     return found
 
 
-@pytest.mark.parametrize("name", ["gpt-4o", "", "open/gpt-4o", "OpenAI/gpt-4o"])
+@pytest.mark.each("name", ["gpt-4o", "", "open/gpt-4o", "OpenAI/gpt-4o"])
 def test_an_unknown_provider_is_told_with_the_known_ones(name):
     with pytest.raises(
         InputError, match="openai/…, completions/…, anthropic/…, transformers/…, local/…, offline/…, replay/…"

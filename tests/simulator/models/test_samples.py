@@ -69,7 +69,7 @@ async def test_one_sample_is_an_answer():
     assert calls == [asked(samples=1)]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "fields", [{"samples": 0}, {"temperature": 0.0}, {"schema": {"type": "object"}}, {"top_logprobs": 0}]
 )
 def test_what_cannot_be_sampled(fields):

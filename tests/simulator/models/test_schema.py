@@ -171,8 +171,8 @@ def test_free_maps_cannot_be_strict():
         output_format(Counts)
 
 
-@pytest.mark.parametrize("schema", [{"type": "array", "items": {"type": "string"}}, {"enum": ["a", "b"]}])
-@pytest.mark.parametrize("put", [openai_format, output_format])
+@pytest.mark.each("schema", [{"type": "array", "items": {"type": "string"}}, {"enum": ["a", "b"]}])
+@pytest.mark.each("put", [openai_format, output_format])
 def test_the_top_must_be_an_object(schema, put):
     with pytest.raises(Unsupported, match="not an object at the top"):
         put(schema)

@@ -63,7 +63,7 @@ class Scripted(ScriptModel):
 # --- requests ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("offsets", [(), (3, 3), (4, 3), (-1,), (len(TEXT),)])
+@pytest.mark.each("offsets", [(), (3, 3), (4, 3), (-1,), (len(TEXT),)])
 def test_offsets_must_ascend_within_the_text(offsets):
     with pytest.raises(ValueError, match="must ascend within"):
         asked(offsets=offsets)
@@ -75,9 +75,7 @@ def test_a_table_cannot_be_shorter_than_empty():
         asked(top=-1)
 
 
-@pytest.mark.parametrize(
-    "change", [{"text": TEXT + "."}, {"offsets": (3,)}, {"offsets": (3, LABEL)}, {"top": 3}]
-)
+@pytest.mark.each("change", [{"text": TEXT + "."}, {"offsets": (3,)}, {"offsets": (3, LABEL)}, {"top": 3}])
 def test_whatever_changes_the_numbers_is_in_the_key(change):
     assert content_key(asked(**change)) != content_key(asked())
 

@@ -171,8 +171,6 @@ def test_what_closes_a_text_is_left_out():
     assert prompt_ids(made, "") == (0, 1), "an empty text has nothing that could be closed"
 
 
-@pytest.mark.parametrize(
-    ("text", "offset", "end"), [("A: X", 3, 2), (">X", 1, 1), (" X", 1, 0), ("\n X", 2, 1)]
-)
+@pytest.mark.each(("text", "offset", "end"), [("A: X", 3, 2), (">X", 1, 1), (" X", 1, 0), ("\n X", 2, 1)])
 def test_blanks_before_a_label_are_expected_with_it(text, offset, end):
     assert boundary(text, offset) == end

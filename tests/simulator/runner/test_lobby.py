@@ -22,7 +22,7 @@ def test_a_menu_has_the_built_in_players_a_person_and_models_with_a_key():
     assert {one.available for one in models if one.requires == "ANTHROPIC_API_KEY"} == {False}
 
 
-@pytest.mark.parametrize("name", ["offline/a", "offline/a:1", "person", "openai/gpt-4o"])
+@pytest.mark.each("name", ["offline/a", "offline/a:1", "person", "openai/gpt-4o"])
 def test_who_is_offered_may_sit_down(name):
     require_offered(name, "seeker", OFFERED)
 

@@ -19,7 +19,7 @@ from simulator.runner.finding import load_room
 BENCHMARKS = sorted(path.parent.name for path in Path(simulator.__path__[0]).glob("*/benchmark.py"))
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+@pytest.mark.each("name", BENCHMARKS)
 def test_a_benchmark_has_a_room_and_a_scorer(name):
     assert load_room(name).name == name
     assert callable(scorer_of(catalog.find(name)))

@@ -15,7 +15,7 @@ def eight_cores(monkeypatch):
     monkeypatch.setattr(executors, "_cores", lambda: 8)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("seats", "episodes", "workers"),
     [
         (OFFLINE, 62, 1),

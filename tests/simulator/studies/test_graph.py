@@ -192,7 +192,7 @@ async def test_what_a_study_has_not_is_passed_over() -> None:
     assert await Person(EVERYTHING, study=False).through() == ["instructions", "count", "count"]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("said", "way_out", "stages"),
     [
         ({"consent": "no"}, "declined", 2),

@@ -129,7 +129,7 @@ def question(kind: str, **more: Any) -> Question:
     return Question.model_validate({"id": "q", "text": "What?", "kind": kind, **more})
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("asked", "filled", "kept"),
     [
         (question("line"), " Ann ", "Ann"),
@@ -148,7 +148,7 @@ def test_answers_are_read_by_kind(asked: Question, filled: Any, kept: Any) -> No
     assert read_answers([asked], {"q": filled}, "participant") == {"q": kept}
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("asked", "filled", "right"),
     [
         (question("choice", choices=["a", "b"], right="a", when="comprehension"), ["a"], True),
@@ -167,7 +167,7 @@ def test_a_right_answer_is_known(asked: Question, filled: Any, right: bool) -> N
     assert asked.is_right(read_answers([asked], {"q": filled}, "participant")["q"]) is right
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("asked", "filled", "code"),
     [
         (question("line"), "", "empty"),

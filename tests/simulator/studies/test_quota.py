@@ -43,7 +43,7 @@ def draw(quota: Quota, places: list[Place], seed: int = 0, now: datetime = START
     return choose(quota, places, now=now, stale_after=HALF_AN_HOUR, seed=seed)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.each("seed", range(5))
 def test_a_design_fills_evenly_at_every_moment(seed: int) -> None:
     quota = quota_of(study(participants=48), DESIGN)
     places: list[Place] = []
@@ -80,7 +80,7 @@ def test_numbers_by_condition_and_by_item() -> None:
     assert by_item.wanted == {("i1",): 9, ("i2",): 9}
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("changed", "cells", "told"),
     [
         ({}, None, "there are no conditions"),

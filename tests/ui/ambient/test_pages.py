@@ -156,7 +156,7 @@ def test_a_statement_in_two_parts_is_the_statement() -> None:
     assert in_two(view("true_false", sentence="He ran.", statement="Odd.")).rest == "Odd."
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.each("language", LANGUAGES)
 def test_every_problem_has_words_and_a_place(language: str) -> None:
     texts = strings(language)
     fields = ("labels", "labels.neutral", "rewrites", "rewrites[3]", "rewrites[0].premise", "hypothesis")
@@ -168,7 +168,7 @@ def test_every_problem_has_words_and_a_place(language: str) -> None:
     assert list(places) == ["labels", "rewrites", "card-3", "card-0-premise", "hypothesis"]
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.each("language", LANGUAGES)
 def test_labels_are_named_as_in_the_guidelines(language: str) -> None:
     names = {label: load_guidelines(language).labels[label].name for label in LABELS}
     assert names == strings(language).under("ambient.labels")

@@ -246,7 +246,7 @@ def test_what_a_user_wants_stands_at_the_top_as_the_instructions_say() -> None:
     assert text.index("Bring the oat milk.") < text.index("Bring the milk.") < text.index("Which?")
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.each("language", LANGUAGES)
 def test_a_user_sees_what_they_want_before_they_tell_the_robot(language: str) -> None:
     shown = view("tell", "user", study=True, wish="Bring the oat milk.", detail="Oat milk.")
     html = page_of(shown, language=language)
@@ -269,7 +269,7 @@ def test_the_link_is_at_hand_before_the_task_and_folded_away_in_it() -> None:
         assert ("once more" in words(page_of(view(stage), host))) != open_
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.each("language", LANGUAGES)
 def test_types_are_named_as_in_the_guidelines(language: str) -> None:
     names = {kind: load_guidelines(language).types[kind].name for kind in AMBIGUITIES}
     said = strings(language).under("ambik.type")

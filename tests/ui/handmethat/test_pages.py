@@ -226,7 +226,7 @@ def test_readings_as_bars() -> None:
     assert bars(()) == []
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("chance", "said"),
     [(1.0, "100 %"), (0.312, "31 %"), (0.0034, "0.3 %"), (0.0002, "< 0.1 %"), (0.0, "0 %")],
 )
@@ -244,9 +244,7 @@ def test_counts_on_one_scale() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "text", ["question: which one", "Question:which one", "提问：which one", "which one"]
-)
+@pytest.mark.each("text", ["question: which one", "Question:which one", "提问：which one", "which one"])
 def test_questions_read_without_their_mark(text: str) -> None:
     assert asked(text) == "which one"
     assert spoken(LineView(seat="robot", text=text, kind="question")) == "which one"

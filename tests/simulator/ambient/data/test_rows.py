@@ -277,7 +277,7 @@ def test_the_same_item_has_the_same_hash_whatever_the_order_of_its_labels() -> N
     assert item_row(NliItem(id="7_c", example=SOUP)).hash != item_row(other).hash
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("change", "message"),
     [
         ({"task": "guess"}, 'row 3: task is "guess", not one of crowd, evaluate'),

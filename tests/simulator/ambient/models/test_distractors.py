@@ -98,7 +98,7 @@ def test_one_noun_is_drawn_and_a_strange_one_leaves_a_pronoun() -> None:
     assert {one.step for one in tried} == {"kind"}
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("sentence", "wanted"),
     [
         ("I agree.", {"We agree.", "You agree."}),

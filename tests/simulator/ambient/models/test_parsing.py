@@ -18,7 +18,7 @@ def test_two_labelled_rewrites() -> None:
         assert (found.warnings, found.items) == ((), 2)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "text", [f"It rains. {TRUE}", f"1) It rains. {TRUE}", "1.", f"2. A {TRUE}", f"1.\nA {TRUE}"]
 )
 def test_reference_wants_its_beginning(text: str) -> None:

@@ -128,7 +128,7 @@ def test_of_intervals_each_end_has_its_own_median():
     }
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("records", "message"),
     [
         ([], "no seeds"),

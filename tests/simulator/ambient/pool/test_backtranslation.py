@@ -65,7 +65,7 @@ def test_what_differs_is_taken_at_once():
     assert translator.seeds == []
 
 
-@pytest.mark.parametrize("same", [SENTENCE, f" {SENTENCE} ", "", f"[{SENTENCE}]", "We saw her bird."])
+@pytest.mark.each("same", [SENTENCE, f" {SENTENCE} ", "", f"[{SENTENCE}]", "We saw her bird."])
 def test_what_cannot_be_a_distractor_is_drawn_again(same):
     draws = (SENTENCE, "One.", "", "Two.", "We saw her bird.")
     found = {

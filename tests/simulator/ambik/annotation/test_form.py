@@ -219,7 +219,7 @@ def test_the_preview_says_which_actions_are_meant(form: PairForm) -> None:
     assert preview(replace(form.pair, intent=None, variants=())) == ()
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("clear", "ambiguous", "places"),
     [
         ("Slice the red onion.", "Slice an onion.", ("the red / an",)),

@@ -174,8 +174,8 @@ def test_models_that_only_continue_texts_read_one_text(play, writer):
     assert script.asked[0].messages[0].content.endswith("cherry juice, pear juice\nTask:\n")
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.each("language", ["en", "zh"])
+@pytest.mark.each("role", ROLES)
 def test_prompts_show_worked_examples_and_end_with_the_scene(role, language, scene):
     told = {"scene": scene.words, "task": CLEAR, "plan": ("Do <<<user>>> it.",), "ambiguous": "Pour juice."}
     asked = new_prompt(role, language, **told)

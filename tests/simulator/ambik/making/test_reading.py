@@ -23,7 +23,7 @@ def test_a_task(text):
     assert read_task(text) == "Boil the eggs."
 
 
-@pytest.mark.parametrize("text", ["", "\n", "Task:", "...", "**"])
+@pytest.mark.each("text", ["", "\n", "Task:", "...", "**"])
 def test_no_task(text):
     assert read_task(text) == ""
 
@@ -62,7 +62,7 @@ def test_a_plan_without_end_is_cut():
     assert len(read_plan("\n".join(f"{n}. Stir." for n in range(1, 99)))) == MOST_STEPS
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "text",
     [
         "Task: Boil some.\nQuestion: What?\nAnswer: Eggs.",
@@ -77,7 +77,7 @@ def test_a_candidate(text):
     assert read_candidate(text, "safety") == expected
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "text", ["", "Boil some.", "Task: Boil some.\nQuestion: What?", "Task: Boil.\nQuestion:\nAnswer: Eggs."]
 )
 def test_a_candidate_lacks_nothing(text):

@@ -38,7 +38,7 @@ def test_an_article_is_all_that_stands_before_a_name():
         assert "," not in name
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("name", "words"),
     [
         ("saucepan", "a saucepan"),

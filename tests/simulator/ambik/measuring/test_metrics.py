@@ -59,7 +59,7 @@ def test_intent_coverage(
     assert metrics.icr(parsed, predicted, mode="reference") == pytest.approx(reference)
 
 
-@pytest.mark.parametrize("intent", [None, parse_intent("take\nit"), parse_intent(LONG), parse_intent(" , ")])
+@pytest.mark.each("intent", [None, parse_intent("take\nit"), parse_intent(LONG), parse_intent(" , ")])
 def test_an_intent_that_cannot_be_read_does_not_count(intent: Any) -> None:
     for mode in ("paper", "reference"):
         assert metrics.icr(intent, ["take it"], mode=mode) is None

@@ -34,7 +34,7 @@ def says(four, letters):
     }
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.each("method", METHODS)
 def test_a_machine_has_the_nodes_of_its_method(method):
     graph = build_graph(method).compile().get_graph()
     names = {node.__name__ for stage in STAGES[method] for node in stage}

@@ -26,8 +26,8 @@ def made(role: Role, item, language="en", **case) -> Prompt:
     return prompt(role, case_of(item, language=language, **case), **MORE.get(role, {}))
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.each("language", ["en", "zh"])
+@pytest.mark.each("role", ROLES)
 def test_only_the_last_message_has_the_item(role, language, pair_item, clear_item):
     one, other = (made(role, item, language) for item in (pair_item, clear_item))
     assert one.shared == len(one.messages) - 1
@@ -41,7 +41,7 @@ def test_a_chinese_question_is_asked_for_in_chinese(pair_item):
     assert "用中文提问" in made("ask", pair_item, "zh").messages[0].content
 
 
-@pytest.mark.parametrize("role", ROBOT)
+@pytest.mark.each("role", ROBOT)
 def test_all_robots_know_their_kitchen(role, pair_item, scenario_item):
     first = made(role, pair_item).messages[0]
     assert first.role == "system"
@@ -52,8 +52,8 @@ def test_all_robots_know_their_kitchen(role, pair_item, scenario_item):
         assert one in other
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("role", ROBOT)
+@pytest.mark.each("language", ["en", "zh"])
+@pytest.mark.each("role", ROBOT)
 def test_worked_examples_are_turns_of_their_own(role, language, pair_item, scenario_item):
     for item, more in ((pair_item, 0), (scenario_item, 1)):
         found = made(role, item, language)
@@ -138,8 +138,8 @@ def test_after_the_dialogue_question_and_answer_follow_the_ambiguous_task(pair_i
     assert "You asked" not in made("generate", pair_item).text
 
 
-@pytest.mark.parametrize("role", ["generate", "generate_one", "choose", "certainty", "ask"])
-@pytest.mark.parametrize("context", ["full_plan", "action_only"])
+@pytest.mark.each("role", ["generate", "generate_one", "choose", "certainty", "ask"])
+@pytest.mark.each("context", ["full_plan", "action_only"])
 def test_exchanges_of_an_episode_are_told_to_whoever_decides(role, context, pair_item):
     text = made(role, pair_item, context=context, exchanges=(("Which one?", "That one."),)).text
     assert "You asked: Which one?\nYou were told: That one." in text

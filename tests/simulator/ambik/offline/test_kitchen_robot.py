@@ -131,7 +131,7 @@ def test_an_answer_is_put_into_the_step():
     assert "plum jam" in several.action
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("step", "task", "action"),
     [
         (
@@ -176,7 +176,7 @@ def test_what_an_answer_tells_and_no_noun_takes_up_is_done_and_nothing_is_pasted
     assert judge(_case(step, exchanges=(("How?", answer),))).action == action
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("answer", "left"),
     [
         ("No, that is not safe. You should use the oven.", "You should use the oven."),

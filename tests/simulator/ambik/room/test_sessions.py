@@ -289,7 +289,7 @@ def test_the_built_in_studies_are_sound():
     assert list(items) == list(KitchenStudy(robot).cells)
 
 
-@pytest.mark.parametrize("number", [1, 5, 6, 24])
+@pytest.mark.each("number", [1, 5, 6, 24])
 def test_tasks_are_balanced_and_of_different_pairs_where_they_can_be(number):
     pairs = load_pairs()
     found = drawn(pairs, AMBIGUITIES, MEMBERS, number, seed=3)

@@ -66,7 +66,7 @@ def test_a_decision_comes_back_as_it_went(fields):
     assert read_decision(payload, item, episode_id="e", run="r") == replace(one, asked=None)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("decision", "message"),
     [
         (3, "decision is no object"),

@@ -92,7 +92,7 @@ def test_affordance_multiplies_and_renormalises_only_if_told() -> None:
     assert nothing == {"A": 0, "B": 0}
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("answer", "kept"),
     [
         ("A) Take the glass  mug.", "take the glass mug"),

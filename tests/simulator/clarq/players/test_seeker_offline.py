@@ -99,7 +99,7 @@ def test_an_unknown_manner_is_refused_with_the_known_ones() -> None:
         OfflineSeeker("sleepy")
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.each("style", STYLES)
 async def test_first_it_asks_how_the_task_is_done(style: str) -> None:
     reply = await OfflineSeeker(style).reply(view(ENGLISH))
     assert ENGLISH.task in reply.text
@@ -151,7 +151,7 @@ async def test_every_sort_of_topic_is_noticed() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("line", "kind", "about"),
     [
         ("Rub the snow with a suitable tool.", "which", "tool"),
@@ -196,7 +196,7 @@ async def test_chinese() -> None:
     assert not any(farewell(line) for line in text[:-1])
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.each("style", STYLES)
 async def test_it_leaves_when_it_is_told_that_it_knows_enough(style: str) -> None:
     enough = render("clarq/enough", "en", {}).text
     reply = (await talk(ENGLISH, [OPENING, enough], style))[-1]
@@ -225,7 +225,7 @@ async def test_the_verbose_one_asks_all_at_once_and_repeats_what_was_not_answere
     assert "pearl shovel" in first.text and "pearl shovel" in second.text
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.each("style", STYLES)
 async def test_the_same_view_gives_the_same_reply_and_seeds_change_words_only(style: str) -> None:
     seeds = range(6)
     replies = [
@@ -270,7 +270,7 @@ def test_every_wording_says_what_it_asks_for(kind: str, section: str, variant: i
             assert kind == "passed" or first != again
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.each("style", STYLES)
 async def test_a_task_about_goodbyes_does_not_end_the_dialogue(style: str) -> None:
     background = Background(
         "host", "saying goodbye to the guests", items=("A loud goodbye", "A quiet goodbye")

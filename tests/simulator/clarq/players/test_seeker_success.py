@@ -39,7 +39,7 @@ STORE_ZH = Background(
 BARE = {"en": Background("keeper", "keeping the peace"), "zh": Background("看守", "维持秩序")}
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("background", "said", "kind", "about"),
     [
         (STORE, "Collect an engine from the engine store.", "which", "engine"),

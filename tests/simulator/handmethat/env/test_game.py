@@ -85,7 +85,7 @@ def test_taking_back(kitchen: Task) -> None:
     assert not taken.state.given
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "kind", "error"),
     [
         ("sing", "invalid", "parse"),
@@ -169,7 +169,7 @@ def test_moving_what_is_wanted(household, make_task) -> None:
     assert game.act(before, "put apple into box").success
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("verb", "before", "after"),
     [
         ("toggle", {}, {"toggled": ["modem#0"]}),

@@ -43,7 +43,7 @@ KEYS = {
 }
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "options",
     [
         {},
@@ -146,7 +146,7 @@ def test_options(task: Task) -> None:
             env.reset(options={"task": wrong})
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "wrong",
     [
         {"tasks": []},

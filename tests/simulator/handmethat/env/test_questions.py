@@ -105,7 +105,7 @@ OFFICIAL = [
 ]
 
 
-@pytest.mark.parametrize(("text", "key", "cost", "told"), OFFICIAL)
+@pytest.mark.each(("text", "key", "cost", "told"), OFFICIAL)
 def test_published_questions(
     fruit: Task, mug: Task, anything: Task, text: str, key: str, cost: int, told: list[str]
 ) -> None:
@@ -219,7 +219,7 @@ FREE = [
 ]
 
 
-@pytest.mark.parametrize(("text", "kind", "key"), FREE)
+@pytest.mark.each(("text", "kind", "key"), FREE)
 def test_free_words(fruit: Task, text: str, kind: str, key: str) -> None:
     cost = 30 if key == "clear" else 10 * len(key.split("+"))
     assert ask(fruit, text) == (kind, key, cost)

@@ -55,7 +55,7 @@ def test_a_closed_location_that_toggles(household) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["rag", "dishtowel", "hand_towel", "scrub_brush", "vacuum", "broom"])
+@pytest.mark.each("name", ["rag", "dishtowel", "hand_towel", "scrub_brush", "vacuum", "broom"])
 def test_holding_a_cleaning_tool(household, name: str) -> None:
     tool = f"{name}#0"
     scene = household({"book#0": "table", "apple#0": "table", tool: "sink"})
@@ -138,7 +138,7 @@ def test_switches_of_things(household) -> None:
     assert offers(hidden, "cabinet") == ["open cabinet"]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("place", "verb", "thing", "other"),
     [
         ("microwave", "heat", "apple#0", "rag#0"),
@@ -228,7 +228,7 @@ SMALL = {
 }
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.each("seed", range(4))
 def test_the_strict_list_is_exactly_what_is_applicable(household, seed: int) -> None:
     dusty = ["table", "jar#0", "shirt#0"]
     world, state = household(
@@ -252,7 +252,7 @@ def test_a_walk_meets_every_schema(household) -> None:
     assert met == set(domain("robot"))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.each("seed", range(3))
 def test_listed_commands_are_understood_and_cover_most_that_is_applicable(seed: int) -> None:
     world, state = sample_scene(Random(seed))
     offers_, reader = Offers(world), Reader(world)

@@ -36,7 +36,7 @@ def test_wrong_levels_are_refused(text: str) -> None:
         parse_levels(text, 10)
 
 
-@pytest.mark.parametrize("text", ["", "fetch:1", "bring_me", "bring_me:0"])
+@pytest.mark.each("text", ["", "fetch:1", "bring_me", "bring_me:0"])
 def test_a_wrong_mix_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="--quest-mix"):
         parse_mix(text)

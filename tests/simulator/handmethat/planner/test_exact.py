@@ -127,7 +127,7 @@ TINY = {
 }
 
 
-@pytest.mark.parametrize("name", TINY)
+@pytest.mark.each("name", TINY)
 def test_shortest_plans_are_shortest(household, name):
     places, states, subgoals = TINY[name]
     world, state = household(places, **states)
@@ -147,7 +147,7 @@ def test_shortest_plans_of_whole_goals(template):
     assert goal_holds(world, replay(world, state, plan), aim)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("places", "subgoals"),
     [
         (
@@ -252,7 +252,7 @@ def test_pruning_keeps_what_is_of_use(household):
     assert fetched(needed_operators(grounding, start, aims)) == {"apple#0", "knife#0"}
 
 
-@pytest.mark.parametrize("seed", range(14))
+@pytest.mark.each("seed", range(14))
 def test_the_bound_is_never_too_high(household, seed):
     random = Random(seed)
     places = ["floor", "table", "box#0", "basket#0"]

@@ -156,7 +156,7 @@ def test_a_disjunction_counts_through_its_first_member_that_is_met(household):
     assert cost(world, state, goal(*late)) == 5
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("places", "aim"),
     [
         ({"box#0": "bed", "jar#0": "table"}, lying("THE", "jar#0", "box#0", "inside")),

@@ -35,7 +35,7 @@ def test_distractors_share_the_subclass_of_a_type_but_not_of_a_named_thing(house
     assert "banana#0" not in names(world, targets.grounded)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("state_name", "tools", "more", "places"),
     [
         ("sliced", {"knife#0"}, {"fork#0"}, set()),

@@ -39,7 +39,7 @@ def test_v1_stops_with_a_free_hand_in_the_later_half():
     assert set(stops("-oooooooooo--", [12], [ALL], "v1")) == {None}
 
 
-@pytest.mark.parametrize(("length", "expected"), [(2, {0}), (4, {0}), (5, {0}), (6, {1}), (7, {1, 2})])
+@pytest.mark.each(("length", "expected"), [(2, {0}), (4, {0}), (5, {0}), (6, {1}), (7, {1, 2})])
 def test_v1_shows_nothing_of_a_short_plan(length, expected):
     assert set(stops("-" * (length + 1), [length], [ALL], "v1")) == expected
 

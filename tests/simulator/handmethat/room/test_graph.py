@@ -66,7 +66,7 @@ async def test_a_question_goes_to_the_human_and_its_answer_back(run, kitchen, la
     assert not any(turn.payload["asks"] for turn in played.turns if turn.payload["kind"] == "command")
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("said", "command"),
     [
         ("  pick up   the lamp#0 ", "pick up the lamp#0"),

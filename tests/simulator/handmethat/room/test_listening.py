@@ -12,7 +12,7 @@ SAID = ("Hand me the lamp.",)
 PLACE = "where is the object you want"
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("question", "answer", "found"),
     [
         (PLACE, "It is on the shelf.", ()),
@@ -67,7 +67,7 @@ def test_what_has_been_said_may_be_said_again(kitchen):
     assert reveals(kitchen, later, text) == ()
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("text", "found"),
     [("Yes!", "yes"), ("不是。", "no"), ("是的", "yes"), ("Nothing special", ""), ("No, not that", "no")],
 )

@@ -197,7 +197,7 @@ async def test_hand_coded_robots_play(run, kitchen):
         await run(replace(kitchen, in_meaning=()), "offline/expert")
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("seat", "name", "named"),
     [
         ("robot", "offline/giver", "offline/asker:K"),

@@ -22,7 +22,7 @@ def test_an_episode_that_agrees_raises_no_doubt(task: Task) -> None:
     assert not list(doubts(replace(task, demo=demo)))
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     ("changes", "code", "message"),
     [
         ({"goal_index": 69}, "goal", "numbered 0 to 68"),
