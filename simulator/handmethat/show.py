@@ -205,12 +205,12 @@ def _in_words(play: Play, command: str) -> str:
 
 def instruction_text(task: Task, language: Language) -> str:
     """Return the utterance in words; the same at every look."""
-    return render_utterance(task.world, task.current, task.utterance, language, task.seed)
+    return render_utterance(task.world, task.utterance, language, task.seed)
 
 
 def meaning_text(task: Task, meaning: Meaning, language: Language) -> str:
     """Return a meaning in words."""
-    return render_meaning(task.world, task.current, meaning, language)
+    return render_meaning(task.world, meaning, language)
 
 
 def goal_lines(task: Task, language: Language) -> tuple[str, ...]:
@@ -226,7 +226,7 @@ def goal_lines(task: Task, language: Language) -> tuple[str, ...]:
 def story_steps(task: Task, language: Language) -> tuple[StoryStep, ...]:
     """Return what the human did before asking."""
     world, state = task.world, task.initial
-    texts = render_story(world, state, task.actions, language, labels=True)
+    texts = render_story(world, task.actions, language, labels=True)
     steps = []
     for action, text in zip(task.actions, texts, strict=False):
         state = domain("human")[action.name].apply(state, action.args)

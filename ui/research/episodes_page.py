@@ -123,7 +123,7 @@ def _rsa(
 
 
 def _said(task: Task, utterance: Meaning, language: Language) -> str:
-    return render_utterance(task.world, task.current, utterance, language, task.seed)
+    return render_utterance(task.world, utterance, language, task.seed)
 
 
 def _rows(task: Task, tables: RsaView, meanings: Sequence[str]) -> list[Row]:

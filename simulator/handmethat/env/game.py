@@ -185,13 +185,13 @@ class Game:
     @cached_property
     def story(self) -> tuple[str, ...]:
         """What the human did, a sentence for each action; one that says so if it did nothing."""
-        return render_story(self.task.world, self.task.initial, self.task.actions, self.language)
+        return render_story(self.task.world, self.task.actions, self.language)
 
     @cached_property
     def utterance(self) -> str:
         """What the human said."""
         task = self.task
-        return render_utterance(task.world, task.current, task.utterance, self.language, task.seed)
+        return render_utterance(task.world, task.utterance, self.language, task.seed)
 
     @cached_property
     def description(self) -> str:
@@ -200,7 +200,7 @@ class Game:
         if self.task.description is not None and self.language == "en" and published:
             return self.styled(self.task.description)
         task = self.task
-        text = render_description(task.world, task.initial, task.actions, self.utterance, self.language)
+        text = render_description(task.world, task.actions, self.utterance, self.language)
         return self.styled(text)
 
     def start(self) -> GameState:

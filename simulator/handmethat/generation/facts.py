@@ -54,7 +54,7 @@ def facts_of(
     task: Task, *, pool: int | None = None, strict: bool | None = None, subgoals: int | None = None
 ) -> Facts:
     """Return the facts of a task; `pool`, `strict` and `subgoals` are known only to who generated it."""
-    spoken = render_utterance(task.world, task.current, task.utterance, "en", task.seed)
+    spoken = render_utterance(task.world, task.utterance, "en", task.seed)
     return Facts(
         level=task.level,
         strict=strict,

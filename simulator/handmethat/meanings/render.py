@@ -15,7 +15,7 @@ from simulator.handmethat.actions import Action, domain
 from simulator.handmethat.hierarchy import TABLES
 from simulator.handmethat.meanings.model import KIND_KEYS, PLACE_KEYS, STATE_KEYS, Meaning, Utterance
 from simulator.handmethat.words import LANGUAGES, state_word, word
-from simulator.handmethat.world import HUMAN, State, World
+from simulator.handmethat.world import HUMAN, World
 from simulator.seeds import derive_seed
 
 
@@ -74,12 +74,11 @@ def _with_attributes(world: World, entity: int, language: str, *, identifiers: b
 _AGENT = "human-"
 
 
-def render_action(world: World, state: State, action: Action, language: str, *, labels: bool = False) -> str:
+def render_action(world: World, action: Action, language: str, *, labels: bool = False) -> str:
     """Return one thing that the human did, one sentence.
 
     Args:
         world: the household.
-        state: its state; names of things do not depend on it.
         action: of the human's domain.
         language: ``en`` or ``zh``.
         labels: with words for people instead of the identifiers that commands need.
@@ -97,26 +96,18 @@ def render_action(world: World, state: State, action: Action, language: str, *, 
 
 
 def render_story(
-    world: World, state: State, actions: Iterable[Action], language: str, *, labels: bool = False
+    world: World, actions: Iterable[Action], language: str, *, labels: bool = False
 ) -> tuple[str, ...]:
     """Return what the human did, a sentence for each action; one that says so if there was none."""
-    told = tuple(render_action(world, state, action, language, labels=labels) for action in actions)
+    told = tuple(render_action(world, action, language, labels=labels) for action in actions)
     return told or (str(wording(language)["no_story"]),)
 
 
-def render_description(
-    world: World,
-    state: State,
-    actions: Iterable[Action],
-    said: str,
-    language: str,
-    *,
-    labels: bool = False,
-) -> str:
+def render_description(world: World, actions: Iterable[Action], said: str, language: str) -> str:
     """Return the task as the robot reads it: what the human did, then says (`said`), quoted."""
     quoted = str(wording(language)["said"].format(utterance=said))
     between = " " if language == "en" else ""
-    return between.join([*render_story(world, state, actions, language, labels=labels), quoted])
+    return between.join([*render_story(world, actions, language), quoted])
 
 
 @cache
@@ -139,18 +130,11 @@ __all__ = [
 _Namer = Callable[[int], str]
 
 
-def render_utterance(
-    world: World,
-    state: State,
-    utterance: Utterance,
-    language: str,
-    seed: int,
-) -> str:
+def render_utterance(world: World, utterance: Utterance, language: str, seed: int) -> str:
     """Return what the human says.
 
     Args:
         world: the household.
-        state: its state; names of things do not depend on it.
         utterance: what is said of what is meant.
         language: ``en`` or ``zh``.
         seed: opener and synonym descend from it, so that an episode keeps its wording (B14).
@@ -174,12 +158,11 @@ def render_utterance(
     return said if language == "zh" else said[0].upper() + said[1:].lower()
 
 
-def render_meaning(world: World, state: State, meaning: Meaning, language: str) -> str:
+def render_meaning(world: World, meaning: Meaning, language: str) -> str:
     """What is meant, in full and in plain words, like "Bring any dusty book in the cabinet", and a stop.
 
     Args:
         world: the household.
-        state: its state; names of things do not depend on it.
         meaning: m, or an utterance taken literally.
         language: ``en`` or ``zh``.
     """

@@ -141,8 +141,8 @@ class ModelGiver(_ModelSeat):
         task, language = knows.task, knows.language
         exchange = (f"- {quoted(question)} -> {quoted(answer)}" for question, answer in knows.exchange)
         variables = {
-            "meaning": render_meaning(task.world, task.current, task.meaning, language),
-            "instruction": render_utterance(task.world, task.current, task.utterance, language, task.seed),
+            "meaning": render_meaning(task.world, task.meaning, language),
+            "instruction": render_utterance(task.world, task.utterance, language, task.seed),
             "exchange": "\n".join(exchange),
             "question": quoted(knows.heard.text),
         }

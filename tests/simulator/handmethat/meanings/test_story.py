@@ -62,14 +62,14 @@ def make(world, name, args):
 
 @pytest.mark.parametrize(("name", "args", "english", "chinese"), CASES, ids=[case[0] for case in CASES])
 def test_every_action(home, name, args, english, chinese):
-    world, state = home
+    world, _ = home
     action = make(world, name, args)
-    assert render_action(world, state, action, "en") == f"Human {english}."
-    assert render_action(world, state, action, "zh") == f"人{chinese}。"
-    told = render_action(world, state, action, "en", labels=True)
+    assert render_action(world, action, "en") == f"Human {english}."
+    assert render_action(world, action, "zh") == f"人{chinese}。"
+    told = render_action(world, action, "en", labels=True)
     assert told.startswith("The human ")
     assert "#0" not in told or "apple #0" in told
-    assert "（" not in render_action(world, state, action, "zh", labels=True)
+    assert "（" not in render_action(world, action, "zh", labels=True)
 
 
 def test_no_action_is_forgotten():
@@ -81,27 +81,25 @@ def test_no_action_is_forgotten():
 
 
 def test_labels_for_people(home):
-    world, state = home
+    world, _ = home
     action = make(world, FROM, ("apple#1", "jar#0", "table"))
-    assert render_action(world, state, action, "en", labels=True) == (
+    assert render_action(world, action, "en", labels=True) == (
         "The human picks up the apple #1 from the blue jar at the table."
     )
-    assert render_action(world, state, action, "zh", labels=True) == "人从桌子上的蓝色罐子里拿起苹果#1。"
+    assert render_action(world, action, "zh", labels=True) == "人从桌子上的蓝色罐子里拿起苹果#1。"
     heat = make(world, "heat-obj", ("apple#0", "oven"))
-    assert render_action(world, state, heat, "en", labels=True) == (
-        "The human heats up the apple #0 with the oven."
-    )
+    assert render_action(world, heat, "en", labels=True) == ("The human heats up the apple #0 with the oven.")
 
 
 def test_stories(home):
-    world, state = home
+    world, _ = home
     actions = [make(world, "move", ("floor", "table")), make(world, AT, ("apple#0", "table"))]
-    assert render_story(world, state, actions, "en") == (
+    assert render_story(world, actions, "en") == (
         "Human moves to the table.",
         "Human picks up the apple#0 at the table.",
     )
-    assert len(render_story(world, state, [], "en")) == len(render_story(world, state, [], "zh")) == 1
-    told = render_description(world, state, actions, "Hand me that.", "en")
+    assert len(render_story(world, [], "en")) == len(render_story(world, [], "zh")) == 1
+    told = render_description(world, actions, "Hand me that.", "en")
     assert told.startswith("Human moves to the table. Human picks")
     assert told.endswith('"Hand me that."')
-    assert render_description(world, state, actions, "把那个递给我。", "zh").endswith("“把那个递给我。”")
+    assert render_description(world, actions, "把那个递给我。", "zh").endswith("“把那个递给我。”")
