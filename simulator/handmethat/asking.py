@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from logs.rows import Item, Judgment, Turn
+from logs.rows import Judgment, Turn
 from simulator.asking import Asked, Need
 from simulator.benchmark import AskingNotes
 from simulator.handmethat.graph import HUMAN
@@ -31,12 +31,8 @@ NOTES: Final = AskingNotes(
     right="the human has what was meant",
     price="points of HandMeThat's score",
 )
+read_item: Final = task_from_row
 __all__ = ["NOTES", "ROBOT", "USER", "asked", "exchange", "need_of", "read_item", "useful"]
-
-
-def read_item(row: Item) -> Task:
-    """Return the task out of its row."""
-    return task_from_row(row)
 
 
 def asked(

@@ -50,7 +50,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
             "Train a robot for HandMeThat; then `askback run handmethat --robot seq2seq:robot.pt`.",
         ),
         "pack handmethat": Command(
-            "simulator.handmethat.pack_command:pack_handmethat",
+            "simulator.handmethat.data_command:pack_handmethat",
             "Put episodes into one file from which each is read at once: for training in environments.",
         ),
         "generate handmethat": Command(

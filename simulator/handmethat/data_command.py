@@ -1,22 +1,27 @@
-"""HandMeThat's part of `askback check` and `askback data add`."""
+"""HandMeThat's part of `askback check` and `askback data add`; `askback pack handmethat`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
 
 from simulator import datasets
 from simulator.benchmark import Checker
 from simulator.datasets import Added, Limits
 from simulator.errors import InputError
 from simulator.handmethat.checking import check_files, check_folder
-from simulator.handmethat.data import episode_files
+from simulator.handmethat.data import episode_files, load_tasks, parts_of
 from simulator.handmethat.files.names import parse_name
+from simulator.handmethat.files.packed import SUFFIX, write_packed
 from simulator.handmethat.files.split import FOLDER, SPLIT_FILE, merge_splits, write_split
 from simulator.handmethat.rows import BENCHMARK
 from simulator.handmethat.task import LEVELS
+from simulator.runner.run_summary import say
 from simulator.tables.registering import refuse_faulty, say_added
 
 KIND: Final = "HandMeThat episodes (level…_task….json or task-….json) and their split file"
@@ -138,3 +143,14 @@ def _is_episode(file: Path) -> bool:
         return False
     with file.open("rb") as opened:
         return _MARK in opened.read(_HEAD)
+
+
+def pack_handmethat(
+    data: Annotated[str, typer.Argument(help="builtin, the name of added data, or a path")],
+    out: Annotated[Path, typer.Option(help=f"the file to write; its name ends in {SUFFIX}")],
+) -> None:
+    """Put episodes into one file from which each is read at once: for training in environments."""
+    if out.suffix != SUFFIX:
+        raise InputError(f"--out {out}: its name must end in {SUFFIX}")
+    count = write_packed(load_tasks(data), parts_of(data), out)
+    say(Console(), f"{count} episodes are in {out} ({out.stat().st_size / 1e6:.1f} MB).")
