@@ -49,17 +49,7 @@ def print_runs(
 def print_whole(console: Console, report: Report) -> None:
     """Print a report: how episodes ended, its sections, and what models took."""
     if report.endings is not None:
-        endings = report.endings
-        print_endings(
-            console,
-            report.runs,
-            endings.statuses,
-            endings.failures,
-            aborted=endings.aborted,
-            excluded=endings.excluded,
-            uncounted=endings.uncounted,
-            left=endings.left,
-        )
+        print_endings(console, report.runs, report.endings)
     print_report(console, report)
     if report.endings is not None:
         print_usage(console, report.endings.usage)

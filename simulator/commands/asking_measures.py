@@ -9,8 +9,17 @@ import numpy as np
 
 from simulator import catalog
 from simulator.asking import PERSON, Asked, Asking
-from simulator.resampling import SHARE, Bounds, interval_of, resampled
-from simulator.stats import Interval, bootstrap_mean, cluster_bootstrap, paired_bootstrap, share
+from simulator.stats import (
+    SHARE,
+    Bounds,
+    Interval,
+    bootstrap_mean,
+    cluster_bootstrap,
+    interval_of,
+    paired_bootstrap,
+    resampled,
+    share,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Agreement of raters: Cohen's and Fleiss' kappa, Krippendorff's alpha, with bootstrap intervals.
 
 An interval resamples whole groups of what was rated (the rows of a file). Every statistic here is a function
-of sums over groups (`simulator.resampling`), so no resample looks at a rating again::
+of sums over groups (`simulator.stats`), so no resample looks at a rating again::
 
     kappa = modal_kappa(votes, LABELS, rows, len(records))
     share = mean_measure(values, rows, len(records))
@@ -19,7 +19,7 @@ from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
-from simulator.resampling import SHARE, Bounds, Floats, Interval, interval_of, resampled, totals
+from simulator.stats import SHARE, Bounds, Floats, Interval, interval_of, resampled, totals
 
 T = TypeVar("T", bound=Hashable)
 Distance = Callable[[T, T], float]
@@ -36,7 +36,7 @@ class Measure(NamedTuple):
         columns: what is summed, shape (groups, columns).
         statistic: of sums, shape (resamples, columns), one value each; NaN where it is undefined.
         n: what `Interval.n` is to say.
-        bounds: the least and the greatest value; see `simulator.resampling.interval_of`.
+        bounds: the least and the greatest value; see `simulator.stats.interval_of`.
     """
 
     columns: Floats
@@ -266,7 +266,7 @@ def mean_measure(
         values: any number.
         groups: of each value, from 0; by default each is one of its own.
         number: of groups, where the last ones may have no value.
-        bounds: see `simulator.resampling.interval_of`; None for counts.
+        bounds: see `simulator.stats.interval_of`; None for counts.
     """
     columns = np.column_stack([np.asarray(values, dtype=float), np.ones(len(values))])
     return Measure(_by_group(columns, groups, number), _mean, len(values), bounds)

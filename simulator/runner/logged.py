@@ -185,13 +185,10 @@ def endings_of_runs(reader: LogReader, runs: Iterable[str]) -> Endings:
     statuses: Counter[str] = Counter()
     failures: Counter[str] = Counter()
     for run in runs:
-        endings, erased = reader.endings(run), erased_episodes(reader, run)
-        for episode in reader.episodes(run, latest=True):
-            ending = endings.get(episode.id)
-            if episode.id in erased:
-                statuses[ERASED] += 1
-                continue
+        for _, ending in _not_erased(reader, run):
             statuses[ending.status if ending else "open"] += 1
             if ending and ending.status == "failed":
                 failures[ending.message or "no reason is logged"] += 1
+        if erased := erased_episodes(reader, run):
+            statuses[ERASED] += len(erased)
     return Endings(dict(statuses), dict(failures.most_common()))

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 from rich.text import Text
@@ -18,6 +17,9 @@ from logs import ModelUsage
 from simulator.runner.logged import ENDED
 from trees.faults import Fault, fault_text
 
+if TYPE_CHECKING:
+    from simulator.reporting import RunEndings
+
 AGAIN: Final = "What failed is not scored; the same command plays it again."
 UNSUCCESSFUL: Final = "They count as unsuccessful; --exclude-aborted gives the scores without them."
 UNCOUNTED: Final = "They are in none of these figures: a form that was not filled in is no judgment."
@@ -25,39 +27,19 @@ EXCLUDED: Final = "They are left out of the scores (--exclude-aborted)."
 _FAULTS: Final = 50
 
 
-def print_endings(
-    console: Console,
-    runs: Iterable[str],
-    statuses: Mapping[str, int],
-    failures: Mapping[str, int],
-    aborted: Mapping[str, int] = MappingProxyType({}),
-    *,
-    excluded: bool = False,
-    uncounted: Mapping[str, int] = MappingProxyType({}),
-    left: Mapping[str, int] = MappingProxyType({}),
-) -> None:
-    """Print the head of a report: its runs, how their episodes ended (if any did), and why some went wrong.
-
-    Args:
-        console: to print on.
-        runs: their names.
-        statuses: status -> how many episodes ended so.
-        failures: why episodes failed -> how many did.
-        aborted: why episodes were aborted by a seat's failure -> how many were.
-        excluded: whether these are left out of the scores.
-        uncounted: those of them whose task has no wrong answer that silence could be.
-        left: why people left episodes -> how many they left.
-    """
-    told = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
-    console.print(f"\n[bold]{' '.join(runs)}[/bold]  {told or 'nothing played yet'}")
-    for reason, count in failures.items():
+def print_endings(console: Console, runs: Iterable[str], endings: RunEndings) -> None:
+    """Print the head of a report: its runs, how their episodes ended, and why some went wrong."""
+    counts = ", ".join(f"{count} {status}" for status, count in sorted(endings.statuses.items()))
+    console.print(f"\n[bold]{' '.join(runs)}[/bold]  {counts or 'nothing played yet'}")
+    for reason, count in endings.failures.items():
         console.print(Text.assemble((f"{count} failed: ", "red"), reason))
-    if failures:
+    if endings.failures:
         console.print(AGAIN)
-    for reason, count in left.items():
+    for reason, count in endings.left.items():
         console.print(Text.assemble((f"{count} not scored: ", "red"), reason))
-    print_aborted(console, Counter(aborted) - Counter(uncounted), excluded=excluded)
-    print_aborted(console, uncounted, counted=False)
+    counted = Counter(endings.aborted) - Counter(endings.uncounted)
+    print_aborted(console, counted, excluded=endings.excluded)
+    print_aborted(console, endings.uncounted, counted=False)
 
 
 def print_aborted(

@@ -18,8 +18,17 @@ from simulator.judging.agreement import (
     mean_measure,
     tally,
 )
-from simulator.resampling import draws, interval_of, resampled
-from simulator.stats import bootstrap_mean, cluster_bootstrap, mcnemar, paired_bootstrap, share, wilson
+from simulator.stats import (
+    bootstrap_mean,
+    cluster_bootstrap,
+    draws,
+    interval_of,
+    mcnemar,
+    paired_bootstrap,
+    resampled,
+    share,
+    wilson,
+)
 
 
 def test_draws_are_whole_fixed_and_the_same_in_blocks_of_any_size(monkeypatch):
@@ -27,7 +36,7 @@ def test_draws_are_whole_fixed_and_the_same_in_blocks_of_any_size(monkeypatch):
     assert whole.shape == (300, 5)
     assert (whole.sum(axis=1) == 5).all()
     assert (whole != np.vstack(list(draws(5, seed=2, resamples=300)))).any()
-    monkeypatch.setattr("simulator.resampling._AT_ONCE", 12)
+    monkeypatch.setattr("simulator.stats._AT_ONCE", 12)
     assert (whole == np.vstack(list(draws(5, seed=1, resamples=300)))).all()
 
 

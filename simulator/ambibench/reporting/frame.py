@@ -29,8 +29,7 @@ from simulator.ambibench.features import (
     table,
 )
 from simulator.ambibench.records import TEXT_SETTINGS, ActorKind, TrialRecord, finetuned
-from simulator.resampling import Interval, interval_of, resampled
-from simulator.stats import cluster_bootstrap
+from simulator.stats import Interval, cluster_bootstrap, interval_of, resampled
 
 PEOPLE: Final = "people"
 RESAMPLES: Final = 1000

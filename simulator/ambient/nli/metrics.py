@@ -23,7 +23,7 @@ from simulator.ambient.labels import LABEL_SETS, LABELS, Label, LabelSet
 from simulator.ambient.nli.families import Pairs, Scores, Threshold, label_set, tuned
 from simulator.ambient.records import NliRecord, SeedRecord
 from simulator.errors import InputError
-from simulator.resampling import Interval, interval_of, resampled
+from simulator.stats import Interval, interval_of, resampled
 
 Floats = npt.NDArray[np.float64]
 RANDOM_SET: Final = 1 / len(LABEL_SETS)

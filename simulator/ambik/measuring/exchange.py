@@ -11,8 +11,7 @@ from simulator.ambik.measuring.outcome_rows import cluster_of
 from simulator.ambik.playing import needs_question
 from simulator.ambik.records import ABORTED, Exchange
 from simulator.ambik.score import is_right, relevance, right_in_the_end
-from simulator.resampling import SHARE
-from simulator.stats import Interval, cluster_bootstrap, share
+from simulator.stats import SHARE, Interval, cluster_bootstrap, share
 
 Measured = Mapping[str, Interval | None]
 ASKED: Final = ("asked when needed", "asked when not needed")

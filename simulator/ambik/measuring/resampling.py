@@ -1,7 +1,7 @@
 """Bootstrap over pairs of the means of columns (spec 10.1).
 
 Both members of a pair, and all decisions of several people on it, are drawn together: they are not
-independent. A mean over drawn pairs is a ratio of two sums (`simulator.resampling`).
+independent. A mean over drawn pairs is a ratio of two sums (`simulator.stats`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from simulator.resampling import RESAMPLES, SHARE, Floats, Interval, interval_of, resampled
-from simulator.stats import cluster_bootstrap
+from simulator.stats import RESAMPLES, SHARE, Floats, Interval, cluster_bootstrap, interval_of, resampled
 
 K = TypeVar("K", bound=Hashable)
 

@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from logs import ModelUsage
+from simulator.reporting import RunEndings
 from simulator.runner.run_summary import (
     AGAIN,
     print_endings,
@@ -22,15 +23,17 @@ def console():
 
 
 def test_the_head_of_a_report(console):
-    print_endings(console, ["r", "s"], {"failed": 2, "completed": 1}, {"no [server]": 2})
-    print_endings(console, ["t"], {}, {})
+    print_endings(
+        console, ["r", "s"], RunEndings(statuses={"failed": 2, "completed": 1}, failures={"no [server]": 2})
+    )
+    print_endings(console, ["t"], RunEndings(statuses={}, failures={}))
     assert console.export_text() == (
         f"\nr s  1 completed, 2 failed\n2 failed: no [server]\n{AGAIN}\n\nt  nothing played yet\n"
     )
 
 
 def test_who_withdrew_is_told_in_a_word(console):
-    print_endings(console, ["r"], {"completed": 2, "erased": 3}, {})
+    print_endings(console, ["r"], RunEndings(statuses={"completed": 2, "erased": 3}, failures={}))
     assert console.export_text() == "\nr  2 completed, 3 erased\n"
 
 
