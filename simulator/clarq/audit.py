@@ -24,10 +24,9 @@ from simulator.clarq.results import Dialogue, ProviderStep
 from simulator.errors import InputError
 from simulator.figures import Cell, Column, Table
 from simulator.reporting import Section
-from simulator.resampling import SHARE, Bounds
 from simulator.runner.logged import ERASED
 from simulator.seats import Line
-from simulator.stats import Interval, cluster_bootstrap
+from simulator.stats import SHARE, Bounds, Interval, cluster_bootstrap
 from trees import Frontier
 
 CONCURRENCY: Final = 8
