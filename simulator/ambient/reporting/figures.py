@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
-from typing import Any, Final
+from dataclasses import asdict, dataclass
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 from logs import LogReader
 from simulator.ambient.annotation.consolidation import Flow
@@ -17,10 +20,16 @@ from simulator.ambient.reporting.measures import Results
 from simulator.ambient.reporting.models import template_phrases
 from simulator.ambient.trial_log import played_of, sampled_options
 from simulator.errors import InputError
-from simulator.figures import Bars, Figure, Level, Panel, Venn
+from simulator.figures import Bars, Figure, Level, Panel, Table, Venn
+from simulator.figures.files import PAGE
+from simulator.figures.look import LIGHT
 from simulator.stats import Interval
+from simulator.whole import write_whole
 
 _CHANCE: Final = 0.5
+_HEIGHT: Final = 3.0
+_WIDTH: Final = 8.0
+_BOX: Final = (1.7, 0.9)
 
 
 def label_sets_venn(counts: Mapping[str, int], name: str = "") -> Venn:
@@ -136,25 +145,117 @@ def _file_name(id: str) -> str:
     return "".join(sign if sign.isalnum() else "_" for sign in id)
 
 
-def flow_figure(flow: Flow, run: str = "") -> Figure:
-    """Return Fig. 2 with live counts: how many examples of a run came how far, and where the others stay."""
-    stages = {
-        "generated": flow.generated,
-        "not annotated yet": flow.generated - flow.annotated,
-        "annotated": flow.annotated,
-        "discarded by a linguist": flow.dropped,
-        "due or in discussion": flow.due + flow.discuss,
-        "discarded by a validator": flow.discarded,
-        "validated": flow.validated,
-    }
-    panel = Panel("", "", "examples", [Bars("examples", list(stages), list(stages.values()))], y_range=None)
-    return Figure("figure-2", "Annotation flow (Fig. 2)", [panel], flow_caption(flow, run))
+# ---- Fig. 2
 
 
-def flow_caption(flow: Flow, run: str) -> str:
-    """Return the counts in a sentence."""
-    return (
-        f"{run}: {flow.generated} examples, {flow.annotated} annotated, {flow.dropped} discarded by "
-        f"a linguist, {flow.due} due to a validator, {flow.discuss} in discussion, {flow.discarded} "
-        f"discarded by a validator, {flow.validated} validated"
-    )
+class Box(NamedTuple):
+    """A box of the diagram: what it says, how many, and where its middle is."""
+
+    name: str
+    number: int
+    x: float
+    y: float
+    last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FlowDiagram:
+    """How examples come through annotation and validation, with live counts (Fig. 2).
+
+    Attributes:
+        flow: the counts.
+        run: whose they are.
+        name: fit for a file name.
+    """
+
+    flow: Flow
+    run: str = ""
+    name: str = "figure-2"
+    title: str = "Annotation flow (Fig. 2)"
+
+    @property
+    def caption(self) -> str:
+        """The counts in a sentence."""
+        flow = self.flow
+        return (
+            f"{self.run}: {flow.generated} examples, {flow.annotated} annotated, {flow.dropped} discarded by "
+            f"a linguist, {flow.due} due to a validator, {flow.discuss} in discussion, {flow.discarded} "
+            f"discarded by a validator, {flow.validated} validated"
+        )
+
+    def boxes(self) -> tuple[Box, ...]:
+        """Return the boxes: above, the way of an example that is kept; below, where the others stay."""
+        flow = self.flow
+        return (
+            Box("generated", flow.generated, 1.0, 2.4),
+            Box("annotated", flow.annotated, 3.0, 2.4),
+            Box("due or in discussion", flow.due + flow.discuss, 5.0, 2.4),
+            Box("validated", flow.validated, 7.0, 2.4, True),
+            Box("not annotated yet", flow.generated - flow.annotated, 1.0, 0.6),
+            Box("discarded by a linguist", flow.dropped, 3.0, 0.6),
+            Box("discarded by a validator", flow.discarded, 5.0, 0.6),
+        )
+
+    def plain(self) -> Mapping[str, int]:
+        """Return the counts."""
+        return asdict(self.flow)
+
+    def svg(self) -> str:
+        """Return it as an SVG element for a page."""
+        text = self._drawn("svg").decode()
+        return text[text.index("<svg") :]
+
+    def save(self, path: Path) -> Path:
+        """Write it as ``.svg``, ``.png`` (300 dpi) or ``.csv``, by the path's suffix.
+
+        Raises:
+            InputError: if the suffix is none of these, or the file cannot be written.
+        """
+        if path.suffix == ".csv":
+            counts = Table(["stage", "examples"], [[stage, count] for stage, count in self.plain().items()])
+            return write_whole(path, counts.to_csv())
+        if path.suffix not in (".svg", ".png"):
+            raise InputError(f"{path}: the diagram is saved as .svg, .png or .csv; end the name in one")
+        return write_whole(path, self._drawn(path.suffix[1:]))
+
+    def _drawn(self, form: str) -> bytes:
+        # matplotlib takes most of a second to import; only print needs it.
+        import matplotlib
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure as Drawing
+        from matplotlib.patches import FancyBboxPatch
+
+        from simulator.figures.printed import DPI, INCH
+
+        inches = PAGE / INCH
+        drawing = Drawing(figsize=(inches, inches * _HEIGHT / _WIDTH), dpi=DPI)
+        FigureCanvasAgg(drawing)
+        axes: Any = drawing.add_axes((0, 0, 1, 1))
+        axes.set_xlim(0, _WIDTH)
+        axes.set_ylim(0, _HEIGHT)
+        axes.set_axis_off()
+        scale, boxes = inches * 72 / _WIDTH, self.boxes()
+        number = {"ha": "center", "fontsize": 0.26 * scale, "color": LIGHT.ink, "weight": "bold"}
+        name = {"ha": "center", "fontsize": 0.125 * scale, "color": LIGHT.muted}
+        shape: dict[str, Any] = {"boxstyle": "round,pad=0,rounding_size=0.08"}
+        for box in boxes:
+            tint = LIGHT.colour("teal" if box.last else "blue" if box.y > 1 else "clay")
+            corner = (box.x - _BOX[0] / 2, box.y - _BOX[1] / 2)
+            axes.add_patch(FancyBboxPatch(corner, *_BOX, **shape, facecolor=tint, alpha=0.15, linewidth=0))
+            axes.add_patch(FancyBboxPatch(corner, *_BOX, **shape, fill=False, edgecolor=tint))
+            axes.text(box.x, box.y + 0.02, str(box.number), **number)
+            axes.text(box.x, box.y - 0.28, box.name, **name)
+        arrow = {"arrowstyle": "-|>", "color": LIGHT.muted, "shrinkA": 0, "shrinkB": 0}
+        above, below = boxes[:4], boxes[4:]
+        for box, after in pairwise(above):
+            ends = ((after.x - _BOX[0] / 2, after.y), (box.x + _BOX[0] / 2, box.y))
+            axes.annotate("", *ends, arrowprops=arrow)
+        for box, under in zip(above, below, strict=False):
+            ends = ((under.x, under.y + _BOX[1] / 2), (box.x, box.y - _BOX[1] / 2))
+            axes.annotate("", *ends, arrowprops=arrow)
+        out = io.BytesIO()
+        # The same counts give the same bytes.
+        metadata: dict[str, Any] = {"Date": None} if form == "svg" else {}
+        with matplotlib.rc_context({"svg.hashsalt": "askback", "svg.fonttype": "none"}):
+            drawing.savefig(out, format=form, facecolor=LIGHT.ground, metadata=metadata)
+        return out.getvalue()

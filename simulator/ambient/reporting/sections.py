@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 import pandas as pd
 
 from logs import LogReader
-from simulator.ambient.annotation.consolidation import Flow, flow
+from simulator.ambient.annotation.consolidation import flow
 from simulator.ambient.data import read_examples
 from simulator.ambient.files.kinds import TABLES, merge
 from simulator.ambient.nli.metrics import nli_measures
@@ -24,8 +24,7 @@ from simulator.ambient.reporting.datasets import (
     kinds_table,
 )
 from simulator.ambient.reporting.figures import (
-    flow_caption,
-    flow_figure,
+    FlowDiagram,
     label_sets_venn,
     log_odds_figure,
     probabilities_figure,
@@ -86,7 +85,7 @@ _RESULTS: Final[Mapping[str, Callable[[Answers, Context], Results]]] = {
 """Label sets are told in tables of all models (`nli_results`)."""
 _NLI: Final = ("nli_predictions", "nli_logits", "nli_seed")
 _CHANCE: Final = 0.5
-DrawingT = TypeVar("DrawingT", Venn, Figure)
+DrawingT = TypeVar("DrawingT", Venn, FlowDiagram)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,12 +95,12 @@ class Contents:
     Attributes:
         results: of runs, then of files in the order of the paper, then of inference.
         tasks: of the runs, with what was answered.
-        flows: how far the examples of each run of linguists came.
+        flows: how far the examples of linguists' runs came.
     """
 
     results: tuple[Results, ...]
     tasks: tuple[PlayedTask, ...]
-    flows: Mapping[str, Flow]
+    flows: tuple[FlowDiagram, ...]
 
 
 def read_contents(source: Frames) -> Contents:
@@ -137,7 +136,7 @@ def read_contents(source: Frames) -> Contents:
     return Contents(
         results=tuple(_told_apart(results)),
         tasks=tuple(tasks),
-        flows={run: flow(source.reader, run) for run in linguists},
+        flows=tuple(FlowDiagram(flow(source.reader, run), run) for run in linguists),
     )
 
 
@@ -235,8 +234,8 @@ def _sections(source: Frames) -> tuple[Section, ...]:
     results = contents.results
     sections = [*side_by_side(results)]
     if contents.flows:
-        counts = {run: asdict(counts) for run, counts in contents.flows.items()}
-        captions = [flow_caption(counts, run) for run, counts in contents.flows.items()]
+        counts = {diagram.run: asdict(diagram.flow) for diagram in contents.flows}
+        captions = [diagram.caption for diagram in contents.flows]
         sections.append(Section(name="flow", title="Annotation flow (Fig. 2)", remarks=captions, data=counts))
     sections += [result.section() for result in results]
     if results:
@@ -259,8 +258,7 @@ def _figures(source: Frames, contents: Contents) -> Iterator[Figure | Drawing]:
     datasets = [result for result in contents.results if result.kind == "dataset"]
     venns = [label_sets_venn(result.data["label_sets"], result.name) for result in datasets]
     yield from (_numbered(venn, number) for number, venn in enumerate(venns, start=1))
-    flows = [flow_figure(counts, run) for run, counts in contents.flows.items()]
-    yield from (_numbered(figure, number) for number, figure in enumerate(flows, start=1))
+    yield from (_numbered(diagram, number) for number, diagram in enumerate(contents.flows, start=1))
 
 
 def _numbered(drawing: DrawingT, number: int) -> DrawingT:

@@ -36,7 +36,7 @@ from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.items import ContinueItem, Item, NliItem, item_row
 from simulator.ambient.payloads import logged
 from simulator.ambient.playing import Options, task_steps
-from simulator.ambient.reporting.figures import flow_figure, label_sets_venn
+from simulator.ambient.reporting.figures import FlowDiagram, label_sets_venn
 from simulator.ambient.trial_log import crowd_records
 from simulator.errors import InputError
 from simulator.seats import Reply
@@ -203,14 +203,8 @@ def test_figures_and_tables_are_written(tmp_path: Path, log: Path, call: Call) -
     held = {(row["entailment"], row["neutral"], row["contradiction"]): row["count"] for row in areas}
     assert held["1", "1", "0"] == "1"
     assert held["1", "0", "0"] == "2"
-    rows = csv.DictReader((out / "figure-2.csv").read_text().splitlines())
-    flow = {row["category"]: float(row["y"]) for row in rows}
-    assert (flow["generated"], flow["annotated"], flow["due or in discussion"], flow["validated"]) == (
-        2,
-        1,
-        1,
-        0,
-    )
+    flow = dict(csv.reader((out / "figure-2.csv").read_text().splitlines()))
+    assert (flow["generated"], flow["annotated"], flow["due"], flow["validated"]) == ("2", "1", "1", "0")
     counts = list(csv.DictReader((out / "log-odds-1_premise.csv").read_text().splitlines()))
     assert {row["series"] for row in counts} == {"y0 (mean 0.75)", "y1 (mean 0.38)", "d (mean 3.00)"}
     assert sum(float(row["y"]) for row in counts) == 6
@@ -339,11 +333,14 @@ def test_wishes_that_cannot_be_met(given: list[str], reason: str, tmp_path: Path
     assert reason in str(refused.exception)
 
 
-def test_the_stages_of_the_flow() -> None:
+def test_boxes_of_the_flow_and_where_it_is_drawn(tmp_path: Path) -> None:
     flow = Flow(generated=9, annotated=7, dropped=2, due=1, discuss=1, discarded=1, validated=2)
-    (panel,) = flow_figure(flow, "r").panels
-    (bars,) = panel.marks
-    assert list(bars.y) == [9, 2, 7, 2, 2, 1, 2]
+    diagram = FlowDiagram(flow)
+    assert [box.number for box in diagram.boxes()] == [9, 7, 2, 2, 2, 2, 1]
+    first = diagram.save(tmp_path / "a.svg").read_bytes()
+    assert first == diagram.save(tmp_path / "b.svg").read_bytes()
+    with pytest.raises(InputError, match="end the name in one"):
+        diagram.save(tmp_path / "a.gif")
 
 
 def test_every_label_set_has_its_area() -> None:
