@@ -21,7 +21,7 @@ from simulator.ambibench.rows import BENCHMARK as AMBIBENCH
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.ambient.items import BENCHMARK as AMBIENT
 from simulator.ambient.sessions import AmbientSessions
-from simulator.ambik.rows import BENCHMARK as AMBIK
+from simulator.ambik.items import BENCHMARK as AMBIK
 from simulator.ambik.sessions import AmbikSessions
 from simulator.clarq.sessions import ClarqSessions
 from simulator.errors import InputError

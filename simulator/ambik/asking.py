@@ -14,8 +14,8 @@ from typing import Any, Final
 from logs.rows import Judgment, Turn
 from simulator.ambik.intents import Intent, is_found
 from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem
+from simulator.ambik.items import item_from_row as read_item
 from simulator.ambik.playing import ROBOT, USER, task_of
-from simulator.ambik.rows import item_from_row as read_item
 from simulator.ambik.score import values
 from simulator.ambik.terms import CONFORMAL, NAMES
 from simulator.asking import Asked, Need

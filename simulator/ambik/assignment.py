@@ -27,16 +27,15 @@ from pydantic import NonNegativeInt, PositiveInt
 
 from logs import LogError, LogReader
 from simulator.ambik.data import BUILTIN, Which, load_drafts, load_pairs
-from simulator.ambik.files.versions import part_of
-from simulator.ambik.items import Item, PairItem, Task
+from simulator.ambik.files.pairs import part_of
+from simulator.ambik.items import BENCHMARK, Item, PairItem, Task
 from simulator.ambik.kitchen.options import kitchen_options
-from simulator.ambik.methods.needs import needs_of
+from simulator.ambik.methods.kit import needs_of
 from simulator.ambik.pairs import Draft, Pair
-from simulator.ambik.players.offline import KITCHEN, ROBOTS
+from simulator.ambik.players.robots import KITCHEN, ROBOTS
 from simulator.ambik.players.user import ITEM
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, calibration_option
-from simulator.ambik.prepare import draft_items
-from simulator.ambik.rows import BENCHMARK
+from simulator.ambik.selection import draft_items
 from simulator.ambik.settings import settings_option
 from simulator.ambik.terms import AMBIGUITIES, CONFORMAL, MEMBERS, Ambiguity, Member, Method
 from simulator.ambik.trial_log import offered_by, options_of
@@ -202,7 +201,7 @@ def episode_options(settings: Settings, reader: LogReader, items: Sequence[Item]
         InputError: if the calibration run cannot be used: it has to be of the same method and model, and of
             other items.
     """
-    from simulator.ambik.calibration import calibrated_on, require_fitting  # a list of studies needs no graph
+    from simulator.ambik.runs import calibrated_on, require_fitting  # a list of studies needs no graph
 
     if settings.task == "annotate":
         return {"task": "annotate"}

@@ -18,7 +18,7 @@ from typing import Final
 
 from simulator.ambik.items import DecideItem
 from simulator.ambik.kitchen.knowledge import any_of
-from simulator.ambik.kitchen.options import alternatives, case_of
+from simulator.ambik.kitchen.options import alternatives, kitchen_case
 from simulator.ambik.kitchen.reasoning import judge
 from simulator.ambik.players.user import ITEM, item_answer
 from simulator.ambik.playing import appliances_of, blinded, objects_of, step_of, task_of
@@ -65,18 +65,18 @@ def _exchange(
     if not question:
         return Exchange.of([before], robot=name, user=ITEM)
     answer = item_answer(item, question, _EN)
-    acts = judge(case_of(shown, context, ((question, answer),), dialogue)).action
+    acts = judge(kitchen_case(shown, context, ((question, answer),), dialogue)).action
     after = replace(before, action=acts, chosen=(acts,), asked=False, question="")
     return Exchange.of([replace(before, answer=answer), after], robot=name, user=ITEM)
 
 
 def _never(item: DecideItem, context: Context, dialogue: Dialogue) -> Said:
-    action = judge(case_of(item, context, (), dialogue)).action
+    action = judge(kitchen_case(item, context, (), dialogue)).action
     return action, (action,), ""
 
 
 def _always(item: DecideItem, context: Context, dialogue: Dialogue) -> Said:
-    case = case_of(item, context, (), dialogue)
+    case = kitchen_case(item, context, (), dialogue)
     judgement, marked = judge(case), alternatives(case)
     return judgement.action, marked, (judgement.question or any_of(marked)).en
 

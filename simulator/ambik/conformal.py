@@ -19,7 +19,7 @@ from typing import Final, Literal, NamedTuple
 
 import scipy
 
-from simulator.ambik.remarks import remark
+from simulator.ambik.terms import remark
 from simulator.stats import LEVEL, Interval
 
 Quantile = Literal["exact", "numpy_higher", "numpy_linear"]

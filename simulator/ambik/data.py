@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -11,22 +12,21 @@ from typing import Final, Literal, TypeVar, get_args
 from pydantic import BaseModel
 
 from simulator import datasets
-from simulator.ambik.files.kinds import DRAFTS, KNOWNO, TABLES
-from simulator.ambik.files.load_report import load_report
-from simulator.ambik.files.merging import Loaded, merge
-from simulator.ambik.files.pairs import as_file, read_pairs_file
-from simulator.ambik.files.versions import KINDS, kind_of_pair, part_of
-from simulator.ambik.pairs import Draft, Pair, Scenario
-from simulator.ambik.rows import (
+from simulator.ambik.files.kinds import DRAFTS, KNOWNO, LOGPROBS, PAIRS, TABLES
+from simulator.ambik.files.load_report import Loaded, load_report, merge
+from simulator.ambik.files.pairs import KINDS, as_file, kind_of_pair, part_of, read_pairs_file
+from simulator.ambik.items import (
     BENCHMARK,
     read_draft_record,
     read_pair_record,
     read_scenario_record,
 )
+from simulator.ambik.pairs import Draft, Pair, Scenario
 from simulator.ambik.terms import PARTS, Ambiguity
 from simulator.errors import InputError
 from simulator.jsonlines import Row
 from simulator.tables.builtin import read_list, read_texts
+from simulator.tables.registering import Registration
 from trees.faults import Fault, first_and_more
 
 BUILTIN: Final = "builtin"
@@ -217,3 +217,38 @@ def _builtin_pair(row: Row) -> Pair:
 @lru_cache
 def _builtin_drafts() -> tuple[Draft, ...]:
     return read_list(FOLDER / "drafts.yaml", read_draft_record)
+
+
+def _holds(copy: Path) -> Mapping[str, int]:
+    kinds = TABLES.files_of(copy)
+    rows: Counter[str] = Counter()
+    if PAIRS in kinds.values():
+        pairs = read_pairs(copy).pairs
+        rows["pairs"] = len(pairs)
+        rows.update(f"for {part_of(pair)}" for pair in pairs)
+    for file, kind in kinds.items():
+        if kind is not PAIRS:
+            rows[kind.title] += len(kind.read(file).rows)
+    return rows
+
+
+def _report(folder: Path) -> tuple[str, ...]:
+    """Return what was seen and what is odd, by kind; places are told by `askback check`."""
+    if PAIRS not in TABLES.files_of(folder).values():
+        return ()
+    report = read_pairs(folder).report
+    named = (line.removeprefix(f"{folder}/") for line in report.lines())
+    return (*named, *(("`askback check` names the rows",) if report.counts else ()))
+
+
+DATA: Final = Registration(
+    benchmark=BENCHMARK,
+    tables=TABLES,
+    kept=(PAIRS, KNOWNO, LOGPROBS),
+    nothing=(
+        "no good row of AmbiK's pairs (.csv with ambiguous_task, ambiguity_type, …), of KnowNo scenarios "
+        "(.csv with intent_object, intent_location, …) or of a run (.json with top_logprobs, …)"
+    ),
+    holds=_holds,
+    report=_report,
+)

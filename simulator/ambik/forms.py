@@ -25,11 +25,11 @@ from typing import Annotated, Any, Final
 from pydantic import Field, TypeAdapter
 
 from simulator.ambik.intents import parse_intent, parse_variants
+from simulator.ambik.items import pair_record
 from simulator.ambik.naming import bare
 from simulator.ambik.pairs import Draft, Pair, parting
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER
 from simulator.ambik.records import PairForm
-from simulator.ambik.rows import pair_record
 from simulator.ambik.terms import Ambiguity
 from simulator.errors import SeatError
 from simulator.fields import Flag, Whole, null_as

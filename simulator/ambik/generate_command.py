@@ -18,6 +18,7 @@ from rich.table import Table
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.ambik.annotation.form import ORDER
+from simulator.ambik.items import BENCHMARK, draft_record
 from simulator.ambik.making.drafting import (
     Asker,
     Decoding,
@@ -28,7 +29,6 @@ from simulator.ambik.making.drafting import (
     make,
 )
 from simulator.ambik.making.scenes import Scene, draw_scenes, scene_record
-from simulator.ambik.rows import BENCHMARK, draft_record
 from simulator.generation import counted, each, open_model, resumable, say, write_study
 from simulator.jsonlines import write_lines
 from simulator.runner.command import refuse_idle_options, service_name
@@ -174,7 +174,7 @@ def write_scenes(scenes: Iterable[Scene], folder: Path) -> Path:
 
 
 def draft_line(made: Made, model: str) -> dict[str, Any]:
-    """Return a draft as a JSON object: `rows.draft_record`, and where it comes from."""
+    """Return a draft as a JSON object: `items.draft_record`, and where it comes from."""
     assert made.draft is not None
     return {
         **draft_record(made.draft),

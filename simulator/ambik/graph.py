@@ -1,17 +1,24 @@
-r"""The episode as a LangGraph state machine: one graph, whatever the task, whoever sits in its seats.
+r"""The episode as a LangGraph state machine in the paper's words: one graph, whoever sits in its seats.
 
 ::
 
-    decide:    decide -> END                                       the robot acts, or nobody would answer
-               decide -> answer -> decide -> answer -> … -> END    it asks, and has questions left
-    annotate:  annotate -> END
+    propose     the robot's seat says what might be done: by its method the options, samples or the one action
+                (`methods.graphs`), or the actions that it marks
+    calibrate   of conformal methods: scores of the candidates, and the threshold out of the calibration run
+    decide      the prediction set under that threshold, and by it whether to act or to ask
+    ask         the question goes to the user; where they answer, it has words
+    answer      the user answers, and what they say is part of the next proposal
 
-    START -> decide | answer | annotate  whose turn it is, and the others' after it
-          -> END                         a person is due, or nobody
+    START -> propose -> calibrate -> decide -> END               it acts
+                     ------------->         -> ask -> END        it asks, and nobody answers
+                                                   -> answer -> propose -> …
+    START -> annotate -> END                                     of a draft an annotator makes a pair
 
-Once the questions are used up the robot must act. Where a person is due, the invocation ends; the runner
-invokes the graph again with the state rebuilt from the turn log (`rebuild`). So no checkpointer is needed:
-the log is the checkpoint. What was asked and answered is appended to the task at every further decision.
+An episode of a calibration run ends in `calibrate`: its scores are what the threshold is taken of (`runs`),
+and without one there is no set. Once the questions are used up the robot must act. Where a person is due,
+the invocation ends: what a person submits is all of it at once, the same functions make a turn of it
+(`take`), and the runner invokes the graph again with the state rebuilt from the turn log (`rebuild`). So no
+checkpointer is needed: the log is the checkpoint.
 """
 
 from __future__ import annotations
@@ -22,17 +29,38 @@ from dataclasses import dataclass
 from functools import cached_property
 from random import Random
 from time import monotonic
-from typing import Annotated, Any, Final, Literal, NamedTuple, TypedDict, cast, get_args
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypedDict, cast
 
-from langgraph.graph import START, StateGraph
+from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from logs.rows import Turn
 from simulator.ambik.items import DecideItem, DraftItem, Item
-from simulator.ambik.payloads import annotated, answered, decided_by
-from simulator.ambik.players.knows import AnnotatorKnows, RobotKnows, UserKnows
-from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Kind, Options, blinded
+from simulator.ambik.payloads import (
+    annotated,
+    answered,
+    calibrated,
+    decided,
+    person_fields,
+    proposal_record,
+    proposed,
+    read_proposal,
+    with_words,
+)
+from simulator.ambik.playing import (
+    ANNOTATOR,
+    ROBOT,
+    USER,
+    AnnotatorKnows,
+    Kind,
+    Options,
+    RobotKnows,
+    UserKnows,
+    blinded,
+)
+from simulator.ambik.records import Decision
+from simulator.ambik.terms import CONFORMAL, METHODS
 from simulator.errors import SeatError
 from simulator.runner.rooms import ActiveEpisode
 from simulator.runner.turns import due_since, make_turn, state_after
@@ -84,21 +112,26 @@ class State(TypedDict):
     Attributes:
         said: ``[seat, kind, text, "asks" or ""]`` per turn.
         since: when the seat that is due became so (seconds, monotonic).
+        move: the robot's turn on its way from `propose` to the log: its proposal and the other fields of its
+            `Reply`, then scores under a threshold, then the turn's payload.
     """
 
     said: Annotated[list[list[str]], operator.add]
     since: float
+    move: dict[str, Any]
 
 
 Update = dict[str, Any]
-Place = Literal["decide", "answer", "annotate", "__end__"]
+Start = Literal["propose", "answer", "annotate", "__end__"]
+_FIRST: Final[Mapping[Kind, Start]] = {"decide": "propose", "answer": "answer", "annotate": "annotate"}
+"""By the turn that is due the node in which it begins."""
 
 
 def rebuild(turns: Iterable[Turn]) -> State:
     """Return the state after `turns`, which must be an episode's, in order."""
     logged = tuple(turns)
     said = [_line(turn.seat, turn.payload, turn.text) for turn in logged]
-    return State(said=said, since=due_since(logged))
+    return State(said=said, since=due_since(logged), move={})
 
 
 def due(table: Table, state: State) -> Due | None:
@@ -134,16 +167,16 @@ def exchanges(state: State) -> tuple[tuple[str, str], ...]:
     return tuple(zip(questions, answers, strict=False))
 
 
-def seat_view(table: Table, state: State, seat: str) -> View:
-    """Return all that `seat` may see now."""
-    number = table.live.first + len(state["said"])
+def seat_view(table: Table, state: State, seat: str, *, actions: tuple[str, ...] | None = None) -> View:
+    """Return all that `seat` may see now; `actions` of the robot that is to put a question into words."""
+    number = _number(table, state)
     return View(
         episode_id=table.live.episode.id,
         seat=seat,
         number=number,
         language=table.rules.language,
         lines=tuple(Line(who, text) for who, _, text, _ in state["said"]),
-        task=_knows(table, state, seat),
+        task=_knows(table, state, seat, actions),
         seed=derive_seed(table.live.episode.seed, number),
         repeat=table.live.episode.repeat,
         moves=sum(who == seat for who, *_ in state["said"]),
@@ -151,7 +184,9 @@ def seat_view(table: Table, state: State, seat: str) -> View:
     )
 
 
-def _knows(table: Table, state: State, seat: str) -> RobotKnows | UserKnows | AnnotatorKnows:
+def _knows(
+    table: Table, state: State, seat: str, actions: tuple[str, ...] | None
+) -> RobotKnows | UserKnows | AnnotatorKnows:
     if isinstance(table.item, DraftItem):
         return AnnotatorKnows(item=table.item)
     if seat == USER:
@@ -162,11 +197,12 @@ def _knows(table: Table, state: State, seat: str) -> RobotKnows | UserKnows | An
         exchanges=exchanges(state),
         may_ask=table.rules.questions > 0 and not forced,
         must_act=forced,
+        actions=actions,
     )
 
 
 def take(table: Table, state: State, seat: str, reply: Reply) -> tuple[Turn, Update]:
-    """Return a reply as a turn for the log and an update of the state.
+    """Return a reply as a turn for the log and an update of the state; as robot that of a person alone.
 
     Raises:
         SeatError: if the episode is over, it is not that seat's turn, or the reply breaks a rule (`forms`).
@@ -175,28 +211,52 @@ def take(table: Table, state: State, seat: str, reply: Reply) -> tuple[Turn, Upd
     if now is None or now.seat != seat:
         raise SeatError("Nothing is asked of you now.", seat, code="over")
     who, person = table.live.seats[seat], table.live.seats[seat].kind == "person"
-    number = table.live.first + len(state["said"])
     if now.kind == "decide":
-        text, payload = decided_by(
-            reply,
-            table.decided_on,
-            table.rules,
-            offered=table.offered,
-            must_act=must_act(table, state),
-            episode_id=table.live.episode.id,
-            name=who.name,
-            person=person,
-        )
-    elif now.kind == "answer":
+        decision = _proposed(table, state, reply)
+        scores = calibrated(decision, table.rules)
+        payload = decided(decision, scores, table.rules, must_act=must_act(table, state))
+        payload |= person_fields(reply, table.offered)  # of anybody else, `propose` and the nodes after it
+        return _robot_turn(table, state, payload, reply)
+    if now.kind == "answer":
         robot = table.live.seats[ROBOT].kind == "person"
         question = None if robot else pending(state)
-        text, payload = answered(reply, question, asked=number - 1, person=person)
+        text, payload = answered(reply, question, asked=_number(table, state) - 1, person=person)
     else:
         assert isinstance(table.item, DraftItem)
         text, payload = annotated(reply, table.item.draft, name=who.name, person=person)
-    id, since = table.live.episode.id, state["since"]
-    turn = make_turn(id, number, seat, reply, text=text, payload=payload, since=since)
+    return _turn(table, state, seat, reply, text, payload)
+
+
+def _proposed(table: Table, state: State, reply: Reply) -> Decision:
+    robot = table.live.seats[ROBOT]
+    return proposed(
+        reply,
+        table.decided_on,
+        table.rules,
+        offered=table.offered,
+        must_act=must_act(table, state),
+        episode_id=table.live.episode.id,
+        name=robot.name,
+        person=robot.kind == "person",
+    )
+
+
+def _robot_turn(table: Table, state: State, payload: Mapping[str, Any], reply: Reply) -> tuple[Turn, Update]:
+    text = payload["question"] or payload["action"]
+    turn, update = _turn(table, state, ROBOT, reply, text, payload)
+    return turn, {**update, "move": {}}
+
+
+def _turn(
+    table: Table, state: State, seat: str, reply: Reply, text: str, payload: Mapping[str, Any]
+) -> tuple[Turn, Update]:
+    id, number = table.live.episode.id, _number(table, state)
+    turn = make_turn(id, number, seat, reply, text=text, payload=payload, since=state["since"])
     return turn, {"said": [_line(seat, payload, text)], "since": monotonic()}
+
+
+def _number(table: Table, state: State) -> int:
+    return table.live.first + len(state["said"])
 
 
 def _line(seat: str, payload: Mapping[str, Any], text: str) -> list[str]:
@@ -206,27 +266,93 @@ def _line(seat: str, payload: Mapping[str, Any], text: str) -> list[str]:
 def build_graph() -> StateGraph[State, Table, State, State]:
     """Return the uncompiled graph; batch runs compile it without a checkpointer."""
     graph = StateGraph(State, context_schema=Table)
-    graph.add_conditional_edges(START, _start, list(get_args(Place)))
-    for node in get_args(Kind):
-        graph.add_node(node, _move)
+    graph.add_conditional_edges(START, _start, ["propose", "answer", "annotate", END])
+    graph.add_node("propose", _propose)
+    graph.add_node("calibrate", _calibrate)
+    graph.add_node("decide", _decide)
+    graph.add_node("ask", _ask)
+    graph.add_node("answer", _answer)
+    graph.add_node("annotate", _annotate)
+    graph.add_edge("annotate", END)
     return graph
 
 
-def _next(table: Table, state: State) -> Place:
+def _next(table: Table, state: State) -> Start:
     now = due(table, state)
-    return "__end__" if now is None or table.live.seats[now.seat].kind == "person" else now.kind
+    return "__end__" if now is None or table.live.seats[now.seat].kind == "person" else _FIRST[now.kind]
 
 
-async def _start(state: State, runtime: Runtime[Table]) -> Place:
+async def _start(state: State, runtime: Runtime[Table]) -> Start:
     # Asynchronous although it waits for nothing: LangGraph hands a plain function to a thread.
     return _next(runtime.context, state)
 
 
-async def _move(state: State, runtime: Runtime[Table]) -> Command[Place]:
-    table, whose = runtime.context, due(runtime.context, state)
-    assert whose is not None
-    seat, now = whose.seat, State(said=state["said"], since=monotonic())
-    reply = await table.live.seats[seat].reply(seat_view(table, now, seat))
-    turn, update = take(table, now, seat, reply)
+async def _propose(state: State, runtime: Runtime[Table]) -> Command[Literal["calibrate", "decide"]]:
+    table, since = runtime.context, monotonic()
+    reply = await table.live.seats[ROBOT].reply(seat_view(table, state, ROBOT))
+    decision = _proposed(table, state, reply)
+    fields = {"trace": dict(reply.trace), "key": reply.key, "seconds": reply.seconds}
+    move = {"proposal": proposal_record(decision), "reply": fields}
+    conformal = decision.method in CONFORMAL
+    return Command(update={"move": move, "since": since}, goto="calibrate" if conformal else "decide")
+
+
+async def _calibrate(state: State, runtime: Runtime[Table]) -> Command[Literal["decide", "__end__"]]:
+    table, move = runtime.context, state["move"]
+    decision = _on_its_way(table, move)
+    scores = calibrated(decision, table.rules)
+    if table.rules.calibration is None:
+        payload = decided(decision, scores, table.rules, must_act=False)
+        return Command(update=await _record(table, state, payload, move["reply"]), goto="__end__")
+    return Command(update={"move": {**move, "scores": scores}}, goto="decide")
+
+
+async def _decide(state: State, runtime: Runtime[Table]) -> Command[Literal["ask", "__end__"]]:
+    table, move = runtime.context, state["move"]
+    decision, reply = _on_its_way(table, move), move["reply"]
+    scores = move.get("scores") or calibrated(decision, table.rules)
+    payload = decided(decision, scores, table.rules, must_act=must_act(table, state))
+    if decision.method in METHODS and reply["trace"]:
+        shown = {"set": payload["prediction_set"], "help": payload["help"]}
+        reply = {**reply, "trace": {**reply["trace"], **shown}}
+    if payload["asks"]:
+        return Command(update={"move": {"payload": payload, "reply": reply}}, goto="ask")
+    return Command(update=await _record(table, state, payload, reply), goto="__end__")
+
+
+async def _ask(state: State, runtime: Runtime[Table]) -> Command[Literal["answer", "__end__"]]:
+    table, payload = runtime.context, state["move"]["payload"]
+    if table.rules.questions > 0 and not payload["question"]:
+        view = seat_view(table, state, ROBOT, actions=tuple(payload["prediction_set"]))
+        payload = with_words(payload, await table.live.seats[ROBOT].reply(view))
+    update = await _record(table, state, payload, state["move"]["reply"])
+    answers = _next(table, state_after(state, update)) == "answer"
+    return Command(update=update, goto="answer" if answers else "__end__")
+
+
+async def _answer(state: State, runtime: Runtime[Table]) -> Command[Literal["propose", "__end__"]]:
+    table, update = runtime.context, await _taken(state, runtime.context, USER)
+    robot = _next(table, state_after(state, update)) == "propose"
+    return Command(update=update, goto="propose" if robot else "__end__")
+
+
+async def _annotate(state: State, runtime: Runtime[Table]) -> Update:
+    return await _taken(state, runtime.context, ANNOTATOR)
+
+
+async def _taken(state: State, table: Table, seat: str) -> Update:
+    """Return the update of a turn that is a reply of its seat, and no more; recorded."""
+    now = State(said=state["said"], since=monotonic(), move={})
+    turn, update = take(table, now, seat, await table.live.seats[seat].reply(seat_view(table, now, seat)))
     await table.live.record(turn)
-    return Command(update=update, goto=_next(table, state_after(now, update)))
+    return update
+
+
+async def _record(table: Table, state: State, payload: Mapping[str, Any], reply: Mapping[str, Any]) -> Update:
+    turn, update = _robot_turn(table, state, payload, Reply(**reply))
+    await table.live.record(turn)
+    return update
+
+
+def _on_its_way(table: Table, move: Mapping[str, Any]) -> Decision:
+    return read_proposal(move["proposal"], table.decided_on, episode_id=table.live.episode.id)

@@ -112,14 +112,9 @@ def is_found(concept: Concept, action: str) -> bool:
     return any(hit != way.absent for hit, way in zip(hits, concept.alternatives, strict=True))
 
 
-def found(intent: Intent, action: str) -> int:
-    """Return how many concepts of `intent` an action realises."""
-    return sum(is_found(concept, action) for concept in intent.concepts)
-
-
 def realises(intent: Intent, action: str) -> bool:
     """Return True if an action realises all concepts; a malformed intent is realised by nothing."""
-    return not intent.malformed and found(intent, action) == len(intent.concepts)
+    return not intent.malformed and all(is_found(concept, action) for concept in intent.concepts)
 
 
 def acceptable(variants: Sequence[Intent], action: str) -> bool:

@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from simulator.ambik.kitchen.categories import kitchen
-from simulator.ambik.kitchen.words import stems
+from simulator.ambik.kitchen.categories import kitchen, stems
 from simulator.ambik.pairs import Pair, Scenario
 from simulator.ambik.terms import APPLIANCES, DO_NOTHING, table
 

@@ -26,6 +26,8 @@ PRIVATE: Final[Mapping[str, list[str]]] = {
     "annotate": ["form", "problems"],
 }
 """What tells what a person said, to go with it when they are erased."""
+_OF_QUESTIONS: Final = ("prompts", "raw", "flags")
+"""Fields of a decision to which putting its question into words adds."""
 Move = tuple[str, dict[str, Any]]
 """What is said, and the payload of its turn."""
 
@@ -37,7 +39,7 @@ def _person(kind: Kind) -> dict[str, Any]:
 # ---- replies of seats
 
 
-def decided_by(
+def proposed(
     reply: Reply,
     item: DecideItem,
     options: Options,
@@ -47,8 +49,8 @@ def decided_by(
     episode_id: str,
     name: str,
     person: bool,
-) -> Move:
-    """Read a decision: of a method (``{"decision": …}``), or of somebody who marks actions (`forms`).
+) -> Decision:
+    """Read what a robot proposes: of a method (``{"decision": …}``), or of who marks actions (`forms`).
 
     Args:
         reply: of the robot's seat.
@@ -65,28 +67,38 @@ def decided_by(
     """
     move = reply.move or {}
     if "decision" in move and not person:
-        decision = method_decision(move, item, options, episode_id=episode_id, generator=name)
-    else:
-        chosen = read_chosen(reply, offered=offered if person else (), must_act=must_act)
-        decision = Decision(
-            episode_id=episode_id,
-            run="",
-            item=item,
-            method="person" if person else "offline",
-            context=options.context,
-            dialogue=options.dialogue,
-            generator=name,
-            chosen=chosen.marked,
-            action=chosen.action,
-            asked=chosen.asks,
-            question=chosen.question,
-        )
-    payload = decided(decision, options, must_act=must_act)
-    if payload["asks"] and options.questions > 0 and not payload["question"]:
+        return method_decision(move, item, options, episode_id=episode_id, generator=name)
+    chosen = read_chosen(reply, offered=offered if person else (), must_act=must_act)
+    return Decision(
+        episode_id=episode_id,
+        run="",
+        item=item,
+        method="person" if person else "offline",
+        context=options.context,
+        dialogue=options.dialogue,
+        generator=name,
+        chosen=chosen.marked,
+        action=chosen.action,
+        asked=chosen.asks,
+        question=chosen.question,
+    )
+
+
+def person_fields(reply: Reply, offered: Sequence[str]) -> dict[str, Any]:
+    """Return what the payload of a person's decision has besides."""
+    return {"offered": list(offered), **_person("decide"), **measured(reply.move or {}, ROBOT)}
+
+
+def with_words(payload: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
+    """Return the payload of a decision to ask with the question that the robot's seat has put into words.
+
+    Raises:
+        SeatError: if it has none.
+    """
+    if not reply.text or "decision" in (reply.move or {}):
         raise SeatError("A question needs words.", ROBOT, code="no_question")
-    if person:
-        payload |= {"offered": list(offered), **_person("decide"), **measured(move, ROBOT)}
-    return payload["question"] or payload["action"], payload
+    more = {name: [*payload[name], *(reply.move or {}).get(name, ())] for name in _OF_QUESTIONS}
+    return {**payload, **more, "question": reply.text}
 
 
 def method_decision(
@@ -150,38 +162,57 @@ def annotated(reply: Reply, draft: Draft, *, name: str, person: bool) -> Move:
 # ---- decisions
 
 
-def decided(decision: Decision, options: Options, *, must_act: bool) -> dict[str, Any]:
-    """Return the payload of a decision under an episode's settings and calibration.
+def proposal_record(decision: Decision) -> dict[str, Any]:
+    """Return a proposal as plain values; `read_proposal` is the inverse."""
+    return {**decision_payload(decision), "asked": decision.asked}
 
-    Whether it asks follows from its prediction set (or from its certainty, or from what a person said); it
-    never does where it must act.
 
-    Args:
-        decision: of a real item; `Decision.question` if it has asked in words.
-        options: of the episode.
-        must_act: whether the questions are used up.
+def read_proposal(record: Mapping[str, Any], item: DecideItem, *, episode_id: str) -> Decision:
+    """Return a proposal out of plain values."""
+    return _decision(record, episode_id=episode_id, run="", item=item)
+
+
+def calibrated(decision: Decision, options: Options) -> dict[str, Any]:
+    """Return the nonconformities of a proposal's candidates, and the threshold out of the calibration run.
+
+    Of methods that need none there are neither; while a method is being calibrated, there is no threshold.
     """
-    conformal, calibrated = decision.method in CONFORMAL, _threshold(decision, options)
-    ready = prepared(decision, options.settings)
+    conformal, threshold = decision.method in CONFORMAL, _threshold(decision, options)
     nonconformity: dict[str, float] = {}
-    for scored in ready.scored if conformal else ():
+    for scored in prepared(decision, options.settings).scored if conformal else ():
         # Of options that read the same the smallest.
         value = nonconformity.get(scored.text, scored.nonconformity)
         nonconformity[scored.text] = min(scored.nonconformity, value)
-    payload = {
-        "kind": "decide",
-        **decision_payload(decision),
+    return {
         "nonconformity": {text: plain_number(value) for text, value in nonconformity.items()},
-        "q_hat": plain_number(calibrated.q_hat) if calibrated else None,
-        "epsilon": calibrated.epsilon if calibrated else None,
-        "n_calibration": calibrated.n if calibrated else None,
-        "rank": calibrated.rank if calibrated else None,
-        "settings": settings_option(options.settings),
+        "q_hat": plain_number(threshold.q_hat) if threshold else None,
+        "epsilon": threshold.epsilon if threshold else None,
+        "n_calibration": threshold.n if threshold else None,
+        "rank": threshold.rank if threshold else None,
     }
-    if conformal and calibrated is None:
+
+
+def decided(
+    decision: Decision, scores: Mapping[str, Any], options: Options, *, must_act: bool
+) -> dict[str, Any]:
+    """Return the payload of a decision: its prediction set under the threshold, and whether to act or to ask.
+
+    Whether it asks follows from its prediction set (or from its certainty, or from what a person said); it
+    never does where it must act. While its method is being calibrated, nothing is decided.
+
+    Args:
+        decision: of a real item; `Decision.question` if it has asked in words.
+        scores: see `calibrated`.
+        options: of the episode.
+        must_act: whether the questions are used up.
+    """
+    ready, threshold = prepared(decision, options.settings), _threshold(decision, options)
+    settings = settings_option(options.settings)
+    payload = {"kind": "decide", **decision_payload(decision), **scores, "settings": settings}
+    if decision.method in CONFORMAL and threshold is None:
         unset: dict[str, Any] = {"asks": None, "help": None, "prediction_set": [], "question": ""}
         return payload | unset | {"action": ready.best}
-    outcome = outcome_under(ready, calibrated, options.settings)
+    outcome = outcome_under(ready, threshold, options.settings)
     # Who marks actions says whether to ask; of everybody else it follows from the set.
     wants = outcome.help if decision.chosen is None else bool(decision.asked)
     asks = wants and not must_act

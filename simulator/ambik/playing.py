@@ -6,16 +6,16 @@ An episode of the task ``decide`` goes on until the robot acts; one of the task 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, InstanceOf, NonNegativeInt, PositiveInt
 
-from simulator.ambik.items import DecideItem, PairItem, Task
+from simulator.ambik.items import DecideItem, DraftItem, PairItem, Task
 from simulator.ambik.pairs import Pair
 from simulator.ambik.records import Calibrated
 from simulator.ambik.settings import DEFAULT, Settings, read_settings
-from simulator.ambik.terms import APPLIANCES, KNOWNO_APPLIANCES, Context, Dialogue, Method
+from simulator.ambik.terms import APPLIANCES, CONFORMAL, KNOWNO_APPLIANCES, Context, Dialogue, Method
 from simulator.codecs import Codec
 from simulator.field_options import HIDDEN
 from simulator.fields import EpisodeOptions, plain_number
@@ -82,6 +82,11 @@ class Options(EpisodeOptions):
     dataset: Annotated[Dataset, HIDDEN] = "ambik"
     similarity: str = Field(default="", description="LofreeCP: a folder with an encoder; default: TF-IDF")
     max_tokens: PositiveInt = Field(default=256, description="of what a model writes")
+
+
+def is_calibrated(options: Options) -> bool:
+    """Return True if a method is being calibrated: it is conformal, and there is no threshold yet."""
+    return options.method in CONFORMAL and options.calibration is None
 
 
 def seats_of(options: Mapping[str, Any]) -> tuple[str, ...]:
@@ -171,3 +176,51 @@ def blinded(item: DecideItem, dialogue: Dialogue = "before", offered: tuple[str,
         intent=None,
     )
     return PairItem(pair=bare, member="ambiguous", part=item.part, options=offered)
+
+
+Exchanges = tuple[tuple[str, str], ...]
+"""Questions with their answers, in order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RobotKnows:
+    """What is told to whoever is to act or to ask.
+
+    Attributes:
+        item: scene, task, plan and offered options, and nothing that a robot must not know
+            (`playing.blinded`); the data's question and answer only where the option dialogue is ``after``.
+        exchanges: what it has asked in this episode, and what it was told.
+        may_ask: whether a question would be answered: it must then be in words.
+        must_act: whether the decision cannot be to ask: the questions are used up. Where nobody answers from
+            the start (the option questions is 0), a robot still decides whether it would ask.
+        actions: the prediction set by which it has been decided to ask: only the question's words are wanted
+            now, which tell what of it is meant; None where it is to propose.
+    """
+
+    item: DecideItem
+    exchanges: Exchanges = ()
+    may_ask: bool = False
+    must_act: bool = False
+    actions: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserKnows:
+    """What is told to whoever gave the task.
+
+    Attributes:
+        item: a user knows what they want: the clear task and the answer of the data.
+        question: to be answered now.
+        exchanges: before it.
+    """
+
+    item: DecideItem
+    question: str
+    exchanges: Exchanges = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotatorKnows:
+    """What is told to whoever makes a pair of a draft."""
+
+    item: DraftItem

@@ -15,8 +15,7 @@ from typing import Any, Final, Literal, cast
 
 from personas.templates import TemplateError, render
 from simulator.ambik.items import DecideItem, PairItem
-from simulator.ambik.players.knows import Exchanges
-from simulator.ambik.playing import exchange_of, previous_of, scene_of, step_of, task_of
+from simulator.ambik.playing import Exchanges, exchange_of, previous_of, scene_of, step_of, task_of
 from simulator.ambik.terms import APPLIANCES, Context, Dialogue, Role
 from simulator.models import ChatModel, Message, Request
 from simulator.models.base import Role as Speaker

@@ -12,8 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
-from simulator.ambik.kitchen.categories import kitchen, thing
-from simulator.ambik.kitchen.words import stem, stems
+from simulator.ambik.kitchen.categories import kitchen, stem, stems, thing
 from simulator.ambik.pairs import Pair, Scenario
 from simulator.ambik.topics import (
     ASKS_WHETHER,

@@ -6,24 +6,24 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from logs.rows import Ending, Judgment, Score, Turn
-from simulator.ambik import graph, rows, seating, show
+from simulator.ambik import graph, items, seating, show
 from simulator.ambik.items import Item
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, seats_of
 from simulator.ambik.score import score_rows
 from simulator.ambik.views import ParticipantView, Replay
 from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode, Room, Take
 
-_STEPS_PER_QUESTION = 2
+_STEPS_PER_QUESTION = 5
 _OTHER_STEPS = 8
 
 
 class AmbikRoom(Room[graph.Table, graph.State]):
     """See `simulator.runner.rooms.Room`. Its items are `items.Item`: tasks and drafts."""
 
-    name = rows.BENCHMARK
+    name = items.BENCHMARK
     seats: tuple[str, ...] = (ROBOT, USER, ANNOTATOR)
-    item_row = staticmethod(rows.item_row)
-    read_item = staticmethod(rows.item_from_row)
+    item_row = staticmethod(items.item_row)
+    read_item = staticmethod(items.item_from_row)
     seat_for = staticmethod(seating.seat_for)
 
     seated = staticmethod(seats_of)
@@ -32,7 +32,7 @@ class AmbikRoom(Room[graph.Table, graph.State]):
     table = staticmethod(graph.Table)
 
     def steps(self, table: graph.Table) -> int:
-        """Return a question and its answer for each that may be asked, and the decision to act."""
+        """Return the steps to a question and its answer for each that may be asked, and those to act."""
         return _STEPS_PER_QUESTION * table.rules.questions + _OTHER_STEPS
 
     def take(self, seat: str) -> Take[graph.Table, graph.State]:

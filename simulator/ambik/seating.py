@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from simulator.ambik.methods.kit import NOTHING, background_of
 from simulator.ambik.players.annotating import ModelAnnotator
-from simulator.ambik.players.method_robot import MethodRobot
-from simulator.ambik.players.offline import ROBOTS, OfflineRobot
+from simulator.ambik.players.robots import ROBOTS, MethodRobot, OfflineRobot
 from simulator.ambik.players.user import ITEM, ItemUser, ModelUser
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options
 from simulator.errors import InputError

@@ -13,7 +13,7 @@ from logs import LogReader, LogWriter
 from simulator.ambik.assignment import KitchenStudy, offering
 from simulator.ambik.data import load_drafts, load_pairs
 from simulator.ambik.items import DraftItem, Item, PairItem, ScenarioItem
-from simulator.ambik.players.offline import ALWAYS_ASKS, ROBOTS
+from simulator.ambik.players.robots import ALWAYS_ASKS, ROBOTS
 from simulator.ambik.players.user import ITEM, request_of
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options
 from simulator.ambik.room import ROOM

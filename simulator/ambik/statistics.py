@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any, Final
 
-from simulator.ambik.files.versions import KINDS, kind_of_pair, part_of
+from simulator.ambik.files.pairs import KINDS, kind_of_pair, part_of
 from simulator.ambik.pairs import Pair
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS
 from simulator.stats import Interval, bootstrap_mean, wilson

@@ -10,10 +10,9 @@ import typer
 from rich.console import Console
 
 from simulator.ambik.data import BUILTIN, Which, read_pairs, refuse
-from simulator.ambik.files.merging import Loaded
-from simulator.ambik.remarks import paper, remark
+from simulator.ambik.files.load_report import Loaded
 from simulator.ambik.statistics import Statistics, groups, statistics
-from simulator.ambik.terms import AMBIGUITIES, MEMBERS
+from simulator.ambik.terms import AMBIGUITIES, MEMBERS, paper, remark
 from simulator.errors import InputError
 from simulator.figures import Cell, Column, Table
 from simulator.reporting import plain

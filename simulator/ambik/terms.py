@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
+import yaml
+
 from simulator.tables.builtin import read_yaml
 
 _TABLES: Final = Path(__file__).parent / "tables"
@@ -61,3 +63,19 @@ def task_type(member: Member, ambiguity: Ambiguity) -> TaskType:
 def table(name: str) -> Any:
     """Return what one of the tables holds, read once; nobody changes it."""
     return read_yaml(_TABLES / f"{name}.yaml")
+
+
+@cache
+def _read(name: str) -> dict[str, Any]:
+    held: dict[str, Any] = yaml.safe_load((Path(__file__).parent / name).read_text(encoding="utf-8"))
+    return held
+
+
+def remark(group: str, name: str) -> Any:
+    """Return a sentence, or several, by group and name."""
+    return _read("remarks.yaml")[group][name]
+
+
+def paper() -> dict[str, Any]:
+    """Return all that the paper prints of its results."""
+    return _read("paper.yaml")

@@ -14,11 +14,10 @@ from typing import Final, NamedTuple
 from logs import LogReader
 from logs.rows import Ending, Episode, Turn
 from simulator.ambik.forms import read_pair_form
-from simulator.ambik.items import DecideItem, DraftItem, Item, PairItem
+from simulator.ambik.items import BENCHMARK, DecideItem, DraftItem, Item, PairItem, item_from_row
 from simulator.ambik.payloads import read_decision
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Kind, Options, needs_question
 from simulator.ambik.records import ABORTED, Calibrated, Decision, Exchange, PairForm
-from simulator.ambik.rows import BENCHMARK, item_from_row
 from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import CONFORMAL

@@ -17,7 +17,7 @@ from simulator.ambient.data import load_claims, load_examples
 from simulator.ambient.prepare import annotate_items, claim_items, crowd_items, nli_items, true_false_items
 from simulator.ambient.prompts import generate_items
 from simulator.ambik.data import load_drafts, load_pairs, load_scenarios
-from simulator.ambik.prepare import calibration_items, draft_items, pair_items, scenario_items
+from simulator.ambik.selection import calibration_items, draft_items, pair_items, scenario_items
 from simulator.clarq.data import load_items
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.playing import Posed

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 from urllib.parse import parse_qs
 
-from simulator.ambik.rows import BENCHMARK
+from simulator.ambik.items import BENCHMARK
 from simulator.ambik.sessions import AmbikSessions
 from simulator.ambik.views import SeatName
 from simulator.errors import SeatError

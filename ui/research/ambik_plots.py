@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import Any
 
 from simulator.ambik.conformal import Histogram
-from simulator.ambik.measuring.epsilon import EpsilonPoint
+from simulator.ambik.sets.coverage import EpsilonPoint
 from simulator.commands.asking_measures import Row
 from simulator.stats import Interval
 from ui.i18n import Strings

@@ -9,9 +9,9 @@ from typing import Final
 
 from logs import LogReader
 from logs.rows import Run
+from simulator.ambik.items import BENCHMARK
 from simulator.ambik.playing import Options
 from simulator.ambik.records import Calibrated, Decision, Outcome
-from simulator.ambik.rows import BENCHMARK
 from simulator.ambik.sets.predicting import (
     Prepared,
     calibrate_prepared,

@@ -12,9 +12,8 @@ from fastapi import FastAPI, Query
 from fastapi.responses import JSONResponse, Response
 
 from logs import LogError, LogReader
-from simulator.ambik.annotation.desk import cases
-from simulator.ambik.annotation.export import export_cases
-from simulator.ambik.log_lines import form_lines
+from simulator.ambik.annotation.desk import cases, export_cases
+from simulator.ambik.reporting.exporting import form_lines
 from simulator.asking import askings
 from simulator.commands.asking import build_report, plain, whole_table
 from simulator.errors import AskbackError

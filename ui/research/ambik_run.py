@@ -8,10 +8,8 @@ from typing import Any, Final
 
 from logs import LogReader
 from simulator.ambik.conformal import Caution, Range
-from simulator.ambik.measuring.epsilon import epsilon_curve
-from simulator.ambik.measuring.exchange import exchange_measures
-from simulator.ambik.measuring.measures import Measure, Measures, TypeMeasures, measures
-from simulator.ambik.sets.coverage import CoverageReport, report_of
+from simulator.ambik.measuring.measures import Measure, Measures, TypeMeasures, exchange_measures, measures
+from simulator.ambik.sets.coverage import CoverageReport, epsilon_curve, report_of
 from simulator.ambik.settings import settings_option
 from simulator.ambik.terms import NAMES, TASK_TYPES
 from simulator.ambik.trial_log import decisions, exchanges

@@ -9,7 +9,7 @@ from typing import Final
 
 from logs import LogReader
 from simulator.ambik.items import DecideItem
-from simulator.ambik.measuring.exchange import RELEVANT, exchange_measures
+from simulator.ambik.measuring.measures import RELEVANT, exchange_measures
 from simulator.ambik.measuring.people_sets import Compared, PeopleSets, SetPair, compare_sets
 from simulator.ambik.naming import bare
 from simulator.ambik.playing import task_of

@@ -17,7 +17,7 @@ from logs.rows import Judgment
 from simulator.ambibench.coding import Category, chosen_runs, episode_of, mark
 from simulator.ambibench.rows import BENCHMARK as LETTERS
 from simulator.ambient.items import BENCHMARK as READINGS
-from simulator.ambik.rows import BENCHMARK as KITCHENS
+from simulator.ambik.items import BENCHMARK as KITCHENS
 from simulator.clarq.data import BENCHMARK
 from simulator.clarq.review import (
     DONE,

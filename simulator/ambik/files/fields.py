@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from string import ascii_uppercase
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, AllowInfNan, BeforeValidator, Strict, ValidationInfo
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    Strict,
+    ValidationInfo,
+    model_validator,
+)
 
-from simulator.fields import Said, Whole, null_as
+from simulator.ambik.parsing import read_certainty
+from simulator.ambik.records import Affordance
+from simulator.ambik.terms import Context, Dialogue, Member, Part
+from simulator.fields import Finite, FiniteOrNone, Key, OptionalText, Said, Whole, must, null_as
 from simulator.tables.cells import spelled
 
-T = TypeVar("T")
 ROUNDING: Final = 1e-6
 """By how much a log-probability may be above 0: programs add in single precision."""
-
-
-def require(holds: Callable[[T], bool], problem: str) -> AfterValidator:
-    """Return a check of a value, and what is said of one that does not hold, with ``{}`` for it."""
-
-    def check(value: T) -> T:
-        if not holds(value):
-            raise ValueError(problem.format(value))
-        return value
-
-    return AfterValidator(check)
 
 
 def _or_none(value: Any) -> Any:
@@ -70,10 +69,7 @@ def _moment(value: Any) -> str:
 
 NAN_AS_NONE = BeforeValidator(_or_none)
 """What JSON has no number for is nothing, as pandas writes it."""
-Number = Annotated[float, Strict(), AllowInfNan(False)]
-NumberOrNone = Annotated[Number | None, NAN_AS_NONE]
-"""A number; None also for what JSON has no number for."""
-Share = Annotated[Number, require(lambda share: 0 <= share <= 1, "is {:g}, not between 0 and 1")]
+Share = Annotated[Finite, must(lambda share: 0 <= share <= 1, "is {:g}, not between 0 and 1".format)]
 Count = Annotated[Whole, null_as(0)]
 Flag = Annotated[
     Annotated[bool, Strict()] | None,
@@ -90,9 +86,247 @@ Letters = Annotated[tuple[str, ...], AfterValidator(_among_options)]
 Letter = Annotated[str, null_as(""), AfterValidator(_among_options)]
 """A letter of the field `options`, which stands before; empty if there is none."""
 Logprob = Annotated[
-    Number,
-    require(lambda value: value <= ROUNDING, "is {:g}; the logarithm of a probability is at most 0"),
+    Finite,
+    must(lambda value: value <= ROUNDING, "is {:g}; the logarithm of a probability is at most 0".format),
 ]
 """A natural logarithm."""
 Moment = Annotated[str, BeforeValidator(_moment)]
 """A moment in time, ISO 8601 or seconds since 1970; empty if it is missing."""
+
+
+PERSON: Final = "person"
+METRICS: Final = ("icr", "hr", "chr", "ssc")
+
+
+def _speech(value: Any) -> Any:
+    """Return texts by role: out of a list of objects, of texts alone, or an object."""
+    if isinstance(value, Mapping):
+        return [(role, text) for role, text in value.items() if isinstance(text, str)]
+    if isinstance(value, list):
+        return [
+            ("", part) if isinstance(part, str) else (part.get("role"), part.get("text"))
+            for part in value
+            if isinstance(part, str | dict)
+        ]
+    return value or ()
+
+
+def _tokens(value: Any) -> Any:
+    """Return tokens with their log-probabilities, out of a list of pairs or objects, or an object."""
+    if isinstance(value, Mapping):
+        return list(value.items())
+    if isinstance(value, list):
+        return [
+            (token.get("token"), token.get("logprob")) if isinstance(token, dict) else token
+            for token in value
+        ]
+    return value
+
+
+def _threshold(value: Any) -> Any:
+    """Return a threshold, which JSON has as a number, or as a text where it is infinite."""
+    try:
+        number = (
+            value if isinstance(value, bool) or not isinstance(value, int | float | str) else float(value)
+        )
+    except OverflowError as error:
+        raise ValueError(": is too large for a number; infinity is written inf") from error
+    except ValueError:
+        return value
+    if isinstance(number, float) and math.isnan(number):
+        raise ValueError(": is no number")
+    return number
+
+
+Speech = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_speech)]
+
+
+class LineFields(BaseModel):
+    """The fields of a line of any method."""
+
+    pair_id: Key = ""
+    member: Annotated[Member | None, Spelled, NAN_AS_NONE] = None
+    type: Annotated[OptionalText, NAN_AS_NONE] = ""
+    part: Part | None = None
+    run_id: OptionalText = ""
+    episode_id: OptionalText = ""
+    turn: Count = 0
+    seed: Any = None
+    context: Annotated[Context, null_as("full_plan")] = "full_plan"
+    dialogue: Annotated[Dialogue, null_as("before")] = "before"
+    generator: OptionalText = ""
+    chooser: OptionalText = ""
+    question: OptionalText = ""
+    answer: OptionalText = ""
+    action: OptionalText = ""
+    prediction_set: Texts = ()
+    asks: Flag = None
+    help: Flag = None
+    questions: Whole | None = None
+    prompts: Speech = ()
+    raw_outputs: Speech = ()
+    flags: Texts = ()
+    seconds: FiniteOrNone = None
+    dataset: OptionalText = ""
+    dataset_version: OptionalText = ""
+    robot: OptionalText = ""
+    user: OptionalText = ""
+
+    @property
+    def asked(self) -> bool | None:
+        """Whether it asked. Where that is not said: who was answered did, who could have been did not."""
+        asks = self.help if self.asks is None else self.asks
+        return bool(self.answer) if asks is None and (self.answer or self.questions) else asks
+
+    @property
+    def made_of(self) -> Mapping[str, Any]:
+        """What the decision is made of, by field of `Decision`."""
+        return {"action": self.action or next(iter(self.prediction_set), "")}
+
+
+class _Lettered(LineFields):
+    options: Options
+    filled_options: Annotated[Letters, null_as(())] = ()
+    token_table: Annotated[tuple[tuple[str, Logprob], ...], BeforeValidator(_tokens)]
+    right: Letters | None = None
+
+    @property
+    def made_of(self) -> Mapping[str, Any]:
+        return {
+            "options": self.options,
+            "filled": self.filled_options,
+            "tokens": self.token_table,
+            "action": self.action,
+            "right": self.right,
+        }
+
+
+class _Judgment(BaseModel):
+    context: Share
+    prompt: Annotated[Share | None, BeforeValidator(lambda share: None if share != share else share)] = None
+
+
+class _Judged(_Lettered):
+    affordance: dict[str, _Judgment]
+
+    @property
+    def made_of(self) -> Mapping[str, Any]:
+        judged = {letter: Affordance(each.context, each.prompt) for letter, each in self.affordance.items()}
+        return {**super().made_of, "affordance": judged}
+
+
+class _Sampled(LineFields):
+    samples: Annotated[
+        dict[str, Whole],
+        must(
+            lambda samples: all(number > 0 for number in samples.values()),
+            "has an answer that was drawn less than once",
+        ),
+    ]
+    similarities: Annotated[dict[str, Finite], BeforeValidator(lambda value: value or {})] = Field(
+        default_factory=dict
+    )
+    draws: Annotated[
+        Whole | None, must(lambda draws: (draws or 0) >= 0, "is {}; so many answers cannot be drawn".format)
+    ] = None
+
+    @property
+    def made_of(self) -> Mapping[str, Any]:
+        return {
+            "samples": self.samples,
+            "similarities": self.similarities,
+            "draws": sum(self.samples.values()) if self.draws is None else self.draws,
+            "action": self.action,
+        }
+
+
+class _Certain(LineFields):
+    certainty: str
+
+    @property
+    def made_of(self) -> Mapping[str, Any]:
+        certainty = read_certainty(self.certainty)
+        flags = (*self.flags, *(("invalid_certainty",) if certainty == "invalid" else ()))
+        return {**super().made_of, "certainty": certainty, "flags": tuple(dict.fromkeys(flags))}
+
+
+class _Marked(LineFields):
+    marked: tuple[str, ...]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _marked_or_predicted(cls, record: Mapping[str, Any]) -> Mapping[str, Any]:
+        marked = record.get("marked") if record.get("marked") is not None else record.get("prediction_set")
+        return {**record, "marked": marked}
+
+    @property
+    def made_of(self) -> Mapping[str, Any]:
+        return {"chosen": self.marked, "action": self.action}
+
+
+FIELDS: Final[Mapping[str, type[LineFields]]] = {
+    "knowno": _Lettered,
+    "lap": _Judged,
+    "lofreecp": _Sampled,
+    "binary": _Certain,
+    "nohelp": LineFields,
+    "offline": _Marked,
+    PERSON: _Marked,
+}
+"""By method, or who else decided."""
+
+
+class CalibrationFields(BaseModel):
+    """The threshold that was in force, and what it rests on."""
+
+    q_hat: Annotated[float, BeforeValidator(_threshold), Strict()]
+    epsilon: Share
+    n_calibration: Whole
+    rank: Whole
+    calibration_run: OptionalText = ""
+
+
+class LineDetails(BaseModel, frozen=True):
+    """The details of a line beside its decision; empty or None where it has none.
+
+    Attributes:
+        seed: of the episode.
+        time: when it was made, ISO 8601, UTC.
+        actor: the person's pseudonym.
+        shown_at: when a person saw the form.
+        typed_text: what was said.
+        seconds: that it took.
+        version: of the program that wrote the line.
+        decoding: by role: what requests were made with.
+        prediction_set: as stored, in texts.
+        help: what the set said, as stored.
+        offered: actions that a person chose from.
+        icr, hr, chr, ssc: metrics as stored; None where they did not count.
+    """
+
+    seed: Count = 0
+    time: Moment = ""
+    answered_at: Moment = ""
+    actor: Annotated[OptionalText, AfterValidator(lambda actor: "" if actor == PERSON else actor)] = ""
+    shown_at: Annotated[Moment | None, AfterValidator(lambda moment: moment or None)] = None
+    typed_text: OptionalText = ""
+    seconds: FiniteOrNone = None
+    version: OptionalText = ""
+    decoding: Annotated[Mapping[str, Any], null_as({})] = Field(default_factory=dict)
+    prediction_set: tuple[str, ...] | None = None
+    help: Flag = None
+    offered: Texts = ()
+    icr: Finite | None = None
+    hr: Finite | None = None
+    chr: Finite | None = None
+    ssc: Finite | None = None
+
+    @property
+    def made_at(self) -> str:
+        """When it was made; empty where that is not said."""
+        return self.time or self.answered_at
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """Metrics that the line has."""
+        return {name: getattr(self, name) for name in METRICS if name in self.model_fields_set}

@@ -8,12 +8,12 @@ from typing import Final
 
 from simulator.ambik.files.decisions import DecisionLine, is_decision, read_decisions
 from simulator.ambik.files.knowno import Logprobs, is_knowno, read_knowno, read_logprobs_record
-from simulator.ambik.files.merging import merge
+from simulator.ambik.files.load_report import merge
 from simulator.ambik.files.metric_cases import MetricCase, is_metric_case, read_metric_case
 from simulator.ambik.files.pairs import PairsFile, is_pairs, looks_like_pairs, read_pairs_file
 from simulator.ambik.files.result_table import ResultRow, is_result_table, read_result_table
+from simulator.ambik.items import read_draft_record
 from simulator.ambik.pairs import Draft, Pair, Scenario
-from simulator.ambik.rows import read_draft_record
 from simulator.tables.spec import Tables, TableSpec, has
 from trees.faults import Fault
 

@@ -8,11 +8,10 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, Field
 
-from simulator.ambik.files.fields import Number, require
 from simulator.ambik.settings import Metrics
 from simulator.ambik.terms import TaskType
 from simulator.codecs import Codec
-from simulator.fields import Whole
+from simulator.fields import Finite, Whole, must
 from simulator.jsonlines import Row
 
 MEANS: Final = "mean per type"
@@ -21,7 +20,7 @@ READINGS: Final = ("found_in_set", "best_single_option")
 _NOT_COUNTED: Final = -1
 _VALUES: Final[Mapping[Metrics, str]] = {"paper": "expected_paper", "reference": "repo_value"}
 
-Size = Annotated[Whole, require(lambda size: size >= 0, "is {}; no set is smaller than empty")]
+Size = Annotated[Whole, must(lambda size: size >= 0, "is {}; no set is smaller than empty".format)]
 
 
 class _Coverage(BaseModel):
@@ -55,13 +54,13 @@ class _Rows(BaseModel):
 
 
 class _Rates(BaseModel):
-    hr: Annotated[Number, Field(alias="HR")]
-    chr: Annotated[Number, Field(alias="CHR")]
+    hr: Annotated[Finite, Field(alias="HR")]
+    chr: Annotated[Finite, Field(alias="CHR")]
 
 
 class _Readings(BaseModel):
-    found_in_set: Number
-    best_single_option: Number
+    found_in_set: Finite
+    best_single_option: Finite
 
 
 INPUTS: Final[Mapping[str, Codec[Any]]] = {
@@ -74,7 +73,7 @@ INPUTS: Final[Mapping[str, Codec[Any]]] = {
     MEANS: Codec(_Rows),
 }
 """What a metric is computed of."""
-_NUMBER: Final = Codec[float | None](Number | None)
+_NUMBER: Final = Codec[float | None](Finite | None)
 _BOTH: Final = Codec[_Readings](_Readings)
 _MEANS: Final = Codec[dict[str, _Rates]](dict[str, _Rates])
 

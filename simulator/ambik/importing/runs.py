@@ -15,7 +15,7 @@ from typing import Any, Final
 from logs import LogReader, LogWriter
 from logs.rows import Episode as EpisodeRow
 from logs.rows import Participant, Run, Score, Setup, Status
-from simulator.ambik.files.decision_fields import PERSON
+from simulator.ambik.files.fields import PERSON
 from simulator.ambik.importing.sources import (
     Batch,
     ImportedEpisode,
@@ -25,10 +25,9 @@ from simulator.ambik.importing.sources import (
     threshold_of,
 )
 from simulator.ambik.importing.turns import differing_scores, turns_of
-from simulator.ambik.items import PairItem
+from simulator.ambik.items import BENCHMARK, LANGUAGE, PairItem, item_row
 from simulator.ambik.playing import ROBOT, USER, Options, calibration_option
 from simulator.ambik.records import Calibrated
-from simulator.ambik.rows import BENCHMARK, LANGUAGE, item_row
 from simulator.ambik.score import VERSION, values
 from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.settings import settings_option

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from simulator.ambik.data import load_scenarios
-from simulator.ambik.files.decision_fields import PERSON
 from simulator.ambik.files.decisions import (
     AnswerLine,
     DecisionLine,
@@ -17,6 +16,7 @@ from simulator.ambik.files.decisions import (
     read_decisions,
     with_items,
 )
+from simulator.ambik.files.fields import PERSON
 from simulator.ambik.files.kinds import DECISIONS, KNOWNO, LOGPROBS, METRIC_CASES, PAIRS, RESULT_TABLE, TABLES
 from simulator.ambik.files.knowno import decisions_of
 from simulator.ambik.items import PairItem

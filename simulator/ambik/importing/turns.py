@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from logs.rows import Turn, now
-from simulator.ambik.files.decision_fields import METRICS, PERSON
 from simulator.ambik.files.decisions import AnswerLine, DecisionLine
+from simulator.ambik.files.fields import METRICS, PERSON
 from simulator.ambik.importing.sources import ImportedEpisode
-from simulator.ambik.payloads import PRIVATE, decided
+from simulator.ambik.payloads import PRIVATE, calibrated, decided
 from simulator.ambik.playing import ROBOT, USER, Options
 from simulator.ambik.score import Values
 from simulator.forms import YES
@@ -81,7 +81,8 @@ def turns_of(
 def _decided(line: DecisionLine, options: Options) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return a decision's payload, and what of it was stored otherwise than it comes out."""
     decision, details = line.decision, line.details
-    made = decided(decision, options.model_copy(update={"settings": line.settings}), must_act=False)
+    rules = options.model_copy(update={"settings": line.settings})
+    made = decided(decision, calibrated(decision, rules), rules, must_act=False)
     differences: list[str] = []
     if not line.calibrates:
         # Where it could not be answered, its set says whether it asked.

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
 
-from simulator.ambik.kitchen.categories import Thing, Words, kitchen
+from simulator.ambik.kitchen.categories import Thing, Word, Words, kitchen, words
 from simulator.ambik.kitchen.knowledge import sense
-from simulator.ambik.kitchen.words import Word, words
 
 # Words that are nouns of a kitchen and things to do there: at the head of a clause they are the latter.
 _BEFORE_VERBS: Final = frozenset(("and", "then", "to", ",", ".", ";", ":", "please", "or", "not"))

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from simulator.ambik.kitchen.categories import Thing, kitchen, thing
+from simulator.ambik.kitchen.categories import Thing, kitchen, stems, thing, words
 from simulator.ambik.kitchen.knowledge import Amount, Reason, Settled, is_perishable, says, sense, settle
 from simulator.ambik.kitchen.mentions import Mention, mentions, single
-from simulator.ambik.kitchen.words import stems, words
 
 By = Literal["", "text", "sense", "guess"]
 

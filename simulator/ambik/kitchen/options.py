@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from simulator.ambik.items import DecideItem
-from simulator.ambik.kitchen.categories import Thing
+from simulator.ambik.kitchen.categories import Thing, with_article
 from simulator.ambik.kitchen.mentions import Mention, mentions
 from simulator.ambik.kitchen.openings import Case
 from simulator.ambik.kitchen.reasoning import judge
-from simulator.ambik.kitchen.words import with_article
 from simulator.ambik.playing import (
     appliances_of,
     exchange_of,
@@ -27,7 +26,7 @@ ENOUGH: Final = 3
 """With so many, none that is offered to people is made up of things of another kind."""
 
 
-def case_of(
+def kitchen_case(
     item: DecideItem,
     context: Context = "full_plan",
     exchanges: Sequence[tuple[str, str]] = (),
@@ -99,4 +98,4 @@ def kitchen_options(item: DecideItem) -> tuple[str, ...]:
     them, so the right one may be missing; they are the same for everybody, in an order that tells nothing: of
     their words.
     """
-    return tuple(sorted(alternatives(case_of(item), MOST, ENOUGH)))
+    return tuple(sorted(alternatives(kitchen_case(item), MOST, ENOUGH)))

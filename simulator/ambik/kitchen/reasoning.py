@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
 
-from simulator.ambik.kitchen.categories import Thing, kitchen, thing
+from simulator.ambik.kitchen.categories import Thing, kitchen, plural, stems, thing, with_article
 from simulator.ambik.kitchen.knowledge import Note, either, is_perishable, listed, note, reasoned, says, sense
 from simulator.ambik.kitchen.mentions import mentions, single
 from simulator.ambik.kitchen.openings import Case, Opening, only_one, open_amount, openings
-from simulator.ambik.kitchen.words import plural, stems, with_article
 
 MOST: Final = 4
 """Actions that it marks at most: as many as the methods have options."""

@@ -11,9 +11,12 @@ intent of the task before it, and AmbDif divides by 400 pairs, matched by positi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
+
+import numpy as np
+import pandas as pd
 
 from simulator.ambik import conformal
 from simulator.ambik.measuring.outcome_rows import (
@@ -21,15 +24,98 @@ from simulator.ambik.measuring.outcome_rows import (
     MEASURES,
     Matched,
     OutcomeRow,
+    cluster_of,
     matched,
     ordered_types,
     outcome_rows,
 )
-from simulator.ambik.measuring.resampling import mean_of_means, means
-from simulator.ambik.records import Outcome
+from simulator.ambik.playing import needs_question
+from simulator.ambik.records import ABORTED, Exchange, Outcome
+from simulator.ambik.score import is_right, relevance, right_in_the_end
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import TASK_TYPES
-from simulator.stats import Interval, wilson
+from simulator.stats import (
+    RESAMPLES,
+    SHARE,
+    Floats,
+    Interval,
+    cluster_bootstrap,
+    interval_of,
+    resampled,
+    share,
+    wilson,
+)
+
+K = TypeVar("K", bound=Hashable)
+
+
+def means(
+    columns: Mapping[K, Sequence[float | None]],
+    clusters: Sequence[Hashable],
+    *,
+    counts: Collection[K] = (),
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> dict[K, Interval | None]:
+    """Return the mean of every column with a 95 % percentile interval from drawing whole clusters.
+
+    Args:
+        columns: a measure of every decision; None, or not a number, where it does not count.
+        clusters: of the decisions.
+        counts: columns that hold counts; the others hold shares (see `interval_of`).
+        seed: of the drawing.
+        resamples: how many.
+
+    Returns:
+        By column, `Interval.n` being the decisions that count; None where none does.
+    """
+    intervals: dict[K, Interval | None] = {}
+    for name, column in columns.items():
+        values, counted = _counted(column)
+        intervals[name] = None
+        if counted.any():
+            interval = cluster_bootstrap(
+                values.tolist(),
+                clusters,
+                weights=counted.tolist(),
+                bounds=None if name in counts else SHARE,
+                seed=seed,
+                resamples=resamples,
+            )
+            intervals[name] = interval._replace(n=int(counted.sum()))
+    return intervals
+
+
+def mean_of_means(
+    columns: Sequence[Sequence[float | None]], clusters: Sequence[Hashable], *, seed: int = 0
+) -> Interval | None:
+    """Return the plain average of the means of columns of shares; None if one has no values."""
+    parts = [_counted(column) for column in columns]
+    if not parts or not all(counted.any() for _, counted in parts):
+        return None
+    numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters))}
+    places = np.array([numbers[cluster] for cluster in clusters])
+    sums = []
+    for part in (0, 1):
+        for values, counted in parts:
+            order = np.argsort(values)  # sums are rounded: in one order, they are the same for all orders
+            sums.append(np.bincount(places[order], (values, counted)[part][order], len(numbers)))
+    table: Floats = np.column_stack(sums)
+    drawn = resampled(table, seed=seed)
+    with np.errstate(invalid="ignore", divide="ignore"):  # a rare type may be missing from a resample
+        together = np.divide(*np.hsplit(drawn, 2)).mean(axis=1)
+    rows = sum(int(counted.sum()) for _, counted in parts)
+    # Where nothing varies, no more is known than of the type with the fewest pairs.
+    groups = int((table[:, len(parts) :] > 0).sum(axis=0).min())
+    return interval_of(together, rows, groups=groups)
+
+
+def _counted(column: Sequence[float | None]) -> tuple[Floats, Floats]:
+    """Return values, 0 where there is none, and 1 where there is one."""
+    values = np.array(column, dtype=float)
+    counted = ~np.isnan(values)
+    return np.where(counted, values, 0.0), counted.astype(float)
+
 
 T = TypeVar("T", bound=Any)
 REFERENCE_PAIRS: Final = 400
@@ -193,3 +279,61 @@ def _ambdif(pairs: Matched, resampled: Interval | None, settings: Settings) -> M
     elif pairs.values and pairs.plain:
         interval = wilson(round(sum(pairs.values)), len(pairs.values))
     return Measure(interval, {"unmatched": pairs.unmatched} if pairs.unmatched else {})
+
+
+# ---- episodes in which somebody could ask: who asked when needed, right before and after
+
+Measured = Mapping[str, Interval | None]
+ASKED: Final = ("asked when needed", "asked when not needed")
+RELEVANT: Final = "relevant questions"
+EXCHANGED: Final = (*ASKED, "right before", "right after", "questions", RELEVANT)
+
+
+def exchange_measures(exchanges: Sequence[Exchange]) -> Measured:
+    """Return each of `EXCHANGED`, None where it does not apply; nothing without exchanges.
+
+    Whether it was asked when needed has Wilson's interval where each task was played once (`stats.share`); of
+    the others, intervals are resampled over pairs. Tasks that were played several times count once.
+    """
+    if not exchanges:
+        return {}
+    rows = [
+        (
+            measure,
+            cluster_of(exchange.before.item),
+            f"{exchange.before.item.id} {exchange.before.dialogue}",
+            value,
+        )
+        for exchange in exchanges
+        for measure, value in _values(exchange)
+    ]
+    frame = pd.DataFrame(rows, columns=["measure", "pair", "task", "value"])
+    by_measure = dict(iter(frame.groupby("measure")))
+    return {name: _interval(name, by_measure[name]) if name in by_measure else None for name in EXCHANGED}
+
+
+def _values(exchange: Exchange) -> Iterator[tuple[str, float]]:
+    """Yield the measures that apply to an episode."""
+    first, last, item = exchange.before, exchange.after, exchange.before.item
+    if (needed := needs_question(item, first.dialogue)) is not None:
+        yield ASKED[0] if needed else ASKED[1], float(bool(first.asked))
+    answers = [answer for _, answer in exchange.questions]
+    before = False if ABORTED in first.flags else is_right(item, first.action)
+    after = False if exchange.aborted else right_in_the_end(item, last.asked, last.action, answers)
+    if before is not None:
+        yield "right before", float(before)
+    if after is not None:
+        yield "right after", float(after)
+    yield "questions", float(len(exchange.questions))
+    questions = [question for question, _ in exchange.questions] or [first.question]
+    if (relevant := relevance(item, questions)) is not None:
+        yield RELEVANT, relevant
+
+
+def _interval(measure: str, rows: pd.DataFrame) -> Interval:
+    tasks = rows["task"].tolist()
+    if measure in ASKED:
+        return share((rows["value"] > 0).tolist(), tasks)
+    bounds = None if measure == "questions" else SHARE
+    interval = cluster_bootstrap(rows["value"].tolist(), rows["pair"].tolist(), bounds=bounds)
+    return interval._replace(n=len(set(tasks)))

@@ -1,4 +1,4 @@
-"""One LangGraph state machine per method, built of the same nodes (spec 6 to 8).
+"""What `propose` plays of a model: one LangGraph machine per method, built of the same nodes (spec 6 to 8).
 
 ::
 
@@ -20,14 +20,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise, product
-from typing import Final
+from typing import Any, Final
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from simulator.ambik.methods.kit import Kit, MethodOptions, State, Update
-from simulator.ambik.methods.needs import TOP
+from simulator.ambik.methods.kit import TOP, Kit, State, Update
 from simulator.ambik.naming import context_affordance, is_filler, is_not_listed
 from simulator.ambik.parsing import (
     FIVE,
@@ -92,11 +91,11 @@ async def generate(state: State, runtime: Runtime[Kit]) -> Update:
     (text,), flags = await _options_texts(kit, asked, 1)
     options = read_options(text)
     flags += ["filled"] if options.filled else []
-    if kit.options.not_listed:
-        options = with_not_listed(options, kit.options.seed)
+    if kit.not_listed:
+        options = with_not_listed(options, kit.seed)
     return {
         "options": dict(options.texts),
-        "filled": list(options.filled),
+        "filled": options.filled,
         "prompts": [["generate", asked.text]],
         "raw": [["generate", text]],
         "flags": flags,
@@ -107,10 +106,10 @@ async def draw(state: State, runtime: Runtime[Kit]) -> Update:
     """Write four options, several times; what stands for missing ones counts, since they were asked for."""
     kit = runtime.context
     asked = prompt("generate", kit.case)
-    texts, flags = await _options_texts(kit, asked, kit.options.samples)
+    texts, flags = await _options_texts(kit, asked, kit.samples)
     drawn = [read_options(text) for text in texts]
     answers = counted(text for options in drawn for text in options.texts.values())
-    similar = kit.options.background.similar
+    similar = kit.background.similar
     return {
         "samples": answers,
         "similarities": similarities(answers, similar) if similar else {},
@@ -125,7 +124,7 @@ async def generate_one(state: State, runtime: Runtime[Kit]) -> Update:
     """Write one action."""
     kit = runtime.context
     asked = prompt("generate_one", kit.case)
-    request = kit.request("generate_one", asked, max_tokens=kit.options.max_tokens)
+    request = kit.request("generate_one", asked, max_tokens=kit.max_tokens)
     text = await one_line(kit.generator, request, kit.case.language)
     action = read_action(text)
     return {
@@ -142,7 +141,7 @@ async def choose(state: State, runtime: Runtime[Kit]) -> Update:
     asked = prompt("choose", kit.case, options=tuple(options.items()))
     table, text = await _one_word(kit, "choose", asked, lambda table: names_option(table, len(options)))
     return {
-        "tokens": [list(pair) for pair in table],
+        "tokens": table,
         "prompts": [["choose", asked.text]],
         "raw": [["choose", text]],
         "flags": [] if names_option(table, len(options)) else ["no_letter"],
@@ -164,7 +163,7 @@ async def afford(state: State, runtime: Runtime[Kit]) -> Update:
     )
     shares = {text: probability_of_true(table) for text, (table, _) in zip(prompts, answers, strict=True)}
     things = (*objects_of(kit.case.item), *appliances_of(kit.case.item))
-    words = kit.options.background.vocabulary
+    words = kit.background.vocabulary
     return {
         "affordance": {
             letter: [context_affordance(text, things, words), shares[text]] for letter, text in judged.items()
@@ -201,8 +200,8 @@ async def _options_texts(kit: Kit, asked: Prompt, samples: int) -> tuple[list[st
         "generate",
         asked,
         temperature=TEMPERATURE if several else 0.0,
-        **({"seed": kit.options.seed} if several else {}),
-        max_tokens=kit.options.max_tokens,
+        **({"seed": kit.seed} if several else {}),
+        max_tokens=kit.max_tokens,
         stop=(_BLANK_LINE, *_FIFTH, TURNS[kit.case.language]),
         samples=samples,
     )
@@ -258,44 +257,34 @@ def build_graph(method: Method) -> StateGraph[State, Kit, State, State]:
 
 
 async def decide(
-    method: Method,
-    case: Case,
-    generator: ChatModel,
-    chooser: ChatModel | None = None,
-    options: MethodOptions | None = None,
+    method: Method, case: Case, generator: ChatModel, chooser: ChatModel | None = None, **options: Any
 ) -> Decision:
-    """Play a method.
+    """Play a method; `options` are those of a `Kit`.
 
     Raises:
         ModelError: if a model fails, or cannot do what the method needs (`needs.refusal` says so before).
         TemplateError: if a prompt template is missing or malformed.
     """
-    chooser, options = chooser or generator, options or MethodOptions()
-    kit = Kit(case=case, generator=generator, chooser=chooser, options=options)
+    chooser = chooser or generator
+    kit = Kit(case=case, generator=generator, chooser=chooser, **options)
     state = (await _compiled(method).ainvoke(State(), context=kit, version="v2")).value
+    judged = state.get("affordance", {}).items()
+    made: dict[str, Any] = {
+        **state,
+        "affordance": {letter: Affordance(float(context or 0), asked) for letter, (context, asked) in judged},
+        "prompts": _in_order(state["prompts"]),
+        "raw": _in_order(state["raw"]),
+        "flags": tuple(dict.fromkeys(state["flags"])),
+    }
     return Decision(
-        episode_id=options.episode_id or "",
+        episode_id=kit.episode_id or "",
         run="",
         item=case.item,
         method=method,
         context=case.context,
         generator=generator.name,
         chooser=chooser.name if method in _CHOOSE else "",
-        options=state.get("options", {}),
-        filled=tuple(state.get("filled", ())),
-        tokens=tuple((token, logprob) for token, logprob in state.get("tokens", ())),
-        affordance={
-            letter: Affordance(float(context or 0), asked)
-            for letter, (context, asked) in state.get("affordance", {}).items()
-        },
-        samples=state.get("samples", {}),
-        similarities=state.get("similarities", {}),
-        draws=state.get("draws", 0),
-        action=state.get("action", ""),
-        certainty=state.get("certainty"),
-        prompts=_in_order(state.get("prompts", ())),
-        raw=_in_order(state.get("raw", ())),
-        flags=tuple(dict.fromkeys(state.get("flags", ()))),
+        **made,
     )
 
 

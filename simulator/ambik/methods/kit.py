@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any, Final, TypedDict
+from typing import Annotated, Any, Final, Protocol, TypedDict
 
 from simulator.ambik.data import BUILTIN, load_pairs, load_scenarios
 from simulator.ambik.naming import vocabulary
 from simulator.ambik.pairs import Pair, Scenario
 from simulator.ambik.prompts import Case, Dataset, Prompt, request_for
 from simulator.ambik.sets.similarity import TFIDF, Similarity, similarity, task_texts
-from simulator.ambik.terms import Certainty, Role
-from simulator.models import ChatModel, Request
+from simulator.ambik.terms import NAMES, Certainty, Method, Role
+from simulator.models import Capabilities, ChatModel, Needs, Request
 from simulator.seats import View
 
 SEED: Final = 0
@@ -55,10 +55,12 @@ def background_of(data: str = BUILTIN, dataset: Dataset = "ambik", similar: str 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MethodOptions:
-    """How a method is played.
+class Kit:
+    """The graph's context: what a method is played on, with and how.
 
     Attributes:
+        generator: writes options or the action.
+        chooser: chooses, judges affordance and says how certain it is.
         samples: how often LofreeCP lets four options be written (R).
         max_tokens: what a model may write at most.
         not_listed: a fifth option says that none of the others is meant (spec 8.1).
@@ -67,6 +69,9 @@ class MethodOptions:
         repeat: which repetition it is; with the episode and the number of the turn, it is for the log.
     """
 
+    case: Case
+    generator: ChatModel
+    chooser: ChatModel
     samples: int = 5
     max_tokens: int = 256
     not_listed: bool = False
@@ -76,30 +81,13 @@ class MethodOptions:
     episode_id: str | None = None
     number: int | None = None
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kit:
-    """The graph's context.
-
-    Attributes:
-        generator: writes options or the action.
-        chooser: chooses, judges affordance and says how certain it is.
-    """
-
-    case: Case
-    generator: ChatModel
-    chooser: ChatModel
-    options: MethodOptions
-
     def request(self, role: Role, asked: Prompt, **settings: Any) -> Request:
         """Return a prompt as a request of the model of that role; at temperature 0 if not said otherwise."""
         model = self.generator if role in ("generate", "generate_one") else self.chooser
-        return request_in(self.options, model, asked, f"robot.{role}", **settings)
+        return request_in(self, model, asked, f"robot.{role}", **settings)
 
 
-def request_in(
-    place: View | MethodOptions, model: ChatModel, asked: Prompt, purpose: str, **settings: Any
-) -> Request:
+def request_in(place: View | Kit, model: ChatModel, asked: Prompt, purpose: str, **settings: Any) -> Request:
     """Return a prompt as a request of a seat's model; at temperature 0 if not said otherwise."""
     return request_for(
         model,
@@ -116,8 +104,8 @@ class State(TypedDict, total=False):
     """Plain values; `records.Decision` says what they are. Texts are ``[role, text]``."""
 
     options: dict[str, str]
-    filled: list[str]
-    tokens: list[list[Any]]
+    filled: tuple[str, ...]
+    tokens: tuple[tuple[str, float], ...]
     affordance: dict[str, list[float | None]]
     samples: dict[str, int]
     similarities: dict[str, float]
@@ -130,3 +118,50 @@ class State(TypedDict, total=False):
 
 
 Update = dict[str, Any]
+
+
+_LETTERS: Final = ("knowno", "lap")
+TOP: Final = 5
+"""Most likely tokens that are asked for in the place of a letter."""
+_WITHOUT: Final = "lofreecp, binary or nohelp"
+
+
+class Known(Protocol):
+    """A model, or what is known of one that is not loaded yet."""
+
+    @property
+    def name(self) -> str:
+        """``provider/model``."""
+        ...
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do."""
+        ...
+
+
+def refusal(method: Method, generator: Known, chooser: Known | None = None, *, samples: int = 5) -> str:
+    """Return why models cannot play a method, in a sentence with the way out; empty if they can."""
+    chooses = chooser or generator
+    if method in _LETTERS and not chooses.capabilities.logprobs:
+        alone = chooser is None or chooser.name == generator.name
+        way = "name a chooser that does (--chooser local/smollm2, transformers/… or openai/…)"
+        return (
+            f"{NAMES[method]} reads the probabilities of letters, and {chooses.name} gives none; "
+            f"{way if alone else 'take another chooser'}, or play {_WITHOUT}"
+        )
+    if method == "lofreecp" and samples > 1 and "temperature" in getattr(generator, "ignored", ()):
+        return (
+            f"LofreeCP draws {samples} answers at a temperature, and {generator.name} takes none, so nothing "
+            "says how far they differ; take a model that does, or play binary or nohelp"
+        )
+    return ""
+
+
+def needs_of(method: Method, generator: str, chooser: str = "", *, samples: int = 5) -> Mapping[str, Needs]:
+    """Return what a method asks of its models beside text, so that servers are asked before it is played."""
+    if method in _LETTERS:
+        return {generator: Needs()} | {chooser or generator: Needs(top_logprobs=TOP)}
+    if method == "lofreecp":
+        return {generator: Needs(samples=samples > 1)}
+    return {generator: Needs()} | ({chooser: Needs()} if chooser and method == "binary" else {})

@@ -12,8 +12,7 @@ from simulator.ambik.data import load_guidelines
 from simulator.ambik.files.pairs import steps
 from simulator.ambik.methods.kit import request_in
 from simulator.ambik.pairs import Draft
-from simulator.ambik.players.knows import AnnotatorKnows
-from simulator.ambik.playing import Options
+from simulator.ambik.playing import AnnotatorKnows, Options
 from simulator.ambik.prompts import Prompt
 from simulator.ambik.terms import APPLIANCES, Ambiguity
 from simulator.models import ChatModel, Message

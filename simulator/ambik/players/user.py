@@ -8,9 +8,8 @@ from personas.templates import render
 from simulator.ambik.items import DecideItem, PairItem
 from simulator.ambik.methods.kit import request_in
 from simulator.ambik.pairs import Scenario
-from simulator.ambik.players.knows import UserKnows
-from simulator.ambik.players.method_robot import MOST_TOKENS
-from simulator.ambik.playing import USER, Options
+from simulator.ambik.players.robots import MOST_TOKENS
+from simulator.ambik.playing import USER, Options, UserKnows
 from simulator.ambik.prompts import case_of, one_line, prompt, read_line
 from simulator.ambik.questions import answer_to, hear, hear_scenario, names_what_was_said
 from simulator.errors import SeatError

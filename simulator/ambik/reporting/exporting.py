@@ -3,53 +3,200 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib.metadata import version as installed
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
 from logs import LogReader
-from simulator.ambik.annotation import export as pair_export
+from logs.rows import Episode, Run, Turn
+from simulator.ambik.annotation import desk
 from simulator.ambik.files.result_table import ALL
-from simulator.ambik.log_lines import form_lines
-from simulator.ambik.playing import ROBOT, USER
+from simulator.ambik.items import BENCHMARK, DecideItem, DraftItem, Item, PairItem, item_from_row, item_record
+from simulator.ambik.measuring.metrics import icr_counts
+from simulator.ambik.measuring.outcome_rows import outcome_rows
+from simulator.ambik.payloads import outcome_of
+from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, is_calibrated, needs_question
+from simulator.ambik.records import Decision
 from simulator.ambik.reporting.results import Result
-from simulator.ambik.rows import item_from_row, item_record
+from simulator.ambik.score import logged_options
+from simulator.ambik.sets.predicting import scored
 from simulator.ambik.terms import CONFORMAL
-from simulator.ambik.trial_log import options_of
+from simulator.ambik.trial_log import decision, options_of
+from simulator.fields import plain_number
 from simulator.jsonlines import write_lines
+from simulator.runner.logged import required_run
 from simulator.whole import file_name, write_whole
 
-_MEASURES: Final = ("icr", "hr", "chr", "ssc")
+_MEASURED: Final = ("icr", "hr", "chr", "ssc")
+_OF_DECISION: Final = ("context", "dialogue", "method", "generator", "chooser")
+_OF_PAYLOAD: Final = ("q_hat", "epsilon", "n_calibration", "rank", "prediction_set", "help", "settings")
+Json = dict[str, Any]
 
 
-def run_lines(reader: LogReader, run: str) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a run with what makes a file whole: the task, which part it serves, who sat where.
+class _Place(NamedTuple):
+    """Where a turn stands; `whole` says that its line also tells the task, what it serves, who sat where."""
+
+    run: Run
+    episode: Episode
+    item: Item
+    version: str
+    whole: Options | None
+
+    def line(self, turn: Turn, fields: Json, person: str = "") -> Json:
+        """Return a line: what every one begins and ends with, and fields; also of the person in a seat."""
+        item, config = self.item, self.run.config
+        by_pair = isinstance(item, PairItem)
+        line = {
+            "run_id": self.run.id,
+            "version": self.version,
+            "dataset": config.get("dataset", "ambik" if by_pair else ""),
+            "dataset_version": config.get("dataset_version", ""),
+            "episode_id": self.episode.id,
+            "pair_id": item.pair.id if isinstance(item, PairItem) else item.id,
+            "member": item.member if isinstance(item, PairItem) else None,
+            "type": getattr(item, "type", None),
+            **fields,
+        }
+        if person:
+            line |= {
+                "actor": self.episode.participant_id or self.episode.seats[person],
+                "shown_at": turn.payload.get("shown_at"),
+                "answered_at": turn.created_at,
+                "typed_text": turn.text,
+            }
+        line |= {"seed": self.episode.seed, "seconds": turn.seconds, "time": turn.created_at}
+        return line if self.whole is None else line | self._more(turn, self.whole)
+
+    def _more(self, turn: Turn, options: Options) -> Json:
+        seats = {seat: self.episode.seats.get(seat, "") for seat in (ROBOT, USER)}
+        more = {"item": item_record(self.item), **seats}
+        if turn.payload["kind"] != "decide":
+            return more
+        return more | {
+            "calibration_run": options.calibration.run if options.calibration else "",
+            "part": "calibration" if is_calibrated(options) else "test",
+            "draws": turn.payload.get("draws"),
+            "questions": self.episode.options.get("questions", 0),
+        }
+
+
+def form_lines(reader: LogReader, run_id: str, *, whole: bool = False) -> Iterator[Json]:
+    """Yield one JSON object per decision, per answer that a person gave, and per annotator's form (spec 13).
+
+    They come episode by episode, in order. Episodes that were broken off are there, too; what erased people
+    said is gone. Numbers that are infinite are texts. Lines that are `whole` make a file that needs no other:
+    they have the task, which part it serves, and who sat where.
 
     Raises:
         InputError: if the run is another benchmark's.
         NotInLog: if there is no such run.
     """
-    options = options_of(reader, run)
-    calibrates = options.method in CONFORMAL and options.calibration is None
-    items = {row.hash: item_from_row(row) for row in reader.items(run)}
-    played = {episode.id: (episode, turns) for episode, turns in reader.turns_of_run(run)}
-    for line in form_lines(reader, run):
-        episode, turns = played[line["episode_id"]]
-        line |= {
-            "item": item_record(items[episode.item_hash]),
-            "robot": episode.seats.get(ROBOT, ""),
-            "user": episode.seats.get(USER, ""),
-        }
-        if line.get("method"):
-            line |= {
-                "calibration_run": options.calibration.run if options.calibration else "",
-                "part": "calibration" if calibrates else "test",
-                "draws": next(turn for turn in turns if turn.number == line["turn"]).payload.get("draws"),
-                "questions": episode.options.get("questions", 0),
-            }
-        yield line
+    run = required_run(reader, run_id, BENCHMARK)
+    gone = reader.erased_participants()
+    items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
+    version = str(run.config.get("software_version") or installed("askback"))
+    decoding, options = _decoding(reader, run_id), options_of(reader, run_id) if whole else None
+    for episode, turns in reader.turns_of_run(run_id):
+        if episode.participant_id in gone:
+            continue
+        place = _Place(run, episode, items[episode.item_hash], version, options)
+        for number, turn in enumerate(turns):
+            match turn.payload.get("kind"):
+                case "decide":
+                    # Of imported runs there are no calls: their turns say what was told of them.
+                    used = decoding.get((episode.id, turn.number)) or turn.payload.get("decoding", {})
+                    yield _decided(place, turn, turns[:number], turns[number + 1 :], used)
+                case "answer" if turn.payload.get("person"):
+                    yield place.line(turn, {"seat": USER}, USER)
+                case "annotate":
+                    told = {"form": turn.payload["form"], "problems": turn.payload["problems"]}
+                    yield place.line(turn, {"seat": ANNOTATOR, **told}, ANNOTATOR)
+
+
+def _decoding(reader: LogReader, run_id: str) -> dict[tuple[str, int], Json]:
+    """Return by episode and turn what each role's requests were made with."""
+    decoding: dict[tuple[str, int], Json] = {}
+    for call in reader.model_calls(run_id=run_id):
+        if call.episode_id is not None and call.turn_number is not None:
+            role = call.purpose.rpartition(".")[2]
+            parameters = {"model": call.model, **call.request.get("parameters", {})}
+            decoding.setdefault((call.episode_id, call.turn_number), {})[role] = parameters
+    return decoding
+
+
+def _decided(
+    place: _Place, turn: Turn, before: Sequence[Turn], after: Sequence[Turn], decoding: Json
+) -> Json:
+    item, payload = place.item, turn.payload
+    assert not isinstance(item, DraftItem)
+    made = decision(turn, place.episode, item)
+    # What was answered before makes of an ambiguous task a clear one (spec 5).
+    if any(earlier.payload.get("kind") == "answer" for earlier in before):
+        made = replace(made, dialogue="after")
+    answer = next((later.text for later in after if later.payload.get("kind") == "answer"), "")
+    fields = {
+        "turn": turn.number,
+        "expected_help": needs_question(item, made.dialogue),
+        **{name: getattr(made, name) for name in _OF_DECISION},
+        "decoding": decoding,
+        "prompts": [{"role": role, "text": text} for role, text in made.prompts],
+        "raw_outputs": [{"role": role, "text": text} for role, text in made.raw],
+        "options": dict(made.options),
+        "filled_options": list(made.filled),
+        "token_table": payload["tokens"],
+        **_scored(made, payload),
+        "affordance": {
+            letter: {"context": each.context, "prompt": each.prompt, "score": each.score}
+            for letter, each in made.affordance.items()
+        },
+        "samples": dict(made.samples),
+        "similarities": dict(made.similarities),
+        **{name: payload[name] for name in _OF_PAYLOAD},
+        "certainty": made.certainty,
+        **{name: payload[name] for name in ("asks", "action", "question")},
+        "answer": answer if payload["asks"] else "",
+        **_measured(item, made, payload),
+        "flags": list(made.flags),
+    }
+    if made.right is not None:
+        fields["right"] = list(made.right)
+    if not payload.get("person"):
+        return place.line(turn, fields)
+    return place.line(turn, {**fields, "offered": payload["offered"], "marked": payload["chosen"]}, ROBOT)
+
+
+def _scored(decision: Decision, payload: Mapping[str, Any]) -> Json:
+    """Return nonconformities by letter, or by text where there are no letters; and their confidences.
+
+    LofreeCP has no confidences, and the methods without thresholds have neither.
+    """
+    if decision.method not in CONFORMAL:
+        return {"scores": {}, "nonconformity": {}}
+    candidates = scored(decision, logged_options(payload).settings)
+    return {
+        "scores": {each.letter: 1 - each.nonconformity for each in candidates if each.letter},
+        "nonconformity": {each.letter or each.text: plain_number(each.nonconformity) for each in candidates},
+    }
+
+
+def _measured(item: DecideItem, decision: Decision, payload: Mapping[str, Any]) -> Json:
+    """Return the metrics of a decision; null where they do not count."""
+    options = logged_options(payload)
+    outcome = outcome_of(decision, options)
+    measured: Json = dict.fromkeys(("icr_found", "icr_total", *_MEASURED))
+    if outcome is None:
+        return measured
+    (row,) = outcome_rows([outcome], options.settings)
+    measured |= {name: None if isinstance(row.values[name], str) else row.values[name] for name in _MEASURED}
+    intent = item.pair.intent if isinstance(item, PairItem) else item.scenario.intent
+    if intent is not None and not intent.malformed:
+        hits, total = icr_counts(intent, outcome.predicted, options.settings.icr)
+        measured |= {"icr_found": hits, "icr_total": total}
+    return measured
 
 
 def write_run_lines(path: Path, reader: LogReader, runs: Sequence[str]) -> int:
@@ -67,7 +214,7 @@ def write_run_lines(path: Path, reader: LogReader, runs: Sequence[str]) -> int:
     lines = [
         json.dumps(line, ensure_ascii=False, allow_nan=False)
         for run in ordered
-        for line in run_lines(reader, run)
+        for line in form_lines(reader, run, whole=True)
     ]
     write_lines(path, lines)
     return len(lines)
@@ -85,7 +232,7 @@ def export_runs(
     """
     for run in dict.fromkeys(runs):
         if options_of(reader, run).task == "annotate":
-            yield from (written.path for written in pair_export.export_runs(folder, reader, [run]))
+            yield from (written.path for written in desk.export_runs(folder, reader, [run]))
         else:
             path = folder / f"{file_name(run)}.jsonl"
             write_run_lines(path, reader, [run])
@@ -102,9 +249,9 @@ def results_csv(results: Sequence[Result]) -> str:
             continue
         name = {"method": result.group.method_name, "model": result.name}
         for kind in result.measures.types:
-            values = {measure: getattr(kind, measure).value for measure in _MEASURES}
+            values = {measure: getattr(kind, measure).value for measure in _MEASURED}
             rows.append({**name, "type": kind.type, "tasks": kind.tasks, **values})
         ambdif = result.measures.ambdif.value
         rows.append({**name, "type": ALL[0], "tasks": len(result.outcomes), "ambdif": ambdif})
-    columns = ["method", "model", "type", "tasks", *_MEASURES, "ambdif"]
+    columns = ["method", "model", "type", "tasks", *_MEASURED, "ambdif"]
     return str(pd.DataFrame(rows, columns=columns).to_csv(index=False, lineterminator="\n"))

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from simulator.ambik import conformal
-from simulator.ambik.measuring.epsilon import epsilon_curve
 from simulator.ambik.measuring.measures import Measure
 from simulator.ambik.measuring.outcome_rows import SHORT
-from simulator.ambik.remarks import remark
 from simulator.ambik.reporting.results import Result
-from simulator.ambik.terms import CONFORMAL
+from simulator.ambik.sets.coverage import epsilon_curve
+from simulator.ambik.terms import CONFORMAL, remark
 from simulator.figures import Bars, Figure, Level, Line, Mark, Panel
 from simulator.stats import Interval
 

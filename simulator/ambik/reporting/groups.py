@@ -10,11 +10,10 @@ from typing import Final, Literal, TypeVar
 from logs import LogReader
 from simulator.ambik.baselines import baseline_exchanges
 from simulator.ambik.files.decisions import DecisionLine
-from simulator.ambik.files.versions import KINDS, Kind, kind_of_pair, plan_shown
-from simulator.ambik.items import PairItem
-from simulator.ambik.playing import Dataset
+from simulator.ambik.files.pairs import KINDS, Kind, kind_of_pair, plan_shown
+from simulator.ambik.items import BENCHMARK, PairItem
+from simulator.ambik.playing import Dataset, is_calibrated
 from simulator.ambik.records import Calibrated, Decision, Exchange, PairForm
-from simulator.ambik.rows import BENCHMARK
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import CONFORMAL, NAMES, Context, Dialogue
 from simulator.ambik.trial_log import (
@@ -155,7 +154,7 @@ def from_runs(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool =
     material, known = Material(), {run.id for run in reader.runs()}
     for run in dict.fromkeys(runs):
         options = options_of(reader, run)
-        calibrates = options.method in CONFORMAL and options.calibration is None
+        calibrates = is_calibrated(options)
         aborted = not exclude_aborted and not calibrates
         played = played_of(reader, [run], aborted=aborted)
         made, forms = first_decisions(played), forms_of(played)

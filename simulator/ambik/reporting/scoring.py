@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,9 +18,9 @@ from simulator.ambik.files.kinds import (
     RESULT_TABLE,
     TABLES,
 )
-from simulator.ambik.files.merging import merge
+from simulator.ambik.files.load_report import merge
 from simulator.ambik.files.pairs import PairsFile
-from simulator.ambik.items import PairItem
+from simulator.ambik.items import BENCHMARK, PairItem
 from simulator.ambik.pairs import Pair, Scenario
 from simulator.ambik.reporting.file_sections import (
     cases_section,
@@ -31,8 +31,7 @@ from simulator.ambik.reporting.file_sections import (
 )
 from simulator.ambik.reporting.groups import Material, from_lines
 from simulator.ambik.reporting.settings import ReportSettings
-from simulator.ambik.rows import BENCHMARK
-from simulator.duplicates import CODE, Duplicates, left_out, repeats_statement
+from simulator.duplicates import CODE, left_out, repeats_statement
 from simulator.errors import InputError
 from simulator.reporting import Problems, Section
 from simulator.tables.spec import Contents, TableSpec
@@ -40,7 +39,6 @@ from trees.faults import Fault
 
 Held = dict[str, dict[Path, Contents]]
 """Contents of files, by the name of their kind."""
-_SUFFIXES: Final = (".csv", ".json", ".jsonl")
 _SECTIONS: Final[Mapping[str, Any]] = {
     KNOWNO.name: lambda read, file, switches: scenarios_section(read, file),
     METRIC_CASES.name: lambda read, file, switches: cases_section(read, file, switches.get("metrics")),
@@ -60,7 +58,12 @@ def score_files(
         InputError: if a calibration file cannot be read, or data do not exist.
     """
     sections: list[Section] = []
-    held, material = _read(paths, problems, settings.duplicates), Material()
+    read = TABLES.read_all(paths, problems, settings.duplicates, owner="AmbiK")
+    held = {
+        kind: {file: contents for file, contents in files.items() if contents.rows}
+        for kind, files in read.items()
+    }
+    material = Material()
     if files := held.get(PAIRS.name):
         loaded = merge([file for file in files.values() if isinstance(file, PairsFile)])
         problems.faults += [fault for fault in loaded.faults if fault not in problems.faults]
@@ -71,54 +74,12 @@ def score_files(
                 sections.append(make(contents, str(file), settings.switches))
             except InputError as error:
                 problems.unreadable.append(str(error))
-    if DECISIONS.name in held or settings.calibration:
+    if held.get(DECISIONS.name) or settings.calibration:
         material = _decisions(held, settings, problems)
     repeated = [fault for fault in problems.faults if isinstance(fault, Fault) and fault.code == CODE]
     if repeated:
         material.remarks.append(repeats_statement(repeated))
     return sections, material
-
-
-def _read(paths: Iterable[Path], problems: Problems, duplicates: Duplicates) -> Held:
-    """Return the files of AmbiK among paths and in folders, by kind; what is wrong goes to `problems`."""
-    held: Held = {}
-    for file, kind in {file: kind for path in paths for file, kind in _kinds(path, problems)}.items():
-        try:
-            contents = kind.read(file, duplicates)
-        except InputError as error:
-            problems.unreadable.append(str(error))
-            continue
-        problems.faults += contents.faults
-        if contents.rows:
-            held.setdefault(kind.name, {})[file] = contents
-        else:
-            problems.unreadable.append(f"{file}: no row of it can be read")
-    return held
-
-
-def _kinds(path: Path, problems: Problems) -> Iterator[tuple[Path, TableSpec[Any]]]:
-    if not path.exists():
-        problems.unreadable.append(f"{path}: there is no such file or folder")
-    elif path.is_file():
-        if (kind := TABLES.kind_of(path)) is not None:
-            yield path, kind
-        else:
-            problems.unreadable.append(f"{path}: {_why(path)}")
-    else:
-        held = TABLES.files_of(path)
-        yield from held.items()
-        others = (file for file in sorted(path.rglob("*")) if file.suffix.lower() in _SUFFIXES)
-        problems.passed_over += [file for file in others if file.is_file() and file not in held]
-        if not held:
-            problems.unreadable.append(f"{path}: holds no file of AmbiK's")
-
-
-def _why(path: Path) -> str:
-    try:
-        with path.open("rb") as opened:
-            return "is none of AmbiK's files" if opened.read(1) else "is empty"
-    except OSError as error:
-        return f"cannot be read ({error.strerror})"
 
 
 def _decisions(held: Held, settings: ReportSettings, problems: Problems) -> Material:

@@ -12,7 +12,6 @@ from simulator.ambik.measuring.outcome_rows import SHORT
 from simulator.ambik.measuring.people_sets import PeopleSets, compare_sets, people_sets_table
 from simulator.ambik.playing import objects_of, step_of, task_of
 from simulator.ambik.records import Outcome, PairForm
-from simulator.ambik.remarks import remark
 from simulator.ambik.reporting.exporting import export_runs, write_run_lines
 from simulator.ambik.reporting.figures import figures
 from simulator.ambik.reporting.file_sections import rules_section
@@ -27,7 +26,7 @@ from simulator.ambik.reporting.results import Result, results_of, settings_state
 from simulator.ambik.reporting.scoring import score_files
 from simulator.ambik.reporting.settings import ReportSettings
 from simulator.ambik.reporting.tables import TABLES, Columns, result_table
-from simulator.ambik.terms import MEMBERS
+from simulator.ambik.terms import MEMBERS, remark
 from simulator.errors import InputError
 from simulator.figures import Cell, Column, Table
 from simulator.frames import Frames

@@ -14,15 +14,13 @@ from typing import Any, Final
 from simulator.ambik.conformal import MARGINAL
 from simulator.ambik.data import load_scenarios
 from simulator.ambik.items import ScenarioItem
-from simulator.ambik.measuring.exchange import ASKED, RELEVANT, exchange_measures
-from simulator.ambik.measuring.measures import Measure
+from simulator.ambik.measuring.measures import ASKED, RELEVANT, Measure, exchange_measures
 from simulator.ambik.measuring.outcome_rows import ALL, SHORT
-from simulator.ambik.remarks import paper, remark
 from simulator.ambik.reporting.groups import BASELINE
 from simulator.ambik.reporting.results import Result
 from simulator.ambik.sets.coverage import CoverageReport
 from simulator.ambik.sets.predicting import calibrate
-from simulator.ambik.terms import METHODS, NAMES, TASK_TYPES, TaskType
+from simulator.ambik.terms import METHODS, NAMES, TASK_TYPES, TaskType, paper, remark
 from simulator.figures import Cell, Column, Table
 from simulator.reporting import Section
 from simulator.stats import Interval

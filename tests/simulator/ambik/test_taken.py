@@ -10,9 +10,8 @@ import pytest
 from simulator.ambik.baselines import baseline_exchanges
 from simulator.ambik.data import load_pairs
 from simulator.ambik.intents import realises
-from simulator.ambik.prepare import pair_items
-from simulator.ambik.score import is_right
-from simulator.ambik.taken import takes, what_is_done
+from simulator.ambik.score import is_right, takes, what_is_done
+from simulator.ambik.selection import pair_items
 
 SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared" / "data"))
 PAIRS = {one.id: one for one in load_pairs("builtin")}

@@ -7,8 +7,8 @@ from rich.console import Console
 
 from logs import LogReader
 from simulator.ambik.data import load_pairs
-from simulator.ambik.prepare import pair_items
 from simulator.ambik.room import ROOM as AMBIK
+from simulator.ambik.selection import pair_items
 from simulator.clarq.data import load_items
 from simulator.clarq.room import ROOM as CLARQ
 from simulator.handmethat.data import load_tasks

@@ -10,7 +10,7 @@ from simulator.ambik.asking import useful as ambik_useful
 from simulator.ambik.data import load_pairs
 from simulator.ambik.items import DraftItem
 from simulator.ambik.pairs import Draft
-from simulator.ambik.prepare import pair_items
+from simulator.ambik.selection import pair_items
 from simulator.asking import askings
 from simulator.clarq.asking import asked as clarq_asked
 from simulator.clarq.asking import is_question

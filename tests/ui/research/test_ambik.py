@@ -39,7 +39,7 @@ from simulator.ambik.measuring.outcome_rows import (
 from simulator.ambik.measuring.people_sets import compare_sets
 from simulator.ambik.playing import Options
 from simulator.ambik.sets.predicting import calibrate
-from simulator.ambik.summary import outcomes_of, summarise
+from simulator.ambik.summary import outcomes_of, summary_section
 from simulator.ambik.trial_log import decisions, options_of
 from simulator.asking import askings
 from simulator.commands.asking_measures import Row, rows
@@ -83,16 +83,16 @@ def test_every_run_has_its_measures_and_decisions(log: Calls, run: str, language
 
 
 def test_the_numbers_are_those_of_the_measures(log: Calls) -> None:
-    found = summarise(log.desk.reader, KNOWNO)
-    assert found.measures is not None and found.calibration is not None
+    found = summary_section(log.desk.reader, KNOWNO).data
+    overall, calibrated = found["measures"].overall, found["calibration"]
     said = words(page(log, f"run={KNOWNO}"))
-    for one in (found.measures.overall, *found.measures.types):
+    for one in (overall, *found["measures"].types):
         for measure in (one.hr, one.chr, one.icr, one.coverage):
             assert measure.interval is not None
             value, low, high, _ = measure.interval
             assert f"{value:.2f} [{low:.2f}, {high:.2f}]" in said
-    assert f"{found.calibration.q_hat:.4f}" in said
-    assert f"rank {found.calibration.rank} of {found.calibration.n}" in said
+    assert f"{calibrated.q_hat:.4f}" in said
+    assert f"rank {calibrated.rank} of {calibrated.n}" in said
     assert "The guarantee is marginal: it holds for items of this kind" in said
 
 
@@ -156,7 +156,7 @@ def test_without_a_threshold_there_is_no_slider(log: Calls, run: str) -> None:
 
 
 def test_the_exchange_is_told_before_and_after(log: Calls) -> None:
-    found = summarise(log.desk.reader, KITCHEN).exchange
+    found = summary_section(log.desk.reader, KITCHEN).data["exchange"]
     said = words(page(log, f"run={KITCHEN}"))
     for name in ("right before", "right after"):
         one = found[name]
@@ -227,7 +227,7 @@ def test_every_caution_is_said_in_the_page_s_language() -> None:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_run_s_cautions_are_on_its_page(log: Calls, language: str) -> None:
-    report = summarise(log.desk.reader, KNOWNO).calibration
+    report = summary_section(log.desk.reader, KNOWNO).data["calibration"]
     assert report is not None and "wide" in {one.code for one in report.warnings}
     said = words(page(log, f"run={KNOWNO}", language=language))
     for one in (*report.warnings, report.statement):

@@ -11,11 +11,10 @@ import pytest
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Participant, Run, Turn
 from simulator.ambik.forms import read_pair_form
-from simulator.ambik.items import DraftItem
+from simulator.ambik.items import DraftItem, item_row
 from simulator.ambik.pairs import Candidate, Draft
 from simulator.ambik.payloads import annotated
 from simulator.ambik.records import PairForm
-from simulator.ambik.rows import item_row
 from simulator.seats import Reply
 
 RUN = "annotators"

@@ -16,7 +16,7 @@ from simulator.ambik.items import DraftItem
 from simulator.ambik.pairs import Draft
 from simulator.ambik.payloads import annotated
 from simulator.ambik.players.annotating import PURPOSE, Filled, ModelAnnotator, annotation_prompt, move_of
-from simulator.ambik.players.knows import AnnotatorKnows
+from simulator.ambik.playing import AnnotatorKnows
 from simulator.ambik.records import PairForm
 from simulator.ambik.seating import seat_for
 from simulator.errors import InputError, SeatError

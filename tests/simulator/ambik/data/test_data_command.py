@@ -13,11 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simulator import datasets
-from simulator.ambik.data import load_pairs, load_scenarios, read_pairs
-from simulator.ambik.data_command import DATA
+from simulator.ambik.data import DATA, load_pairs, load_scenarios, read_pairs
 from simulator.ambik.files.kinds import LOGPROBS, TABLES
 from simulator.ambik.files.knowno import Logprobs
-from simulator.ambik.rows import BENCHMARK
+from simulator.ambik.items import BENCHMARK
 from simulator.errors import InputError
 
 Cells = dict[str, str]

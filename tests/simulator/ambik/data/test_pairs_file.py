@@ -16,10 +16,10 @@ from simulator.ambik.files.pairs import (
     is_numbered,
     is_pairs,
     read_pairs_file,
+    seen,
     steps,
     write_pairs_file,
 )
-from simulator.ambik.files.versions import seen
 from simulator.ambik.intents import parse_intent
 from simulator.ambik.pairs import Pair
 from simulator.ambik.terms import AMBIGUITIES

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from logs.rows import content_hash
 from simulator.ambik.intents import parse_intent
-from simulator.ambik.items import DraftItem, Item, PairItem, ScenarioItem
-from simulator.ambik.pairs import Candidate, Draft, Pair, Scenario
-from simulator.ambik.rows import (
+from simulator.ambik.items import (
+    DraftItem,
+    Item,
+    PairItem,
+    ScenarioItem,
     draft_record,
     item_from_row,
     item_record,
@@ -23,6 +25,7 @@ from simulator.ambik.rows import (
     read_item,
     scenario_record,
 )
+from simulator.ambik.pairs import Candidate, Draft, Pair, Scenario
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS, PARTS
 from simulator.errors import InputError
 

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 from simulator.ambik import conformal
-from simulator.ambik.measuring import resampling
-from simulator.ambik.measuring.epsilon import GRID, epsilon_curve
-from simulator.ambik.measuring.measures import Measures, measures
+from simulator.ambik.measuring.measures import Measures, mean_of_means, means, measures
 from simulator.ambik.measuring.outcome_rows import matched, outcome_rows
 from simulator.ambik.records import ABORTED, Decision, Outcome
+from simulator.ambik.sets.coverage import GRID, epsilon_curve
 from simulator.ambik.sets.predicting import calibrate, outcome, outcome_prepared, prepared
 from simulator.ambik.settings import DEFAULT, Settings
 from simulator.stats import bootstrap_mean, cluster_bootstrap, wilson
@@ -272,15 +271,15 @@ def test_resampled_means_are_those_of_the_plain_bootstrap() -> None:
     values = draw.random((80, 2))
     values[:30, 1] = np.nan
     columns = values.T.tolist()
-    found = resampling.means(dict(enumerate(columns)), range(80), seed=4)
-    average = resampling.mean_of_means(columns, range(80), seed=4)
+    found = means(dict(enumerate(columns)), range(80), seed=4)
+    average = mean_of_means(columns, range(80), seed=4)
     plain = bootstrap_mean(values[:, 0].tolist(), seed=4)
     assert found[0] == pytest.approx(plain, abs=1e-9)
     assert found[1] is not None and found[1].n == 50
     assert found[1].value == pytest.approx(np.nanmean(values[:, 1]))
     assert average is not None and average.value == pytest.approx((plain.value + found[1].value) / 2)
-    assert resampling.means({"a": [None] * 3}, range(3)) == {"a": None}
-    assert resampling.mean_of_means([[None] * 3], range(3)) is None
+    assert means({"a": [None] * 3}, range(3)) == {"a": None}
+    assert mean_of_means([[None] * 3], range(3)) is None
 
 
 def test_the_curve_is_what_each_target_gives(make_decision: MakeDecision, make_pair: MakePair) -> None:

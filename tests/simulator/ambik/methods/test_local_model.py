@@ -2,11 +2,12 @@
 
 import importlib.util
 import math
+from typing import Any
 
 import pytest
 
 from simulator.ambik.methods.graphs import decide
-from simulator.ambik.methods.kit import MethodOptions, background
+from simulator.ambik.methods.kit import background
 from simulator.ambik.prompts import case_of
 from simulator.models import ModelOptions, load_model, weights
 from simulator.models.weights import SHIPPED
@@ -30,9 +31,9 @@ def local(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 async def test_a_small_model_plays_every_method(local, pair_item):
-    options = MethodOptions(samples=2, seed=1, background=background([pair_item.pair]))
+    options: dict[str, Any] = dict(samples=2, seed=1, background=background([pair_item.pair]))
     found = {
-        method: await decide(method, case_of(pair_item), local, options=options)
+        method: await decide(method, case_of(pair_item), local, **options)
         for method in ("knowno", "lap", "lofreecp", "binary", "nohelp")
     }
     knowno, lap = found["knowno"], found["lap"]

@@ -1,11 +1,12 @@
 """The five methods from end to end, with a model that says what a table says (spec 6, 8)."""
 
 import math
+from typing import Any
 
 import pytest
 
 from simulator.ambik.methods.graphs import STAGES, build_graph, decide
-from simulator.ambik.methods.kit import Background, MethodOptions, background, background_of
+from simulator.ambik.methods.kit import Background, background, background_of
 from simulator.ambik.prompts import case_of
 from simulator.ambik.records import Affordance
 from simulator.ambik.sets.similarity import TFIDF
@@ -59,7 +60,7 @@ class TestKnowNo:
 
     async def test_how_the_models_are_asked(self, scripted, says, pair_item):
         model = scripted(says)
-        await decide("knowno", case_of(pair_item), model.model, options=MethodOptions(max_tokens=99))
+        await decide("knowno", case_of(pair_item), model.model, max_tokens=99)
         generate, choose = model.asked
         assert (generate.temperature, generate.max_tokens, generate.samples) == (0.0, 99, 1)
         assert "\n\n" in generate.stop
@@ -85,8 +86,8 @@ class TestKnowNo:
 
     async def test_a_fifth_option_in_an_order_of_the_seed(self, scripted, says, pair_item):
         async def play(seed):
-            options = MethodOptions(not_listed=True, seed=seed)
-            return await decide("knowno", case_of(pair_item), scripted(says).model, options=options)
+            options: dict[str, Any] = dict(not_listed=True, seed=seed)
+            return await decide("knowno", case_of(pair_item), scripted(says).model, **options)
 
         one, same, other = [await play(seed) for seed in (1, 1, 2)]
         assert list(one.options) == ["A", "B", "C", "D", "E"]
@@ -157,7 +158,7 @@ class TestLap:
     async def test_every_option_gets_its_affordance(self, scripted, says, pair_item):
         model = scripted(says)
         words = Background(("silver spoon", "green tea", "blue mug"))
-        found = await decide("lap", case_of(pair_item), model.model, options=MethodOptions(background=words))
+        found = await decide("lap", case_of(pair_item), model.model, background=words)
         share = pytest.approx(0.7 / 0.9)
         assert dict(found.affordance) == {
             "A": Affordance(1.0, share),
@@ -172,22 +173,22 @@ class TestLap:
 
     async def test_the_same_text_is_judged_once_and_fillers_are_not(self, scripted, says, pair_item):
         model = scripted({**says, "generate": "A) go\nB) go\nC) wait"})
-        options = MethodOptions(not_listed=False)
-        found = await decide("lap", case_of(pair_item), model.model, options=options)
+        options: dict[str, Any] = dict(not_listed=False)
+        found = await decide("lap", case_of(pair_item), model.model, **options)
         assert sorted(found.affordance) == ["A", "B", "C"]
         assert model.roles().count("robot.afford") == 2
         assert found.affordance["A"] == found.affordance["B"]
 
     async def test_appliances_are_those_of_the_data(self, scripted, says, pair_item, scenario_item):
         model = scripted({**says, "generate": "A) open the fridge\nB) open the microwave\nC) go\nD) wait"})
-        words = MethodOptions(background=Background(("fridge", "microwave")))
+        words: dict[str, Any] = dict(background=Background(("fridge", "microwave")))
         for item, there in ((pair_item, {"A": 1.0, "B": 1.0}), (scenario_item, {"A": 0.0, "B": 1.0})):
-            found = await decide("lap", case_of(item), model.model, options=words)
+            found = await decide("lap", case_of(item), model.model, **words)
             assert {letter: found.affordance[letter].context for letter in "AB"} == there
 
     async def test_that_none_is_meant_is_no_action_to_judge(self, scripted, says, pair_item):
-        options = MethodOptions(not_listed=True)
-        found = await decide("lap", case_of(pair_item), scripted(says).model, options=options)
+        options: dict[str, Any] = dict(not_listed=True)
+        found = await decide("lap", case_of(pair_item), scripted(says).model, **options)
         unjudged = set(found.options) - set(found.affordance)
         assert {found.options[letter] for letter in unjudged} == {NOT_LISTED}
 
@@ -217,7 +218,7 @@ class TestLofreeCp:
     async def test_answers_are_counted(self, scripted, says, pair_item):
         drawn = iter(["A) Go.\nB) go\nC) wait\nD) Wait.", "A) go\nB) A) stay\nC) wait", "nothing"])
         model = scripted({**says, "generate": lambda request: next(drawn)})
-        found = await decide("lofreecp", case_of(pair_item), model.model, options=MethodOptions(samples=3))
+        found = await decide("lofreecp", case_of(pair_item), model.model, samples=3)
         assert dict(found.samples) == {"go": 3, "wait": 3, "stay": 1, DO_NOTHING: 5}
         assert found.draws == 12
         assert found.flags == ("filled",)
@@ -226,8 +227,8 @@ class TestLofreeCp:
 
     async def test_several_are_drawn_at_a_temperature(self, scripted, says, pair_item):
         model = scripted(says)
-        options = MethodOptions(samples=4, seed=11)
-        await decide("lofreecp", case_of(pair_item), model.model, options=options)
+        options: dict[str, Any] = dict(samples=4, seed=11)
+        await decide("lofreecp", case_of(pair_item), model.model, **options)
         assert {request.temperature for request in model.asked} == {0.7}
         assert len({(request.seed, request.repeat) for request in model.asked}) == 4
 
@@ -244,17 +245,17 @@ class TestLofreeCp:
 
     async def test_a_single_one_is_that_of_the_other_methods(self, scripted, says, pair_item):
         one, other = scripted(says), scripted(says)
-        options = MethodOptions(samples=1, seed=3)
-        await decide("lofreecp", case_of(pair_item), one.model, options=options)
-        await decide("knowno", case_of(pair_item), other.model, options=options)
+        options: dict[str, Any] = dict(samples=1, seed=3)
+        await decide("lofreecp", case_of(pair_item), one.model, **options)
+        await decide("knowno", case_of(pair_item), other.model, **options)
         assert one.asked[0] == other.asked[0]
 
     async def test_answers_are_compared_with_the_most_frequent(self, scripted, says, pair_item):
         known = background([pair_item.pair])
         drawn = iter(["A) go on\nB) go on\nC) go off\nD) boil water"])
         model = scripted({**says, "generate": lambda request: next(drawn)})
-        options = MethodOptions(samples=1, background=known)
-        found = await decide("lofreecp", case_of(pair_item), model.model, options=options)
+        options: dict[str, Any] = dict(samples=1, background=known)
+        found = await decide("lofreecp", case_of(pair_item), model.model, **options)
         assert found.similarities["go on"] == 0
         assert list(found.similarities) == list(found.samples)
         assert known.similar.name == TFIDF
@@ -324,17 +325,16 @@ async def test_what_methods_share_is_asked_for_once(tmp_path, scripted, says, pa
         ("nohelp", []),
     ):
         model.asked.clear()
-        await decide(method, case, stacked, options=MethodOptions(seed=5))
+        await decide(method, case, stacked, seed=5)
         assert model.roles() == new
     await stacked.close()
 
 
 async def test_the_same_seed_gives_the_same_decision(scripted, says, scenario_item):
     for method in METHODS:
-        options = MethodOptions(seed=8, not_listed=True)
+        options: dict[str, Any] = dict(seed=8, not_listed=True)
         one, other = [
-            await decide(method, case_of(scenario_item), scripted(says).model, options=options)
-            for _ in range(2)
+            await decide(method, case_of(scenario_item), scripted(says).model, **options) for _ in range(2)
         ]
         assert one == other
 

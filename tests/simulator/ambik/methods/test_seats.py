@@ -7,10 +7,9 @@ import pytest
 
 from simulator.ambik.methods.kit import background
 from simulator.ambik.payloads import read_decision
-from simulator.ambik.players.knows import RobotKnows, UserKnows
-from simulator.ambik.players.method_robot import MethodRobot
+from simulator.ambik.players.robots import MethodRobot
 from simulator.ambik.players.user import ItemUser, ModelUser
-from simulator.ambik.playing import blinded
+from simulator.ambik.playing import RobotKnows, UserKnows, blinded
 from simulator.ambik.records import Calibrated
 from simulator.ambik.sets.predicting import outcome
 from simulator.ambik.settings import Settings
@@ -19,7 +18,6 @@ from simulator.errors import SeatError
 from simulator.seats import View
 
 WIDE = {"q_hat": "inf", "n": 3, "epsilon": 0.2, "rank": 4}
-NARROW = {"q_hat": 0.62, "n": 20, "epsilon": 0.2, "rank": 17}
 
 
 def view_of(task, seat="robot", **options) -> View:
@@ -28,8 +26,8 @@ def view_of(task, seat="robot", **options) -> View:
     )
 
 
-def told(item, exchanges=(), *, may_ask=True, dialogue="before"):
-    return RobotKnows(item=blinded(item, dialogue), exchanges=exchanges, may_ask=may_ask)
+def told(item, exchanges=(), *, may_ask=True, actions=None):
+    return RobotKnows(item=blinded(item), exchanges=exchanges, may_ask=may_ask, actions=actions)
 
 
 @pytest.fixture
@@ -46,32 +44,23 @@ def says(four, letters):
 
 
 class TestRobot:
-    async def test_it_asks_where_the_set_has_several(self, scripted, says, pair_item):
+    async def test_it_proposes_before_any_threshold(self, scripted, says, pair_item):
         model = scripted(says)
         view = view_of(told(pair_item), method="knowno", calibration=WIDE, questions=1)
         reply = await MethodRobot(model.model).reply(view)
-        assert reply.text == "Which tea shall I take?"
-        assert reply.move["decision"]["question"] == reply.text
-        assert [role for role, _ in reply.move["decision"]["prompts"]] == ["generate", "choose", "ask"]
-        asked = model.asked[-1].messages[-1].content
-        assert "What may be meant:\n- Put green tea into the blue mug.\n- Put black tea" in asked
-        assert reply.trace["help"] is True
-
-    async def test_it_acts_where_one_is_left(self, scripted, says, pair_item):
-        model = scripted(says)
-        view = view_of(told(pair_item), method="knowno", calibration=NARROW, questions=1)
-        reply = await MethodRobot(model.model).reply(view)
-        assert reply.text == "Put green tea into the blue mug."
-        assert reply.move["decision"]["question"] == ""
-        assert reply.trace == {"flags": [], "set": ["Put green tea into the blue mug."], "help": False}
-
-    async def test_nobody_is_asked_where_nobody_answers(self, scripted, says, pair_item):
-        model = scripted(says)
-        view = view_of(told(pair_item, may_ask=False), method="knowno", calibration=WIDE)
-        reply = await MethodRobot(model.model).reply(view)
-        assert reply.text == "Put green tea into the blue mug."
-        assert reply.trace["help"] is True
+        assert (reply.text, reply.move["decision"]["question"], reply.trace) == ("", "", {"flags": []})
         assert "robot.ask" not in model.roles()
+
+    async def test_it_asks_which_of_the_sets_actions_is_meant(self, scripted, says, pair_item):
+        model = scripted(says)
+        actions = ("Put green tea into the blue mug.", "an option not listed here", "Put black tea in it.")
+        view = view_of(told(pair_item, actions=actions), method="knowno", calibration=WIDE, questions=1)
+        reply = await MethodRobot(model.model).reply(view)
+        assert reply.text == "Which tea shall I take?"
+        ((role, asked),) = reply.move["prompts"]
+        assert (role, reply.move["flags"]) == ("ask", [])
+        assert "What may be meant:\n- Put green tea into the blue mug.\n- Put black tea in it.\n" in asked
+        assert "not listed" not in model.asked[-1].messages[-1].content
 
     async def test_what_it_was_told_is_in_every_prompt_of_the_next_decision(self, scripted, says, pair_item):
         model = scripted(says)
@@ -82,7 +71,6 @@ class TestRobot:
 
     async def test_while_it_is_calibrated_nothing_is_asked(self, scripted, says, pair_item):
         reply = await MethodRobot(scripted(says).model).reply(view_of(told(pair_item), method="lap"))
-        assert reply.text == ""
         assert reply.move["decision"]["affordance"]["A"]["context"] == 1.0
 
     @pytest.mark.parametrize("method", METHODS)
@@ -101,39 +89,23 @@ class TestRobot:
         assert seen.action.lower().startswith("put green tea")
         assert seen.help is (method != "nohelp")
 
-    async def test_binary_asks_of_its_one_action(self, scripted, says, pair_item):
-        model = scripted(says)
-        reply = await MethodRobot(model.model).reply(view_of(told(pair_item), method="binary", questions=1))
-        assert reply.text == "Which tea shall I take?"
-        assert (
-            "What may be meant:\n- Put green tea into the blue mug.\nQuestion:"
-            in model.asked[-1].messages[-1].content
-        )
-
     @pytest.mark.parametrize(
-        ("method", "question"),
+        ("actions", "question"),
         [
-            ("binary", "Shall I do this, or do you mean something else: Put green tea into the blue mug.?"),
-            ("knowno", "Which of these do you mean: Put green tea into the blue mug. / "),
+            (
+                ("Take the mug.",),
+                "Shall I do this, or do you mean something else: Take the mug.?",
+            ),
+            (("Take the mug.", "Take tea."), "Which of these do you mean: Take the mug. / Take tea."),
         ],
     )
     async def test_a_model_without_a_question_names_the_actions(
-        self, method, question, scripted, says, pair_item
+        self, actions, question, scripted, says, pair_item
     ):
         model = scripted({**says, "ask": ' \n""\n?\nQuestion:'})
-        view = view_of(told(pair_item), method=method, calibration=WIDE, questions=1)
-        reply = await MethodRobot(model.model).reply(view)
+        reply = await MethodRobot(model.model).reply(view_of(told(pair_item, actions=actions)))
         assert reply.text.startswith(question)
-        assert reply.move["decision"]["flags"] == ["question_made"]
-
-    async def test_that_none_is_meant_is_no_action_to_ask_about(self, scripted, says, pair_item):
-        model = scripted({**says, "choose": tuple((letter, -1.0) for letter in "ABCDE")})
-        view = view_of(
-            told(pair_item), method="knowno", calibration=WIDE, questions=1, settings={"not_listed": True}
-        )
-        await MethodRobot(model.model).reply(view)
-        assert "not listed" in model.asked[-2].messages[-1].content
-        assert "not listed" not in model.asked[-1].messages[-1].content
+        assert reply.move["flags"] == ["question_made"]
 
     async def test_without_a_method_it_has_nothing_to_play(self, scripted, says, pair_item):
         with pytest.raises(SeatError, match="the options name none"):
@@ -143,7 +115,7 @@ class TestRobot:
         model = scripted(says)
         view = view_of(told(pair_item), method="knowno", calibration=WIDE, questions=1, language="zh")
         reply = await MethodRobot(model.model).reply(view)
-        assert reply.text == "Which tea shall I take?"
+        assert reply.move["decision"]["options"]["A"]
         assert "场景：a red mug" in model.asked[0].messages[-1].content
 
 

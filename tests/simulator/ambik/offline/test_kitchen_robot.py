@@ -10,13 +10,12 @@ import pytest
 from simulator.ambik.data import load_pairs
 from simulator.ambik.items import PairItem, ScenarioItem
 from simulator.ambik.kitchen.openings import Case
-from simulator.ambik.kitchen.options import case_of, kitchen_options
+from simulator.ambik.kitchen.options import kitchen_case, kitchen_options
 from simulator.ambik.kitchen.reasoning import affirmed, judge
 from simulator.ambik.pairs import Pair, Scenario
-from simulator.ambik.players.knows import RobotKnows
-from simulator.ambik.players.offline import ROBOTS, OfflineRobot
-from simulator.ambik.playing import blinded
-from simulator.ambik.prepare import pair_items
+from simulator.ambik.players.robots import ROBOTS, OfflineRobot
+from simulator.ambik.playing import RobotKnows, blinded
+from simulator.ambik.selection import pair_items
 from simulator.ambik.terms import APPLIANCES
 from simulator.errors import InputError
 from simulator.seats import View
@@ -222,7 +221,7 @@ async def test_the_baselines_keep_to_their_answer(items):
 
 
 async def test_questions_are_in_the_language_of_the_page(items):
-    asking = next(one for one in items if judge(case_of(blinded(one))).asks)
+    asking = next(one for one in items if judge(kitchen_case(blinded(one))).asks)
     english = await _reply("offline/kitchen", blinded(asking))
     chinese = await _reply("offline/kitchen", blinded(asking), language="zh")
     assert english.move["marked"] == chinese.move["marked"]
@@ -271,13 +270,13 @@ def test_a_scenario_without_a_plan_is_decided_by_its_instruction():
         location="pick-up",
         type="multilabel",
     )
-    found = judge(case_of(ScenarioItem(scenario=scenario)))
+    found = judge(kitchen_case(ScenarioItem(scenario=scenario)))
     assert found.asks
     assert found.marked == ("Pick up the green cup.", "Pick up the grey cup.")
 
 
 def test_on_the_built_in_pairs_it_asks_where_a_good_robot_does(items):
-    asked = {item.id: judge(case_of(blinded(item))).asks for item in items}
+    asked = {item.id: judge(kitchen_case(blinded(item))).asks for item in items}
     rightly = [asked[item.id] == (item.type == "preferences") for item in items]
     assert sum(rightly) / len(rightly) > 0.9
 
@@ -287,6 +286,6 @@ def test_on_the_published_calibration_pairs_too():
     if not path.is_file():
         pytest.skip(f"published data not found at {path}; set ASKBACK_SHARED")
     pairs = pair_items(load_pairs(str(path), "all"), part="test")
-    rightly = [judge(case_of(blinded(item))).asks == (item.type == "preferences") for item in pairs]
+    rightly = [judge(kitchen_case(blinded(item))).asks == (item.type == "preferences") for item in pairs]
     assert len(rightly) == 200
     assert sum(rightly) / len(rightly) > 0.9

@@ -6,10 +6,9 @@ import re
 
 import pytest
 
-from simulator.ambik.kitchen.categories import kitchen, thing
+from simulator.ambik.kitchen.categories import kitchen, plural, stem, stems, thing, with_article
 from simulator.ambik.kitchen.knowledge import note, sense, settle
 from simulator.ambik.kitchen.mentions import mentions
-from simulator.ambik.kitchen.words import plural, stem, stems, with_article
 
 
 @pytest.mark.each(

@@ -11,7 +11,7 @@ import pytest
 from simulator.ambik.data import load_pairs
 from simulator.ambik.files.decisions import is_decision, read_decisions, with_items
 from simulator.ambik.files.kinds import TABLES
-from simulator.ambik.reporting.exporting import run_lines
+from simulator.ambik.reporting.exporting import form_lines
 from simulator.ambik.trial_log import decisions
 
 KNOWNO = {
@@ -52,7 +52,7 @@ def read(tmp_path, *lines, name="log.jsonl"):
     ],
 )
 def test_what_the_log_holds_comes_back(reader, tmp_path, run):
-    found = read(tmp_path, *run_lines(reader, run))
+    found = read(tmp_path, *form_lines(reader, run, whole=True))
     assert found.faults == () and all(one.known for one in found.rows)
     firsts = {one.decision.episode_id: one for one in reversed(found.rows)}
     logged = decisions(reader, [run])

@@ -156,8 +156,7 @@ def test_a_table_in_percent_is_told_of_and_loses_no_row(call, tmp_path):
 
 
 def test_the_paper_s_own_table_fails_where_the_paper_does(call, tmp_path):
-    from simulator.ambik.remarks import paper
-    from simulator.ambik.terms import TASK_TYPES
+    from simulator.ambik.terms import TASK_TYPES, paper
 
     lines = ["method,model,type,CHR,HR"]
     for row in paper()["table_9"]:

@@ -85,6 +85,28 @@ async def test_a_threshold_makes_the_set_and_the_set_makes_the_robot_ask(play, i
     json.dumps(wide, allow_nan=False)
 
 
+async def test_the_question_of_a_method_is_put_into_words_once_it_is_decided_to_ask(play, item, knowno):
+    seen = []
+
+    def robot(view):
+        seen.append(view)
+        if view.task.actions is None:
+            return replace(knowno, trace={"flags": ["filled"]})
+        return Reply(
+            text="Figs or dates?", move={"prompts": [["ask", "?"]], "raw": [["ask", "!"]], "flags": ["x"]}
+        )
+
+    played = await play(item, robot, method="knowno", calibration=Q_HAT, questions=1)
+    first, again, _ = seen
+    assert (first.number, first.seed) == (again.number, again.seed)
+    payload = played.payload(place=0)
+    assert again.task.actions == tuple(payload["prediction_set"]) == item.options
+    assert played.turns[0].text == payload["question"] == "Figs or dates?"
+    assert [role for role, _ in payload["prompts"]] == ["generate", "choose", "ask"]
+    assert payload["flags"] == ["filled", "x"]
+    assert payload["trace"] == {"flags": ["filled"], "set": payload["prediction_set"], "help": True}
+
+
 async def test_a_method_whose_question_has_no_words_breaks_the_rules(play, item, knowno):
     with pytest.raises(SeatError) as broken:
         await play(item, [knowno], method="knowno", calibration=Q_HAT, questions=1)

@@ -13,8 +13,8 @@ from served import Server
 from simulator import catalog
 from simulator.ambik.assignment import KitchenStudy, drawn, offering
 from simulator.ambik.data import load_drafts, load_pairs
+from simulator.ambik.items import item_from_row
 from simulator.ambik.kitchen.options import kitchen_options
-from simulator.ambik.rows import item_from_row
 from simulator.ambik.sessions import AmbikSessions
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS
 from simulator.ambik.trial_log import decisions, exchanges, forms

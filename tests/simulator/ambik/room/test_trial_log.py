@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.ambik.items import PairItem
-from simulator.ambik.payloads import decided, decision_payload, method_decision, read_decision
+from simulator.ambik.payloads import calibrated, decision_payload, method_decision, read_decision
 from simulator.ambik.playing import Options, calibration_option, read_calibration
 from simulator.ambik.records import Affordance, Calibrated, Decision
 from simulator.ambik.room import ROOM
@@ -102,7 +102,7 @@ def test_options_that_read_the_same_are_told_by_the_smallest(item):
         options={"A": "Lift it.", "B": "Lift it."},
         tokens=(("A", -3.0), ("B", -0.1)),
     )
-    payload = decided(one, Options(), must_act=False)
+    payload = calibrated(one, Options())
     assert payload["nonconformity"] == {"Lift it.": pytest.approx(1 - 1 / (1 + 2.718281828 ** (-2.9 / 5)))}
 
 

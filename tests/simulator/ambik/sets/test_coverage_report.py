@@ -12,11 +12,10 @@ import pytest
 
 from simulator.ambik import conformal
 from simulator.ambik.conformal import MARGINAL, NO_PROMISE
-from simulator.ambik.measuring.epsilon import epsilon_curve
 from simulator.ambik.measuring.measures import measures
 from simulator.ambik.pairs import Pair
 from simulator.ambik.records import ABORTED, Calibrated, Decision, Outcome
-from simulator.ambik.sets.coverage import CoverageReport, report_of
+from simulator.ambik.sets.coverage import CoverageReport, epsilon_curve, report_of
 from simulator.ambik.sets.predicting import calibrate, outcome
 from simulator.ambik.settings import Quantile, Settings
 
