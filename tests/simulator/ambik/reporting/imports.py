@@ -8,7 +8,7 @@ from logs import LogReader, LogWriter
 from simulator.ambik.data import load_pairs
 from simulator.ambik.importing.runs import import_sources
 from simulator.ambik.importing.sources import read_sources
-from simulator.ambik.reporting.exporting import run_lines
+from simulator.ambik.reporting.exporting import form_lines
 
 from .reports import report, sections
 
@@ -37,7 +37,7 @@ def brought(log, *paths, data=None, name=None, duplicates="refuse"):
 
 def lines_of(log, *runs):
     with LogReader(log) as reader:
-        return [line for run in runs for line in run_lines(reader, run)]
+        return [line for run in runs for line in form_lines(reader, run, whole=True)]
 
 
 def told(log, runs=(), files=(), **switches):
