@@ -90,7 +90,7 @@ def test_rows_go_through_files(tmp_path: Path) -> None:
             {"disambiguations": {"neutral": [{"premise": P, "hypothesis": None}]}},
             r"disambiguations.neutral\[0\].hypothesis is null, not a text",
         ),
-        ({"discarded": {"AB": 3}}, "discarded.AB"),
+        ({"discarded": {"AB": 3}}, "discarded.AB is 3, not one of offensive, not_fluent, incoherent"),
         ({"hypothesis": None}, "hypothesis is null"),
     ],
 )
