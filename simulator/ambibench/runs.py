@@ -247,10 +247,10 @@ def require_players(names: Sequence[str], models: ModelOptions) -> None:
     for name in names:
         if name.startswith("offline/"):
             seat_for(PARTICIPANT, name, lambda model: load_model(model, models))
-    remote = [name for name in names if is_model(name) and not name.startswith("offline/")]
-    # A single one is loaded before its first run anyway.
-    for name in remote if len(names) > 1 else ():
-        asyncio.run(load_model(name, models).close())
+    # A single one is loaded before its first run anyway; weights, too, for an extra may be missing.
+    for name in names if len(names) > 1 else ():
+        if is_model(name) and not name.startswith("offline/"):
+            asyncio.run(load_model(name, models).close())
 
 
 RUNS: Final = RunSpec(

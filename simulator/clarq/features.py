@@ -114,7 +114,8 @@ class Reading:
         self.given = situation.frontier.given
         parts = sentences(utterance, language)
         self.asked = tuple(sentence for sentence in parts if is_question(sentence, language))
-        self.stated = _topics_of([sentence for sentence in parts if sentence not in self.asked], language)
+        stated = (topics(sentence, language) for sentence in parts if sentence not in self.asked)
+        self.stated = frozenset[str]().union(*stated)
         self.confirming = bool(_CONFIRMING[language].search(utterance))
         generic = [
             bool(_GENERIC[language].search(sentence) or _CONFIRMING[language].search(sentence))
@@ -302,10 +303,6 @@ def _askings(asked: Sequence[str], language: Language) -> tuple[str, ...]:
     """Return sentences and their clauses, each once; one without a topic only if nothing else is there."""
     parts = (part for sentence in asked for part in (sentence, *clauses(sentence, language)))
     return tuple(dict.fromkeys(part for part in parts if topics(part, language))) or (asked[0],)
-
-
-def _topics_of(texts: Sequence[str], language: Language) -> frozenset[str]:
-    return frozenset[str]().union(*(topics(text, language) for text in texts))
 
 
 def _share(values: Floats) -> Floats:

@@ -221,7 +221,7 @@ def view_for(table: Table, state: State, seat: str) -> View:
         seat=seat,
         number=number,
         language=table.task.language,
-        lines=_lines(state),
+        lines=tuple([_line(seat, text) for seat, text in state["lines"]]),
         task=knows,
         seed=derive_seed(table.seed, number),
         repeat=table.repeat,
@@ -329,10 +329,6 @@ async def _respond(state: State, runtime: Runtime[Table]) -> Command[Literal["se
 
 # Every turn sees all the lines before it; making them anew each time would grow with the dialogue.
 _line = lru_cache(maxsize=8192)(Line)
-
-
-def _lines(state: State) -> tuple[Line, ...]:
-    return tuple([_line(seat, text) for seat, text in state["lines"]])
 
 
 def _moves(state: State, seat: str) -> int:

@@ -32,7 +32,7 @@ from simulator.fields import Fields
 from simulator.figures import Cell, Column, Table
 from simulator.frames import Frames
 from simulator.reporting import Section
-from simulator.runner.logged import ENDED, counting_episodes, played_to_end
+from simulator.runner.logged import ENDED, played_to_end
 from simulator.stats import Interval, cluster_bootstrap
 from trees.faults import Fault
 
@@ -230,17 +230,23 @@ def run_scores(reader: LogReader, run: str, *, exclude_aborted: bool = False) ->
     An episode that a failing seat aborted has the scores of its answers with nothing in place of those that
     are missing (`silence`).
     """
-    counting = frozenset(counting_episodes(reader, run))
-    items = {episode.id: episode.item_hash for episode in reader.episodes(run)}
-    labels = _labels(reader, run)
-    scores: dict[str, dict[str, Any]] = {}
+    items = {row.hash: row for row in reader.items(run)}
+    stored: dict[str, dict[str, float]] = {}
     for score in reader.scores(run_id=run):
-        if score.value is not None and score.episode_id in counting:
-            scores.setdefault(score.episode_id, {})[score.metric] = score.value
-    rows = {id: {"item": items[id], "labels": labels.get(id, 1), **values} for id, values in scores.items()}
-    if not exclude_aborted:
-        rows |= _aborted(reader, run)
-    return pd.DataFrame(list(rows.values()))
+        if score.value is not None:
+            stored.setdefault(score.episode_id, {})[score.metric] = score.value
+    rows = []
+    played = played_to_end(reader, run, reader.erased_participants(), aborted=not exclude_aborted)
+    for episode, turns, ending in played:
+        values: Mapping[str, Any] = stored.get(episode.id, {})
+        if ending.status not in ENDED:
+            item = ROOM.read_item(items[episode.item_hash])
+            turns = with_silence(item, episode.id, turns)
+            values = {score.metric: score.value for score in ROOM.score(item, turns, ())}
+        if values:
+            labels = sum(turn.payload.get("kind") == "answer" for turn in turns)
+            rows.append({"item": episode.item_hash, "labels": labels or 1, **values})
+    return pd.DataFrame(rows)
 
 
 def mean_over_labels(scores: pd.DataFrame, metric: str) -> Interval:
@@ -249,28 +255,3 @@ def mean_over_labels(scores: pd.DataFrame, metric: str) -> Interval:
     items, weights = known["item"].tolist(), known["labels"].tolist()
     mean = cluster_bootstrap(known[metric].tolist(), items, weights=weights, resamples=_RESAMPLES)
     return mean._replace(n=len(set(items)))
-
-
-def _aborted(reader: LogReader, run: str) -> dict[str, dict[str, Any]]:
-    """Return the same of the episodes that a failing seat aborted, by their ids."""
-    items = {row.hash: ROOM.read_item(row) for row in reader.items(run)}
-    rows = {}
-    for episode, turns, ending in played_to_end(reader, run, reader.erased_participants(), aborted=True):
-        if ending.status not in ENDED:
-            item = items[episode.item_hash]
-            whole = with_silence(item, episode.id, turns)
-            asked = sum(turn.payload.get("kind") == "answer" for turn in whole)
-            values = {score.metric: score.value for score in ROOM.score(item, whole, ())}
-            rows[episode.id] = {"item": episode.item_hash, "labels": asked or 1, **values}
-    return rows
-
-
-def _labels(reader: LogReader, run: str) -> Mapping[str, int]:
-    """Return how many labels were given in each episode that has any."""
-    with reader.connection() as connection:
-        counts = connection.execute(
-            "SELECT episode_id, COUNT(*) FROM turns WHERE json_extract(payload, '$.kind') = 'answer' "
-            "AND episode_id IN (SELECT id FROM episodes WHERE run_id = ?) GROUP BY episode_id",
-            [run],
-        )
-        return {str(episode): int(count) for episode, count in counts}

@@ -76,6 +76,8 @@ class OfflineSeeker:
         self, view: View, now: Case, act: str, about: Sequence[Topic], why: str, *, again: bool = False
     ) -> Reply:
         task = view.task.background.task
+        # The first sentence of everything told, to be summed up aloud.
+        notes = [sentences(text, now.language)[0] for _, text in now.told if not farewell(text)]
         variables: dict[str, Any] = {
             "act": act,
             "manner": self._style,
@@ -83,7 +85,7 @@ class OfflineSeeker:
             "again": again,
             "task": "" if farewell(task) else task,
             "topics": about,
-            "notes": _notes(now) if self._style == "verbose" else [],
+            "notes": notes if self._style == "verbose" else [],
         }
         rendered = render(_TEMPLATE, view.language, variables)
         trace = {
@@ -96,11 +98,6 @@ class OfflineSeeker:
             "template": rendered.version,
         }
         return Reply(text=_tidy(rendered.text), trace=trace)
-
-
-def _notes(now: Case) -> list[str]:
-    """Return the first sentence of everything told, to be summed up aloud."""
-    return [sentences(text, now.language)[0] for _, text in now.told if not farewell(text)]
 
 
 def _tidy(text: str) -> str:

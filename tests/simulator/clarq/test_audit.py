@@ -12,9 +12,9 @@ from logs.rows import Participant
 from simulator.clarq.audit import Compared, audit, audit_section, decision_tables, replay, replay_table
 from simulator.clarq.audit_command import audit_left_out, audit_provider, load_dialogues
 from simulator.clarq.experts import Choice, Classification, TurnType, Verdict
-from simulator.clarq.lessons import training_questions
 from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.clarq.results import Dialogue, ProviderStep, import_results, read_results
+from simulator.clarq.training import training_questions
 from simulator.errors import InputError
 from simulator.seats import Line
 from trees import Background, Frontier, Node, Task, Tree

@@ -11,10 +11,10 @@ from simulator.clarq.data import load_items
 from simulator.clarq.experts import Situation
 from simulator.clarq.features import Reading
 from simulator.clarq.focus import asked_attribute, settled_attributes
-from simulator.clarq.lessons import load_questions, training_questions
 from simulator.clarq.lexical import Speller, corrected, similar_topics
 from simulator.clarq.players.experts_model import picks_one_of_several
 from simulator.clarq.players.experts_offline import OfflineExperts
+from simulator.clarq.training import load_questions, training_questions
 from simulator.errors import InputError
 from simulator.seats import Line
 from trees import Background, Frontier, Node
