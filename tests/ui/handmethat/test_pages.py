@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 from texts import texts_of, unused
+from visiting import Page as Reader
 
 from simulator.handmethat.sessions import HandMeThatSessions, StudyStep
 from simulator.handmethat.views import LineView, Reading, RobotView
@@ -21,35 +21,10 @@ from ui.render.play import Company, Invitation, Notice
 
 SEATS = {"robot": "person", "human": "offline/giver"}
 EVIL = "\"'><img src=x onerror=alert(1)>{{7*7}}</textarea><script>alert(2)</script>"
-VOID = {"input", "link", "meta", "br", "path", "circle", "rect", "ellipse", "img", "use"}
 
 
-class Page(HTMLParser):
-    """Tags with their attributes, and texts; complains of what is not closed in its order."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[str] = []
-        self.open: list[str] = []
-        self.feed(html)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open, f"</{tag}> closes nothing"
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
+class Page(Reader):
+    """A page whose tags are looked up by their attributes."""
 
     def with_(self, name: str) -> list[dict[str, str | None]]:
         """The attributes of every tag that has the attribute `name`."""

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from ..tiny import llama, roberta
+
 SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared" / "data"))
 
 
@@ -29,6 +31,7 @@ def expected(published: Path) -> dict[str, dict[str, Any]]:
 os.environ["HF_HUB_OFFLINE"] = "1"
 LABELS = ("entailment", "neutral", "contradiction")
 NOUNS = ("dog", "cat", "bird", "fish", "horse", "cow", "duck", "goat")
+WORDS = ("the", "sleeps", "rests", "certainly", "perhaps", "never", *NOUNS)
 
 
 def sentence_pair(number: int) -> tuple[str, str, str]:
@@ -48,70 +51,17 @@ def one_thread():
     torch.set_num_threads(before)
 
 
-def _tokenizer(transformers: Any, special: dict[str, str]) -> Any:
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-
-    words = [*special.values(), "the", "sleeps", "rests", ".", "certainly", "perhaps", "never", *NOUNS]
-    places = {word: place for place, word in enumerate(dict.fromkeys(words))}
-    tokenizer = Tokenizer(models.WordLevel(places, unk_token=special["unk_token"]))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    if "sep_token" in special:
-        tokenizer.post_processor = processors.RobertaProcessing(
-            (special["sep_token"], places[special["sep_token"]]),
-            (special["cls_token"], places[special["cls_token"]]),
-        )
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
-
-
 @pytest.fixture(scope="session")
 def encoder(tmp_path_factory) -> Path:
     """A folder with a RoBERTa of one layer and random weights."""
-    torch = pytest.importorskip("torch", reason="training needs torch: pip install 'askback[local]'")
-    transformers = pytest.importorskip("transformers", reason="pip install 'askback[local]'")
-    special = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
-    tokenizer = _tokenizer(transformers, {**special, "cls_token": "<s>", "sep_token": "</s>"})
-    torch.manual_seed(3)
-    config = transformers.RobertaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=40,
-        pad_token_id=1,
-        bos_token_id=0,
-        eos_token_id=2,
-        hidden_dropout_prob=0.05,
-        initializer_range=0.3,
-    )
     folder = tmp_path_factory.mktemp("encoder")
-    transformers.RobertaModel(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return roberta(folder, WORDS, 3, hidden_dropout_prob=0.05, initializer_range=0.3)
 
 
 @pytest.fixture(scope="session")
 def causal(tmp_path_factory) -> Path:
     """A folder with a Llama of one layer, which has no sign between sentences and none for padding."""
-    torch = pytest.importorskip("torch", reason="training needs torch: pip install 'askback[local]'")
-    transformers = pytest.importorskip("transformers", reason="pip install 'askback[local]'")
-    tokenizer = _tokenizer(transformers, {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"})
-    torch.manual_seed(3)
-    config = transformers.LlamaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=16,
-        intermediate_size=32,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-        max_position_embeddings=64,
-        bos_token_id=0,
-        eos_token_id=1,
-    )
-    folder = tmp_path_factory.mktemp("causal")
-    transformers.LlamaForCausalLM(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return llama(tmp_path_factory.mktemp("causal"), WORDS)
 
 
 @pytest.fixture(scope="session")

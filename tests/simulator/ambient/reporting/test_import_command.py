@@ -46,7 +46,6 @@ def discarded() -> Row:
     return linguists(3, "neutral") | {"discarded": {"bob": "offensive"}}
 
 
-VOTED_AGAIN = crowd(1) | {"q0_gold": ["neutral"] * 9}
 FILES: dict[str, tuple[str, list[Row], Any]] = {
     "generation": (
         "m-n4.jsonl",
