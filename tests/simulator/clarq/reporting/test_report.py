@@ -5,7 +5,7 @@ import pytest
 
 from logs.erase import erase_participant
 from logs.rows import Judgment
-from simulator.clarq.reporting.report import report
+from simulator.clarq.reporting.report import report, run_section
 from simulator.clarq.score import JUDGE, score_run
 from simulator.stats import bootstrap_mean, share, wilson
 
@@ -49,6 +49,15 @@ def test_statuses_and_what_is_not_scored(filled):
     found = report(filled, "run")
     assert found.statuses == {"completed": 3, "truncated": 1, "aborted": 1, "failed": 1, "open": 1}
     assert found.unscored == 3
+
+
+def test_what_aborted_dialogues_count_as_is_said_where_there_are_any(filled):
+    found = report(filled, "run")
+    assert not any("failing seat" in remark for remark in run_section(found).remarks)
+    rows = tuple(replace(row, aborted=2) for row in found.by_language)
+    remarks = run_section(replace(found, by_language=rows)).remarks
+    (said,) = (remark for remark in remarks if "failing seat" in remark)
+    assert said.startswith("4 dialogues that a failing seat aborted count as unsuccessful in S")
 
 
 def test_who_has_withdrawn_does_not_count_and_is_told(put, log, log_path, reader, lamp):
