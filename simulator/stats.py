@@ -57,9 +57,9 @@ class Interval(NamedTuple):
         low, high = (None if end is None else factor * end for end in (self.low, self.high))
         return Interval(factor * self.value, low, high, self.n)
 
-    def ends(self, write: Callable[[float], str], between: str = ", ") -> str:
+    def ends(self, write: Callable[[float], str]) -> str:
         """Return both ends in words, each as `write` writes it; a dash where there is no interval."""
-        return NO_INTERVAL if self.low is None else between.join(map(write, self.reach))
+        return NO_INTERVAL if self.low is None else ", ".join(map(write, self.reach))
 
     def bracketed(self, write: Callable[[float], str] = "{:.2f}".format) -> str:
         """Return ``0.53 [0.48, 0.58]``; ``0.53 – (n = 1)``, with its n, where there is no interval."""
@@ -202,7 +202,7 @@ def bootstrap_mean(
     return mean._replace(n=len(set(clusters)))
 
 
-def share(holds: Sequence[bool], items: Sequence[Hashable] | None = None, *, seed: int = 0) -> Interval:
+def share(holds: Sequence[bool], items: Sequence[Hashable] | None = None) -> Interval:
     """Return a share: Wilson's interval where every item was observed once, else `bootstrap_mean` over items.
 
     Raises:
@@ -210,7 +210,7 @@ def share(holds: Sequence[bool], items: Sequence[Hashable] | None = None, *, see
     """
     if items is None or len(set(items)) == len(items) == len(holds):
         return wilson(sum(map(bool, holds)), len(holds))
-    return bootstrap_mean(holds, items, seed=seed)
+    return bootstrap_mean(holds, items)
 
 
 def cluster_bootstrap(
@@ -254,7 +254,7 @@ def cluster_bootstrap(
     return interval
 
 
-def wilson(successes: int, n: int, *, level: float = LEVEL) -> Interval:
+def wilson(successes: int, n: int) -> Interval:
     """Return a proportion with Wilson's score interval.
 
     Raises:
@@ -262,7 +262,7 @@ def wilson(successes: int, n: int, *, level: float = LEVEL) -> Interval:
     """
     if not 0 <= successes <= n or n == 0:
         raise ValueError(f"{successes} successes out of {n} make no proportion")
-    return Interval(successes / n, *wilson_bounds(successes, n, level), n)
+    return Interval(successes / n, *wilson_bounds(successes, n), n)
 
 
 def paired_bootstrap(
@@ -271,8 +271,6 @@ def paired_bootstrap(
     items: Sequence[Hashable] | None = None,
     *,
     bounds: Bounds | None = (-1.0, 1.0),
-    seed: int = 0,
-    resamples: int = RESAMPLES,
 ) -> Interval:
     """Return the mean of ``second - first`` over pairs, with a percentile bootstrap interval over items.
 
@@ -281,8 +279,6 @@ def paired_bootstrap(
         second: likewise.
         items: the item of each pair; by default each is one of its own. `Interval.n` counts items.
         bounds: of the difference, where both are shares; None for counts and lengths.
-        seed: of the resampling.
-        resamples: how many.
 
     Raises:
         ValueError: if there are no pairs or the lengths differ.
@@ -293,7 +289,7 @@ def paired_bootstrap(
     difference: list[float] = (after - before).tolist()
     shares = all(((side >= 0) & (side <= 1)).all() for side in (before, after))
     bounds = bounds if shares else None
-    return bootstrap_mean(difference, items, bounds=bounds, seed=seed, resamples=resamples)
+    return bootstrap_mean(difference, items, bounds=bounds)
 
 
 def mcnemar(first: Sequence[bool], second: Sequence[bool], items: Sequence[Hashable] | None = None) -> float:

@@ -254,22 +254,17 @@ def alpha_measure(
 
 
 def mean_measure(
-    values: Sequence[float],
-    groups: Sequence[int] | None = None,
-    number: int | None = None,
-    *,
-    bounds: Bounds | None = SHARE,
+    values: Sequence[float], groups: Sequence[int] | None = None, number: int | None = None
 ) -> Measure:
-    """Return the mean of values; `n` counts them.
+    """Return the mean of values between 0 and 1; `n` counts them.
 
     Args:
-        values: any number.
+        values: any number of them.
         groups: of each value, from 0; by default each is one of its own.
         number: of groups, where the last ones may have no value.
-        bounds: see `simulator.stats.interval_of`; None for counts.
     """
     columns = np.column_stack([np.asarray(values, dtype=float), np.ones(len(values))])
-    return Measure(_by_group(columns, groups, number), _mean, len(values), bounds)
+    return Measure(_by_group(columns, groups, number), _mean, len(values), SHARE)
 
 
 def intervals(
