@@ -19,7 +19,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from logs.codec import encode, table_of
 from logs.conflicts import Written
@@ -101,11 +101,6 @@ class Receipt(Future[Written]):
         """Return why the row was not written, None if it was."""
         self.read = True
         return super().exception(timeout)
-
-    def add_done_callback(self, fn: Callable[[Future[Written]], Any]) -> None:
-        """Have `fn` called when the outcome is known."""
-        self.read = True
-        super().add_done_callback(fn)
 
 
 _Job = tuple[Entry | None, Receipt]
