@@ -37,10 +37,19 @@ check: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/bench_dialogues.py
 	$(BIN)/python tests/benchmarks/bench_log.py
+	$(BIN)/python tests/benchmarks/bench_experts.py
 	$(BIN)/python tests/benchmarks/bench_robustness.py
 	$(BIN)/python tests/benchmarks/bench_seeker.py
+	$(BIN)/python tests/benchmarks/bench_handmethat_generation.py
+	$(BIN)/python tests/benchmarks/bench_handmethat_planner.py
+	$(BIN)/python tests/benchmarks/bench_handmethat_rsa.py
+	$(BIN)/python tests/benchmarks/bench_handmethat_env.py
 	$(BIN)/python tests/benchmarks/bench_giver.py
+	$(BIN)/python tests/benchmarks/bench_ambibench.py
+	$(BIN)/python tests/benchmarks/bench_scoring.py
 	$(BIN)/python tests/benchmarks/bench_local.py
+	$(BIN)/python tests/benchmarks/bench_ambient.py
+	$(BIN)/python tests/benchmarks/bench_ambik.py
 	$(BIN)/python tests/benchmarks/bench_ambik_questions.py
 
 $(BIN)/python:

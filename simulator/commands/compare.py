@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 import typer
 from scipy.stats import permutation_test
+from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
 from logs import LogReader
@@ -150,24 +151,10 @@ def _compared(frame: pd.DataFrame, metric: Metric, first: str, second: str) -> t
     )
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values in the same order, adjusted by Holm's step-down method.
-
-    The function of statsmodels collects all garbage of the process whenever it is called, which takes longer
-    than everything else that a comparison does.
-    """
-    values = np.asarray(p_values, dtype=np.float64)
-    order = np.argsort(values)
-    stepped = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
-    adjusted = np.empty_like(values)
-    adjusted[order] = np.minimum(stepped, 1.0)
-    return [float(value) for value in adjusted]
-
-
 def _table(metric: Metric, rows: Sequence[tuple[Any, ...]]) -> Table:
+    adjusted = multipletests([row[6] for row in rows], method="holm")[1] if rows else []
     cells: list[list[Cell]] = [
-        [*row[:7], adjusted, row[7]]
-        for row, adjusted in zip(rows, holm([row[6] for row in rows]), strict=True)
+        [*row[:7], float(holm), row[7]] for row, holm in zip(rows, adjusted, strict=True)
     ]
     digits = 3 if metric.is_share else 2
     heads: list[Column | str] = [

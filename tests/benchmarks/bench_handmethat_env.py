@@ -1,0 +1,159 @@
+"""What playing HandMeThat costs: `python tests/benchmarks/bench_handmethat_env.py [episodes]`.
+
+Scripted play: in sampled households, 40 commands drawn beforehand from the lists of valid commands, the same
+for every way of playing. Every household is new to the environment, so nothing is ready when it is reset.
+Times are CPU; the parts are repeated, and of each the least disturbed counts. Ratios are to what was measured
+of the published environment: a reset takes 127 ms, a step about 1/135 s.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from random import Random
+from typing import Any, Final, NamedTuple
+
+import gymnasium
+from rich.console import Console
+from rich.table import Table
+
+from simulator.handmethat.env.game import Game
+from simulator.handmethat.env.gym_env import HandMeThat
+from simulator.handmethat.env.scripts import expert_demo
+from simulator.handmethat.meanings.model import Meaning, describe, matching
+from simulator.handmethat.players.robots import random_command
+from simulator.handmethat.scene import sample_scene
+from simulator.handmethat.task import Task
+from simulator.handmethat.world import entities
+
+LIMIT: Final = 40
+REPEATS: Final = 3
+PUBLISHED_RESET: Final = 0.127
+PUBLISHED_RATE: Final = 135.0
+WAYS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "partial, no text, no list": {"render_text": False, "commands": None},
+    "partial, no text, listed": {"render_text": False},
+    "partial, text, listed": {},
+    "partial, text, listed, published style": {"reference": True},
+    "partial, text, strict": {"commands": "strict"},
+    "partial, text, listed, Chinese": {"language": "zh"},
+    "full, text, listed": {"mode": "full"},
+    "partial, arrays alone": {
+        "observation": "structured",
+        "render_text": False,
+        "commands": None,
+    },
+}
+
+
+class Played(NamedTuple):
+    """CPU seconds of a reset (the median) and steps per second of CPU."""
+
+    reset: float
+    rate: float
+
+
+def make_task(seed: int) -> Task:
+    """A household whose human wants some food."""
+    world, state = sample_scene(Random(seed))
+    meaning = Meaning("bring_me", describe({"class": "FOOD"}))
+    meant = tuple((one, None) for one in entities(matching(world, state, meaning.description)))
+    return Task(
+        id=f"task-bring_me-0-{seed}-1",
+        level=1,
+        goal_index=0,
+        task_index=seed,
+        world=world,
+        initial=state,
+        current=state._replace(waiting=True),
+        goal="",
+        subgoal=None,
+        actions=(),
+        solution=(),
+        meaning=meaning,
+        utterance=meaning,
+        heard=meaning,
+        in_meaning=meant,
+        in_utterance=meant,
+        useful=meant,
+        in_heard=meant,
+        seed=seed,
+    )
+
+
+def make_script(task: Task) -> list[str]:
+    """Commands of a random robot until the episode ends."""
+    game, commands = Game(task, text=False), []
+    state = game.start()
+    while not state.done:
+        commands.append(random_command(game.valid(state), task.seed, state.moves))
+        state = game.act(state, commands[-1]).game
+    return commands
+
+
+def fresh(tasks: Sequence[Task]) -> list[Task]:
+    """The same tasks with nothing worked out yet."""
+    return [replace(task, world=replace(task.world)) for task in tasks]
+
+
+def play(env: gymnasium.Env[Any, str], tasks: Sequence[Task], scripts: Sequence[list[str]]) -> Played:
+    resets, steps, seconds = [], 0, 0.0
+    for task, script in zip(tasks, scripts, strict=True):
+        begun = time.process_time()
+        env.reset(options={"task": task})
+        resets.append(time.process_time() - begun)
+        begun = time.process_time()
+        for command in script:
+            env.step(command)
+        seconds += time.process_time() - begun
+        steps += len(script)
+    return Played(sorted(resets)[len(resets) // 2], steps / seconds)
+
+
+def best(played: Sequence[Played]) -> Played:
+    return Played(min(one.reset for one in played), max(one.rate for one in played))
+
+
+def demonstrations(tasks: Sequence[Task]) -> float:
+    """CPU seconds of a demonstration, histories of both modes included (the median)."""
+    taken = []
+    for task in tasks:
+        begun = time.process_time()
+        expert_demo(task, task.seed)
+        taken.append(time.process_time() - begun)
+    return sorted(taken)[len(taken) // 2]
+
+
+def main() -> None:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 40
+    tasks = [make_task(seed) for seed in range(count)]
+    scripts = [make_script(task) for task in tasks]
+    steps = sum(map(len, scripts))
+    table = Table(
+        "way", "reset ms", "published / ours", "steps per second", "ours / published",
+        title=f"{count} episodes, {steps} steps",
+    )  # fmt: skip
+    found = {way: [] for way in WAYS} | {"partial, text, listed, made by gymnasium.make": []}
+    for _ in range(REPEATS):
+        for way, options in WAYS.items():
+            found[way].append(play(HandMeThat(tasks, **options), fresh(tasks), scripts))
+        made = gymnasium.make("simulator.handmethat.env:askback/HandMeThat-v0", tasks=tasks)
+        found["partial, text, listed, made by gymnasium.make"].append(play(made, fresh(tasks), scripts))
+    for way, all_played in found.items():
+        reset, rate = best(all_played)
+        table.add_row(
+            way,
+            f"{reset * 1000:.2f}",
+            f"{PUBLISHED_RESET / reset:.0f}",
+            f"{rate:,.0f}",
+            f"{rate / PUBLISHED_RATE:.0f}",
+        )
+    Console().print(table)
+    taken = min(demonstrations(fresh(tasks)) for _ in range(REPEATS))
+    Console().print(f"a demonstration with its histories: {taken * 1000:.2f} ms")
+
+
+if __name__ == "__main__":
+    main()

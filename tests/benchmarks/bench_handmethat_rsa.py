@@ -1,0 +1,130 @@
+"""Meanings, utterances and the speech acts of one instruction: CPU per episode, and against dense matrices.
+
+Run as a script. Households are sampled; half the things of a few subclasses are worth being helped with.
+The dense recursion is the textbook's, on whole matrices in log space; both are timed in one run, in turns,
+so that their ratio means something on a busy machine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from random import Random
+from statistics import median
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from scipy.special import logsumexp
+
+from simulator.handmethat.meanings.enumerate import Floats
+from simulator.handmethat.meanings.model import QUESTS, Grounding, Quest
+from simulator.handmethat.meanings.prior import Pool, prior
+from simulator.handmethat.meanings.rsa import ALPHA, DEPTH, Rsa
+from simulator.handmethat.meanings.utterances import Utterances, enumerate_utterances
+from simulator.handmethat.profiles import load_profiles
+from simulator.handmethat.scene import sample_scene
+from simulator.handmethat.world import entities
+
+EPISODES = 40
+ROUNDS = 3
+ENOUGH = 3.0  # how many times faster than dense matrices, at least, in the median
+_T = TypeVar("_T")
+
+
+class _Worth(NamedTuple):
+    values: Mapping[Grounding, float]
+    useful: tuple[Grounding, ...]
+
+
+class _Places(NamedTuple):
+    position: tuple[int, ...]
+
+
+def make_pool(seed: int, quest: Quest) -> tuple[Callable[[], Pool | None], Pool | None]:
+    """How a pool is made, for timing, and the pool."""
+    random = Random(seed)
+    world, state = sample_scene(Random(seed + 1))
+    subclasses = random.sample(["fruit", "vegetable", "tableware", "box", "paper_product", "protein"], 3)
+    things = [one for subclass in subclasses for one in entities(world.of(subclass))]
+    names = ("table", "refrigerator", "cabinet", "sink", "box#0", "box#1", "box#2", "floor")
+    arguments: Mapping[Quest, tuple[str | None, ...]] = {
+        "bring_me": (None,),
+        "move_to": names,
+        "change_state": ("clean", "slice"),
+    }
+    wanted = {one for one in things if random.random() < 0.5}
+    before = 3 * len(wanted)
+    values: dict[Grounding, float] = {}
+    for one in things:
+        for argument in arguments[quest]:
+            helps = one in wanted and argument in (None, "refrigerator", "box#0", "clean")
+            values[one, argument] = -before + (3.0 if helps else random.choice([1.0, 0.0, -2.0]))
+    worth = _Worth(values, tuple(one for one, value in values.items() if value > -before))
+    places = _Places(tuple(world.entity(name) for name in names))
+
+    def make() -> Pool | None:
+        return prior(world, state, {quest: worth}, places, before, load_profiles()["v2"])
+
+    return make, make()
+
+
+def dense(pool: Pool, utterances: Utterances) -> Floats:
+    """The listener of the last round on whole matrices; shape (meanings, utterances)."""
+    truth = np.full((len(pool), len(utterances)), -np.inf)
+    rows = np.repeat(np.arange(len(pool)), np.diff(utterances.starts))
+    truth[rows, utterances.columns] = 0.0
+    likely = np.log(pool.probabilities)[:, None]
+    listener = truth + likely
+    listener -= logsumexp(listener, axis=0)
+    for _ in range(DEPTH):
+        speaker = ALPHA * (listener - utterances.costs)
+        speaker -= logsumexp(speaker, axis=1, keepdims=True)
+        listener = speaker + likely
+        listener -= logsumexp(listener, axis=0)
+    return np.asarray(np.exp(listener))
+
+
+def best_of(work: Callable[[], _T], rounds: int = ROUNDS) -> tuple[float, _T]:
+    """Least CPU in ms, and the result."""
+    least = float("inf")
+    for _ in range(rounds):
+        start = time.process_time()
+        result = work()
+        least = min(least, 1e3 * (time.process_time() - start))
+    return least, result
+
+
+def main() -> None:
+    """Print a row per quest type."""
+    rules = load_profiles()["v2"]
+    table = Table(title="Meanings and speech acts, ms of CPU per episode: median (worst)")
+    for column in ("quest", "meanings", "utterances", "pairs", "prior", "utter", "RSA", "dense", "ratio"):
+        table.add_column(column, justify="right")
+    ratios = []
+    for quest in QUESTS:
+        times: list[tuple[float, ...]] = []
+        sizes: list[tuple[int, ...]] = []
+        for seed in range(EPISODES):
+            make, pool = make_pool(seed, quest)
+            if pool is None:
+                continue
+            first, _ = best_of(make)
+            second, utterances = best_of(lambda pool=pool: enumerate_utterances(pool, rules))
+            third, rsa = best_of(lambda pool=pool, said=utterances: Rsa(pool, said, rules))
+            fourth, listener = best_of(lambda pool=pool, said=utterances: dense(pool, said))
+            assert np.abs(listener - rsa.table().listener).max() < 1e-12
+            times.append((first, second, third, fourth))
+            sizes.append((len(pool), len(utterances), len(utterances.columns)))
+        ratio = median(one[3] / one[2] for one in times)
+        ratios.append(ratio)
+        told = [f"{median(column):.2f} ({max(column):.2f})" for column in zip(*times, strict=True)]
+        counted = [f"{median(column):.0f} ({max(column)})" for column in zip(*sizes, strict=True)]
+        table.add_row(quest, *counted, *told, f"{ratio:.0f}")
+    Console(width=150).print(table)
+    assert min(ratios) > ENOUGH, f"only {min(ratios):.1f} times faster than dense matrices"
+
+
+if __name__ == "__main__":
+    main()

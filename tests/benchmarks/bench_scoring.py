@@ -1,0 +1,109 @@
+"""Seconds per AmbiBench prompt of 20 labels with local/smollm2: one pass, and the plain loop. ``make bench``.
+
+The plain loop is what most people write first: for each label the text before it goes through the model and
+the last row of the logits is read. Both give the same numbers; the largest difference is printed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from simulator.ambibench.generation import generate_multiple
+from simulator.ambibench.prompt import Prompt, completion, label_offsets, shown_text, whole_text
+from simulator.models import (
+    ChatModel,
+    ModelOptions,
+    ScoreRequest,
+    Unsupported,
+    load_model,
+    weights_of,
+)
+from simulator.models.base import Scored
+from simulator.models.weights import quiet
+
+MODEL = "local/smollm2"
+LOOPED = 2  # prompts; one is 20 passes
+WHOLE = 720  # prompts in the paper's section 4.3
+LIMIT = 600.0  # seconds for all of them, on two cores that do nothing else
+CLOSE = 1e-4  # natural logarithm
+
+
+async def in_one_pass(
+    model: ChatModel, prompts: Sequence[Prompt], together: int
+) -> tuple[float, list[Scored]]:
+    """Seconds per prompt when `together` are asked for at a time."""
+    places = asyncio.Semaphore(together)
+
+    async def score(prompt: Prompt) -> Scored:
+        async with places:
+            return await model.score(
+                ScoreRequest(text=whole_text(prompt), offsets=label_offsets(prompt), top=20)
+            )
+
+    start = time.perf_counter()
+    scored = await asyncio.gather(*map(score, prompts))
+    return (time.perf_counter() - start) / len(prompts), scored
+
+
+def label_by_label(prompts: Sequence[Prompt]) -> tuple[float, list[list[float]]]:
+    """Seconds per prompt of the plain loop, and the log-probabilities of the labels that are there."""
+    import torch
+    import transformers
+
+    with quiet(transformers):
+        tokenizer = transformers.AutoTokenizer.from_pretrained(weights_of(MODEL))
+        model = transformers.AutoModelForCausalLM.from_pretrained(weights_of(MODEL)).eval()
+    start = time.perf_counter()
+    found = []
+    for prompt in prompts:
+        found.append([])
+        for k in range(1, len(prompt.examples) + 1):
+            inputs = tokenizer(shown_text(prompt, k), return_tensors="pt")
+            label = tokenizer(completion(prompt, k))["input_ids"][0]
+            with torch.inference_mode():
+                logprobs = torch.log_softmax(model(**inputs).logits[0, -1], dim=-1)
+            torch.topk(logprobs, 20)
+            found[-1].append(logprobs[label].item())
+    return (time.perf_counter() - start) / len(prompts), found
+
+
+def main() -> int:
+    """Measure and print; 1 if the numbers differ."""
+    console = Console()
+    try:
+        model = load_model(MODEL, ModelOptions(device="cpu"))
+    except Unsupported as error:
+        console.print(f"not measured: {error}", soft_wrap=True)
+        return 0
+    prompts = generate_multiple(0, per_cell=1)
+    asyncio.run(in_one_pass(model, prompts[:1], 1))  # warm
+    single, _ = asyncio.run(in_one_pass(model, prompts[:4], 1))
+    batched, scored = asyncio.run(in_one_pass(model, prompts, len(prompts)))
+    asyncio.run(model.close())
+    looped, expected = label_by_label(prompts[:LOOPED])
+    table = Table("how", "s per prompt", "times as fast", f"min for {WHOLE}", title=MODEL)
+    for how, seconds in (
+        ("one pass per label", looped),
+        ("one pass per prompt", single),
+        (f"one pass per prompt, {len(prompts)} at a time", batched),
+    ):
+        minutes = seconds * WHOLE / 60
+        table.add_row(how, f"{seconds:.2f}", f"{looped / seconds:.1f}", f"{minutes:.1f}")
+    console.print(table)
+    ours = [position.logprob for each in scored[:LOOPED] for position in each.positions]
+    theirs = [logprob for each in expected for logprob in each]
+    apart = max(abs(one - other) for one, other in zip(ours, theirs, strict=True))
+    console.print(
+        f"largest difference of a log-probability: {apart:.1e}; limit for all: {LIMIT / 60:.0f} min"
+    )
+    return int(apart > CLOSE)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
