@@ -23,7 +23,9 @@ from simulator.ambik.files import kinds as ambik
 from simulator.clarq.results import read_results
 from simulator.commands.files import check_files
 from simulator.errors import AskbackError
+from simulator.handmethat.builtin import builtin_tasks
 from simulator.handmethat.files.episode import read_file as read_episode
+from simulator.handmethat.files.filetext import file_text
 from simulator.handmethat.files.split import read_split
 from simulator.jsonlines import write_lines
 from simulator.models.prices import read_prices
@@ -89,8 +91,8 @@ def own_samples(folder: Path) -> Iterator[Sample]:
     moves = b"- hello\n- {text: x, give: ['1', '1.1'], before: 'Well,'}\n- text: |\n    two\n    lines\n"
     yield Sample("script.yaml", moves, (script,))
     yield Sample("split.json", b'{"train": ["a_1"], "validate": ["b_2"], "test": ["c_3"]}', (read_split,))
-    episodes = json.loads((ROOT / "simulator/handmethat/tables/builtin.json").read_text())
-    yield Sample("HandMeThat_a.json", json.dumps(episodes[0]).encode(), (read_episode, check))
+    episode = file_text(builtin_tasks()[0]).encode()
+    yield Sample("HandMeThat_a.json", episode, (read_episode, check))
     items = folder / "items.jsonl"
     write_lines(items, map(item_line, generate_instruction(0)[:3]))
     yield Sample("items.jsonl", items.read_bytes()[:6000], (read_ambibench, check))

@@ -17,7 +17,7 @@ NODES = {
     "ambibench": {"label", "free_text", "all_at_once"},
     "ambient": {"qualify", "label", "judge", "relabel", "annotate", "generate", "true_false", "continue"}
     | {"nli", "paraphrase", "claim", "all_at_once"},
-    "ambik": {"decide", "answer", "annotate"},
+    "ambik": {"propose", "calibrate", "decide", "ask", "answer", "annotate"},
 }
 
 
