@@ -165,6 +165,12 @@ def header_of(path: str | Path) -> tuple[str, ...]:
     return tuple(name.strip() for name in names)
 
 
+def other_separator(header: Sequence[str]) -> str:
+    """Return the marks, other than commas, that stand between the names of a header; empty if none do."""
+    marks = {";": "semicolons", "\t": "tabs"}
+    return next((name for mark, name in marks.items() if len(header) == 1 and mark in header[0]), "")
+
+
 def read_table(path: str | Path, known: Columns | None = None) -> Table:
     """Read a CSV file: double quotes, UTF-8 with or without BOM, line breaks inside of quoted cells.
 
@@ -216,6 +222,8 @@ def read_table(path: str | Path, known: Columns | None = None) -> Table:
             continue
         records.append(Record(number, line, reader.line_num, values))
     missing = [name for name in (known.needed if known else ()) if name not in columns]
+    if missing and (marks := other_separator(header or ())):
+        raise InputError(f"{path}: {marks} stand between its columns; save it as CSV with commas")
     if missing:
         raise InputError(
             f"{path}: no column {', '.join(missing)}; the columns are {', '.join(columns) or 'none'}"

@@ -13,7 +13,7 @@ from simulator.benchmark import Checker
 from simulator.duplicates import CODE, Duplicates
 from simulator.errors import InputError
 from simulator.jsonlines import Read, Row, write_lines
-from simulator.tables.cells import header_of
+from simulator.tables.cells import header_of, other_separator
 from simulator.tables.records import first_objects, read_records
 from trees.faults import Fault
 
@@ -153,7 +153,8 @@ class Tables:
         """Return the files of `main`; a file that is named is one also if it only looks like one."""
         kinds = self.files_of(path)
         if not kinds and path.is_file() and self.main.csv == is_csv(path):
-            return (path,) if any(map(self.looks_main, head_of(path))) else ()
+            looks = any(map(self.looks_main, head_of(path))) or other_separator(header_of(path))
+            return (path,) if looks else ()
         return tuple(file for file, kind in kinds.items() if kind is self.main)
 
     def find(self, path: Path) -> tuple[Path, ...]:
@@ -199,7 +200,7 @@ class Tables:
                 held += kind is not None
                 if kind is not None and file not in seen:
                     yield file, kind
-                elif kind is None and (reason := _why_unreadable(file)) and (named or _may_be_data(file)):
+                elif kind is None and (reason := why_unreadable(file)) and (named or _may_be_data(file)):
                     problems.unreadable.append(f"{file}: {reason}")
                 elif kind is None and named:
                     problems.unreadable.append(f"{file}: is none of {owner}'s files")
@@ -240,12 +241,16 @@ def _may_be_data(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES
 
 
-def _why_unreadable(path: Path) -> str:
+def why_unreadable(path: Path) -> str:
+    """Return why nothing of a file can be read, whatever it holds; empty if something may be."""
     try:
         with path.open("rb") as file:
-            return "" if file.read(1) else "is empty"
+            if not file.read(1):
+                return "is empty"
     except OSError as error:
         return f"cannot be read ({error.strerror})"
+    marks = other_separator(header_of(path)) if is_csv(path) else ""
+    return f"{marks} stand between its columns; save it as CSV with commas" if marks else ""
 
 
 def is_csv(path: Path) -> bool:

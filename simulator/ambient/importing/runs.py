@@ -57,7 +57,7 @@ from simulator.tables.importing import (
     print_imported,
     write_run,
 )
-from simulator.tables.spec import TableSpec
+from simulator.tables.spec import TableSpec, why_unreadable
 from trees.faults import Fault
 
 _OF_PEOPLE: Final = (CROWD, LINGUISTS)
@@ -113,7 +113,7 @@ def _kind(path: Path) -> TableSpec[Any]:
         raise InputError(f"{path}: there is no such file")
     kind = TABLES.kind_of(path)
     if kind is None:
-        raise InputError(f"{path}: is none of AmbiEnt's files, or empty")
+        raise InputError(f"{path}: " + (why_unreadable(path) or "is none of AmbiEnt's files"))
     if kind is DATASET:
         raise InputError(f"{path}: holds examples; register them with `askback data add ambient`")
     if kind.name not in _IMPORTED:

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from simulator.errors import InputError
 from simulator.jsonlines import Read, Row
+from simulator.reporting.section import Problems
 from simulator.tables.cells import Columns, read_table
 from simulator.tables.spec import Tables, TableSpec, has
 
@@ -69,6 +71,17 @@ def test_a_damaged_file_is_read_where_it_is_named(tmp_path: Path) -> None:
     assert TABLES.find(path) == (path,) and TABLES.find(tmp_path) == ()
     (fault,) = TABLES.check([path, tmp_path / "none.jsonl"])[1:]
     assert (fault.line, fault.message) == (1, "id is missing")
+
+
+@pytest.mark.parametrize(("mark", "name"), [(";", "semicolons"), ("\t", "tabs")])
+def test_a_table_without_commas_says_what_to_do(tmp_path: Path, mark: str, name: str) -> None:
+    path = tmp_path / "b.csv"
+    path.write_text(f"mark{mark}other\nx{mark}y\n", encoding="utf-8")
+    problems = Problems()
+    assert TABLES.read_all([path], problems, owner="Words") == {}
+    assert problems.unreadable == [f"{path}: {name} stand between its columns; save it as CSV with commas"]
+    with pytest.raises(InputError, match=f"{name} stand between its columns"):
+        MARKS.read(path)
 
 
 @pytest.mark.parametrize(("kept", "ids"), [("refuse", ["1", "2"]), ("keep", ["1", "2", "1"])])

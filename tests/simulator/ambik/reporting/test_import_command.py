@@ -361,7 +361,7 @@ def test_other_files_are_refused_with_a_way_out(tmp_path, call):
     assert result.exit_code == 1
     for said in (
         "table.csv: holds results of methods, which are no decisions; give it to `askback score ambik`",
-        "empty.jsonl: is none of AmbiK's files, or empty",
+        "empty.jsonl: is empty",
         "gone.jsonl: there is no such file or folder",
         f"{tmp_path}: holds no decisions of AmbiK's that could be imported",
     ):
