@@ -22,7 +22,8 @@ def tokenizer(words: tuple[str, ...], special: dict[str, str], *, left: bool = F
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
     _, transformers = needed()
-    places = {word: place for place, word in enumerate(dict.fromkeys([*special.values(), ".", *words]))}
+    words = words if "." in words else (".", *words)
+    places = {word: place for place, word in enumerate(dict.fromkeys([*special.values(), *words]))}
     made = Tokenizer(models.WordLevel(places, unk_token=special["unk_token"]))
     made.pre_tokenizer = pre_tokenizers.Whitespace()
     if "sep_token" in special:

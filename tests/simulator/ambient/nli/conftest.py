@@ -31,7 +31,7 @@ def expected(published: Path) -> dict[str, dict[str, Any]]:
 os.environ["HF_HUB_OFFLINE"] = "1"
 LABELS = ("entailment", "neutral", "contradiction")
 NOUNS = ("dog", "cat", "bird", "fish", "horse", "cow", "duck", "goat")
-WORDS = ("the", "sleeps", "rests", "certainly", "perhaps", "never", *NOUNS)
+WORDS = ("the", "sleeps", "rests", ".", "certainly", "perhaps", "never", *NOUNS)
 
 
 def sentence_pair(number: int) -> tuple[str, str, str]:
