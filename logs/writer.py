@@ -15,7 +15,6 @@ import queue
 import sqlite3
 import threading
 import weakref
-from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
@@ -25,7 +24,8 @@ from logs.codec import encode, table_of
 from logs.conflicts import Written
 from logs.connect import BUSY_SECONDS, connect_for_writing, log_error
 from logs.errors import LogError, NotInLog
-from logs.insert import Entry, Outcome, insert_group
+from logs.insert import Entry, insert_group
+from logs.replies import Inboxes, Outcome, Receipt, Reply, ToReceipt, ToTask, Unread
 from logs.rows import Row
 from logs.shorten import Shortener
 
@@ -34,76 +34,9 @@ __all__ = ["LogWriter", "Written"]
 # Bounds how long a flood of rows can put off the commit of the first.
 _GROUP_ROWS = 2048
 
-# The first error says what is wrong; of a flood of them the rest is only counted.
-_KEPT = 100
-
+_Job = tuple[Entry | None, Reply]
 _STOP = object()
 _FLUSHED = Written(duplicate=False)
-
-
-class Unread:
-    """Errors that nobody has looked at; the next flush or close raises them, so that none is lost."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._errors: list[tuple[Callable[[], bool], LogError]] = []
-        self._dropped = 0
-
-    def add(self, error: LogError, was_read: Callable[[], bool]) -> None:
-        """Keep `error` until `was_read` says that somebody has looked at it."""
-        with self._lock:
-            self._errors.append((was_read, error))
-            if len(self._errors) > _KEPT:
-                self._errors = [kept for kept in self._errors if not kept[0]()]
-            if len(self._errors) > _KEPT:
-                self._errors.pop()
-                self._dropped += 1
-
-    def raise_first(self) -> None:
-        """Raise the first error nobody has looked at, and forget all.
-
-        Raises:
-            LogError: if there is one.
-        """
-        with self._lock:
-            unread = [error for was_read, error in self._errors if not was_read()]
-            others = len(unread) - 1 + self._dropped
-            self._errors, self._dropped = [], 0
-        if not unread:
-            return
-        more = f" ({others} more rows were not written either)" if others else ""
-        raise type(unread[0])(f"{unread[0]}{more}", **unread[0].named) from unread[0]
-
-
-class Receipt(Future[Written]):
-    """A future that knows whether somebody has asked for its outcome."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.read = False
-
-    def tell(self, outcome: Outcome, unread: Unread) -> None:
-        """Resolve it, unless its holder has cancelled it; an error is `unread` until it is looked at."""
-        waited_for = self.set_running_or_notify_cancel()
-        if isinstance(outcome, LogError):
-            unread.add(outcome, lambda: waited_for and self.read)
-        if waited_for and isinstance(outcome, LogError):
-            self.set_exception(outcome)
-        elif waited_for and not isinstance(outcome, LogError):
-            self.set_result(outcome)
-
-    def result(self, timeout: float | None = None) -> Written:
-        """Return what became of the row."""
-        self.read = True
-        return super().result(timeout)
-
-    def exception(self, timeout: float | None = None) -> BaseException | None:
-        """Return why the row was not written, None if it was."""
-        self.read = True
-        return super().exception(timeout)
-
-
-_Job = tuple[Entry | None, Receipt]
 
 
 class LogWriter:
@@ -147,12 +80,7 @@ class LogWriter:
                 that is there, `NotInLog` if it points to nothing, `LogError` if it cannot be written.
         """
         receipt = Receipt()
-        try:
-            entry = (table_of(row), encode(row))
-        except LogError as error:
-            receipt.tell(error, self._worker.unread)
-        else:
-            self._worker.submit((entry, receipt))
+        self._submit(row, ToReceipt(receipt))
         return receipt
 
     async def write(self, row: Row) -> Written:
@@ -165,7 +93,17 @@ class LogWriter:
             NotInLog: it points to something that is not in the log.
             LogError: it cannot be written, or the writer is closed.
         """
-        return await asyncio.wrap_future(self.put(row))
+        reply = ToTask(asyncio.get_running_loop())
+        self._submit(row, reply)
+        return await reply.future
+
+    def _submit(self, row: Row, reply: Reply) -> None:
+        try:
+            entry = (table_of(row), encode(row))
+        except LogError as error:
+            self._worker.refuse(error, reply)
+            return
+        self._worker.submit((entry, reply))
 
     def flush(self) -> None:
         """Wait until everything put so far is committed.
@@ -173,12 +111,16 @@ class LogWriter:
         Raises:
             LogError: something was not written and nobody has read that off its future yet.
         """
-        self._worker.flushed().result()
+        receipt = Receipt()
+        self._worker.submit((None, ToReceipt(receipt)), hurry=True)
+        receipt.result()
         self._worker.unread.raise_first()
 
     async def aflush(self) -> None:
         """Wait until everything put so far is committed. Raises as `flush` does."""
-        await asyncio.wrap_future(self._worker.flushed())
+        reply = ToTask(asyncio.get_running_loop())
+        self._worker.submit((None, reply), hurry=True)
+        await reply.future
         self._worker.unread.raise_first()
 
     def close(self) -> None:
@@ -241,11 +183,11 @@ class _Worker:
         if hurry or self._jobs.qsize() >= _GROUP_ROWS:
             self._hurry.set()
 
-    def flushed(self) -> Receipt:
-        """Return what resolves once everything submitted so far is committed."""
-        receipt = Receipt()
-        self.submit((None, receipt), hurry=True)
-        return receipt
+    def refuse(self, error: LogError, reply: Reply) -> None:
+        """Tell an error that was found before the row got as far as the thread."""
+        inboxes = Inboxes(self.unread)
+        reply.tell(error, inboxes)
+        inboxes.deliver()
 
     def stop(self) -> None:
         with self._lock:
@@ -311,9 +253,11 @@ class _Worker:
                 self.unread.add(log_error(self._path, error, "roll back"), lambda: False)
 
     def _tell(self, jobs: list[_Job], outcomes: list[Outcome]) -> None:
+        inboxes = Inboxes(self.unread)
         left = iter(outcomes)
-        for entry, receipt in jobs:
-            receipt.tell(_FLUSHED if entry is None else next(left), self.unread)
+        for entry, reply in jobs:
+            reply.tell(_FLUSHED if entry is None else next(left), inboxes)
+        inboxes.deliver()
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -131,11 +131,6 @@ def seat_failures(reader: LogReader, runs: Iterable[str]) -> Mapping[str, int]:
     return dict(reasons.most_common())
 
 
-def counting_episodes(reader: LogReader, run_id: str) -> tuple[str, ...]:
-    """Return ids of the latest attempts of a run, those of people who have withdrawn left out."""
-    return tuple(episode.id for episode, _ in _not_erased(reader, run_id))
-
-
 def erased_episodes(reader: LogReader, run_id: str) -> frozenset[str]:
     """Return ids of the latest attempts of a run in which people took part who have withdrawn."""
     gone = reader.erased_participants()

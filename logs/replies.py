@@ -1,0 +1,154 @@
+"""How the writer's thread tells those who wait what became of their rows."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from typing import Any, Protocol
+
+from logs.conflicts import Written
+from logs.errors import LogError
+
+Outcome = Written | LogError
+
+# The first error says what is wrong; of a flood of them the rest is only counted.
+_KEPT = 100
+
+
+class Reply(Protocol):
+    """Somebody who waits."""
+
+    def tell(self, outcome: Outcome, inboxes: Inboxes) -> None:
+        """Pass the outcome on, at once or through `inboxes`."""
+        ...
+
+
+class Unread:
+    """Errors that nobody has looked at; the next flush or close raises them, so that none is lost."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._errors: list[tuple[Callable[[], bool], LogError]] = []
+        self._dropped = 0
+
+    def add(self, error: LogError, was_read: Callable[[], bool]) -> None:
+        """Keep `error` until `was_read` says that somebody has looked at it."""
+        with self._lock:
+            self._errors.append((was_read, error))
+            if len(self._errors) > _KEPT:
+                self._errors = [kept for kept in self._errors if not kept[0]()]
+            if len(self._errors) > _KEPT:
+                self._errors.pop()
+                self._dropped += 1
+
+    def raise_first(self) -> None:
+        """Raise the first error nobody has looked at, and forget all.
+
+        Raises:
+            LogError: if there is one.
+        """
+        with self._lock:
+            unread = [error for was_read, error in self._errors if not was_read()]
+            others = len(unread) - 1 + self._dropped
+            self._errors, self._dropped = [], 0
+        if not unread:
+            return
+        more = f" ({others} more rows were not written either)" if others else ""
+        raise type(unread[0])(f"{unread[0]}{more}", **unread[0].named) from unread[0]
+
+
+class Receipt(Future[Written]):
+    """A future that knows whether somebody has asked for its outcome."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read = False
+
+    def result(self, timeout: float | None = None) -> Written:
+        """Return what became of the row."""
+        self.read = True
+        return super().result(timeout)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """Return why the row was not written, None if it was."""
+        self.read = True
+        return super().exception(timeout)
+
+    def add_done_callback(self, fn: Callable[[Future[Written]], Any]) -> None:
+        """Have `fn` called when the outcome is known."""
+        self.read = True
+        super().add_done_callback(fn)
+
+
+class ToReceipt:
+    """Somebody who holds a `Receipt`."""
+
+    __slots__ = ("receipt",)
+
+    def __init__(self, receipt: Receipt) -> None:
+        self.receipt = receipt
+
+    def tell(self, outcome: Outcome, inboxes: Inboxes) -> None:
+        """Resolve the receipt, unless its holder has cancelled it."""
+        receipt = self.receipt
+        if not receipt.set_running_or_notify_cancel():
+            if isinstance(outcome, LogError):
+                inboxes.unread.add(outcome, lambda: False)
+        elif isinstance(outcome, LogError):
+            inboxes.unread.add(outcome, lambda: receipt.read)
+            receipt.set_exception(outcome)
+        else:
+            receipt.set_result(outcome)
+
+
+class ToTask:
+    """A task of an event loop that awaits."""
+
+    __slots__ = ("future", "loop")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.future: asyncio.Future[Written] = loop.create_future()
+
+    def tell(self, outcome: Outcome, inboxes: Inboxes) -> None:
+        """Leave the outcome for the loop to pick up."""
+        inboxes.leave(self, outcome)
+
+
+class Inboxes:
+    """Collects a group's outcomes so that each event loop is woken once."""
+
+    def __init__(self, unread: Unread) -> None:
+        self.unread = unread
+        self._by_loop: dict[asyncio.AbstractEventLoop, list[tuple[ToTask, Outcome]]] = {}
+
+    def leave(self, reply: ToTask, outcome: Outcome) -> None:
+        """Keep an outcome for the reply's loop."""
+        self._by_loop.setdefault(reply.loop, []).append((reply, outcome))
+
+    def deliver(self) -> None:
+        """Wake each loop. The errors of loops that are closed stay unread."""
+        for loop, waiting in self._by_loop.items():
+            try:
+                loop.call_soon_threadsafe(_resolve, waiting, self.unread)
+            except RuntimeError:
+                _keep((outcome for _, outcome in waiting), self.unread)
+        self._by_loop = {}
+
+
+def _resolve(tasks: list[tuple[ToTask, Outcome]], unread: Unread) -> None:
+    for reply, outcome in tasks:
+        if reply.future.done():
+            _keep([outcome], unread)
+        elif isinstance(outcome, LogError):
+            reply.future.set_exception(outcome)
+        else:
+            reply.future.set_result(outcome)
+
+
+def _keep(outcomes: Iterable[Outcome], unread: Unread) -> None:
+    for outcome in outcomes:
+        if isinstance(outcome, LogError):
+            unread.add(outcome, lambda: False)
