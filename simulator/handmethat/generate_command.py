@@ -103,8 +103,8 @@ def make_plan(
     Raises:
         InputError: if an option is wrong.
     """
-    if gone := set(FORMER).intersection(profile.split(",")):
-        raise InputError(f"--profile {profile!r}: {gone.pop()} is no choice any more; leave it out")
+    if gone := {part.strip() for part in profile.split(",")}.intersection(FORMER):
+        raise InputError(f"--profile {profile!r}: {min(gone)} is no choice any more; leave it out")
     rules = load_profile(profile)
     known = {"all": template_set("all"), "v2": template_set("v2")}
     chosen = rules.templates

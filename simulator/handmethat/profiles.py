@@ -111,7 +111,7 @@ def load_profile(name: str) -> Profile:
     Raises:
         InputError: if there is no such profile, no such choice, or it cannot be chosen so.
     """
-    base, *changes = name.split(",")
+    base, *changes = (part.strip() for part in name.split(","))
     if base not in load_profiles():
         raise InputError(f"profile {base!r}: must be one of {', '.join(load_profiles())}")
     profile = load_profiles()[base]

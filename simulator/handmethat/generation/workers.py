@@ -57,7 +57,13 @@ def in_order(work: Callable[[J], R], jobs: Iterator[J], workers: int) -> Iterato
             "If memory was short, take fewer --workers."
         ) from error
     finally:
-        pool.shutdown(cancel_futures=True)
+        # What they are at now is of no use any more: neither Ctrl-C nor the last episode waits for it.
+        processes = list((pool._processes or {}).values())
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.join()
 
 
 def _follow_parent() -> None:

@@ -66,20 +66,22 @@ class Demand(NamedTuple):
     """What is demanded of one entity.
 
     Attributes:
-        entity: of whom.
+        entity: of which.
         place: the container it is to lie directly in or on; `NOTHING` if anywhere will do.
         states: required states and their values.
         possible: False if no action can lay it there: the wrong relation, a receptacle within another.
+        related: False if nothing lies there in that relation: what lies in a cupboard is not on it.
     """
 
     entity: int
     place: int
     states: tuple[Requirement, ...]
     possible: bool = True
+    related: bool = True
 
     def met(self, state: State) -> bool:
         """Return True if it is so in `state`."""
-        if self.place != NOTHING and not (self.possible and state.place[self.entity] == self.place):
+        if self.place != NOTHING and not (self.related and state.place[self.entity] == self.place):
             return False
         return all(bool(getattr(state, name) >> self.entity & 1) == value for name, value in self.states)
 
@@ -149,8 +151,8 @@ def _choices_of(world: World, subgoal: Subgoal) -> tuple[Choice, ...]:
 
 def _option(world: World, subgoal: Subgoal, x: int, y: int) -> Option:
     nested = world.kinds[x].receptacle and world.kinds[y].movable
-    fits = world.kinds[y].relation == subgoal.relation and world.kinds[x].movable and not nested
-    demand = Demand(x, y, subgoal.of_x, fits)
+    related = world.kinds[y].relation == subgoal.relation
+    demand = Demand(x, y, subgoal.of_x, related and world.kinds[x].movable and not nested, related)
     return (demand, Demand(y, NOTHING, subgoal.of_y)) if subgoal.of_y else (demand,)
 
 

@@ -355,7 +355,7 @@ def _distinct(walk: Walk, options: Iterable[Option]) -> list[Option]:
 
 def _signature(walk: Walk, demand: Demand) -> tuple[object, ...]:
     """Return what makes a difference to how `demand` is met."""
-    entity, place, states, _ = demand
+    entity, place, states, _, _ = demand
     there: tuple[object, ...] = (place,)
     if place != NOTHING and not walk.is_location[place]:
         # Of two containers that stand side by side the one is as good as the other, if both are shut.

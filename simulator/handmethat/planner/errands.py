@@ -100,7 +100,7 @@ def errands_for(walk: Walk, demands: Iterable[Demand]) -> Errands | None:
     loads: dict[int, int] = {}
     jobs: dict[Requirement, list[int]] = {}
     lids: list[int] = []
-    for entity, place, states, possible in demands:
+    for entity, place, states, possible, _ in demands:
         if not possible:
             return None
         if place not in (NOTHING, walk.place[entity]) and loads.setdefault(entity, place) != place:

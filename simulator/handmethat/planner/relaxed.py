@@ -176,7 +176,7 @@ def _subgoal(grounding: Grounding, subgoal: Subgoal) -> Target:
 
 
 def _demanded(grounding: Grounding, subgoal: Subgoal, demand: Demand) -> Target:
-    world, atoms, (entity, place, states, _) = grounding.world, grounding.atoms, demand
+    world, atoms, (entity, place, states, _, _) = grounding.world, grounding.atoms, demand
     facts = 0
     if place != NOTHING:
         if world.kinds[place].relation != subgoal.relation or entity == place:

@@ -36,6 +36,12 @@ def test_jobs_are_made_only_when_somebody_is_free_for_them() -> None:
     assert len(made) < 60
 
 
+def test_who_wants_no_more_waits_for_no_job() -> None:
+    results = in_order(time.sleep, iter([0.0, 600.0, 600.0, 600.0]), 2)
+    assert next(results) is None
+    results.close()  # type: ignore[attr-defined]
+
+
 def test_what_a_worker_raises_is_told() -> None:
     with pytest.raises(ValueError, match="invalid literal for int"):
         list(in_order(int, iter(["1", "no"]), 2))

@@ -214,3 +214,13 @@ def test_an_unknown_thing_says_so(household: MakeWorld) -> None:
     world, state = household(HOME)
     with pytest.raises(InputError, match="no 'jar#7' in this household"):
         holds(world, state, Subgoal(form="ALL", x="apple", y="jar#7", relation="inside"))
+
+
+def test_what_no_action_lays_there_may_lie_there(household: MakeWorld) -> None:
+    world, state = household({**HOME, **BOTH})
+    inner, outer = world.entity("jar#1"), world.entity("jar#0")
+    nested = state.with_place(inner, outer)
+    for relation, lies in (("inside", True), ("ontop", False)):
+        subgoal = Subgoal(form="THE", x="jar#1", y="jar#0", relation=relation)  # type: ignore[arg-type]
+        assert holds(world, nested, subgoal) is lies
+        assert not holds(world, state, subgoal)
