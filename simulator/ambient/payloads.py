@@ -194,7 +194,7 @@ def logged(
         person: whether a person answered.
 
     Raises:
-        SeatError: if the reply is a form and breaks its rules (`forms.read_form`).
+        SeatError: if the reply is a form and breaks its rules (`read_form`).
     """
     questions = options.qualification.questions if options.qualification else ()
     shown = shown_in(item, step, questions)

@@ -30,7 +30,7 @@ class AmbientSessions(StudySessions):
     """Free play and studies.
 
     What a person says in their turns: ``yes`` or ``no`` to the consent, anything once the instructions are
-    read; else `Reply.move` is the form of the stage (see `forms.read_form` and `payloads`), with
+    read; else `Reply.move` is the form of the stage (see `payloads.read_form` and `payloads`), with
     ``keys_used`` and ``shown_at`` beside its fields.
 
     Args:

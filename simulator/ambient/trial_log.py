@@ -70,7 +70,7 @@ def played_of(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) 
         reader: of the log.
         runs: their names.
         aborted: also those of models' tasks that a failing seat aborted; what was not answered in them is
-            answered with nothing (`silence`).
+            answered with nothing (`payloads.with_silence`).
 
     Raises:
         InputError: if a run is another benchmark's.
@@ -259,7 +259,7 @@ _OF_EPISODE: Final[Mapping[Task, Callable[[Played], Iterator[Any]]]] = {
     "claim": _claim,
 }
 JUDGED: Final = frozenset(_OF_ITEM)
-"""Tasks of judgments, which have no wrong answer that silence could be (`silence.has_silence`)."""
+"""Tasks of judgments, which have no wrong answer that silence could be (`payloads.has_silence`)."""
 
 
 def records_of(played: Iterable[Played], task: Task) -> tuple[Any, ...]:

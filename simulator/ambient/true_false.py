@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Final, Literal, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from simulator.ambient.intervals import clustered_interval
@@ -132,7 +131,7 @@ def true_false_measures(
     answered, weighed = frame[frame["prediction"].notna()], frame[frame["mass"].notna()]
     judged = _judged(frame)
     says = judged.eq(True)
-    all_right = (judged.to_numpy() == np.array(_EXPECTED, dtype=object)).all(axis=1)
+    all_right = _judged(frame, "correct").eq(True).all(axis=1)
     inconsistent = list(_inconsistent(judged, pairs))
     statements = frame.drop_duplicates(_STATEMENT)
     return TrueFalseMeasures(
@@ -177,10 +176,13 @@ def _frame(records: Iterable[TrueFalseRecord]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).astype({"prediction": object, "mass": float})
 
 
-def _judged(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each rewrite, in alphabetical order, with its newest answer in each template."""
+def _judged(frame: pd.DataFrame, column: str = "prediction") -> pd.DataFrame:
+    """Return a row for each rewrite, in alphabetical order, with its newest answer in each template.
+
+    With the column ``correct``: whether that is the right one.
+    """
     newest = frame.drop_duplicates(_STATEMENT, keep="last")
-    wide = newest.pivot(index=_REWRITE, columns="template", values="prediction")
+    wide = newest.pivot(index=_REWRITE, columns="template", values=column)
     return wide.reindex(columns=range(len(TEMPLATES)))
 
 

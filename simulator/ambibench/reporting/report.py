@@ -228,7 +228,7 @@ def run_scores(reader: LogReader, run: str, *, exclude_aborted: bool = False) ->
     """Return the newest scores of each episode of a run that counts: its item, labels given, metrics.
 
     An episode that a failing seat aborted has the scores of its answers with nothing in place of those that
-    are missing (`silence`).
+    are missing (`prompt.with_silence`).
     """
     items = {row.hash: row for row in reader.items(run)}
     stored: dict[str, dict[str, float]] = {}

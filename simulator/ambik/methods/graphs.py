@@ -262,7 +262,7 @@ async def decide(
     """Play a method; `options` are those of a `Kit`.
 
     Raises:
-        ModelError: if a model fails, or cannot do what the method needs (`needs.refusal` says so before).
+        ModelError: if a model fails, or cannot do what the method needs (`kit.refusal` says so before).
         TemplateError: if a prompt template is missing or malformed.
     """
     chooser = chooser or generator
