@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import yaml
+from shared_data import SHARED
 
 from logs import LogError
 from personas.errors import TemplateError
@@ -40,7 +40,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 from mutations import bombs, mutations
 
 ROOT = Path(__file__).parents[2]
-SHARED = Path(os.environ.get("ASKBACK_SHARED", ROOT.parent / "shared")) / "data"
 OURS = (AskbackError, LogError, TaskError, TemplateError)
 Reader = Callable[[Path], object]
 

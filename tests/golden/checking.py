@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import lzma
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +13,8 @@ from unittest import mock
 import yaml
 from golden_log import HERE, askback, at_home, unpack
 from outputs import COMMANDS, Figures, figures_of
+from shared_data import SHARED
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", HERE.parents[2] / "shared" / "data"))
 SHORTEST = 15  # characters of a sentence that would be one of the published data's
 
 

@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 import yaml
-from checking import SHARED, ask_log, ask_shared, run_names, shared_commands
+from checking import ask_log, ask_shared, run_names, shared_commands
 from golden_log import HERE, askback, at_home, unpack
 from items import DIGITS, builtin_hashes
 from options import options
 from outputs import COMMANDS, MOVED, differences, moved, read
+from shared_data import shared_path
 
 EXPECTED = HERE / "expected"
 SHOWN = 20
@@ -40,8 +41,7 @@ SLOW = ("ambient", "ambik")  # more than ten seconds each
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in shared_commands()]
 )
 def test_published_data_have_their_figures(name: str, tmp_path: Path) -> None:
-    if not (SHARED / name).is_dir():
-        pytest.skip(f"published data not found at {SHARED / name}; set ASKBACK_SHARED")
+    shared_path(name)
     check_figures(f"shared-{name}", ask_shared(name, tmp_path / "home"))
 
 

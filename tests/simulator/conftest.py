@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 import typer
+from shared_data import shared_path
 from typer.testing import CliRunner
 
 from logs import LogReader, LogWriter
@@ -24,7 +24,6 @@ from trees import OPENING, Background, Frontier, Node, Task, Tree
 sys.path.insert(0, str(Path(__file__).parents[1] / "trees"))  # task_files
 sys.path.insert(0, str(Path(__file__).parent))  # served
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[3] / "shared" / "data"))
 FINAL = "，。？！,.?! "
 
 ENGLISH = Task(
@@ -293,9 +292,7 @@ def run_graph() -> Callable[..., Any]:
 @pytest.fixture(scope="session")
 def published() -> Path:
     """The folder of published ClarQ data; tests that need it are skipped without."""
-    folder = SHARED / "clarq"
-    if not folder.is_dir():
-        pytest.skip(f"published data not found at {folder}; set ASKBACK_SHARED")
+    folder = shared_path("clarq")
     return folder
 
 

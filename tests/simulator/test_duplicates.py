@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from shared_data import SHARED, shared_path
 from typer.testing import CliRunner
 
 from app import cli
@@ -23,16 +23,15 @@ from simulator.clarq.results import read_results
 from simulator.duplicates import CODE, left_out, told_once
 from simulator.jsonlines import Read
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "ambient"
-RESULTS = SHARED / "results"
+RESULTS = SHARED / "ambient" / "results"
 FILES = {
     "generation": RESULTS / "generative_evaluation" / "davinci-n4.jsonl",
     "true_false": RESULTS / "TF_evaluation" / "davinci.jsonl",
     "continuation": RESULTS / "continuation_evaluation" / "davinci" / "results.jsonl",
     "nli_predictions": RESULTS / "multilabel" / "roberta-large-wanli-set" / "predictions.jsonl",
-    "crowd": SHARED / "crowdworker_annotations_first60.jsonl",
-    "linguists": SHARED / "linguist_annotations_first60.jsonl",
-    "categories": SHARED / "category_annotations.jsonl",
+    "crowd": SHARED / "ambient" / "crowdworker_annotations_first60.jsonl",
+    "linguists": SHARED / "ambient" / "linguist_annotations_first60.jsonl",
+    "categories": SHARED / "ambient" / "category_annotations.jsonl",
 }
 
 
@@ -55,8 +54,7 @@ def kind(name: str) -> Any:
 
 
 def test_every_reader_of_results_finds_rows_that_are_there_twice(tmp_path: Path) -> None:
-    if not SHARED.is_dir():
-        pytest.skip(f"published AmbiEnt data not found at {SHARED}; set ASKBACK_SHARED")
+    shared_path("ambient")
     wrong = []
     for name, path in FILES.items():
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -83,8 +81,7 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
 @pytest.mark.slow
 def test_the_command_counts_them_and_takes_a_switch(tmp_path: Path, ask: Callable[..., Any]) -> None:
-    if not SHARED.is_dir():
-        pytest.skip(f"published AmbiEnt data not found at {SHARED}; set ASKBACK_SHARED")
+    shared_path("ambient")
     lines = FILES["generation"].read_text(encoding="utf-8").splitlines()
     twice = tmp_path / "davinci-n4.jsonl"
     twice.write_text("\n".join([*lines, *lines[:100]]) + "\n", encoding="utf-8")

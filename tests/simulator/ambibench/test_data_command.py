@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import json
-import os
 import zipfile
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from shared_data import SHARED
 
 from simulator import datasets
 from simulator.ambibench.data import Draw, item_files, load_items
@@ -23,8 +23,7 @@ from simulator.ambibench.prompt import Prompt
 from simulator.errors import InputError
 from simulator.jsonlines import write_lines
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared"))
-PUBLISHED = SHARED / "data" / "ambibench" / "example_prompts.json"
+PUBLISHED = SHARED / "ambibench" / "example_prompts.json"
 GROUPED = generate_instruction(0, per_cell=1)
 EPISODE = generate_multiple(0, per_cell=1)[0]
 TRAIN = generate_finetune(0, "propn_negation", "control")

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from shared_data import SHARED
 
 from simulator.ambibench.data import Draw, generate_items
 from simulator.ambibench.features import SETTINGS
@@ -22,8 +22,7 @@ from simulator.ambibench.prompt import Item, whole_text
 from simulator.errors import InputError
 from simulator.jsonlines import write_lines
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared"))
-PUBLISHED = SHARED / "data" / "ambibench" / "example_prompts.json"
+PUBLISHED = SHARED / "ambibench" / "example_prompts.json"
 ITEMS = generate_instruction(0, per_cell=1)
 
 

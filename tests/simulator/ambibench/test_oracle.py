@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from dataclasses import replace
-from pathlib import Path
 from statistics import fmean
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shared_data import SHARED
 
 from simulator.ambibench.features import FEATURES, FORMATS, hypotheses
 from simulator.ambibench.generation import draw_multiple, generate_instruction, generate_multiple
@@ -24,8 +23,7 @@ from simulator.ambibench.oracle import (
 )
 from simulator.ambibench.prompt import Example
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared"))
-EXPECTED = SHARED / "data" / "expected_examples.json"
+EXPECTED = SHARED / "expected_examples.json"
 
 
 def test_the_first_positions_are_those_of_the_specification() -> None:

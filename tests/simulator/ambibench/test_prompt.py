@@ -1,15 +1,14 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shared_data import SHARED
 
 from simulator.ambibench.features import FEATURES, FORMATS, KINDS
 from simulator.ambibench.generation import draw_instruction, draw_multiple
@@ -35,8 +34,7 @@ from simulator.ambibench.rows import (
 )
 from simulator.errors import InputError
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared"))
-PUBLISHED = SHARED / "data" / "ambibench" / "example_prompts.json"
+PUBLISHED = SHARED / "ambibench" / "example_prompts.json"
 needs_published = pytest.mark.skipif(
     not PUBLISHED.is_file(), reason=f"published prompts not found at {PUBLISHED}; set ASKBACK_SHARED"
 )

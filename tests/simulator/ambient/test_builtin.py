@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections import Counter
 from pathlib import Path
@@ -11,10 +10,10 @@ from typing import Any
 
 import pytest
 import yaml
+from shared_data import SHARED
 
 BUILTIN = Path(__file__).parents[3] / "simulator" / "ambient" / "builtin"
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared"))
-PUBLISHED = SHARED / "data" / "ambient" / "ambient_full.jsonl"
+PUBLISHED = SHARED / "ambient" / "ambient_full.jsonl"
 SIDES = ("premise", "hypothesis")
 LABELS = ("contradiction", "entailment", "neutral")
 CATEGORIES = ("lexical", "syntactic", "figurative", "pragmatic", "scopal", "coreferential", "other")

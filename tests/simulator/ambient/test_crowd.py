@@ -1,14 +1,13 @@
 """Measures of crowdworkers' votes: worked out by hand, and once more by an implementation of its own."""
 
 import json
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
+from shared_data import SHARED
 
 from simulator.ambient.crowd import (
     TIES,
@@ -25,8 +24,7 @@ from simulator.ambient.labels import Label
 from simulator.ambient.records import CrowdRecord
 from simulator.stats import Interval
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared"))
-PUBLISHED = SHARED / "data" / "ambient" / "crowdworker_annotations_first60.jsonl"
+PUBLISHED = SHARED / "ambient" / "crowdworker_annotations_first60.jsonl"
 NAMES: dict[str, Label] = {"C": "contradiction", "E": "entailment", "N": "neutral"}
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from shared_data import shared_path
 
 from simulator.ambik.intents import parse_intent, parse_variants
 from simulator.ambik.items import PairItem, ScenarioItem
@@ -20,14 +21,7 @@ ROOT = Path(__file__).parents[3]
 @pytest.fixture(scope="session")
 def published() -> Callable[[str], Path]:
     """Where a published file is."""
-
-    def path(name: str) -> Path:
-        folder = Path(os.environ.get("ASKBACK_SHARED", ROOT.parent / "shared")) / "data" / "ambik"
-        if not (folder / name).is_file():
-            pytest.skip(f"no {name} in {folder}; ASKBACK_SHARED names the folder that holds data/ambik")
-        return folder / name
-
-    return path
+    return partial(shared_path, "ambik")
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 import re
 from collections import Counter
 from functools import cache
@@ -12,13 +11,13 @@ from typing import Any
 
 import pytest
 import yaml
+from shared_data import SHARED
 
 from simulator.ambik.intents import acceptable, parse_intent, realises
 from simulator.ambik.terms import AMBIGUITIES, APPLIANCES
 
 BUILTIN = Path(__file__).parents[3] / "simulator" / "ambik" / "builtin"
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared"))
-PUBLISHED = SHARED / "data" / "ambik"
+PUBLISHED = SHARED / "ambik"
 PAIR_KEYS = {
     *("id", "part", "type", "objects", "scene", "clear", "indirect", "ambiguous", "shortlist", "question"),
     *("answer", "clear_plan", "ambiguous_plan", "step", "intent", "variants", "options"),

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
+from shared_data import shared_path
 
 from simulator.ambik.data import load_pairs, load_scenarios
 from simulator.ambik.items import PairItem, ScenarioItem
 from simulator.ambik.players.user import item_answer
 from simulator.ambik.questions import hear
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared" / "data"))
 BANK = yaml.safe_load((Path(__file__).parent / "question_bank.yaml").read_text(encoding="utf-8"))
 PAIRS = {one.id: one for one in load_pairs("builtin")}
 FLOOR = 0.9
@@ -60,9 +59,7 @@ def test_a_pairs_own_question_is_heard_and_anothers_is_not():
 
 @pytest.mark.slow
 def test_on_the_published_pairs_too():
-    folder = SHARED / "ambik"
-    if not folder.is_dir():
-        pytest.skip(f"published data not found at {folder}; set ASKBACK_SHARED")
+    folder = shared_path("ambik")
     own, others = _own_and_others(load_pairs(folder))
     assert own >= FLOOR
     assert others <= 1 - FLOOR

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
+from shared_data import SHARED
 
 from simulator.ambik.baselines import baseline_exchanges
 from simulator.ambik.data import load_pairs
@@ -13,7 +13,6 @@ from simulator.ambik.intents import realises
 from simulator.ambik.score import is_right, takes, what_is_done
 from simulator.ambik.selection import pair_items
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared" / "data"))
 PAIRS = {one.id: one for one in load_pairs("builtin")}
 
 

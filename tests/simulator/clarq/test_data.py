@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import zipfile
 from dataclasses import replace
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from shared_data import shared_path
 from task_files import file_name, write_published, write_yaml
 
 from simulator import datasets
@@ -63,11 +63,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def clarq_folder() -> Path:
-    beside = Path(__file__).resolve().parents[3].parent / "shared"
-    folder = Path(os.environ.get("ASKBACK_SHARED", beside)) / "data" / "clarq"
-    if not folder.is_dir():
-        pytest.skip(f"no published data in {folder}; ASKBACK_SHARED names the folder that holds data/clarq")
-    return folder
+    return shared_path("clarq")
 
 
 def test_builtin_items_are_the_default() -> None:

@@ -1,12 +1,11 @@
 import json
-import os
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from pydantic import ValidationError
 from scipy.optimize import check_grad
+from shared_data import SHARED
 from typer import Typer
 from typer.testing import CliRunner
 
@@ -28,7 +27,6 @@ from simulator.errors import InputError
 from simulator.seats import Line
 from trees import Background, Frontier, Node, Task, Tree
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared" / "data"))
 RESULTS = SHARED / "clarq" / "results"
 needs_data = pytest.mark.skipif(
     not RESULTS.is_dir(), reason=f"published results not found at {RESULTS}; set ASKBACK_SHARED"

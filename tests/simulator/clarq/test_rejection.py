@@ -1,10 +1,10 @@
 """Whether the built-in provider knows when nobody asked: labelled questions, attributes, slips of the pen."""
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from shared_data import SHARED
 
 from simulator.clarq import provider
 from simulator.clarq.data import load_items
@@ -20,7 +20,7 @@ from simulator.seats import Line
 from trees import Background, Frontier, Node
 from trees.sources import load_builtin
 
-DATA = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared" / "data")) / "clarq"
+DATA = SHARED / "clarq"
 
 
 async def given(experts, situation):

@@ -1,13 +1,11 @@
 import json
-import os
-from pathlib import Path
 
 import pytest
+from shared_data import SHARED
 
 from simulator.clarq.results import read_results
 from simulator.errors import InputError
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared" / "data"))
 RESULTS = SHARED / "clarq" / "results"
 needs_data = pytest.mark.skipif(
     not RESULTS.is_dir(), reason=f"published results not found at {RESULTS}; set ASKBACK_SHARED"

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from functools import cache
-from pathlib import Path
 from random import Random
 from statistics import fmean, pstdev
 
 import pytest
+from shared_data import shared_path
 
 from simulator.handmethat.hierarchy import CLASSES, Rules, hierarchy
 from simulator.handmethat.scene import SceneRules, Stock, sample_scene, sample_stock
 from simulator.handmethat.world import NOTHING, State, World, entities
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared")) / "data" / "handmethat"
 STOCKS, SCENES = 1500, 250
 # The published figures are means over so many scenes themselves, rounded to a tenth.
 PUBLISHED_OVER, ROUNDED = 3000, 0.05
@@ -155,9 +153,8 @@ def test_places_are_equally_likely(subclass: str) -> None:
         assert_share(found[place], found.total(), 1 / len(places))
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="needs the published data in ../shared/data/handmethat")
 def test_places_are_the_published_ones() -> None:
-    lines = (SHARED / "object_sample_space").read_text(encoding="utf-8").splitlines()
+    lines = (shared_path("handmethat") / "object_sample_space").read_text(encoding="utf-8").splitlines()
     start, end = (
         next(i for i, line in enumerate(lines) if line.startswith(word)) for word in ("POSITION", "STATIC")
     )

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from random import Random
 
 import pytest
+from shared_data import shared_path
 
 from simulator.errors import InputError
 from simulator.handmethat.hierarchy import hierarchy
 from simulator.handmethat.scene import sample_scene
 from simulator.handmethat.world import NOTHING, location_of
-
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[4] / "shared")) / "data" / "handmethat"
 
 
 def test_the_hierarchy_has_the_published_counts() -> None:
@@ -27,9 +24,8 @@ def test_the_hierarchy_has_the_published_counts() -> None:
     assert len(hierarchy().subclasses) == 38
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="needs the published data in ../shared/data/handmethat")
 def test_the_hierarchy_is_the_published_one() -> None:
-    nodes = json.loads((SHARED / "nodes.json").read_text(encoding="utf-8"))
+    nodes = json.loads((shared_path("handmethat") / "nodes.json").read_text(encoding="utf-8"))
     ours = {
         name: {"class": kind.cls, "subclass": kind.subclass, "type": name, "ability": list(kind.abilities)}
         for name, kind in hierarchy().kinds.items()

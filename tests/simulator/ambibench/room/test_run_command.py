@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-import os
-from pathlib import Path
 
 import pytest
 from rich.console import Console
+from shared_data import shared_path
 
 from logs import LogReader
 from simulator.ambibench.benchmark import BENCHMARK
@@ -146,11 +145,7 @@ def test_published_prompts_can_be_played(askback, log_path, shared_prompts):
 
 @pytest.fixture
 def shared_prompts():
-    shared = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared" / "data"))
-    path = shared / "ambibench" / "example_prompts.json"
-    if not path.is_file():
-        pytest.skip(f"published prompts not found at {path}; set ASKBACK_SHARED")
-    return path
+    return shared_path("ambibench", "example_prompts.json")
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,13 @@
 """Agreement of linguists and of validators, worked out by hand."""
 
 import json
-import os
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import pytest
+from shared_data import SHARED
 
 from simulator.ambient.annotation.linguists import (
     Form,
@@ -170,8 +170,7 @@ def test_workers() -> None:
     assert worker_statistics(singles)[0].seconds is None
 
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared"))
-FOLDER = SHARED / "data" / "ambient"
+FOLDER = SHARED / "ambient"
 PUBLISHED, DATASET = FOLDER / "linguist_annotations_first60.jsonl", FOLDER / "ambient_full.jsonl"
 
 

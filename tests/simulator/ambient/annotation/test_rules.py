@@ -1,12 +1,11 @@
 """The rules of a linguist's form, one by one (spec 3, 4)."""
 
 import json
-import os
 from itertools import product
-from pathlib import Path
 from typing import get_args
 
 import pytest
+from shared_data import SHARED
 
 from simulator.ambient.annotation.rules import (
     SENTENCES,
@@ -217,8 +216,7 @@ def test_what_the_rules_allow_is_a_sound_row_of_the_dataset() -> None:
     assert allowed > 100
 
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared"))
-PUBLISHED = SHARED / "data" / "ambient" / "ambient_full.jsonl"
+PUBLISHED = SHARED / "ambient" / "ambient_full.jsonl"
 
 
 @pytest.mark.skipif(not PUBLISHED.is_file(), reason=f"no dataset at {PUBLISHED}; set ASKBACK_SHARED")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from shared_data import SHARED, shared_path
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared"))
 Rows = dict[str, dict[str, Any]]
 Write = Callable[..., Path]
 
@@ -18,7 +17,7 @@ Write = Callable[..., Path]
 @pytest.fixture
 def published() -> Path:
     """The folder of the published dataset."""
-    folder = SHARED / "data" / "ambient"
+    folder = SHARED / "ambient"
     if not (folder / "ambient_full.jsonl").is_file():
         pytest.skip(f"published AmbiEnt data not found at {folder}; set ASKBACK_SHARED")
     return folder
@@ -27,9 +26,7 @@ def published() -> Path:
 @pytest.fixture
 def checks() -> dict[str, dict[str, Any]]:
     """The example checks by id."""
-    path = SHARED / "data" / "expected_examples.json"
-    if not path.is_file():
-        pytest.skip(f"example checks not found at {path}; set ASKBACK_SHARED")
+    path = shared_path("expected_examples.json")
     return {check["id"]: check for check in json.loads(path.read_text(encoding="utf-8"))}
 
 

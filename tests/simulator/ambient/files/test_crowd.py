@@ -1,19 +1,18 @@
 """Files of crowdworkers' votes: published rows as they are, every fault by line and field."""
 
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from shared_data import SHARED
 
 from simulator.ambient.files.results import CROWD, FIELDS, crowd_line
 from simulator.ambient.records import CrowdRecord
 from simulator.errors import InputError
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared"))
-PUBLISHED = SHARED / "data" / "ambient" / "crowdworker_annotations_first60.jsonl"
+PUBLISHED = SHARED / "ambient" / "crowdworker_annotations_first60.jsonl"
 
 ROW: dict[str, Any] = {
     "id": 7,

@@ -1,19 +1,18 @@
 """Files of linguists' annotations: published rows as they are, every fault by line and field."""
 
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from shared_data import SHARED
 
 from simulator.ambient.examples import Disambiguation
 from simulator.ambient.files.results import LINGUISTS
 from simulator.ambient.records import LinguistRecord
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared"))
-PUBLISHED = SHARED / "data" / "ambient" / "linguist_annotations_first60.jsonl"
+PUBLISHED = SHARED / "ambient" / "linguist_annotations_first60.jsonl"
 
 P, H, RIVER, MONEY = "At the bank.", "Near water.", "At the river bank.", "At the savings bank."
 ROW: dict[str, Any] = {

@@ -1,19 +1,17 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared"))
+from shared_data import SHARED
 
 
 @pytest.fixture(scope="session")
 def data() -> Path:
     """The folder of published data."""
-    folder = SHARED / "data"
+    folder = SHARED
     if not (folder / "ambient" / "results").is_dir():
         pytest.skip(f"no published results in {folder / 'ambient'}; set ASKBACK_SHARED")
     return folder

@@ -6,18 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from shared_data import SHARED, shared_path
 
 from ..tiny import llama, roberta
-
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared" / "data"))
 
 
 @pytest.fixture(scope="session")
 def published() -> Path:
     """The folder of published results of multilabel NLI."""
-    folder = SHARED / "ambient" / "results" / "multilabel"
-    if not folder.is_dir():
-        pytest.skip(f"published data not found at {folder}; set ASKBACK_SHARED")
+    folder = shared_path("ambient", "results", "multilabel")
     return folder
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
 import pytest
 import typer
 from click.testing import Result
+from shared_data import SHARED
 from typer.testing import CliRunner
 
 sys.path.insert(0, str(Path(__file__).parent))  # ambient_rows
@@ -19,7 +19,6 @@ from simulator.ambient.benchmark import BENCHMARK
 from simulator.ambient.importing.runs import import_ambient
 from simulator.commands.report import files_command, report_command
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared"))
 COMMANDS = {
     "score": files_command(BENCHMARK),
     "report": report_command(BENCHMARK),
@@ -30,7 +29,7 @@ COMMANDS = {
 @pytest.fixture(scope="session")
 def published() -> Path:
     """The folder of published data."""
-    folder = SHARED / "data"
+    folder = SHARED
     if not (folder / "ambient" / "results").is_dir():
         pytest.skip(f"no published results in {folder / 'ambient'}; set ASKBACK_SHARED")
     return folder

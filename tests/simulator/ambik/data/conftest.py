@@ -5,16 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from shared_data import SHARED, shared_path
 
 from simulator.ambik.files.pairs import COLUMNS
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared"))
 Cells = dict[str, str]
 WriteCsv = Callable[..., Path]
 
@@ -76,7 +75,7 @@ def write(tmp_path: Path) -> WriteCsv:
 @pytest.fixture
 def published() -> Path:
     """The folder of the published data."""
-    folder = SHARED / "data" / "ambik"
+    folder = SHARED / "ambik"
     if not (folder / "ambik_calib_100.csv").is_file():
         pytest.skip(f"published AmbiK data not found at {folder}; set ASKBACK_SHARED")
     return folder
@@ -85,7 +84,5 @@ def published() -> Path:
 @pytest.fixture
 def checks() -> dict[str, dict[str, Any]]:
     """The example checks by id."""
-    path = SHARED / "data" / "expected_examples.json"
-    if not path.is_file():
-        pytest.skip(f"example checks not found at {path}; set ASKBACK_SHARED")
+    path = shared_path("expected_examples.json")
     return {check["id"]: check for check in json.loads(path.read_text(encoding="utf-8"))}

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
+from shared_data import shared_path
 
 from simulator.ambik.data import load_pairs
 from simulator.ambik.items import PairItem, ScenarioItem
@@ -20,7 +18,6 @@ from simulator.ambik.terms import APPLIANCES
 from simulator.errors import InputError
 from simulator.seats import View
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared" / "data"))
 HOME = (
     "china bowl",
     "plastic bowl",
@@ -282,9 +279,7 @@ def test_on_the_built_in_pairs_it_asks_where_a_good_robot_does(items):
 
 
 def test_on_the_published_calibration_pairs_too():
-    path = SHARED / "ambik" / "ambik_calib_100.csv"
-    if not path.is_file():
-        pytest.skip(f"published data not found at {path}; set ASKBACK_SHARED")
+    path = shared_path("ambik", "ambik_calib_100.csv")
     pairs = pair_items(load_pairs(str(path), "all"), part="test")
     rightly = [judge(kitchen_case(blinded(item))).asks == (item.type == "preferences") for item in pairs]
     assert len(rightly) == 200

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 import typer
 from click.testing import Result
 from rich.console import Console
+from shared_data import SHARED
 from typer.testing import CliRunner
 
 from logs import LogReader, LogWriter
@@ -31,7 +31,6 @@ from simulator.runner.command import RunSettings
 from simulator.seats import Reply
 from simulator.seeds import derive_seed
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared"))
 METHODS = ("knowno", "lap", "lofreecp", "binary", "nohelp")
 PAIRS, CALIBRATING = 12, 16
 
@@ -39,7 +38,7 @@ PAIRS, CALIBRATING = 12, 16
 @pytest.fixture(scope="session")
 def published() -> Path:
     """The folder of AmbiK's published data."""
-    folder = SHARED / "data" / "ambik"
+    folder = SHARED / "ambik"
     if not folder.is_dir():
         pytest.skip(f"no published data in {folder}; ASKBACK_SHARED names the folder that holds data/ambik")
     return folder

@@ -1,7 +1,5 @@
-import os
-from pathlib import Path
-
 import pytest
+from shared_data import SHARED
 
 from simulator.clarq.compose import contains
 from simulator.clarq.experts import Situation, TurnType
@@ -10,7 +8,6 @@ from simulator.clarq.results import read_results
 from simulator.seats import Line
 from trees import Background, Frontier, Node, Task, Tree
 
-SHARED = Path(os.environ.get("ASKBACK_SHARED", Path(__file__).parents[5] / "shared" / "data"))
 RESULTS = SHARED / "clarq" / "results"
 
 ENGLISH = Task(

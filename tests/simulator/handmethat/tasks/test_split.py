@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from shared_data import SHARED
 
 from simulator.errors import InputError
 from simulator.handmethat.files.names import Name, parse_name
 from simulator.handmethat.files.split import PARTS, Part, make_split, read_split, write_split
 
-_BESIDE = Path(__file__).parents[5] / "shared"
-HEAD = Path(os.environ.get("ASKBACK_SHARED", _BESIDE)) / "data/handmethat/HandMeThat_data_info.head.json"
+HEAD = SHARED / "handmethat" / "HandMeThat_data_info.head.json"
 NAMES = ["task-bring_me-10-0-1.json", "task-move_to-9-0-4.json", "task-bring_me-10-1-0.json"]
 
 
