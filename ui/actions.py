@@ -180,7 +180,7 @@ class Actions:
     def _holder(self, study_id: str) -> StudyRoom | None:
         """Return the room that holds a study."""
         held = (room for room in self.rooms.values() if isinstance(room, StudyRoom))
-        return next((room for room in held if any(card.id == study_id for card in room.studies())), None)
+        return next((room for room in held if room.study(study_id) is not None), None)
 
     def _study_room(self, seat: Pass) -> StudyRoom:
         room = self.rooms.get(seat.room)

@@ -63,6 +63,10 @@ class StudyRoom(RoomActions, Protocol):
         """Return the studies that there are."""
         ...
 
+    def study(self, study_id: str) -> StudyCard | None:
+        """Return a study, or the preview of one; None if it is not held here."""
+        ...
+
     def welcome(self, frame: Frame, study_id: str) -> str:
         """Return the welcome page of a study. Nothing begins there."""
         ...

@@ -23,8 +23,9 @@ Code = Literal[
     "other_browser",  # their place was begun in another browser
     "no_identity",  # nothing says who it is, and the study wants to know
 ]
-Outcome = Literal["complete", "screened_out", "returned"]
+Outcome = Literal["complete", "failed_check", "screened_out", "returned"]
 
+DONE: Final[tuple[Outcome, ...]] = ("complete", "failed_check")
 PLACED: Final[tuple[Code, ...]] = ("admitted", "resumed", "restarted")
 
 
@@ -62,6 +63,11 @@ class Completion:
     code: str | None
     url: str | None
 
+    @property
+    def is_done(self) -> bool:
+        """Return True if they have done what the study asked."""
+        return self.outcome in DONE
+
 
 def completion_of(study: Study, outcome: Outcome) -> Completion:
     """Return the code and the page for somebody who leaves with `outcome`."""
@@ -69,7 +75,7 @@ def completion_of(study: Study, outcome: Outcome) -> Completion:
     url = study.completion_url
     if url is not None and "{code}" in url:
         url = url.replace("{code}", code) if code else None
-    elif outcome != "complete":
+    elif outcome not in DONE:
         # An address that has its code built in has that of a completion.
         url = None
     return Completion(outcome, code, url)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final, Literal, get_args
 
@@ -50,6 +50,8 @@ class StudyCard:
         questions: the study's own, before and after the task.
         sets: the most sets that one person may do.
         builtin: whether it comes with Askback: its pay is then a paper's, and nobody's promise here.
+        preview: whether nothing in it counts.
+        contact: whom participants can write to, by language; empty if nobody is named.
     """
 
     id: str
@@ -65,6 +67,8 @@ class StudyCard:
     questions: tuple[Question, ...] = ()
     sets: int = 1
     builtin: bool = False
+    preview: bool = False
+    contact: Mapping[Language, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +87,12 @@ class Entry:
 
 
 def card_of(
-    desk: StudyDesk, *, task: str, languages: tuple[Language, ...], builtin: bool = False
+    desk: StudyDesk,
+    *,
+    task: str,
+    languages: tuple[Language, ...],
+    builtin: bool = False,
+    preview: bool = False,
 ) -> StudyCard:
     """Return the card of a desk's study; see `StudyCard` for what the benchmark says."""
     study, left = desk.study, places_left(desk)
@@ -101,6 +110,8 @@ def card_of(
         questions=study.questions,
         sets=study.sets_per_participant,
         builtin=builtin,
+        preview=preview,
+        contact={language: study.contact_in(language) for language in get_args(Language)},
     )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
-from urllib.parse import urlencode
 
 import typer
 from rich.console import Console
@@ -17,13 +17,16 @@ from logs.cli import LogOption
 from logs.paths import default_path
 from simulator import catalog
 from simulator.errors import InputError
+from simulator.runner.model_flags import ModelFlags
+from simulator.runner.options import BaseUrlOption, TimeoutOption
+from simulator.studies.checking import missing_models, needs_opposite
 from simulator.studies.desk import StudyDesk
-from simulator.studies.files import Study, read_study
+from simulator.studies.files import Study, find_studies, read_study
 from simulator.studies.ledger import written
+from simulator.studies.links import personal_link, preview_link, preview_of, study_link
 from simulator.studies.material import builtin_studies, material_of, material_type
-from simulator.studies.people import LINK_KEY, link_key
 from simulator.studies.progress import StudyProgress
-from simulator.studies.quota import STATES, cell_name
+from simulator.studies.quota import STATES, cell_name, quota_of
 from simulator.studies.reconcile import reconcile
 from simulator.studies.withdrawal import erase_due, pending
 
@@ -32,20 +35,23 @@ study_app = typer.Typer(no_args_is_help=True, help="Studies with people: how the
 _ALWAYS: Final = ("started", "completed")
 _Found = TypeVar("_Found")
 _PersonArgument = Annotated[str, typer.Argument(help="their id on the platform, or their pseudonym")]
-_StudyArgument = Annotated[str, typer.Argument(help="a study file, or the id of a built-in study")]
+_SITE: Final = "http://127.0.0.1:7860"
+_SiteOption = Annotated[str, typer.Option(help="where people reach the app")]
+_StudyArgument = Annotated[str, typer.Argument(help="a study file, or the id of a study")]
 
 
 @study_app.command("list")
 def list_studies(log: LogOption = None) -> None:
-    """The built-in studies, and how many people have completed each."""
+    """The studies that come with Askback and those of the log, and how many people have completed each."""
+    opened = _opened(log)
+    studies = {**_builtin(), **opened}
     # A name is what one types next: it is never cut.
-    names = Column("study", no_wrap=True, min_width=max(map(len, _builtin())))
+    names = Column("study", no_wrap=True, min_width=max(map(len, studies)))
     table = Table(names, "title", "wanted", "completed", "under way", "state")
-    for study in _builtin().values():
+    for study in studies.values():
         progress = _with_desk(study, log, lambda desk, reader: desk.progress())
-        going = progress.states["reserved"] + progress.states["started"]
-        counts = (progress.wanted, progress.states["completed"], going)
-        state = "closed" if progress.closed_since else "open"
+        counts = (progress.wanted, progress.states["completed"], _going(progress))
+        state = "closed" if progress.closed_since else "open" if study.id in opened else "ready"
         table.add_row(study.id, study.title_in(study.language), *map(str, counts), state)
     Console().print(table)
 
@@ -53,7 +59,7 @@ def list_studies(log: LogOption = None) -> None:
 @study_app.command("progress")
 def show_progress(study: _StudyArgument, log: LogOption = None) -> None:
     """Places by condition and state, time on task, pay."""
-    chosen = find_study(study)
+    chosen = find_study(study, log)
     _print_progress(Console(), chosen, _with_desk(chosen, log, lambda desk, reader: desk.progress()))
 
 
@@ -67,7 +73,7 @@ def show_balance(
 ) -> None:
     """Compare places, episodes and, if given, the platform's submissions; exit code 1 if they differ."""
     console = Console()
-    found = _with_desk(find_study(study), log, lambda desk, reader: reconcile(desk, reader, export))
+    found = _with_desk(find_study(study, log), log, lambda desk, reader: reconcile(desk, reader, export))
     console.print(f"[bold]places[/bold]  {_counts(found.places)}", highlight=False)
     console.print(f"[bold]episodes[/bold]  {_counts(found.episodes)}", highlight=False)
     if found.submissions is not None:
@@ -80,10 +86,40 @@ def show_balance(
         raise typer.Exit(1)
 
 
+@study_app.command("new")
+def write_study(
+    source: _StudyArgument,
+    file: Annotated[
+        Path, typer.Argument(help="the file to write, such as my-study.yaml; its name is the id")
+    ],
+) -> None:
+    """Write a study file to begin with: a copy of another one, comments and all, under an id of its own."""
+    if file.exists():
+        raise InputError(f"{file}: exists already; choose another name.")
+    text = study_file(source).read_text(encoding="utf-8")
+    file.write_text(re.sub(r"(?m)^id:.*$", f"id: {file.stem}", text, count=1), encoding="utf-8")
+    try:
+        study = read_study(file)
+    except InputError:
+        file.unlink()
+        raise
+    print(f"{file} is study {study.id}. Change what is yours: title, numbers, pay, codes, texts.")
+    print(f"Then: askback study check {file}")
+
+
+@study_app.command("check")
+def check_study(study: _StudyArgument, base_url: BaseUrlOption = None, timeout: TimeoutOption = None) -> None:
+    """Say what a study comes to, and ask its models for one answer each; exit code 1 if one gives none."""
+    chosen = find_study(study)
+    _print_plan(chosen)
+    if not _models_answer(chosen, base_url, timeout):
+        raise typer.Exit(1)
+
+
 @study_app.command("links")
 def print_links(
     study: _StudyArgument,
-    site: Annotated[str, typer.Option(help="where people reach the app")] = "http://127.0.0.1:7860",
+    site: _SiteOption = _SITE,
     person: Annotated[
         list[str] | None,
         typer.Option("--id", help="a link for this one person, which works in any browser (several: again)"),
@@ -94,24 +130,22 @@ def print_links(
 
     With `signed_links: true` in its file, the study takes in nobody who comes by another one.
     """
-    chosen, path = find_study(study), log or default_path()
-    # The key lies beside the log, which need not be there yet.
-    with LogWriter(path, durable=True):
-        key = load_key(path)
-    first = chosen.identity[0]
-    address = f"{site.rstrip('/')}/{chosen.benchmark}/study/{chosen.id}?"
-    signed = {LINK_KEY: link_key(chosen, key)} if chosen.signed_links else {}
-    # Platforms fill in what stands in double braces.
-    blanks = "&".join(f"{name}={{{{%{name}%}}}}" for name in chosen.identity)
-    print(address + "&".join(filter(None, [urlencode(signed), blanks])))
+    chosen, key = find_study(study, log), _key(log)
+    print(study_link(chosen, key, site))
     for name in person or ():
-        print(address + urlencode({LINK_KEY: link_key(chosen, key, name), first: name}))
+        print(personal_link(chosen, key, site, name))
+
+
+@study_app.command("preview")
+def print_preview(study: _StudyArgument, site: _SiteOption = _SITE, log: LogOption = None) -> None:
+    """Print a link that plays the study once as a participant; nothing that is done there counts."""
+    print(preview_link(find_study(study, log), _key(log), site))
 
 
 @study_app.command("erase")
 def erase_withdrawn(study: _StudyArgument, log: LogOption = None) -> None:
     """Erase those who have withdrawn from the study now, without waiting for the study's days."""
-    chosen, path = find_study(study), log or default_path()
+    chosen, path = find_study(study, log), log or default_path()
     erased = erase_due(path, run_id=chosen.run_id)
     for erasure in erased:
         print(f"{erasure.participant_id} is erased.")
@@ -126,7 +160,7 @@ def close_study(
     log: LogOption = None,
 ) -> None:
     """Take nobody new into the study, and erase now those who have withdrawn; who is under way may finish."""
-    chosen, path = find_study(study), log or default_path()
+    chosen, path = find_study(study, log), log or default_path()
     leaving = _with_desk(chosen, log, lambda desk, reader: pending(reader, chosen.run_id))
     if leaving and not yes:
         names = ", ".join(withdrawal.participant for withdrawal in leaving)
@@ -138,24 +172,47 @@ def close_study(
     changed, progress = _with_desk(
         chosen, log, lambda desk, reader: (asyncio.run(desk.close()), desk.progress())
     )
-    going = progress.states["reserved"] + progress.states["started"]
-    print(f"{chosen.id} is closed{'' if changed else ' already'}; {going} under way may finish.")
+    print(f"{chosen.id} is closed{'' if changed else ' already'}; {_going(progress)} under way may finish.")
     for erasure in erase_due(path, run_id=chosen.run_id):
         print(f"{erasure.participant_id} is erased.")
 
 
+@study_app.command("pause")
+def pause_study(study: _StudyArgument, log: LogOption = None) -> None:
+    """Take nobody new into the study until it is opened again; who is under way may finish."""
+    chosen = find_study(study, log)
+    changed, progress = _with_desk(
+        chosen, log, lambda desk, reader: (asyncio.run(desk.close()), desk.progress())
+    )
+    print(f"{chosen.id} is paused{'' if changed else ' already'}; {_going(progress)} under way may finish.")
+
+
 @study_app.command("open")
-def open_study(study: _StudyArgument, log: LogOption = None) -> None:
-    """Take the closing of a study back; those who were erased stay so."""
-    chosen = find_study(study)
+def open_study(
+    study: _StudyArgument,
+    site: _SiteOption = _SITE,
+    base_url: BaseUrlOption = None,
+    timeout: TimeoutOption = None,
+    log: LogOption = None,
+) -> None:
+    """Open a study, or open it again: from now on its content stays as it is. Prints its links.
+
+    Models that sit opposite are asked for one answer first. The app serves a study's file with --study.
+    """
+    chosen = find_study(study, log)
+    if not _models_answer(chosen, base_url, timeout):
+        raise typer.Exit(1)
     changed = _with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.close(closed=False)))
-    print(f"{chosen.id} is open {'again' if changed else 'already'}.")
+    key = _key(log)
+    print(f"{chosen.id} is open{' again' if changed else ''}.")
+    print(f"for participants  {study_link(chosen, key, site)}")
+    print(f"to try it out     {preview_link(chosen, key, site)}")
 
 
 @study_app.command("restore")
 def restore_withdrawn(study: _StudyArgument, person: _PersonArgument, log: LogOption = None) -> None:
     """Take a withdrawal back: sets that were done count again."""
-    chosen = find_study(study)
+    chosen = find_study(study, log)
     who = _participant(chosen, person, log)
     places = _with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.restored(who)))
     print(f"{who} is back: {', '.join(place.state for place in places)}.")
@@ -164,7 +221,7 @@ def restore_withdrawn(study: _StudyArgument, person: _PersonArgument, log: LogOp
 @study_app.command("release")
 def release_places(study: _StudyArgument, person: _PersonArgument, log: LogOption = None) -> None:
     """Let somebody go on in another browser than the one in which they began."""
-    chosen = find_study(study)
+    chosen = find_study(study, log)
     who = _participant(chosen, person, log)
     _with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.released(who)))
     print(f"{who} may go on in the browser that comes next.")
@@ -186,8 +243,21 @@ def _participant(study: Study, person: str, log: Path | None) -> str:
     return who
 
 
-def find_study(name: str) -> Study:
-    """Return a built-in study by its id, or a study file.
+def study_file(name: str) -> Path:
+    """Return the file of a built-in study, or the file itself.
+
+    Raises:
+        InputError: if there is neither, or the file is wrong.
+    """
+    study = find_study(name)
+    folder = catalog.find(study.benchmark).folder
+    if Path(name).is_file() or folder is None:
+        return Path(name)
+    return next(file for file in find_studies(folder / "studies") if read_study(file).id == name)
+
+
+def find_study(name: str, log: Path | None = None) -> Study:
+    """Return a study by its id, if it comes with Askback or was opened on the log, or a study file.
 
     Raises:
         InputError: if there is neither, or the file is wrong.
@@ -196,7 +266,12 @@ def find_study(name: str) -> Study:
     if name in known:
         return known[name]
     if not Path(name).is_file():
-        raise InputError(f"{name}: no file, and no built-in study; those are {', '.join(known)}.")
+        opened = _opened(log)
+        if name in opened:
+            return opened[name]
+        raise InputError(
+            f"{name}: no file, and no study that is known; those are {', '.join(known | opened)}."
+        )
     study = read_study(name)
     if study.benchmark not in (holding := _holding()):
         raise InputError(f"{name}: {study.benchmark} holds no studies; {', '.join(holding)} do.")
@@ -208,9 +283,21 @@ def _holding() -> tuple[str, ...]:
     return tuple(each.name for each in catalog.installed() if material_type(each) is not None)
 
 
-def _builtin() -> Mapping[str, Study]:
+def _builtin() -> dict[str, Study]:
     """Return the studies that come with benchmarks, by id."""
     return {study.id: study for name in _holding() for study in builtin_studies(name)}
+
+
+def _opened(log: Path | None) -> dict[str, Study]:
+    """Return the studies that have been opened on a log, by id, without previews."""
+    path = log or default_path()
+    if not path.is_file():
+        return {}
+    with LogReader(path) as reader:
+        files = [run.config["study"] for run in reader.runs() if "study_hash" in run.config]
+    studies = [Study.model_validate(file) for file in files]
+    previews = {preview_of(study).id for study in studies}
+    return {study.id: study for study in studies if study.id not in previews}
 
 
 def _with_desk(study: Study, log: Path | None, look: Callable[[StudyDesk, LogReader], _Found]) -> _Found:
@@ -240,11 +327,54 @@ def _print_progress(console: Console, study: Study, progress: StudyProgress) -> 
     console.print(table)
     if progress.median_minutes is not None and progress.hourly_pay is not None:
         console.print(f"median {progress.median_minutes:.1f} minutes, {progress.hourly_pay:.2f} per hour")
+    if progress.failed_checks:
+        console.print(f"completed with a missed attention check: {progress.failed_checks}")
     console.print(f"spent {progress.spent:.2f}, committed {progress.committed:.2f}")
     if progress.closed_since is not None:
         console.print(f"closed for new participants since {written(progress.closed_since)}", highlight=False)
     if progress.refused:
         console.print(f"refused  {_counts(progress.refused)}", highlight=False)
+
+
+def _print_plan(study: Study) -> None:
+    """Print what a study asks for: places, conditions, time and money."""
+    material = material_of(study)
+    assert material is not None  # `find_study` has looked
+    material.check()
+    quota = quota_of(study, material.cells)
+    people = -(-quota.total // study.sets_per_participant)
+    several = f" by at least {people} people" if study.sets_per_participant > 1 else ""
+    console = Console()
+    console.print(f"[bold]{study.id}[/bold]  {study.title_in(study.language)}", highlight=False)
+    seats = ", ".join(f"{seat}: {who}" for seat, who in material.seating.items())
+    console.print(f"{quota.total} sets in {len(quota.cells)} conditions{several}; {seats}", highlight=False)
+    if study.pay:
+        total = f"{study.pay.amount * quota.total:.2f} {study.pay.currency}"
+        hourly = f"{study.pay.amount / study.pay.minutes * 60:.2f}"
+        console.print(f"pay {total} in all, {hourly} per hour if a set takes {study.pay.minutes:g} minutes")
+    codes = study.completion_codes.model_dump()
+    if missing := [name for name, code in codes.items() if code is None and name != "failed_check"]:
+        console.print(f"[yellow]no completion code for:[/yellow] {', '.join(missing)}", highlight=False)
+
+
+def _models_answer(study: Study, base_url: str | None, timeout: float | None) -> bool:
+    """Print which models that sit opposite people give no answer; return True if all do."""
+    flags = ModelFlags(base_url=base_url, timeout=timeout)
+    missing = missing_models(needs_opposite(study), flags.options(default_path()))
+    for name, error in missing.items():
+        Console().print(f"[red]{name}[/red] cannot sit opposite people: {error}", highlight=False)
+    return not missing
+
+
+def _key(log: Path | None) -> bytes:
+    path = log or default_path()
+    # The key lies beside the log, which need not be there yet.
+    with LogWriter(path, durable=True):
+        return load_key(path)
+
+
+def _going(progress: StudyProgress) -> int:
+    return progress.states["reserved"] + progress.states["started"]
 
 
 def _counts(counts: Mapping[Any, int]) -> str:

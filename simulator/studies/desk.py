@@ -15,7 +15,7 @@ from simulator.errors import ConflictError, InputError
 from simulator.seeds import derive_seed
 from simulator.studies.admission import Admission, Code, Completion, completion_of
 from simulator.studies.files import Study
-from simulator.studies.ledger import place_id
+from simulator.studies.ledger import FAILED_CHECK, place_id
 from simulator.studies.people import (
     Person,
     bind,
@@ -193,13 +193,17 @@ class StudyDesk(Places):
                 place = await self._move(replace(place, started_at=self._clock()), "started")
             return Admission(code="resumed", participant=participant, place=place)
 
-    async def completed(self, participant: str) -> Completion:
+    async def completed(self, participant: str, *, failed_check: bool = False) -> Completion:
         """Record that a person has done their set, late or in time; again changes nothing.
+
+        Args:
+            participant: the person.
+            failed_check: whether they missed an attention check.
 
         Raises:
             ConflictError: if the person has left, or never had a place here.
         """
-        return await self._end(participant, "completed")
+        return await self._end(participant, "completed", FAILED_CHECK if failed_check else "")
 
     async def screened_out(self, participant: str, reason: str = "") -> Completion:
         """Record that a person does not qualify (a comprehension check failed, …); their place is free again.
@@ -283,8 +287,9 @@ class StudyDesk(Places):
             ConflictError: if the person has not come to an end, or never had a place here.
         """
         mine = self._required(participant)
-        if any(place.state == "completed" for place in mine):
-            return completion_of(self.study, "complete")
+        if done := [place for place in mine if place.state == "completed"]:
+            failed = any(place.failed_check for place in done) and self.study.completion_codes.failed_check
+            return completion_of(self.study, "failed_check" if failed else "complete")
         if mine[-1].live:
             raise ConflictError(f"{participant} has not finished study {self.study.id!r} yet.")
         screened_out = mine[-1].state == "screened_out"
@@ -316,6 +321,7 @@ class StudyDesk(Places):
                 stale_after=self._stale_after,
                 seed=derive_seed(self.study.seed, "cell", number),
                 had=[place.cell for place in mine if place.cell],
+                order=self.study.assignment,
             )
             if cell is None:
                 return await self._refuse("full", participant)

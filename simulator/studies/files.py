@@ -65,6 +65,9 @@ _QUOTES: Final = "a text with ? : , # or a brace in it stands in quotes"
 _Condition = Annotated[str, StringConstraints(pattern=r"^[^/\s]+(/[^/\s]+)*$")]
 
 
+Assignment = Literal["balanced", "random", "finish_items"]
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -84,9 +87,14 @@ class Pay(_Part):
 
 
 class Codes(_Part):
-    """What a participant hands in where they came from, by how it ended."""
+    """What a participant hands in where they came from, by how it ended.
+
+    Attributes:
+        failed_check: for whoever was done but missed an attention check; default: that of ``complete``.
+    """
 
     complete: _Code | None = None
+    failed_check: _Code | None = None
     screened_out: _Code | None = None
     returned: _Code | None = None
 
@@ -119,8 +127,12 @@ class Study(_Part):
         participants: people wanted, in all (spread evenly over the conditions) or by condition. Not
             together with `judgments_per_item`, but one of them.
         judgments_per_item: each condition is an item, which so many people are to see.
+        assignment: who gets which condition: ``balanced``: the one with the fewest people; ``random``: any
+            with room; ``finish_items``: the one with the most people that still has room, so that items are
+            complete one after the other.
         sets_per_participant: the most sets one person may do; never two of one condition.
         pay: what a set is worth; None: nothing.
+        contact: whom participants can write to about the study or their rights; stands under the consent.
         completion_codes: see `Codes`.
         completion_url: where a participant goes at the end, https only; ``{code}`` in it becomes the code.
         resume: see `Resume`.
@@ -150,8 +162,10 @@ class Study(_Part):
     conditions: tuple[_Condition, ...] = ()
     participants: PositiveInt | dict[str, PositiveInt] | None = None
     judgments_per_item: PositiveInt | None = None
+    assignment: Assignment = "balanced"
     sets_per_participant: PositiveInt = 1
     pay: Pay | None = None
+    contact: Words | None = None
     completion_codes: Codes = Codes()
     completion_url: str | None = None
     resume: Resume = Resume()
@@ -205,7 +219,8 @@ class Study(_Part):
             for question in self.questions
             for part, words in question.all_words().items()
         }
-        for name, words in {"title": self.title, **self.texts, **asked}.items():
+        contact = {} if self.contact is None else {"contact": self.contact}
+        for name, words in {"title": self.title, **contact, **self.texts, **asked}.items():
             if not isinstance(words, str) and self.language not in words:
                 raise ValueError(f"{name}: must be there in the study's language, {self.language}")
         return self
@@ -217,6 +232,10 @@ class Study(_Part):
     def texts_in(self, language: Language) -> dict[str, str]:
         """Return the study's own texts, as `title_in`."""
         return {name: self._in(language, words) for name, words in self.texts.items()}
+
+    def contact_in(self, language: Language) -> str:
+        """Return whom participants can write to, as `title_in`; empty if the study names nobody."""
+        return "" if self.contact is None else self._in(language, self.contact)
 
     def _in(self, language: Language, words: Words) -> str:
         return words if isinstance(words, str) else words.get(language, words[self.language])

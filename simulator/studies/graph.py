@@ -44,6 +44,7 @@ from simulator.studies.questions import (
     TRIED,
     Question,
     When,
+    missed_checks,
     read_answers,
 )
 
@@ -68,6 +69,8 @@ WAYS_OUT: Final[Mapping[WayOut, str]] = {
     "screened_out": "The participant did not qualify.",
     "withdrawn": "The participant withdrew.",
 }
+MISSED: Final = "missed"
+"""The field of a turn's payload with the attention checks that were answered wrongly."""
 PASSED: Final = "passed"
 """The text of a turn with all questions about the instructions answered rightly; else ``failed``."""
 
@@ -284,9 +287,11 @@ def read_answer(due: Due, reply: Reply) -> tuple[str, dict[str, Any]]:
         answers = read_answers(step.questions, (reply.move or {}).get("answers"), seat)
         # Who somebody is goes when they are erased; no score is made of it.
         seen |= {PERSONAL: ["answers"], "answers": answers}
+        missed = missed_checks(step.questions, answers)
         if step.node == "comprehension":
-            right = all(question.is_right(answers[question.id]) for question in step.questions)
-            text = PASSED if right else "failed"
+            text = "failed" if missed else PASSED
+        elif missed:
+            seen[MISSED] = missed
     return text, {"kind": step.kind, **seen}
 
 

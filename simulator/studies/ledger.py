@@ -24,6 +24,8 @@ from logs.erase import RECEIPT
 from logs.rows import RESTORED, Assignment
 from simulator.studies.quota import Place, State, cell_name, parse_cell
 
+FAILED_CHECK: Final = "failed check"
+"""The reason in the row of a completed place whose holder missed an attention check."""
 _OVER: Final[tuple[State, ...]] = ("completed", "returned", "screened_out", "expired", "withdrawn")
 _NEXT: Final[Mapping[State, tuple[State, ...]]] = {
     "reserved": ("started", *_OVER),
@@ -157,7 +159,8 @@ def after(place: Place, row: Assignment) -> Place:
     elif state == "started":
         place = replace(place, started_at=place.started_at or time)
     elif state == "completed":
-        place = replace(place, completed_at=time, late=place.state == "expired")
+        failed = row.details.get("reason") == FAILED_CHECK
+        place = replace(place, completed_at=time, late=place.state == "expired", failed_check=failed)
     return replace(place, state=state, moved_at=time)
 
 

@@ -41,6 +41,7 @@ class StudyProgress:
             erased it is not known any more where they were.
         states: places by state, those of people who have withdrawn included.
         late: completed after their time had run out.
+        failed_checks: completed, with an attention check missed.
         refused: who got no place, by the code they were told.
         median_minutes: from beginning to completion; None before the first completion.
         hourly_pay: what the median comes to per hour, in the study's currency.
@@ -53,6 +54,7 @@ class StudyProgress:
     cells: tuple[CellProgress, ...]
     states: Mapping[State, int]
     late: int
+    failed_checks: int
     refused: Mapping[str, int]
     median_minutes: float | None
     hourly_pay: float | None
@@ -79,6 +81,7 @@ def progress_of(
         cells=tuple(_cell(quota, coarse, places) for coarse in quota.wanted),
         states=states,
         late=sum(place.late for place in places),
+        failed_checks=sum(place.failed_check for place in places),
         refused=dict(Counter(refused)),
         median_minutes=minutes,
         hourly_pay=amount / minutes * 60 if minutes and study.pay else None,

@@ -8,6 +8,8 @@ A study file lists them under ``questions``; four lines make one::
 
 Those ``when: comprehension`` have a right answer. Who answers one wrongly reads the instructions again,
 and has another try, as often as the study says (`comprehension_tries`), and does not take part after that.
+A question before or after the task that has a right answer is an attention check: whoever misses one goes on,
+and leaves with the code ``failed_check``, if the study has one.
 
 The answers are one turn of the log, ``questions_before``, ``questions_after`` or one for each try, and
 columns of the frame of episodes (``answer.age``).
@@ -83,7 +85,8 @@ class Question(BaseModel):
             list, or a point of a ``scale``.
         when: ``before`` the task, in a person's first set, or ``after`` it, in every set; ``comprehension``:
             after the instructions of the first set.
-        right: the right answer of a question about the instructions; several of ``choices`` as a list.
+        right: the right answer of a question about the instructions, or of an attention check; several of
+            ``choices`` as a list.
         choices: of ``choice`` and ``choices``: what is logged, and its words (by language); a list where both
             are the same.
         points: of a scale, which begins at 1.
@@ -132,10 +135,8 @@ class Question(BaseModel):
                 raise ValueError(f"{self.id}: {stray[0]} is for kind {kind}; this is of kind {self.kind}")
         if self.least is not None and self.most is not None and self.least > self.most:
             raise ValueError(f"{self.id}: least ({self.least:g}) is larger than most ({self.most:g})")
-        if (self.when == "comprehension") != (self.right is not None):
-            raise ValueError(
-                f"{self.id}: what is asked when: comprehension has a right answer, all else has none"
-            )
+        if self.when == "comprehension" and self.right is None:
+            raise ValueError(f"{self.id}: what is asked when: comprehension has a right answer")
         if self.right is not None:
             try:
                 self.read(self.right, "study")
@@ -195,6 +196,12 @@ class Question(BaseModel):
             message = f"{text} is smaller or larger than {self.id!r} can be."
             raise SeatError(message, seat, code="question_range")
         return int(number) if number.is_integer() else number
+
+
+def missed_checks(questions: Sequence[Question], answers: Mapping[str, Answer]) -> list[str]:
+    """Return the ids of the questions with a right answer that were answered otherwise."""
+    checks = (question for question in questions if question.right is not None)
+    return [question.id for question in checks if not question.is_right(answers[question.id])]
 
 
 def read_answers(questions: Sequence[Question], answers: Any, seat: str) -> dict[str, Answer]:

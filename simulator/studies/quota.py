@@ -9,7 +9,8 @@ them at random):
 - a person has at most one live place, never two in one cell, and no more places than sets are allowed;
 - nobody is sent away while there is a place for them;
 - of the cells with room, the one that counts least gets the next person, and within it the finer cell
-  that counts least: unless people drop out, cells of one depth never differ by more than one.
+  that counts least: unless people drop out, cells of one depth never differ by more than one. A study may
+  ask for another order (`files.Study.assignment`): any cell with room, or the one that counts most.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Literal, TypeVar, get_args
 
 from simulator.errors import InputError
 from simulator.seeds import derive_seed
-from simulator.studies.files import Study
+from simulator.studies.files import Assignment, Study
 
 T = TypeVar("T")
 
@@ -53,6 +54,7 @@ class Place:
         moved_at: when something last happened in it.
         continues: the place that this one goes on from, whose time had run out.
         late: completed after its time had run out.
+        failed_check: completed, with an attention check missed.
         erased: the person's data have been erased.
     """
 
@@ -69,6 +71,7 @@ class Place:
     completed_at: datetime | None = None
     continues: str | None = None
     late: bool = False
+    failed_check: bool = False
     erased: bool = False
 
     @property
@@ -197,12 +200,14 @@ def choose(
     stale_after: timedelta,
     seed: int,
     had: Collection[Cell] = (),
+    order: Assignment = "balanced",
 ) -> Cell | None:
     """Return the cell that the next person is put in; None if there is no place for them.
 
     Of the cells under their wanted number the one that counts least, within it the finest cell that counts
     least. Where several do, the one whose cells between (subject/arrow) count least, then the one whose
-    parts (arrow, x) count least over the whole study; then `seed` decides.
+    parts (arrow, x) count least over the whole study; then `seed` decides. Where items are to be finished, of
+    the cells under their wanted number the one that counts most; at random, any cell.
 
     Args:
         quota: the design.
@@ -211,6 +216,7 @@ def choose(
         stale_after: see `Place.stale`.
         seed: breaks ties.
         had: cells that the person has been in.
+        order: see `files.Study.assignment`.
     """
     fine = counted(places, now, stale_after)
     within: Counter[Cell] = Counter()
@@ -221,8 +227,12 @@ def choose(
             parts[depth, part] += count
 
     def rank(cell: Cell) -> tuple[int, ...]:
+        if order == "random":
+            return ()
+        counts = within[quota.coarse[cell]]
         between = (within[cell[:depth]] for depth in range(1, len(cell)))
-        return within[quota.coarse[cell]], fine[cell], *between, sum(parts[part] for part in enumerate(cell))
+        first = -counts if order == "finish_items" else counts
+        return first, fine[cell], *between, sum(parts[part] for part in enumerate(cell))
 
     free = [
         cell

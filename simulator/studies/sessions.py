@@ -22,8 +22,9 @@ from simulator.seats import Reply
 from simulator.studies.admission import Admission, Completion
 from simulator.studies.cards import REFUSALS, Entry, StudyCard, card_of, left_with
 from simulator.studies.desk import StudyDesk
-from simulator.studies.files import Study
-from simulator.studies.graph import WAYS_OUT, Step, declined, own_steps
+from simulator.studies.files import Study, run_id
+from simulator.studies.graph import MISSED, WAYS_OUT, Step, declined, own_steps
+from simulator.studies.links import preview_of
 from simulator.studies.material import StudyMaterial, builtin_studies
 from simulator.studies.quota import Place
 from simulator.studies.room import StudyRoom
@@ -64,31 +65,26 @@ class StudySessions(Sessions):
     ) -> None:
         self._builtin = studies is None
         studies = builtin_studies(self.material.benchmark) if studies is None else tuple(studies)
-        own = {study.run_id: own_steps(study) for study in studies}
+        self._previews = {preview.id: preview for preview in map(preview_of, studies)}
+        own = {study.run_id: own_steps(study) for study in (*studies, *self._previews.values())}
         # A study's room passes everything else on to the benchmark's.
         study_room: Any = StudyRoom(room, self.around, lambda run: own.get(run, ()))
         super().__init__(study_room, log, reader, models)
-        self._materials = {study.id: self.material(study, reader) for study in studies}
-        for material in self._materials.values():
-            material.check()
-        self._desks = {
-            id: StudyDesk(log, reader, material.study, material.cells, seats=material.seating)
-            for id, material in self._materials.items()
-        }
+        self._materials: dict[str, StudyMaterial[Any]] = {}
+        self._desks: dict[str, StudyDesk] = {}
+        for study in studies:
+            self._hold(study)
 
     # What the pages call
 
     def studies(self) -> tuple[StudyCard, ...]:
         """Return the studies that there are, in the order given."""
-        return tuple(
-            card_of(
-                desk,
-                task=self._materials[desk.study.id].task,
-                languages=self._materials[desk.study.id].languages,
-                builtin=self._builtin,
-            )
-            for desk in self._desks.values()
-        )
+        return tuple(self._card(desk) for id, desk in self._desks.items() if id not in self._previews)
+
+    def study(self, study_id: str) -> StudyCard | None:
+        """Return the card of a study, or of the preview of one; None if there is none of that id."""
+        desk = self._held(study_id)
+        return None if desk is None else self._card(desk)
 
     async def enter(
         self, study_id: str, *, identity: Mapping[str, str], participant_key: str, language: str
@@ -288,7 +284,8 @@ class StudySessions(Sessions):
             return
         if ending.status != "aborted" and place.state in ("reserved", "started", "expired"):
             # Also where scoring failed: the person has done their part.
-            await desk.completed(person)
+            missed = any(turn.payload.get(MISSED) for turn in self._reader.turns(episode.id))
+            await desk.completed(person, failed_check=missed)
         elif ending.message == WAYS_OUT["withdrawn"] and place.live:
             # The server was killed before it could say so.
             await desk.withdrawn_later(person)
@@ -327,18 +324,43 @@ class StudySessions(Sessions):
         known = self._materials[study.id].languages
         return next((one for want in (wish, study.language) for one in known if one == want), known[0])
 
+    def _hold(self, study: Study) -> None:
+        material = self.material(study, self._reader)
+        material.check()
+        self._materials[study.id] = material
+        self._desks[study.id] = StudyDesk(
+            self._log, self._reader, study, material.cells, seats=material.seating
+        )
+
+    def _held(self, study_id: str) -> StudyDesk | None:
+        """Return the desk of a study, or of a preview, which is held from when it is first asked for."""
+        if study_id in self._previews and study_id not in self._desks:
+            self._hold(self._previews[study_id])
+        return self._desks.get(study_id)
+
     def _desk(self, study_id: str) -> StudyDesk:
-        if study_id not in self._desks:
+        desk = self._held(study_id)
+        if desk is None:
             raise InputError(
                 f"There is no study {study_id!r}; there are: {', '.join(self._desks) or 'none'}.",
                 code="no_study",
                 study=study_id,
             )
-        return self._desks[study_id]
+        return desk
+
+    def _card(self, desk: StudyDesk) -> StudyCard:
+        material = self._materials[desk.study.id]
+        return card_of(
+            desk,
+            task=material.task,
+            languages=material.languages,
+            builtin=self._builtin,
+            preview=desk.study.id in self._previews,
+        )
 
     def _study_desk(self, episode: Episode) -> StudyDesk | None:
         """Return the desk of the study that an episode belongs to; None in free play."""
-        return next((desk for desk in self._desks.values() if desk.study.run_id == episode.run_id), None)
+        return self._held(episode.run_id.removeprefix(run_id("")))
 
     def _taking_part(self, episode_id: str) -> tuple[Episode, StudyDesk, str]:
         """Return a study's episode, its desk and who plays it."""

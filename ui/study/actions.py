@@ -140,9 +140,16 @@ class StudyActions(ABC):
         self._known.update((card.id, card) for card in cards)
         return cards
 
+    def study(self, study_id: str) -> StudyCard | None:
+        """Return a study, or the preview of one; None if it is not held here."""
+        card = self.sessions.study(study_id)
+        if card is not None:
+            self._known[card.id] = card
+        return card
+
     def welcome(self, frame: Frame, study_id: str) -> str:
         """Return the welcome page of a study. Nothing begins there."""
-        card = self._card(study_id)
+        card = self.study(study_id)
         if card is None:
             return self._message(frame, "unknown")
         return self.welcome_page(spoken(frame, card), card)
@@ -150,7 +157,7 @@ class StudyActions(ABC):
     async def enter(self, frame: Frame, study_id: str, call: Mapping[str, Any]) -> Pass | str:
         """See `ui.rooms.StudyRoom.enter`."""
         asked = EnterCall.model_validate(call)
-        card = self._card(study_id)
+        card = self.study(study_id)
         if card is None:
             return self._message(frame, "unknown")
         frame = spoken(frame, card)
@@ -241,7 +248,7 @@ class StudyActions(ABC):
             return session_page("study/debriefing", frame, self.link, here, self.steps(view))
         if view.stage != "done":
             return self.session_page(frame, here)
-        if broken_off(view) or (sets.completion is not None and sets.completion.outcome != "complete"):
+        if broken_off(view) or (sets.completion is not None and not sets.completion.is_done):
             return self._left(frame, seat, self._why(seat, view, sets))
         return self.end_page(frame, here, await self._replay(seat))
 
@@ -278,12 +285,9 @@ class StudyActions(ABC):
         refusal = frame.texts.get(f"{self.link.name}.refused.{code}", problem_text(frame.texts, error))
         return Notice(frame.texts("study.session.refused", message=refusal), "problem")
 
-    def _card(self, study_id: str) -> StudyCard | None:
-        return next((card for card in self.studies() if card.id == study_id), None)
-
     def _seen(self, study_id: str) -> StudyCard | None:
         """Return a study's card, whose places may have been counted a while ago."""
-        return (self._known.get(study_id) or self._card(study_id)) if study_id else None
+        return (self._known.get(study_id) or self.study(study_id)) if study_id else None
 
 
 def study_of(query: str) -> str:

@@ -73,7 +73,7 @@ async def test_whose_time_ran_out_before_goes_on(desk: StudyDesk, office: Any) -
 
 
 async def test_closing_and_opening_can_be_repeated(desk: StudyDesk, askback: Any) -> None:
-    assert "is open already" in (await askback("open")).output
+    assert "is open.\n" in (await askback("open")).output
     assert "is closed; 0 under way" in (await askback("close")).output
     since = desk.closed_since
     assert since is not None
@@ -128,6 +128,6 @@ def test_the_list_says_which_studies_are_closed(tmp_path: Path) -> None:
         lines = [line.strip("│ ").split("│") for line in run("list").splitlines() if "ambibench-" in line]
         return {cells[0].strip(): cells[-1].strip() for cells in lines}
 
-    assert set(states().values()) == {"open"}
+    assert set(states().values()) == {"ready"}
     run("close", "ambibench-multiple")
     assert [name for name, state in states().items() if state == "closed"] == ["ambibench-multiple"]

@@ -60,5 +60,42 @@ async def test_books_that_differ_end_with_status_one(log, tmp_path):
 
 def test_a_study_is_named_by_id_or_file(tmp_path):
     assert find_study(STUDY).id == STUDY
-    with pytest.raises(InputError, match="no file, and no built-in study; those are ambibench-"):
+    with pytest.raises(InputError, match="no file, and no study that is known; those are ambibench-"):
         find_study("ambibench-manifold")
+
+
+def test_a_new_study_is_another_one_under_its_own_id(tmp_path):
+    file = tmp_path / "my-study.yaml"
+    assert run("new", STUDY, file).exit_code == 0
+    source = find_study(STUDY)
+    assert find_study(str(file)) == source.model_copy(update={"id": "my-study"})
+    assert "# Paper, section 4.3" in file.read_text(encoding="utf-8")
+    with pytest.raises(InputError, match="exists already"):
+        run("new", STUDY, file)
+
+
+def test_a_name_that_is_no_id_leaves_no_file(tmp_path):
+    file = tmp_path / "My Study.yaml"
+    with pytest.raises(InputError, match="id"):
+        run("new", STUDY, file)
+    assert not file.exists()
+
+
+def test_checking_says_what_a_study_comes_to(tmp_path):
+    output = run("check", STUDY).output
+    assert "96 sets" in output and "120.00 USD in all, 12.50 per hour" in output
+    assert "no completion code for: screened_out" in output
+
+
+def test_opening_prints_both_links_and_pausing_takes_nobody_new(tmp_path):
+    log, file = tmp_path / "log.sqlite", tmp_path / "mine.yaml"
+    run("new", STUDY, file)
+    opened = run("open", file, "--site", "https://lab.example", "--log", log).output
+    assert "mine is open.\n" in opened
+    assert "https://lab.example/ambibench/study/mine?PROLIFIC_PID={{%PROLIFIC_PID%}}" in opened
+    assert "/ambibench/study/mine.preview." in opened
+    # The log knows it from now on: the file need not be named.
+    assert "mine is paused; 0 under way" in run("pause", "mine", "--log", log).output
+    assert "mine is paused already" in run("pause", "mine", "--log", log).output
+    assert "closed" in run("list", "--log", log).output
+    assert "mine is open again" in run("open", "mine", "--log", log).output

@@ -15,6 +15,7 @@ from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.ambient.sessions import AmbientSessions
 from simulator.ambik.sessions import AmbikSessions
 from simulator.seats import Reply
+from simulator.studies.files import Codes
 from simulator.studies.material import builtin_studies
 from simulator.studies.questions import Question
 from simulator.studies.sessions import StudySessions
@@ -82,9 +83,10 @@ def answer(view: Any, right: list[str]) -> Reply:
 class Participation:
     """One person in one study, on a log of their own."""
 
-    def __init__(self, study: str, path: Path, questions: Sequence[Question] = ()) -> None:
+    def __init__(self, study: str, path: Path, questions: Sequence[Question] = (), **own: object) -> None:
         self.study = study
         self.questions = tuple(questions)
+        self.own = own
         self.log = LogWriter(path, durable=False, group_seconds=0.0)
         self.reader = LogReader(path)
         self.steps: list[str] = []
@@ -95,7 +97,7 @@ class Participation:
             raise AssertionError(name)
 
         builtin = builtin_studies(STUDIES[self.study][0])
-        own = {"questions": self.questions, "texts": {"debriefing": "It was about asking."}}
+        own = {"questions": self.questions, "texts": {"debriefing": "It was about asking."}, **self.own}
         studies = [study.model_copy(update=own) for study in builtin]
         self.sessions: StudySessions = BENCHMARKS[STUDIES[self.study][0]](
             self.log, self.reader, nobody, studies=studies if self.questions else None
@@ -203,6 +205,25 @@ async def test_a_studys_own_questions_change_nothing_else(study: str, tmp_path: 
             erase_participant(tmp_path / "with.sqlite", participant)
             assert not [turn for turn in person.reader.turns(episode) if turn.payload.get("answers")]
     assert ends["with"] == ends["without"]
+
+
+@pytest.mark.parametrize(("right", "outcome"), [("2", "complete"), ("7", "failed_check")])
+async def test_a_missed_attention_check_has_a_code_of_its_own(
+    right: str, outcome: str, tmp_path: Path
+) -> None:
+    check = Question(id="hard", text="How hard was it?", kind="scale", right=right)
+    codes = Codes(complete="C-DONE", failed_check="C-CHECK")
+    person = Participation(
+        "ambibench-multiple", tmp_path / "log.sqlite", [*QUESTIONS[:2], check], completion_codes=codes
+    )
+    episode = await person.enter()
+    await person.play(episode, "through")
+    left = person.sessions.completion(episode)
+    assert left is not None and left.is_done
+    assert (left.outcome, left.code) == (outcome, {"complete": "C-DONE"}.get(outcome, "C-CHECK"))
+    # They have done their part all the same: the place is theirs.
+    assert [row.state for row in person.reader.assignments()][-1] == "completed"
+    assert person.sessions._desks[person.study].progress().failed_checks == (outcome == "failed_check")
 
 
 async def test_who_does_not_understand_the_instructions_is_screened_out(tmp_path: Path) -> None:

@@ -97,7 +97,6 @@ def test_a_check_stands_after_the_instructions_and_may_be_tried_again(tmp_path: 
             "plain texts",
         ),
         ("  - {id: sex, text: Sex, kind: choice, choices: [a, a, b]}", 7, "'a' is listed twice"),
-        ("  - {id: a, text: A, right: x}", 7, "what is asked when: comprehension has a right answer"),
         (
             "  - {id: a, text: A, when: comprehension}",
             7,

@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import product
-from typing import Any
+from itertools import count, product
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from simulator.errors import InputError
 from simulator.studies import Cell, Place, Study
+from simulator.studies.files import Assignment
 from simulator.studies.quota import Quota, choose, counted, has_room, quota_of
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -129,6 +130,30 @@ def test_coarse_cells_come_before_fine_ones() -> None:
     given = [("a", "x"), ("a", "y"), ("b", "y"), ("b", "y"), ("b", "y")]
     places = [place(number, cell) for number, cell in enumerate(given)]
     assert {draw(quota, places, seed) for seed in range(20)} == {("a", "x")}
+
+
+def test_a_study_may_finish_items_or_draw_them() -> None:
+    quota = Quota((("a",), ("b",), ("c",)), {("a",): 2, ("b",): 2, ("c",): 2})
+    drawn: dict[str, list[Cell]] = {"finish_items": [], "random": []}
+    for order, cells in drawn.items():
+        places: list[Place] = []
+        for seed in count():
+            cell = choose(
+                quota, places, now=START, stale_after=HALF_AN_HOUR, seed=seed, order=cast(Assignment, order)
+            )
+            if cell is None:
+                break
+            cells.append(cell)
+            places.append(place(len(places), cell))
+    finished = drawn["finish_items"]
+    assert finished[0::2] == finished[1::2] and len(set(finished)) == 3
+    # Any order fills the design, and no cell gets more than its number.
+    assert Counter(drawn["random"]) == Counter(finished)
+    firsts = {
+        choose(quota, [place(0, ("a",))], now=START, stale_after=HALF_AN_HOUR, seed=seed, order="random")
+        for seed in range(20)
+    }
+    assert firsts == set(quota.cells)
 
 
 @given(

@@ -7,16 +7,18 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 
-from logs import LogReader, LogWriter
+from logs import LogReader, LogWriter, load_key
 from logs.rows import Ending, Item, Turn, content_hash
 from simulator.errors import ConflictError, InputError, SeatError
 from simulator.seats import Reply
 from simulator.studies import Study, parse_cell
 from simulator.studies.cards import Entry
 from simulator.studies.graph import CONSENT, Step
+from simulator.studies.links import preview_link, preview_of
 from simulator.studies.material import StudyMaterial
 from simulator.studies.sessions import StudySessions
 from simulator.studies.settings import StudySettings
@@ -175,6 +177,28 @@ def house(tmp_path: Path) -> Iterator[House]:
     yield house
     house.reader.close()
     house.log.close()
+
+
+async def test_a_preview_is_played_like_the_study_and_counts_nowhere(house: House) -> None:
+    preview = preview_of(study())
+    assert preview.id.startswith("words.preview.")
+    refused = await house.enter("researcher", preview.id)
+    assert (refused.episode_id, refused.refusal) == (None, "unsigned")
+    for _ in range(2):  # as often as one likes
+        link = preview_link(study(), load_key(house.reader.path), "https://lab.example")
+        query = dict(parse_qsl(link.partition("?")[2]))
+        entry = await house.sessions.enter(preview.id, identity=query, participant_key="k", language="en")
+        assert entry.episode_id is not None
+        house.again(study())  # a restarted server goes on with it
+        assert (await house.say(entry.episode_id, "yes", RIGHT, "a", "b"))["step"] == "done"
+        left = house.sessions.completion(entry.episode_id)
+        assert left is not None and (left.code, left.url) == ("PREVIEW", None)
+    assert house.states() == [] and [card.id for card in house.sessions.studies()] == ["words"]
+    card = house.sessions.study(preview.id)
+    assert card is not None and card.preview
+    # A file that is changed afterwards has another preview: the first one stays what it was.
+    assert preview_of(study(title="Other words")).id != preview.id
+    assert (await house.enter("anna")).episode_id is not None
 
 
 async def test_one_set_after_the_other_until_all_are_done(house: House) -> None:
