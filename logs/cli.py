@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from logs.erase import erase_participant
-from logs.export import export_log
+from logs.export import Format, export_log
 from logs.paths import LOG_VARIABLE, default_path
 from logs.query import State
 from logs.reader import LogReader
@@ -185,7 +185,10 @@ def schema_command() -> None:
 def export_command(
     folder: Annotated[Path, typer.Argument(help="Where to; made if need be.")],
     run: Annotated[list[str] | None, typer.Option(help="Only this run; may be given again.")] = None,
-    format: Annotated[Literal["jsonl", "csv"], typer.Option(help="One file per table.")] = "jsonl",
+    format: Annotated[
+        Format,
+        typer.Option(help="A file per table, or a log, which every Askback reads and scores again."),
+    ] = "jsonl",
     nest: Annotated[bool, typer.Option("--nest", help="One object per episode, all in it.")] = False,
     excel: Annotated[bool, typer.Option("--excel", help="CSV that Excel reads as UTF-8.")] = False,
     identities: Annotated[
@@ -193,7 +196,7 @@ def export_command(
     ] = False,
     log: LogOption = None,
 ) -> None:
-    """Export the log as JSON lines or CSV, with a codebook. People stay pseudonyms."""
+    """Export the log as JSON lines, CSV, Parquet or a log, with a codebook. People stay pseudonyms."""
     with LogReader(log or default_path()) as reader, _bar() as progress:
         files = export_log(
             reader,

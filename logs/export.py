@@ -1,4 +1,4 @@
-"""Taking the data home: JSON lines or CSV, with a codebook.
+"""Taking the data home: JSON lines, CSV, Parquet or another log, with a codebook.
 
 An export is what the log held at one moment. It goes into a folder, where each file appears whole or not
 at all. Outside identities stay behind unless asked for; people are their pseudonyms.
@@ -15,30 +15,37 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
 from logs.codebook import codebook_csv, codebook_markdown
-from logs.codec import dump_json, plain, select
+from logs.codec import decode, dump_json, plain, select
 from logs.errors import LogError
 from logs.guard import guard, unguard
 from logs.nested import nested_episodes
 from logs.reader import LogReader
 from logs.rows import Assignment, Episode, Identity, Run, now
 from logs.schema import TABLES, Table
+from logs.writer import LogWriter
 
 __all__ = ["Progress", "export_log", "unguard"]
 
-Format = Literal["jsonl", "csv"]
+Format = Literal["jsonl", "csv", "parquet", "log"]
+LOG_NAME = "log.sqlite"
 Progress = Callable[[int, int], None]
 """Called with the number of rows written so far and in all."""
 
+CARD_NAME = "README.md"
 # How often progress is told, in rows.
 _STEP = 500
 
 _OF_RUNS = "SELECT value FROM json_each(:runs)"
 _EPISODES = f"SELECT id FROM episodes WHERE run_id IN ({_OF_RUNS})"
-_ITEMS = f"SELECT item_hash FROM episodes WHERE run_id IN ({_OF_RUNS})"
+_ITEMS = (
+    f"SELECT item_hash FROM episodes WHERE run_id IN ({_OF_RUNS}) "
+    f"UNION SELECT item_hash FROM assignments WHERE run_id IN ({_OF_RUNS})"
+)
 _PEOPLE = (
     f"SELECT participant_id FROM episodes WHERE run_id IN ({_OF_RUNS}) "
     f"UNION SELECT participant_id FROM assignments WHERE run_id IN ({_OF_RUNS}) "
@@ -93,16 +100,16 @@ class _Source:
         left = [_LEFT[table.name]] if self.out and table.name in _LEFT else []
         return f"WHERE {' AND '.join((*chosen, *left))}" if chosen or left else ""
 
-    def query(self, what: str, table: Table) -> sqlite3.Cursor:
-        statement = f"SELECT {what} FROM {table.name} {self.where(table)}"
+    def query(self, what: str, table: Table, order: str = "") -> sqlite3.Cursor:
+        statement = f"SELECT {what} FROM {table.name} {self.where(table)} {order}".rstrip()
         named = {"runs": json.dumps(self.runs), "out": json.dumps(self.out)}
         return self.connection.execute(statement, named)
 
     def count(self, table: Table) -> int:
         return int(self.query("count(*)", table).fetchone()[0])
 
-    def rows(self, table: Table) -> Iterator[tuple[Any, ...]]:
-        with closing(self.query(select(table.row), table)) as cursor:
+    def rows(self, table: Table, order: str = "") -> Iterator[tuple[Any, ...]]:
+        with closing(self.query(select(table.row), table, order)) as cursor:
             yield from cursor
 
 
@@ -122,7 +129,8 @@ def export_log(
     Args:
         reader: the log.
         folder: made if need be; files of the same names in it are replaced.
-        format: ``jsonl`` (a JSON object per line) or ``csv``.
+        format: ``jsonl`` (a JSON object per line), ``csv``, ``parquet`` (a folder that the library `datasets`
+            loads; needs pyarrow) or ``log`` (one file, which every Askback reads and scores again).
         runs: ids of the runs wanted, None for everything.
         nest: besides ``runs.jsonl`` one file ``episodes.jsonl``, each line an episode with all that belongs
             to it.
@@ -135,10 +143,12 @@ def export_log(
 
     Raises:
         NotInLog: one of the runs is not there.
-        LogError: the folder cannot be written, or options contradict each other.
+        LogError: the folder cannot be written, options contradict each other, or pyarrow is missing.
     """
-    if nest and format == "csv":
-        raise LogError("CSV cannot be nested: export as jsonl, or without nesting")
+    if nest and format != "jsonl":
+        raise LogError(f"{format} cannot be nested: export as jsonl, or without nesting")
+    if format == "parquet" and find_spec("pyarrow") is None:
+        raise LogError("Parquet needs pyarrow: pip install 'askback[parquet]'")
     for run in runs or ():
         reader.run(run)
     left_out = ({Identity} if not identities else set()) | ({Assignment} if nest else set())
@@ -151,11 +161,15 @@ def export_log(
             if nest:
                 _write_table(source, TABLES[Run], drafts, format, excel, counter)
                 _write_nested(source, drafts, identities, counter)
+            elif format == "log":
+                _write_log(source, tables, drafts / LOG_NAME, counter)
             else:
                 for table in tables:
                     _write_table(source, table, drafts, format, excel, counter)
             about = _about(source, reader.path, nest, identities)
             markdown = codebook_markdown(tables, about=about, guarded=format == "csv")
+            if format == "parquet":
+                (drafts / CARD_NAME).write_text(_dataset_card(tables, about), encoding="utf-8")
             (drafts / "codebook.md").write_text(markdown, encoding="utf-8")
             (drafts / "codebook.csv").write_text(codebook_csv(tables), encoding="utf-8", newline="")
     counter.finish()
@@ -164,7 +178,9 @@ def export_log(
 
 def _names(tables: Iterable[Table], format: Format, nest: bool) -> list[str]:
     data = ["runs.jsonl", "episodes.jsonl"] if nest else [f"{table.name}.{format}" for table in tables]
-    return [*data, "codebook.csv", "codebook.md"]
+    if format == "log":
+        data = [LOG_NAME]
+    return [*data, *([CARD_NAME] if format == "parquet" else []), "codebook.csv", "codebook.md"]
 
 
 class _Counter:
@@ -212,9 +228,41 @@ def _arriving(folder: Path) -> Iterator[Path]:
             shutil.rmtree(drafts, ignore_errors=True)
 
 
+def _write_log(source: _Source, tables: Iterable[Table], path: Path, counter: _Counter) -> None:
+    with LogWriter(path, durable=False) as log:
+        for table in tables:
+            for record in source.rows(table, "ORDER BY seq"):
+                log.put(decode(table.row, record))
+                counter.count()
+
+
+def _write_parquet(source: _Source, table: Table, path: Path, counter: _Counter) -> None:
+    import pyarrow as pa  # an export as text does without
+    from pyarrow import parquet
+
+    kinds = {"integer": pa.int64(), "real": pa.float64(), "boolean": pa.bool_()}
+    schema = pa.schema([(column.name, kinds.get(column.kind, pa.string())) for column in table.columns])
+    booleans = [column.name for column in table.columns if column.kind == "boolean"]
+    records = [dict(zip(table.names, record, strict=True)) for record in source.rows(table)]
+    for record in records:
+        record |= {name: bool(record[name]) for name in booleans if record[name] is not None}
+    parquet.write_table(pa.Table.from_pylist(records, schema), path)
+    counter.count(len(records))
+
+
+def _dataset_card(tables: Iterable[Table], about: Sequence[str]) -> str:
+    """Return a page that says which file holds which table, as the library `datasets` reads it."""
+    configs = (f"- config_name: {table.name}\n  data_files: {table.name}.parquet" for table in tables)
+    lines = (f"- {line}" for line in about)
+    return "\n".join(["---", "configs:", *configs, "---", "", "# Dialogues", "", *lines, ""])
+
+
 def _write_table(
     source: _Source, table: Table, drafts: Path, format: Format, excel: bool, counter: _Counter
 ) -> None:
+    if format == "parquet":
+        _write_parquet(source, table, drafts / f"{table.name}.parquet", counter)
+        return
     encoding = "utf-8-sig" if excel and format == "csv" else "utf-8"
     with (drafts / f"{table.name}.{format}").open("w", encoding=encoding, newline="") as file:
         if format == "csv":

@@ -20,7 +20,7 @@ import hashlib
 import os
 import re
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -133,6 +133,21 @@ def versions_digest(benchmark: str) -> str:
     infos = [_load(override, name, language).info for name, language in _names(override, benchmark)]
     lines = (f"{info.name}.{info.language} {info.version}" for info in infos)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
+
+
+def sources_of(benchmark: str, versions: Collection[str]) -> dict[str, str]:
+    """Return the text of each template of a benchmark in one of these versions, and of what it includes.
+
+    Raises:
+        TemplateError: if one of them is malformed.
+    """
+    override = _override()
+    environment = _environment(override)
+    texts: dict[str, str] = {}
+    for name, language in _names(override, benchmark):
+        if _load(override, name, language).info.version in versions:
+            texts |= _sources(environment, f"{name}.{language}{SUFFIX}")
+    return texts
 
 
 def quoted(text: str) -> str:

@@ -14,6 +14,7 @@ from rich.table import Column, Table
 
 from logs import LogReader, LogWriter, load_key, pseudonym_of
 from logs.cli import LogOption
+from logs.export import LOG_NAME
 from logs.paths import default_path
 from simulator import catalog
 from simulator.errors import InputError
@@ -28,6 +29,7 @@ from simulator.studies.material import builtin_studies, material_of, material_ty
 from simulator.studies.progress import StudyProgress
 from simulator.studies.quota import STATES, cell_name, quota_of
 from simulator.studies.reconcile import reconcile
+from simulator.studies.snapshot import MANIFEST, write_snapshot
 from simulator.studies.withdrawal import erase_due, pending
 
 study_app = typer.Typer(no_args_is_help=True, help="Studies with people: how they stand, who took part.")
@@ -207,6 +209,21 @@ def open_study(
     print(f"{chosen.id} is open{' again' if changed else ''}.")
     print(f"for participants  {study_link(chosen, key, site)}")
     print(f"to try it out     {preview_link(chosen, key, site)}")
+
+
+@study_app.command("snapshot")
+def write_study_snapshot(
+    study: _StudyArgument,
+    folder: Annotated[Path, typer.Argument(help="where to; made if need be")],
+    log: LogOption = None,
+) -> None:
+    """Write a study as it is cited and kept: file, log without identities, prompts, versions, hashes."""
+    with LogReader(log or default_path()) as reader:
+        manifest = write_snapshot(reader, find_study(study, log), folder)
+    print(
+        f"{folder} holds {manifest['study']} as it stands; {folder / MANIFEST} says what was made with what."
+    )
+    print(f"Score it again anywhere: askback score study-{manifest['study']} --log {folder / LOG_NAME}")
 
 
 @study_app.command("restore")

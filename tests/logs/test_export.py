@@ -138,6 +138,44 @@ def test_csv_comes_back_whole_and_holds_no_formula(filled: LogReader, tmp_path: 
         assert back == everything(filled, name)
 
 
+def test_a_log_comes_back_as_a_log_without_identities(filled: LogReader, tmp_path: Path) -> None:
+    files = export_log(filled, tmp_path / "out", format="log")
+    assert {file.name for file in files} == {file.name for file in (tmp_path / "out").iterdir()}
+    with LogReader(tmp_path / "out" / "log.sqlite") as reader:
+        for name, table in BY_NAME.items():
+            assert everything(reader, name) == ([] if table.row is Identity else everything(filled, name))
+    export_log(filled, tmp_path / "one", format="log", runs=["one"])
+    with LogReader(tmp_path / "one" / "log.sqlite") as reader:
+        assert [run.id for run in reader.runs()] == ["one"]
+        assert [episode.id for episode in reader.episodes()] == ["e-one"]
+    with pytest.raises(LogError, match="log cannot be nested"):
+        export_log(filled, tmp_path, format="log", nest=True)
+
+
+def test_parquet_holds_everything_but_identities(filled: LogReader, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pip install pyarrow to test Parquet")
+    folder = tmp_path / "out"
+    files = export_log(filled, folder, format="parquet")
+    assert {file.name for file in files} == {file.name for file in folder.iterdir()}
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    for name, table in BY_NAME.items():
+        if table.row is Identity:
+            assert not (folder / f"{name}.parquet").exists() and f"config_name: {name}" not in card
+            continue
+        assert f"- config_name: {name}\n  data_files: {name}.parquet\n" in card
+        rows = parquet.read_table(folder / f"{name}.parquet").to_pylist()
+        assert [plain(table, tuple(row.values())) for row in rows] == everything(filled, name)
+
+
+def test_parquet_without_its_library_says_what_to_install(
+    filled: LogReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("logs.export.find_spec", lambda name: None)
+    with pytest.raises(LogError, match=r"pip install 'askback\[parquet\]'"):
+        export_log(filled, tmp_path / "out", format="parquet")
+    assert not (tmp_path / "out").exists()
+
+
 @given(st.text())
 def test_guarding_can_be_undone_and_leaves_no_formula(text: str) -> None:
     assert unguard(guard(text)) == text

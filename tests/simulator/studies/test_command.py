@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import json
+from hashlib import sha256
+
 import pytest
 from typer.testing import CliRunner
 
 import app  # noqa: F401  (it says which benchmarks hold studies)
-from logs import LogReader, LogWriter
+from logs import LogReader, LogWriter, NotInLog
 from simulator.ambibench.assignment import PatternStudy
 from simulator.errors import InputError
 from simulator.studies import StudyDesk
@@ -99,3 +102,21 @@ def test_opening_prints_both_links_and_pausing_takes_nobody_new(tmp_path):
     assert "mine is paused already" in run("pause", "mine", "--log", log).output
     assert "closed" in run("list", "--log", log).output
     assert "mine is open again" in run("open", "mine", "--log", log).output
+
+
+async def test_a_snapshot_holds_the_study_and_nobodys_identity(log, tmp_path):
+    folder = tmp_path / "snapshot"
+    shown = run("snapshot", STUDY, folder, "--log", log).output
+    assert f"askback score study-{STUDY} --log" in shown
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["study_hash"] == find_study(STUDY).content_hash
+    files = {name: sha256((folder / name).read_bytes()).hexdigest() for name in manifest["files"]}
+    assert files == manifest["files"]
+    kept = {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()}
+    assert kept == {*manifest["files"], "manifest.json"}
+    with LogReader(folder / "log.sqlite") as reader, LogReader(log) as before:
+        assert list(reader.assignments()) == list(before.assignments())
+        assert list(before.identities()) and not list(reader.identities())
+    assert b"anna" not in (folder / "log.sqlite").read_bytes()
+    with pytest.raises(NotInLog):
+        run("snapshot", "ambik-robot", tmp_path / "other", "--log", log)
