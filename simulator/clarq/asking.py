@@ -21,8 +21,7 @@ from simulator.clarq import data
 from simulator.clarq.compose import contains
 from simulator.clarq.graph import PROVIDER, SEEKER, farewell
 from simulator.clarq.lexical import patterns
-from simulator.clarq.score import lines_after_opening, score_episode
-from simulator.seats import Line
+from simulator.clarq.score import lines_after_opening, score_episode, spoken_lines
 from trees import Language, Task
 from trees.model import task_type
 
@@ -89,7 +88,7 @@ def is_question(text: str, brought: Sequence[str], language: Language) -> bool:
 
 
 def _said(task: Task, turns: Sequence[Turn]) -> Iterator[_Said]:
-    lines = [Line(turn.seat, turn.text) for turn in turns]
+    lines = spoken_lines(turns)
     after = len(lines_after_opening(task, lines))
     spoken = [place for place, line in enumerate(lines) if line.seat == PROVIDER]
     if len(spoken) < 2:

@@ -27,6 +27,7 @@ from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.clarq.ranker import Ranker
 from simulator.clarq.results import Dialogue, ProviderStep, read_results, split_runs
 from simulator.clarq.room import models_of, seat_for
+from simulator.clarq.score import spoken_lines
 from simulator.clarq.training import FOLDS, Lesson, learn, lessons_of, training_questions
 from simulator.duplicates import Duplicates, DuplicatesOption
 from simulator.errors import InputError
@@ -37,7 +38,7 @@ from simulator.runner.command import asked_how, refuse_idle_options
 from simulator.runner.logged import erased_episodes
 from simulator.runner.model_flags import NO_FLAGS, ModelFlags, asks_models
 from simulator.runner.options import JsonOption
-from simulator.seats import Line
+from simulator.runner.turns import task_turns
 from trees import OPENING, Frontier, Task
 
 OFFLINE: Final = "offline/experts"
@@ -155,14 +156,14 @@ def load_dialogues(
 def _logged(task: Task, played: Played) -> Dialogue:
     """Return a dialogue of the log; what was given stands in the turns' payload."""
     steps, frontier = [], Frontier(task.tree)
-    for position, turn in enumerate(played.turns):
+    for position, turn in enumerate(task_turns(played.turns)):
         given = [str(index) for index in turn.payload.get("give", [])]
         nodes = tuple(index for index in given if index != OPENING)
         step = ProviderStep(position, frontier, nodes, OPENING in given)
         if turn.seat == PROVIDER and position:
             steps.append(step)
         frontier = step.after
-    lines = tuple(Line(turn.seat, turn.text) for turn in played.turns)
+    lines = spoken_lines(played.turns)
     return Dialogue(played.episode.id, task, lines, tuple(steps))
 
 

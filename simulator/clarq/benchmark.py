@@ -39,6 +39,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
     asking=attribute("simulator.clarq.asking"),
     checker=later("simulator.clarq.data:checker"),
     register=later("simulator.clarq.data:add_clarq"),
+    studies=attribute("simulator.clarq.assignment:DialogueStudy"),
     reports=(later("simulator.clarq.reporting.report:run_sections"),),
     report=ReportSpec(summary_metrics=False),
     folder=Path(__file__).parent,

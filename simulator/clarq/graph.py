@@ -32,8 +32,8 @@ from simulator.clarq.experts import Experts, Situation
 from simulator.clarq.provider import Decision, ProviderTurn
 from simulator.errors import SeatError
 from simulator.field_options import SPARSE
-from simulator.fields import EpisodeOptions
-from simulator.runner.turns import make_turn, state_after
+from simulator.fields import EpisodeOptions, Fields
+from simulator.runner.turns import make_turn, state_after, task_turns
 from simulator.seats import Kind, Line, Reply, Seat, View
 from simulator.seeds import derive_seed
 from trees import Background, Frontier, Language, Task
@@ -47,8 +47,8 @@ Personas = Literal["default", "paper"]
 of his turns in chat mode, and the plan of its completion prompt."""
 
 
-class Rules(EpisodeOptions):
-    """The rules of a dialogue."""
+class DialogueRules(Fields):
+    """What a run and a study can say of their dialogues."""
 
     turn_limit: PositiveInt = Field(default=TURN_LIMIT, description="seeker turns per dialogue")
     mode: Literal["completion", "chat"] = Field(
@@ -58,6 +58,10 @@ class Rules(EpisodeOptions):
         default="default", description="greeting and seeker's prompts: our own, or those of the paper"
     )
     multi: bool = Field(default=False, description="the multi-info provider")
+
+
+class Rules(DialogueRules, EpisodeOptions):
+    """The rules of a dialogue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +169,7 @@ def rebuild(turns: Iterable[Turn]) -> State:
     lines: list[list[str]] = []
     given: list[str] = []
     opened = False
-    for turn in turns:
+    for turn in task_turns(turns):
         lines.append([turn.seat, turn.text])
         indices = turn.payload.get("give", [])
         opened = opened or "0" in indices

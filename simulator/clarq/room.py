@@ -119,7 +119,7 @@ class ClarqRoom(Room[graph.Table, graph.State]):
         self, live: ActiveEpisode, state: graph.State, seat: str, ending: Ending | None, warning: str | None
     ) -> SeatView:
         """Return what a person in `seat` may see now."""
-        return seat_view(self.table(live), state, seat, ending, warning)
+        return seat_view(self.table(live), state, seat, ending, warning, first=live.first, stage=live.stage)
 
     def score(
         self,

@@ -37,6 +37,7 @@ from simulator.clarq.score import (
     score_dialogue,
     score_rows,
     score_run,
+    spoken_lines,
     unmatched_lines,
 )
 from simulator.models import (
@@ -58,7 +59,6 @@ from simulator.runner.command import Afterwards, RunRequest, asked_how, read_ran
 from simulator.runner.model_flags import ModelFlags
 from simulator.runner.run_summary import say
 from simulator.sampling import balanced
-from simulator.seats import Line
 from trees import Language, Node, Task
 from trees.model import Split
 
@@ -151,7 +151,7 @@ def _open_cases(reader: LogReader, run_id: str, judge: str) -> Iterator[_Case]:
         asked.setdefault(row.episode_id or "", []).append(row)
     for scored in score_run(reader, run_id, exclude_aborted=True):
         episode_id, task = scored.episode.id, scored.task
-        lines = [Line(turn.seat, turn.text) for turn in reader.turns(episode_id)]
+        lines = spoken_lines(reader.turns(episode_id))
         by_rule = score_dialogue(task, lines)
         verdicts = judge_verdicts(asked.get(episode_id, ())).get(judge, {})
         if by_rule.needs_judge and judge_decides(verdicts, by_rule.missing) is None:

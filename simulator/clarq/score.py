@@ -21,6 +21,7 @@ from logs.rows import Episode, Judgment, Score, Turn
 from simulator.clarq.compose import contains
 from simulator.clarq.data import read_item
 from simulator.runner.logged import ENDED, PlayedToEnd, played_to_end
+from simulator.runner.turns import task_turns
 from simulator.seats import Line
 from trees import Language, Task
 
@@ -98,6 +99,11 @@ def score_dialogue(
     )
 
 
+def spoken_lines(turns: Iterable[Turn]) -> tuple[Line, ...]:
+    """Return what was said in a dialogue, Jax's greeting first."""
+    return tuple(Line(turn.seat, turn.text) for turn in task_turns(turns))
+
+
 def lines_after_opening(task: Task, lines: Sequence[Line]) -> tuple[str, ...]:
     """Return the provider's lines after the opening, or after the first that follows the greeting."""
     replies = [line.text for line in lines if line.seat == "provider"][1:]
@@ -146,7 +152,7 @@ def success_by_responses(scored: Iterable[DialogueScores], longest: int = 14) ->
 
 def score_episode(task: Task, turns: Iterable[Turn], judgments: Iterable[Judgment] = ()) -> DialogueScores:
     """Score an episode out of its logged turns and what reviewers and judges said of it."""
-    lines, rows = [Line(turn.seat, turn.text) for turn in turns], tuple(judgments)
+    lines, rows = spoken_lines(turns), tuple(judgments)
     scores = score_dialogue(task, lines, _merged(judge_verdicts(rows), score_dialogue(task, lines).missing))
     verdict = majority(reviewer_verdicts(rows).values())
     if verdict is None:

@@ -8,7 +8,8 @@ from typing import Literal
 
 from logs.rows import Ending, Judgment, Turn
 from simulator.clarq import graph
-from simulator.clarq.score import DialogueScores, score_episode
+from simulator.clarq.score import DialogueScores, score_episode, spoken_lines
+from simulator.runner.turns import task_turns
 from simulator.seats import Line
 from trees import OPENING, Background, Frontier, Language, Task
 
@@ -41,10 +42,13 @@ class SeatView:
 
     Attributes:
         number: number that the next turn will have; part of a submission's idempotency key.
+        first: number of the dialogue's first turn; those of a study's steps are before it.
+        stage: what a study shows in place of the dialogue; empty while that goes on, at the end ``done``.
         waiting_for: the seat that is to move, if it is not this one.
-        ending: ``completed``, ``truncated``, … once the dialogue has ended.
+        ending: how it ended, once it has.
         tree: for the provider's seat only.
         warning: something went wrong opposite, and what happens next.
+        study: whether it is part of a study, not free play.
     """
 
     episode_id: str
@@ -55,12 +59,15 @@ class SeatView:
     my_turn: bool
     waiting_for: str | None
     ended: bool
-    ending: str | None
+    ending: Ending | None
     seeker_turns: int
     turn_limit: int
     background: Background
     tree: ProviderTree | None
     warning: str | None = None
+    first: int = 0
+    stage: str = ""
+    study: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +108,9 @@ def seat_view(
     seat: str,
     ending: Ending | None = None,
     warning: str | None = None,
+    *,
+    first: int = 0,
+    stage: str = "",
 ) -> SeatView:
     """Return what a person in `seat` may see after `state`; `ending` if the log holds one."""
     task = table.task
@@ -115,12 +125,14 @@ def seat_view(
         my_turn=seat_due == seat,
         waiting_for=seat_due if seat_due != seat else None,
         ended=ending is not None,
-        ending=ending.status if ending else None,
+        ending=ending,
         seeker_turns=graph.seeker_turns(state),
         turn_limit=table.turn_limit,
         background=task.background,
         tree=provider_tree(frontier, multi=table.multi) if seat == graph.PROVIDER else None,
         warning=warning,
+        first=first,
+        stage="done" if ending else stage,
     )
 
 
@@ -152,7 +164,7 @@ def replay(task: Task, turns: Sequence[Turn], judgments: Sequence[Judgment] = ()
     """
     steps: list[ReplayStep] = []
     frontier = Frontier(task.tree)
-    for turn in turns:
+    for turn in task_turns(turns):
         gave = tuple(turn.payload.get("give", ()))
         after = frontier.open() if OPENING in gave and not frontier.opened else frontier
         after = after.give(index for index in gave if index != OPENING)
@@ -173,7 +185,7 @@ def replay(task: Task, turns: Sequence[Turn], judgments: Sequence[Judgment] = ()
         frontier = after
     return Replay(
         task=task,
-        lines=tuple(Line(turn.seat, turn.text) for turn in turns),
+        lines=spoken_lines(turns),
         steps=tuple(steps),
         nodes=provider_nodes(frontier),
         opening=task.tree.opening,

@@ -23,6 +23,7 @@ from simulator.handmethat.playing import Options
 from simulator.handmethat.rows import task_from_row
 from simulator.handmethat.score import ROBOT, options_of, score_episode
 from simulator.handmethat.task import Task
+from simulator.runner.turns import task_turns
 
 USER: Final = HUMAN
 NOTES: Final = AskingNotes(
@@ -43,6 +44,7 @@ def asked(
     Raises:
         InputError: if the first turn does not say how the episode was played.
     """
+    turns = task_turns(turns)
     played, answers = options_of(turns) if turns else Options.read(options), exchange(turns)
     scores = score_episode(item, turns, options)
     return Asked(

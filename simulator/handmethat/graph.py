@@ -32,7 +32,7 @@ from simulator.errors import SeatError
 from simulator.handmethat.players.knows import AskedKnows, InsiderKnows, RobotKnows, robot_knows
 from simulator.handmethat.players.listening import Heard, hear, reveals
 from simulator.handmethat.playing import Play, Step, as_command
-from simulator.runner.turns import make_turn, state_after
+from simulator.runner.turns import make_turn, state_after, task_turns
 from simulator.seats import Line, Reply, Seat, View
 from simulator.seeds import derive_seed
 from trees import Language
@@ -87,7 +87,7 @@ Place = Literal["utter", "listen", "answer", "__end__"]
 def rebuild(turns: Iterable[Turn]) -> State:
     """Return the state after `turns`, which must be an episode's, in order."""
     state = State(lines=[], commands=[], over="", since=monotonic(), move={})
-    for turn in turns:
+    for turn in task_turns(turns):
         payload = turn.payload
         state["lines"].append([turn.seat, payload["kind"], turn.text, payload.get("outcome", "")])
         if turn.seat == ROBOT:

@@ -14,7 +14,7 @@ from typing import Annotated, Final, Literal, NamedTuple
 from pydantic import Field, PositiveInt
 
 from simulator.field_options import HIDDEN, Option
-from simulator.fields import EpisodeOptions
+from simulator.fields import EpisodeOptions, Fields
 from simulator.handmethat.env.commands import LONGEST_COMMAND
 from simulator.handmethat.env.game import LIMIT, CommandList, Game, GameState, Outcome
 from simulator.handmethat.env.observe import visible
@@ -38,8 +38,8 @@ _EXECUTES: Final[Mapping[str, frozenset[str]]] = {
 _TAKES: Final = frozenset({"pick-up", "pick-up-from"})
 
 
-class Options(EpisodeOptions):
-    """What governs an episode.
+class EpisodeRules(Fields):
+    """What a run and a study can say of their episodes.
 
     Attributes:
         mode: what the robot sees; of a run its selection says it.
@@ -47,8 +47,6 @@ class Options(EpisodeOptions):
         protocol: see the module.
         max_questions: None for as many as are asked.
         append_view: see spec 12.1 #26.
-        longest: characters of a command or question that are read; None for any number, as in logs that do
-            not say.
         commands: valid commands as published (``listed``) or exactly the applicable ones (``strict``).
     """
 
@@ -61,7 +59,6 @@ class Options(EpisodeOptions):
         default=None, description="questions that are answered; default: any number"
     )
     append_view: bool = Field(default=False, description="tell what is seen after each command")
-    longest: Annotated[int | None, HIDDEN] = LONGEST_COMMAND
     commands: CommandList = Field(
         default="listed", description="commands that are offered: listed as published, or strict"
     )
@@ -70,6 +67,17 @@ class Options(EpisodeOptions):
     def questions(self) -> int | None:
         """Questions that are answered; None for as many as are asked."""
         return 0 if self.protocol == "paper" else self.max_questions
+
+
+class Options(EpisodeRules, EpisodeOptions):
+    """What governs an episode.
+
+    Attributes:
+        longest: characters of a command or question that are read; None for any number, as in logs that do
+            not say.
+    """
+
+    longest: Annotated[int | None, HIDDEN] = LONGEST_COMMAND
 
 
 class Step(NamedTuple):

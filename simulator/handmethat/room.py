@@ -62,7 +62,8 @@ class HandMeThatRoom(Room[graph.Table, graph.State]):
     ) -> RobotView | HumanView:
         """Return what a person in `seat` may see now."""
         build = show.robot_view if seat == graph.ROBOT else show.human_view
-        return build(self.table(live).play, live.episode.id, state, ending, warning)
+        view = build(self.table(live).play, live.episode.id, state, ending, warning)
+        return replace(view, first=live.first, stage="done" if ending else live.stage)
 
     def replay(self, item: Posed, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Replay:
         """Return an ended episode, with what was meant."""

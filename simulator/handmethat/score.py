@@ -24,6 +24,7 @@ from simulator.handmethat.env.questions import question_cost
 from simulator.handmethat.playing import Options, Play, Step
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import Mode, Protocol
+from simulator.runner.turns import task_turns
 
 VERSION: Final = "handmethat-1"
 ROBOT: Final = "robot"
@@ -86,6 +87,7 @@ def score_episode(
     Raises:
         InputError: if the first turn does not say how the episode was played.
     """
+    turns = task_turns(turns)
     rules = options_of(turns) if turns or options is None else Options.read(options)
     play, moves = Play(task, "en", rules, text=False), [turn for turn in turns if turn.seat == ROBOT]
     steps = play.steps([str(turn.payload["command"]) for turn in moves])
@@ -124,7 +126,7 @@ def options_of(turns: Sequence[Turn]) -> Options:
     Raises:
         InputError: if there is no such turn.
     """
-    payload = turns[0].payload if turns else {}
+    payload = next((turn.payload for turn in task_turns(turns)), {})
     if payload.get("kind") != "utterance":
         raise InputError("An episode of HandMeThat begins with the human's instruction; these turns do not.")
     return Options.read({"longest": None, **payload})

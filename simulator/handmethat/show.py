@@ -107,7 +107,7 @@ def _seen_by_both(play: Play, state: graph.State, ending: Ending | None) -> dict
         "language": play.language,
         "number": len(state["lines"]),
         "ended": ending is not None,
-        "ending": ending.status if ending else None,
+        "ending": ending,
         "success": game.success if ending else None,
         "story": story_steps(play.task, play.language),
         "instruction": instruction_text(play.task, play.language),

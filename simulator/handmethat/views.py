@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from logs.rows import Ending
+
 Mode = Literal["full", "partial"]
 Protocol = Literal["free", "paper"]
 
@@ -108,8 +110,10 @@ class SeatView:
 
     Attributes:
         number: number that the next turn will have; part of a submission's idempotency key.
+        first: number of the instruction's turn; those of a study's steps are before it.
+        stage: what a study shows in place of the household; empty while that goes on, at the end ``done``.
         ended: whether it is over; `success` then says how.
-        ending: ``completed``, ``truncated``, … once it has ended.
+        ending: how it ended, once it has.
         story: what the human did before asking.
         instruction: the utterance in words.
         lines: what has happened so far, turn by turn.
@@ -127,7 +131,7 @@ class SeatView:
     my_turn: bool
     waiting_for: str | None
     ended: bool
-    ending: str | None
+    ending: Ending | None
     success: bool | None
     story: tuple[StoryStep, ...]
     instruction: str
@@ -136,6 +140,8 @@ class SeatView:
     cost: int
     limit: int
     warning: str | None = None
+    first: int = 0
+    stage: str = ""
     study: bool = False
 
 

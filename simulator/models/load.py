@@ -116,13 +116,7 @@ def load_backend(name: str, options: ModelOptions) -> Backend:
             f"{at_server[1]}@{public_url(at_server[2])}: a model's name goes into the log, so it may hold no "
             "password or key; set OPENAI_API_KEY, or give the address with --base-url"
         )
-    provider, slash, model = name.partition("/")
-    providers = {**catalog.extensions(catalog.MODELS), **PROVIDERS}
-    if provider not in providers:
-        known = ", ".join(f"{each}/…" for each in providers)
-        raise InputError(f"unknown model {name!r}: there is no provider {provider!r}; known are {known}")
-    if not slash or not model:
-        raise InputError(f"{name!r} names a provider but no model; write {provider}/<model>")
+    load, provider, model = required_provider(name)
     if match := _AT_SERVER.fullmatch(model):
         model, url = match.groups()
         # A log names the server of a run without its password; the run itself has it.
@@ -131,8 +125,24 @@ def load_backend(name: str, options: ModelOptions) -> Backend:
     if options.extra and provider not in REMOTE:
         named = ", ".join(options.extra)
         raise InputError(f"{name}: {named} is for models of a server, and this is none; leave it out")
-    backend: Backend = providers[provider](model, options)
+    backend: Backend = load(model, options)
     return backend
+
+
+def required_provider(name: str) -> tuple[Callable[[str, ModelOptions], Any], str, str]:
+    """Return what loads the models of a provider, its name, and the model's.
+
+    Raises:
+        InputError: if there is no such provider, or the name is not ``provider/model``.
+    """
+    provider, slash, model = name.partition("/")
+    providers = {**catalog.extensions(catalog.MODELS), **PROVIDERS}
+    if provider not in providers:
+        known = ", ".join(f"{each}/…" for each in providers)
+        raise InputError(f"unknown model {name!r}: there is no provider {provider!r}; known are {known}")
+    if not slash or not model:
+        raise InputError(f"{name!r} names a provider but no model; write {provider}/<model>")
+    return providers[provider], provider, model
 
 
 def bare_name(name: str) -> str:

@@ -27,8 +27,8 @@ from logs import LogWriter
 from logs.rows import Episode, Item, Run
 from simulator import catalog
 from simulator.errors import InputError
-from simulator.models import ChatModel, ModelOptions, Needs, load_model, run_preflight
-from simulator.models.load import bare_name
+from simulator.models import ChatModel, ModelOptions, Needs, ScriptModel, load_model, run_preflight
+from simulator.models.load import bare_name, required_provider
 from simulator.models.preflight import REMOTE
 from simulator.models.redaction import public_url
 from simulator.runner.finding import load_room
@@ -95,6 +95,20 @@ def build_seats(
     if missing := [seat for seat in seats if not names.get(seat)]:
         raise InputError(f"Nobody sits in the seat {missing[0]!r}; say who with --{missing[0]}.")
     return {seat: _seat(room, seat, names[seat], models, options) for seat in seats}
+
+
+def require_seats(room: AnyRoom, names: Mapping[str, str], options: Mapping[str, Any]) -> None:
+    """Refuse names that mean nothing in their seats; models are neither loaded nor asked.
+
+    Raises:
+        InputError: says which name, and who can sit there.
+    """
+    build_seats(room, names, _not_loaded, options)
+
+
+def _not_loaded(name: str) -> ChatModel:
+    required_provider(name)
+    return ScriptModel(str, name=name)
 
 
 @dataclass(frozen=True, kw_only=True)

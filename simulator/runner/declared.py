@@ -30,7 +30,7 @@ from simulator.field_faults import first_fault
 from simulator.models import ChatModel
 from simulator.runner.declared_seats import BuiltinSeat, PromptedSeat
 from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode, Room, Take
-from simulator.runner.turns import due_since, make_turn, state_after
+from simulator.runner.turns import due_since, make_turn, state_after, task_turns
 from simulator.seats import Line, Reply, Seat, View
 from simulator.seeds import derive_seed
 
@@ -129,7 +129,8 @@ def accept_text(state: AnyState, due: Due, reply: Reply) -> Move:
 def moves_of(turns: Sequence[Turn]) -> tuple[Move, ...]:
     """Return logged turns as moves."""
     return tuple(
-        Move(turn.seat, turn.payload["kind"], turn.text, turn.payload.get("payload", {})) for turn in turns
+        Move(turn.seat, turn.payload["kind"], turn.text, turn.payload.get("payload", {}))
+        for turn in task_turns(turns)
     )
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from time import monotonic
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from logs.rows import Turn
 from simulator.seats import Reply
 
 StateT = TypeVar("StateT", bound=Mapping[str, Any])
+ASIDE: Final = "study"
+"""In the payload of a turn that answers what a study asks beside the task: at which node of its way."""
 
 
 def make_turn(
@@ -46,6 +49,12 @@ def make_turn(
         key=reply.key,
         seconds=round(seconds, 4),
     )
+
+
+def task_turns(turns: Iterable[Turn]) -> tuple[Turn, ...]:
+    """Return the turns of an episode's task, numbered from 0; what a study asked beside it is left out."""
+    task = (turn for turn in turns if ASIDE not in turn.payload)
+    return tuple(turn if turn.number == n else replace(turn, number=n) for n, turn in enumerate(task))
 
 
 def due_since(turns: Sequence[Turn]) -> float:

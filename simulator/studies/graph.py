@@ -35,6 +35,7 @@ from logs.rows import Turn
 from simulator.errors import InputError, SeatError
 from simulator.forms import NO, YES, checked_length, measured, read_consent
 from simulator.runner.rooms import ActiveEpisode, AnyRoom
+from simulator.runner.turns import ASIDE
 from simulator.seats import Reply
 from simulator.studies.files import Study
 from simulator.studies.questions import (
@@ -88,6 +89,7 @@ class Step:
         seat: who is asked; empty for every person.
         measured: the turn holds what the page measured (`forms.measured`).
         questions: the study's own, if these are what is asked.
+        choices: the answers that there are; empty where any will do.
     """
 
     node: Node
@@ -98,6 +100,7 @@ class Step:
     seat: str = ""
     measured: bool = True
     questions: tuple[Question, ...] = ()
+    choices: tuple[str, ...] = ()
 
 
 CONSENT: Final = Step(node="consent", kind="consent", wants=YES)
@@ -273,8 +276,8 @@ def read_answer(due: Due, reply: Reply) -> tuple[str, dict[str, Any]]:
     """Return the text and the payload of the turn that a reply makes.
 
     Raises:
-        SeatError: if the consent is neither yes nor no, what is said is too long, or a question of the
-            study's own has no answer.
+        SeatError: if the consent is neither yes nor no, what is said is too long or none of the choices, or
+            a question of the study's own has no answer.
     """
     seat, step = due
     text = step.kind
@@ -282,6 +285,8 @@ def read_answer(due: Due, reply: Reply) -> tuple[str, dict[str, Any]]:
         text = read_consent(reply.text, seat)
     elif not step.questions and (step.wants or step.node in ("questions_before", "questions_after")):
         text = checked_length(reply.text.strip(), seat)
+    if step.choices and text not in step.choices:
+        raise SeatError(f"Say {' or '.join(step.choices)}.", seat, code="no_choice")
     seen = {"person": True, "private": [], **measured(reply.move or {}, seat)} if step.measured else {}
     if step.questions:
         answers = read_answers(step.questions, (reply.move or {}).get("answers"), seat)
@@ -292,7 +297,7 @@ def read_answer(due: Due, reply: Reply) -> tuple[str, dict[str, Any]]:
             text = "failed" if missed else PASSED
         elif missed:
             seen[MISSED] = missed
-    return text, {"kind": step.kind, **seen}
+    return text, {"kind": step.kind, ASIDE: step.node, **seen}
 
 
 def build_graph() -> StateGraph[State, Table, State, State]:

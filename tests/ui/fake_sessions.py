@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field
 
+from logs.rows import Ending
 from simulator.clarq.score import DialogueScores
 from simulator.clarq.sessions import CatalogEntry
 from simulator.clarq.views import ProviderNode, ProviderTree, Replay, ReplayStep, SeatView
@@ -103,7 +104,7 @@ class FakeSessions:
             my_turn=due == seat,
             waiting_for=None if due in (None, seat) else due,
             ended=episode.ended is not None,
-            ending=episode.ended,
+            ending=Ending(episode_id=episode_id, status=episode.ended) if episode.ended else None,
             seeker_turns=spoken,
             turn_limit=14,
             background=BACKGROUND,

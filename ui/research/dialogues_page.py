@@ -10,6 +10,7 @@ from typing import Any
 from logs.rows import ModelCall
 from simulator.clarq.score import Scored
 from simulator.clarq.views import ReplayStep
+from simulator.runner.turns import task_turns
 from trees import OPENING
 from ui.i18n import Strings
 from ui.render.result import steps_data
@@ -133,7 +134,7 @@ def shown(data: RunData, dialogue: Dialogue) -> Shown:
     """Return a dialogue with its trace."""
     replay = dialogue.replay
     played = data.played.get(dialogue.episode_id)
-    logged = {turn.number: turn for turn in played.turns} if played else {}
+    logged = {turn.number: turn for turn in task_turns(played.turns)} if played else {}
     turns = tuple(
         TracedTurn(
             step,

@@ -18,6 +18,7 @@ from simulator.handmethat.reports import ALL, level_results, scored_episodes
 from simulator.handmethat.room import ROOM
 from simulator.handmethat.score import options_of
 from simulator.handmethat.views import LineView
+from simulator.runner.turns import task_turns
 from simulator.stats import Interval
 from ui.handmethat.drawing import chip, draw, glyph_of
 from ui.handmethat.play import spoken
@@ -121,7 +122,7 @@ def _fits(visit: Visit, entry: Entry) -> bool:
 def _watched(visit: Visit, reader: LogReader) -> dict[str, Any]:
     at = visit.at
     episode = reader.episode(at.episode)
-    turns = reader.turns(at.episode)
+    turns = task_turns(reader.turns(at.episode))
     if not turns:
         raise InputError(
             f"episode {at.episode!r} has no turn yet; wait until it has begun",

@@ -20,6 +20,7 @@ from simulator.clarq.score import (
     reviewer_verdicts,
 )
 from simulator.judging.agreement import cluster_kappa
+from simulator.runner.turns import task_turns
 from simulator.stats import Interval, cluster_bootstrap, cohen_kappa, wilson
 
 Turns = Mapping[str, Sequence[Turn]]
@@ -218,7 +219,7 @@ def _finished(reviews: Reviews, turns: Turns) -> dict[tuple[str, str], Review]:
 
 
 def _provider_turns(turns: Sequence[Turn]) -> list[int]:
-    return [turn.number for turn in turns if turn.seat == PROVIDER and turn.number > 0]
+    return [turn.number for turn in task_turns(turns) if turn.seat == PROVIDER and turn.number > 0]
 
 
 def _yes(said: bool) -> str:

@@ -73,7 +73,12 @@ def test_an_ended_dialogue_is_nobodys_turn(lamp):
     turns = logged("Hello?", "Goodbye")
     ending = Ending(episode_id="e", status="completed")
     view = seat_view(table(lamp), graph.rebuild(turns), "seeker", ending, "something broke")
-    assert (view.my_turn, view.waiting_for, view.ended, view.ending) == (False, None, True, "completed")
+    assert (view.my_turn, view.waiting_for, view.ended, view.ending.status) == (
+        False,
+        None,
+        True,
+        "completed",
+    )
     assert view.warning == "something broke"
 
 

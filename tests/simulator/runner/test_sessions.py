@@ -66,7 +66,12 @@ async def test_a_person_seeks_to_the_end(server, check, lamp):
         view = await server.sessions.submit(episode, "seeker", say(text, key=text))
     assert (view.number, view.my_turn, view.ended) == (5, True, False)
     view = await server.sessions.submit(episode, "seeker", say("Goodbye!", key="bye"))
-    assert (view.ended, view.ending, view.my_turn, view.waiting_for) == (True, "completed", False, None)
+    assert (view.ended, view.ending.status, view.my_turn, view.waiting_for) == (
+        True,
+        "completed",
+        False,
+        None,
+    )
     check(lamp, server.reader.turns(episode))
     scores = {score.metric for score in server.reader.scores(episode_id=episode)}
     assert scores == {"success", "aqd", "aql"}
@@ -78,7 +83,7 @@ async def test_a_person_seeks_to_the_end(server, check, lamp):
 async def test_the_turn_limit_ends_it(server, lamp):
     episode = await server.sessions.start_item(lamp, H2L, {"turn_limit": 1})
     view = await server.sessions.submit(episode, "seeker", say("How?"))
-    assert (view.ending, view.number, view.turn_limit) == ("truncated", 3, 1)
+    assert (view.ending.status, view.number, view.turn_limit) == ("truncated", 3, 1)
 
 
 async def test_the_same_key_is_the_same_turn(server, lamp):
@@ -314,7 +319,7 @@ async def test_a_model_that_breaks_the_rules_ends_it(log_path, lamp):
     ending = server.reader.ending(episode)
     assert (ending.status, ending.cause) == ("aborted", "seeker")
     view = await server.sessions.view(episode, "provider")
-    assert (view.ended, view.ending) == (True, "aborted")
+    assert (view.ended, view.ending.status) == (True, "aborted")
     assert server.reader.scores(episode_id=episode) == []
     server.close()
 

@@ -175,12 +175,13 @@ async def test_every_step_in_its_order() -> None:
     assert person.turns[6].payload == {"first": 6}
     assert person.turns[3].payload == {
         "kind": "quiz",
+        "study": "comprehension",
         "person": True,
         "private": [],
         "shown_at": None,
         "keys_used": None,
     }
-    assert person.turns[10].payload == {"kind": "thanks"}
+    assert person.turns[10].payload == {"kind": "thanks", "study": "completion"}
 
 
 async def test_what_a_study_has_not_is_passed_over() -> None:

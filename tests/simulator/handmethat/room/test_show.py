@@ -146,7 +146,7 @@ async def test_turns_are_told_with_outcomes(run, kitchen, lamp):
     assert kinds[:4] == ["utterance", "question", "answer", "command"]
     assert kinds[4:6] == ["outcome", "command"]
     assert kinds[-1] == "thanks"
-    assert (view.ended, view.success, view.ending, view.my_turn) == (True, True, "completed", False)
+    assert (view.ended, view.success, view.ending.status, view.my_turn) == (True, True, "completed", False)
 
 
 async def test_the_story_has_places_and_verbs(task):

@@ -1,0 +1,90 @@
+"""Studies of two seats: the participant in one, and opposite whoever the settings name."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeVar
+
+from simulator.errors import InputError
+from simulator.runner.build import require_seats
+from simulator.runner.finding import load_room
+from simulator.runner.lobby import PERSON
+from simulator.studies.material import ItemStudy
+from simulator.studies.quota import Place
+from simulator.studies.settings import StudySettings
+
+
+class OppositeSettings(StudySettings):
+    """Settings of such a study.
+
+    Attributes:
+        opposite: who sits in the other seat; by default whom the benchmark names (`OppositeStudy.usual`).
+    """
+
+    opposite: str = ""
+
+
+SettingsT = TypeVar("SettingsT", bound=OppositeSettings)
+
+
+class OppositeStudy(ItemStudy[SettingsT]):
+    """A study in which each item is a cell, and one of the benchmark's two seats is the participant's.
+
+    Attributes:
+        usual: who sits in a seat unless the settings say.
+    """
+
+    usual: ClassVar[Mapping[str, str]]
+
+    @property
+    @abstractmethod
+    def rules(self) -> Mapping[str, Any]:
+        """Return the rules of every episode, as its options have them."""
+
+    def read_settings(self) -> Any:
+        """Read the settings.
+
+        Raises:
+            InputError: also if the setup is not the seat's, or a person is to sit opposite.
+        """
+        settings = super().read_settings()
+        kinds = {seat: PERSON if seat == self.study.seat else "" for seat in self.seats}
+        setup = load_room(self.benchmark).setup(kinds)
+        problem = ""
+        if self.study.setup != setup:
+            problem = f"setup must be {setup} where the participant sits in the {self.study.seat}'s seat"
+        elif settings.opposite == PERSON:
+            problem = "opposite is a person; people play with each other in free play only"
+        if problem:
+            raise InputError(f"study {self.study.id!r}: {problem}")
+        return settings
+
+    def check(self) -> None:
+        """See `ItemStudy.check`; nor can a study be held in which nobody sits opposite.
+
+        Raises:
+            InputError: says who can sit there.
+        """
+        super().check()
+        try:
+            require_seats(load_room(self.benchmark), self.seating, self.rules)
+        except InputError as error:
+            raise InputError(f"study {self.study.id!r}, settings: opposite: {error}") from error
+
+    @property
+    def task(self) -> str:
+        """The participant's seat."""
+        return self.study.seat
+
+    @property
+    def seating(self) -> Mapping[str, str]:
+        """Return who sits where."""
+        return {
+            seat: PERSON if seat == self.study.seat else self.settings.opposite or self.usual[seat]
+            for seat in self.seats
+        }
+
+    def options(self, place: Place, *, begun: bool) -> Mapping[str, object]:
+        """Return the rules of an episode."""
+        return self.rules

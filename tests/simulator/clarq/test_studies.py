@@ -1,0 +1,264 @@
+"""Studies through the log: the way of whoever seeks and whoever provides, and what reports read of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from served import Server
+from task_files import write_yaml
+
+from simulator import asking, frames
+from simulator.clarq.assignment import DialogueStudy
+from simulator.clarq.benchmark import BENCHMARK
+from simulator.clarq.data import load_items, read_item
+from simulator.clarq.runs import judge_run
+from simulator.clarq.score import SUCCESS, score_run
+from simulator.clarq.sessions import ClarqSessions
+from simulator.clarq.views import replay
+from simulator.commands.compare import comparison
+from simulator.errors import ConflictError, InputError, SeatError
+from simulator.models import ScriptModel
+from simulator.reports import run_summary
+from simulator.seats import Reply
+from simulator.studies import Study
+from simulator.studies.checking import needs_opposite
+from simulator.studies.material import builtin_studies
+
+ASKED = ("How is the task done?", "Which of them should I use?", "Where is that?")
+HARD = {
+    "id": "hard",
+    "text": {"en": "Was it hard?", "zh": "难吗？"},
+    "kind": "number",
+    "when": "after",
+}
+
+
+def study(seat="seeker", **more):
+    settings = {"items": 2, "languages": ["en", "zh"], **more.pop("settings", {})}
+    given = {
+        "id": "s",
+        "title": "T",
+        "benchmark": "clarq",
+        "seat": seat,
+        "setup": "H2L" if seat == "seeker" else "L2H",
+        "settings": settings,
+        "judgments_per_item": 2,
+        "sets_per_participant": 2,
+        "completion_codes": {"complete": "C", "returned": "R"},
+        "seed": 3,
+    }
+    return Study(**{**given, **more})
+
+
+@pytest.fixture
+def server(log_path):
+    def make(writer, reader, studies):
+        return ClarqSessions(writer, reader, lambda name: ScriptModel(str), studies=studies, env={})
+
+    server = Server(log_path, make, read_item)
+    yield server
+    server.stop()
+
+
+async def answer(server, episode, seat, text="", **move):
+    view = await server.sessions.view(episode, seat)
+    reply = Reply(text=text, move=move or None, key=f"{view.number}.{text}")
+    return await server.sessions.submit(episode, seat, reply, number=view.number)
+
+
+async def enter(server, who="ann", language="en"):
+    entry = await server.sessions.enter("s", identity={}, participant_key=who, language=language)
+    return entry.episode_id
+
+
+async def seek(server, episode, *lines):
+    for line in ("yes", "ready", *ASKED, *lines, "Goodbye!"):
+        view = await answer(server, episode, "seeker", line)
+    return view
+
+
+async def test_whoever_seeks_goes_from_consent_to_code(server):
+    server.again(study(texts={"debriefing": "Thanks."}))
+    episode = await enter(server)
+    stages = []
+    for line in ("yes", "ready", *ASKED, "Goodbye!", "read"):
+        view = await server.sessions.view(episode, "seeker")
+        stages.append(view.stage)
+        if view.stage in ("consent", "instructions"):
+            assert view.lines == (), "Jax greets once the instructions are read"
+        view = await answer(server, episode, "seeker", line)
+    assert stages == ["consent", "instructions", "", "", "", "", "debriefing"]
+    assert (view.stage, view.ended, view.study, view.first) == ("done", True, True, 2)
+    assert [turn.number for turn in server.reader.turns(episode)] == list(range(2 + 8 + 1))
+    assert server.sessions.completion(episode).code == "C"
+    assert server.reader.run("study-s").setup == "H2L"
+    with pytest.raises(ConflictError):
+        await server.sessions.replay(episode, "seeker")
+
+
+async def test_a_study_s_dialogue_is_read_like_any_other(server):
+    """Steps before and after it are in the log, and in no figure."""
+    server.again(study(questions=[HARD], settings={"items": 1, "show_result": True}))
+    episode = await enter(server)
+    await seek(server, episode)
+    await answer(server, episode, "seeker", answers={"hard": "4"})
+    item, turns = server.item(episode), server.reader.turns(episode)
+    assert [turn.payload.get("kind") for turn in turns][:2] == ["consent", "ready"]
+    bare = [replace(turn, number=n) for n, turn in enumerate(turns[2:-1])]
+    shown = await server.sessions.replay(episode, "seeker")
+    assert shown == replay(item, bare) == replay(item, turns)
+    assert (shown.steps[0].number, shown.lines[0].seat) == (0, "provider")
+    (scored,) = score_run(server.reader, "study-s")
+    logged = {row.metric: row.value for row in server.reader.scores(run_id="study-s")}
+    assert logged == {"success": scored.scores.success, "aqd": scored.scores.aqd, "aql": scored.scores.aql}
+    assert scored.scores.responses == 3
+    (frame,) = frames.episodes(server.reader, ["study-s"]).to_dict("records")
+    assert (frame["seat.seeker"], frame["answer.hard"], frame["aqd"]) == ("person", 4.0, scored.scores.aqd)
+    (record,) = asking.askings(server.reader, ["study-s"]).askings
+    assert record.told.questions == 2
+    assert run_summary(server.reader, BENCHMARK, ["study-s"]).sections
+
+
+async def test_a_killed_server_goes_on_where_it_was(server):
+    held = study(settings={"items": 1, "turn_limit": 2})
+    server.again(held)
+    episode = await enter(server)
+    for line in ("yes", "ready", ASKED[0]):
+        before = await answer(server, episode, "seeker", line)
+    server.again()
+    assert await server.sessions.view(episode, "seeker") == before
+    assert await enter(server) == episode
+    again = Reply(text=ASKED[0], key=f"{before.number - 2}.{ASKED[0]}")
+    assert await server.sessions.submit(episode, "seeker", again) == before, "the same turn counts once"
+    view = await answer(server, episode, "seeker", ASKED[1])
+    assert (view.ending.status, view.stage) == ("truncated", "done")
+
+
+async def test_further_sets_ask_for_no_consent_and_are_other_tasks(server):
+    server.again(study())
+    first = await enter(server)
+    await seek(server, first)
+    second = (await server.sessions.next_set(first)).episode_id
+    view = await server.sessions.view(second, "seeker")
+    assert (view.stage, view.my_turn, view.first, len(view.lines)) == ("", True, 0, 1)
+    assert server.item(first).id != server.item(second).id
+    assert server.sessions.sets_done(second) == (1, 2)
+
+
+async def test_everybody_plays_in_their_language(server):
+    server.again(study(settings={"items": 1}))
+    english, chinese = await enter(server), await enter(server, "ben", "zh")
+    assert server.item(english).id == server.item(chinese).id
+    assert (server.item(english).language, server.item(chinese).language) == ("en", "zh")
+    view = await server.sessions.view(chinese, "seeker")
+    assert view.language == "zh"
+
+
+async def test_whoever_provides_gives_nodes_and_judges(server):
+    server.again(study("provider", settings={"items": 1}))
+    episode = await enter(server)
+    for line in ("yes", "ready"):
+        view = await answer(server, episode, "provider", line)
+    assert (view.my_turn, view.tree.opened, view.first) == (True, False, 2)
+    view = await answer(server, episode, "provider", give=["0"])
+    while not view.stage:
+        node = next((node.index for node in view.tree.nodes if node.state == "available"), "")
+        move = {"give": [node]} if node else {"text": "That is all there is to it."}
+        view = await answer(server, episode, "provider", **move)
+    assert (view.stage, view.ended) == ("verdict", False)
+    with pytest.raises(SeatError, match="yes or no"):
+        await answer(server, episode, "provider", "perhaps")
+    view = await answer(server, episode, "provider", "yes")
+    assert view.stage == "done"
+    for _ in range(2):
+        await server.sessions.view(episode, "provider")
+    (verdict,) = server.reader.judgments(episode_id=episode, kind=SUCCESS)
+    assert (verdict.annotator, verdict.value) == ("provider", {"success": True})
+    assert server.reader.run("study-s").setup == "L2H"
+    (scored,) = score_run(server.reader, "study-s")
+    assert scored.scores.success
+
+
+async def test_who_leaves_does_not_count(server):
+    server.again(study())
+    declined, withdrawn = await enter(server), await enter(server, "ben")
+    await answer(server, declined, "seeker", "no")
+    for line in ("yes", "ready", ASKED[0]):
+        await answer(server, withdrawn, "seeker", line)
+    await server.sessions.withdraw(withdrawn)
+    assert server.reader.ending(withdrawn).message == "The participant withdrew."
+    assert score_run(server.reader, "study-s") == ()
+
+
+async def test_free_play_asks_for_nothing(server):
+    server.again(study())
+    task = server.sessions.catalog("en")[0]
+    seats = {"seeker": "person", "provider": "offline/experts"}
+    episode = await server.sessions.start(task_id=task.task_id, language="en", seats=seats)
+    view = await server.sessions.view(episode, "seeker")
+    assert (view.stage, view.number, view.study, view.my_turn) == ("", 1, False, True)
+
+
+async def test_a_run_of_people_is_compared_with_one_of_models_by_item(server):
+    server.again(study(settings={"items": 1}))
+    episode = await enter(server)
+    await seek(server, episode)
+    seats = {"seeker": "offline/seeker", "provider": "offline/experts"}
+    await server.sessions.start_item(server.item(episode), seats, run_id="models")
+    report = comparison(server.reader, ["study-s", "models"])
+    assert "1" in str(report) and "study-s" in str(report)
+    assert await judge_run(server.reader, server.writer, "study-s", ScriptModel(lambda request: None)) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"setup": "H2H"}, "setup must be H2L"),
+        ({"seat": "provider", "setup": "H2L"}, "setup must be L2H"),
+        ({"settings": {"opposite": "person"}}, "opposite is a person"),
+        ({"settings": {"opposite": "offline/seeker"}}, "opposite: Nobody called 'offline/seeker'"),
+        ({"settings": {"opposite": "nobody/x"}}, "opposite: unknown model 'nobody/x'"),
+        ({"settings": {"opposite": "experts:walk=nobody/x"}}, "opposite: unknown model 'nobody/x'"),
+        ({"settings": {"opposite": "script:nowhere.yaml"}}, "opposite: nowhere.yaml: cannot be read"),
+        ({"settings": {"turn_limit": 0}}, "turn_limit"),
+        ({"settings": {"types": [99]}}, "hold no task|99"),
+        ({"settings": {"data": "nowhere"}}, "nowhere"),
+        ({"settings": {"hurry": True}}, "hurry"),
+    ],
+)
+def test_what_cannot_be_held_is_said(change, message):
+    with pytest.raises(InputError, match=message):
+        DialogueStudy(study(**change)).check()
+
+
+def test_models_opposite_are_asked_for_what_their_seat_needs():
+    def needs(seat, opposite):
+        held = study(seat, settings={"opposite": opposite})
+        DialogueStudy(held).check()
+        return {name: need.schema for name, need in needs_opposite(held).items()}
+
+    assert needs("seeker", "openai/llama@http://host/v1") == {"openai/llama@http://host/v1": True}
+    assert needs("provider", "openai/gpt-4o") == {"openai/gpt-4o": False}
+    assert needs("seeker", "experts:type=offline/experts,walk=openai/gpt-4o") == {"openai/gpt-4o": True}
+    assert needs("seeker", "") == {}
+
+
+def test_a_task_that_one_language_lacks_is_named(tmp_path):
+    english = load_items(limit=1)
+    write_yaml(tmp_path / "tasks.yaml", [*english, *load_items(language="zh", types=[2])])
+    held = study(settings={"data": str(tmp_path), "items": None})
+    with pytest.raises(InputError, match=f"{english[0].id} is not there in the language zh"):
+        DialogueStudy(held).check()
+    DialogueStudy(study(settings={"data": str(tmp_path), "languages": ["en"]})).check()
+
+
+def test_built_in_studies_are_of_both_seats():
+    held = {study.id: DialogueStudy(study) for study in builtin_studies("clarq")}
+    for material in held.values():
+        material.check()
+    assert {name: material.seating for name, material in held.items()} == {
+        "clarq-h2l": {"seeker": "person", "provider": "offline/experts"},
+        "clarq-l2h": {"seeker": "offline/seeker", "provider": "person"},
+    }
+    assert {task.type for task in held["clarq-h2l"].items.values()} == set(range(1, 27))
