@@ -16,6 +16,7 @@ import math
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -283,10 +284,15 @@ def _leaves(below: Any, parts: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
 
 def moved(kind: str, name: str) -> str:
     """Where an old command or path is now: the first pattern of ``moved.yaml`` that matches it whole."""
-    for pattern, place in MOVED[kind]:
-        if match := re.fullmatch(pattern, name):
+    for pattern, place in _patterns(kind):
+        if match := pattern.fullmatch(name):
             return match.expand(place)
     return name
+
+
+@cache
+def _patterns(kind: str) -> list[tuple[re.Pattern[str], str]]:
+    return [(re.compile(pattern), place) for pattern, place in MOVED[kind]]
 
 
 def differences(golden: Figures, now: Figures) -> Iterator[str]:

@@ -40,7 +40,7 @@ class Raised(NamedTuple):
     named: frozenset[str]
 
 
-def raised() -> Iterator[Raised]:
+def _raised() -> Iterator[Raised]:
     for package in (logs, simulator, ui):
         for path in sorted(Path(package.__file__ or "").parent.rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -53,10 +53,19 @@ def raised() -> Iterator[Raised]:
                     yield Raised(path.relative_to(ROOT), error, str(code.value), frozenset(given))
 
 
-CODED = tuple(one for one in raised() if one.error not in (*SEAT, *OF_ITS_PAGE))
-OF_SEATS = tuple(
-    one for one in raised() if one.error in SEAT and not any(part in str(one.path) for part in NOBODY)
-)
+@pytest.fixture(scope="module")
+def raised() -> tuple[Raised, ...]:
+    return tuple(_raised())
+
+
+@pytest.fixture(scope="module")
+def coded(raised: tuple[Raised, ...]) -> list[Raised]:
+    return [one for one in raised if one.error not in (*SEAT, *OF_ITS_PAGE)]
+
+
+@pytest.fixture(scope="module")
+def at_seats(raised: tuple[Raised, ...]) -> list[Raised]:
+    return [one for one in raised if one.error in SEAT and not any(part in str(one.path) for part in NOBODY)]
 
 
 def models(one: type[ModelError] = ModelError) -> Iterator[type[ModelError]]:
@@ -70,18 +79,18 @@ def fields(text: str) -> set[str]:
 
 
 @pytest.mark.each("language", LANGUAGES)
-def test_every_code_has_words_in_both_languages(language: str) -> None:
-    assert len(CODED) > 50
+def test_every_code_has_words_in_both_languages(language: str, coded: list[Raised]) -> None:
+    assert len(coded) > 50
     texts = strings(language)
-    assert [one for one in CODED if f"problem.{one.code}" not in texts.texts] == []
-    assert [one for one in CODED if not fields(texts.texts[f"problem.{one.code}"]) <= one.named] == []
+    assert [one for one in coded if f"problem.{one.code}" not in texts.texts] == []
+    assert [one for one in coded if not fields(texts.texts[f"problem.{one.code}"]) <= one.named] == []
 
 
 @pytest.mark.each("language", LANGUAGES)
-def test_every_rule_that_a_person_may_break_has_words(language: str) -> None:
+def test_every_rule_that_a_person_may_break_has_words(language: str, at_seats: list[Raised]) -> None:
     texts, lacking = strings(language), []
-    assert len(OF_SEATS) > 20
-    for one in OF_SEATS:
+    assert len(at_seats) > 20
+    for one in at_seats:
         room = one.path.parts[1]
         rooms = (
             [PREFIX[room]] if room in PREFIX else ["play.refused_"] if room in ("clarq", "handmethat") else []
@@ -100,11 +109,11 @@ def test_every_rule_that_a_person_may_break_has_words(language: str) -> None:
     assert lacking == []
 
 
-def test_words_are_of_something() -> None:
+def test_words_are_of_something(coded: list[Raised], at_seats: list[Raised]) -> None:
     """No text is left over, and both languages are languages of their own."""
     logged = {"log_failed", "log_conflict", "not_in_log"}
-    known = {one.code for one in CODED} | {one.code for one in models()} | logged
-    known |= {f"seat_{one.code}" for one in OF_SEATS if one.code.startswith("question_")}
+    known = {one.code for one in coded} | {one.code for one in models()} | logged
+    known |= {f"seat_{one.code}" for one in at_seats if one.code.startswith("question_")}
     known |= {"uncoded", "program", "seat_not_due"}
     english, chinese = (strings(language).under("problem") for language in ("en", "zh"))
     assert set(english) == set(chinese) == known

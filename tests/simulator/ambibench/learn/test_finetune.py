@@ -12,7 +12,6 @@ import pytest
 os.environ["HF_HUB_OFFLINE"] = "1"
 torch = pytest.importorskip("torch", reason="finetuning needs torch: pip install 'askback[local]'")
 transformers = pytest.importorskip("transformers", reason="pip install 'askback[local]'")
-pytest.importorskip("peft", reason="adapters need peft: pip install 'askback[local]'")
 
 from simulator.ambibench.features import PAIRS  # noqa: E402
 from simulator.ambibench.generation import generate_finetune  # noqa: E402
