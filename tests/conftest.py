@@ -64,7 +64,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_collection_finish() -> None:
-    """Leave what is collected out of garbage collections: a million objects that live as long as the worker."""
+    """Leave a million objects, which live as long as the worker, out of its garbage collections."""
     gc.collect()
     gc.freeze()
 
