@@ -22,7 +22,6 @@ from simulator.errors import InputError
 from simulator.field_options import logged_values
 from simulator.fields import Fields
 from simulator.models import Capabilities, ModelOptions, load_model
-from simulator.reports import print_runs
 from simulator.runner.command import RunRequest, RunSettings, play, run_name
 from simulator.runner.finding import room_of
 from simulator.runner.logged import endings_of_runs
@@ -160,6 +159,9 @@ def play_order(
     if runs:
         with LogReader(order.settings.log) as reader:
             if spec.report is None:
+                # Reports are of frames: whoever asks for help alone does not wait for pandas.
+                from simulator.reports import print_runs
+
                 print_runs(order.console, reader, order.benchmark, runs, exclude_aborted=exclude_aborted)
             else:
                 spec.report(order.console, reader, runs, exclude_aborted=exclude_aborted)

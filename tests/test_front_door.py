@@ -22,6 +22,9 @@ HEAVY = ("gradio", "langgraph", "matplotlib", "numpy", "openai", "scipy", "torch
 PLAYING = ("gradio", "langgraph", "torch")
 LIGHT = {
     **dict.fromkeys(("--help", "run --help", "check --help", "check", "data list", "log list"), HEAVY),
+    **dict.fromkeys(
+        ("run ambibench --help", "run ambient --help", "run ambik --help"), (*PLAYING, "pandas", "openai")
+    ),
     **dict.fromkeys(("study list", "report ambik --help", "stats ambik --help"), PLAYING),
 }
 PLACES = {

@@ -6,13 +6,14 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Final, Literal, NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from simulator.ambient.intervals import clustered_interval
 from simulator.ambient.records import TrueFalseRecord
 from simulator.stats import Interval
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TEMPLATES: Final[tuple[str, ...]] = (
     "{a} This may mean: {d}",
@@ -168,6 +169,8 @@ def inconsistent_pairs(records: Iterable[TrueFalseRecord], pairs: Pairs = "paper
 
 def _frame(records: Iterable[TrueFalseRecord]) -> pd.DataFrame:
     """Return a row for each judged statement."""
+    import pandas as pd  # here: players need the prompts above, and no frames
+
     rows = [
         (each.id, each.side, each.disambiguation, each.template, each.prediction, each.correct, each.mass)
         for each in records
