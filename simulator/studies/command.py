@@ -37,6 +37,7 @@ study_app = typer.Typer(no_args_is_help=True, help="Studies with people: how the
 _ALWAYS: Final = ("started", "completed")
 _Found = TypeVar("_Found")
 _PersonArgument = Annotated[str, typer.Argument(help="their id on the platform, or their pseudonym")]
+_SIGNS: Final = ("sets", "s per turn", "characters per s", "same text", "missed checks", "signs")
 _SITE: Final = "http://127.0.0.1:7860"
 _SiteOption = Annotated[str, typer.Option(help="where people reach the app")]
 _StudyArgument = Annotated[str, typer.Argument(help="a study file, or the id of a study")]
@@ -63,6 +64,31 @@ def show_progress(study: _StudyArgument, log: LogOption = None) -> None:
     """Places by condition and state, time on task, pay."""
     chosen = find_study(study, log)
     _print_progress(Console(), chosen, _with_desk(chosen, log, lambda desk, reader: desk.progress()))
+
+
+@study_app.command("quality")
+def show_quality(
+    study: _StudyArgument,
+    csv: Annotated[Path | None, typer.Option(help="write the table there, too (CSV)")] = None,
+    log: LogOption = None,
+) -> None:
+    """Signs that somebody did not take care, with the numbers behind them: who deserves a second look."""
+    from simulator.studies.quality import signs  # the other commands need no pandas
+
+    chosen = find_study(study, log)
+    with LogReader(log or default_path()) as reader:
+        found = signs(reader, chosen)
+    table = Table(Column("participant", no_wrap=True), *_SIGNS)
+    for row in found.astype(object).where(found.notna(), None).to_dict("records"):
+        numbers = (row["turn_seconds"], row["typed_per_second"], row["same_text"])
+        shown = ("" if number is None else f"{number:.1f}" for number in numbers)
+        table.add_row(
+            row["participant"], str(row["sets"]), *shown, ", ".join(row["missed"]), ", ".join(row["signs"])
+        )
+    Console().print(table)
+    if csv is not None:
+        joined = {name: found[name].map(" ".join) for name in ("missed", "signs")}
+        found.assign(**joined).to_csv(csv, index=False)
 
 
 @study_app.command("reconcile")

@@ -1,0 +1,120 @@
+"""Signs that a participant did not take care, with the numbers that they rest on.
+
+None of them proves anything, and nothing follows by itself: a researcher looks at what was said. The signs:
+
+- ``fast``: the median turn took less than a third of what the median participant needed;
+- ``typed``: a text came faster than people type (pasted, or written by a program);
+- ``same``: most of five texts or more, each of twelve characters or more, are the same;
+- ``straight``: every scale (three or more) was answered at the same point;
+- ``checks``: an attention check was missed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pandas as pd
+
+from logs import LogReader
+from simulator.runner.logged import erased_episodes
+from simulator.studies.files import Study
+from simulator.studies.graph import COMMENT, CONSENT, MISSED, OWN_KINDS, READY
+from simulator.studies.questions import ASKED_AFTER, ASKED_BEFORE, TRIED
+
+FAST: Final = 1 / 3
+TYPED: Final = 15.0
+"""Characters a second. Of 168,000 people, the fastest typists reach 10 (Dhakal et al., CHI 2018)."""
+SAME: Final = 0.5
+_LONG_TEXT: Final = 40
+_SENTENCE: Final = 12
+_TEXTS: Final = 5
+_SCALES: Final = 3
+_BESIDE: Final = OWN_KINDS | {CONSENT.kind, READY.kind, COMMENT.kind}
+_OF_TURNS: Final = ("kind", "text", "seconds", "payload")
+COLUMNS: Final = (
+    *("participant", "sets", "turn_seconds", "typed_per_second", "same_text", "scales", "missed", "signs"),
+)
+
+
+def signs(reader: LogReader, study: Study) -> pd.DataFrame:
+    """Return a row per participant of a study, those with signs first.
+
+    Columns: ``participant`` (pseudonym), ``sets`` that were begun, ``turn_seconds`` (median of
+    the turns of the task), ``typed_per_second`` (most characters a second in a text of 40 or more),
+    ``same_text`` (share of the most frequent text of five or more), ``scales`` (different points used, of
+    three scales or more), ``missed`` (ids of attention checks), ``signs`` (as above). A number that cannot
+    be had is missing.
+
+    Args:
+        reader: of the log.
+        study: that was opened on it.
+
+    Raises:
+        NotInLog: if the study was never opened on this log.
+    """
+    reader.run(study.run_id)
+    turns = pd.DataFrame(_turns(reader, study), columns=["participant", "episode", *_OF_TURNS])
+    rows = [_row(study, str(person), mine) for person, mine in turns.groupby("participant", sort=False)]
+    table = pd.DataFrame(rows, columns=[*COLUMNS])
+    usual = table["turn_seconds"].median()
+    fast = table["turn_seconds"] < usual * FAST
+    table["signs"] = [
+        ("fast", *rest) if quick else rest for quick, rest in zip(fast, table["signs"], strict=True)
+    ]
+    order = table["signs"].map(len).sort_values(ascending=False, kind="stable").index
+    return table.loc[order].reset_index(drop=True)
+
+
+def _turns(reader: LogReader, study: Study) -> Iterator[dict[str, Any]]:
+    """Yield what participants said, those who have withdrawn left out."""
+    erased = erased_episodes(reader, study.run_id)
+    for played in reader.turns_of_run(study.run_id):
+        if played.episode.id not in erased and played.episode.participant_id:
+            who = {"participant": played.episode.participant_id, "episode": played.episode.id}
+            for turn in played.turns:
+                if turn.seat == study.seat:
+                    yield {
+                        **who,
+                        "kind": turn.payload.get("kind"),
+                        **{name: getattr(turn, name) for name in _OF_TURNS[1:]},
+                    }
+
+
+def _row(study: Study, person: str, turns: pd.DataFrame) -> dict[str, Any]:
+    task = turns[~turns["kind"].isin(_BESIDE)]
+    texts = [text for text in task["text"] if len(text) >= _SENTENCE]
+    long = task[(task["text"].str.len() >= _LONG_TEXT) & (task["seconds"] > 0)]
+    typed = (long["text"].str.len() / long["seconds"]).max()
+    same = Counter(texts).most_common(1)[0][1] / len(texts) if len(texts) >= _TEXTS else None
+    points = _points(study, turns)
+    missed = sorted({name for payload in turns["payload"] for name in payload.get(MISSED, ())})
+    found = {
+        "typed": pd.notna(typed) and typed > TYPED,
+        "same": same is not None and same > SAME,
+        "straight": len(points) >= _SCALES and len(set(points)) == 1,
+        "checks": bool(missed),
+    }
+    return {
+        "participant": person,
+        "sets": turns["episode"].nunique(),
+        "turn_seconds": task["seconds"].median(),
+        "typed_per_second": typed,
+        "same_text": same,
+        "scales": len(set(points)) if len(points) >= _SCALES else None,
+        "missed": tuple(missed),
+        "signs": tuple(name for name, there in found.items() if there),
+    }
+
+
+def _points(study: Study, turns: pd.DataFrame) -> list[int]:
+    """Return the answers to the study's scales."""
+    scales = {question.id for question in study.questions if question.kind == "scale"}
+    asked = turns[turns["kind"].astype(str).str.startswith((ASKED_BEFORE, ASKED_AFTER, TRIED))]
+    return [
+        answer
+        for payload in asked["payload"]
+        for name, answer in payload.get("answers", {}).items()
+        if name in scales and answer is not None
+    ]
