@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from random import Random
 from time import monotonic
@@ -60,6 +60,7 @@ from simulator.ambik.playing import (
     blinded,
 )
 from simulator.ambik.records import Decision
+from simulator.ambik.sets.predicting import Prepared, prepared
 from simulator.ambik.terms import CONFORMAL, METHODS
 from simulator.errors import SeatError
 from simulator.runner.rooms import ActiveEpisode
@@ -82,6 +83,8 @@ class Table:
     """The parts an episode is played with; they travel as the graph's context, never in its state."""
 
     live: ActiveEpisode
+    proposals: dict[int, Prepared] = field(default_factory=dict)
+    """By the number of its turn a proposal on its way, scored once for all nodes that need it."""
 
     @property
     def item(self) -> Item:
@@ -212,9 +215,9 @@ def take(table: Table, state: State, seat: str, reply: Reply) -> tuple[Turn, Upd
         raise SeatError("Nothing is asked of you now.", seat, code="over")
     who, person = table.live.seats[seat], table.live.seats[seat].kind == "person"
     if now.kind == "decide":
-        decision = _proposed(table, state, reply)
-        scores = calibrated(decision, table.rules)
-        payload = decided(decision, scores, table.rules, must_act=must_act(table, state))
+        ready = prepared(_proposed(table, state, reply), table.rules.settings)
+        scores = calibrated(ready, table.rules)
+        payload = decided(ready, scores, table.rules, must_act=must_act(table, state))
         payload |= person_fields(reply, table.offered)  # of anybody else, `propose` and the nodes after it
         return _robot_turn(table, state, payload, reply)
     if now.kind == "answer":
@@ -291,6 +294,7 @@ async def _propose(state: State, runtime: Runtime[Table]) -> Command[Literal["ca
     table, since = runtime.context, monotonic()
     reply = await table.live.seats[ROBOT].reply(seat_view(table, state, ROBOT))
     decision = _proposed(table, state, reply)
+    table.proposals.pop(_number(table, state), None)  # what stood there came of an attempt that failed
     fields = {"trace": dict(reply.trace), "key": reply.key, "seconds": reply.seconds}
     move = {"proposal": proposal_record(decision), "reply": fields}
     conformal = decision.method in CONFORMAL
@@ -299,20 +303,20 @@ async def _propose(state: State, runtime: Runtime[Table]) -> Command[Literal["ca
 
 async def _calibrate(state: State, runtime: Runtime[Table]) -> Command[Literal["decide", "__end__"]]:
     table, move = runtime.context, state["move"]
-    decision = _on_its_way(table, move)
-    scores = calibrated(decision, table.rules)
+    ready = _on_its_way(table, state)
+    scores = calibrated(ready, table.rules)
     if table.rules.calibration is None:
-        payload = decided(decision, scores, table.rules, must_act=False)
+        payload = decided(ready, scores, table.rules, must_act=False)
         return Command(update=await _record(table, state, payload, move["reply"]), goto="__end__")
     return Command(update={"move": {**move, "scores": scores}}, goto="decide")
 
 
 async def _decide(state: State, runtime: Runtime[Table]) -> Command[Literal["ask", "__end__"]]:
     table, move = runtime.context, state["move"]
-    decision, reply = _on_its_way(table, move), move["reply"]
-    scores = move.get("scores") or calibrated(decision, table.rules)
-    payload = decided(decision, scores, table.rules, must_act=must_act(table, state))
-    if decision.method in METHODS and reply["trace"]:
+    ready, reply = _on_its_way(table, state), move["reply"]
+    scores = move.get("scores") or calibrated(ready, table.rules)
+    payload = decided(ready, scores, table.rules, must_act=must_act(table, state))
+    if ready.decision.method in METHODS and reply["trace"]:
         shown = {"set": payload["prediction_set"], "help": payload["help"]}
         reply = {**reply, "trace": {**reply["trace"], **shown}}
     if payload["asks"]:
@@ -321,11 +325,12 @@ async def _decide(state: State, runtime: Runtime[Table]) -> Command[Literal["ask
 
 
 async def _ask(state: State, runtime: Runtime[Table]) -> Command[Literal["answer", "__end__"]]:
-    table, payload = runtime.context, state["move"]["payload"]
+    table, payload, reply = runtime.context, state["move"]["payload"], state["move"]["reply"]
     if table.rules.questions > 0 and not payload["question"]:
         view = seat_view(table, state, ROBOT, actions=tuple(payload["prediction_set"]))
-        payload = with_words(payload, await table.live.seats[ROBOT].reply(view))
-    update = await _record(table, state, payload, state["move"]["reply"])
+        question = await table.live.seats[ROBOT].reply(view)
+        payload, reply = with_words(payload, question), _together(reply, question)
+    update = await _record(table, state, payload, reply)
     answers = _next(table, state_after(state, update)) == "answer"
     return Command(update=update, goto="answer" if answers else "__end__")
 
@@ -354,5 +359,19 @@ async def _record(table: Table, state: State, payload: Mapping[str, Any], reply:
     return update
 
 
-def _on_its_way(table: Table, move: Mapping[str, Any]) -> Decision:
-    return read_proposal(move["proposal"], table.decided_on, episode_id=table.live.episode.id)
+def _on_its_way(table: Table, state: State) -> Prepared:
+    number, record = _number(table, state), state["move"]["proposal"]
+    if number not in table.proposals:
+        decision = read_proposal(record, table.decided_on, episode_id=table.live.episode.id)
+        table.proposals[number] = prepared(decision, table.rules.settings)
+    return table.proposals[number]
+
+
+def _together(decision: Mapping[str, Any], question: Reply) -> dict[str, Any]:
+    """Return the fields of one turn's reply: of the decision, and of the question that it was put into."""
+    measured = decision["seconds"], question.seconds
+    return {
+        **decision,
+        "trace": {**decision["trace"], **({"question": dict(question.trace)} if question.trace else {})},
+        "seconds": None if None in measured else sum(measured),
+    }

@@ -11,7 +11,7 @@ from simulator.ambik.items import DecideItem
 from simulator.ambik.pairs import Draft
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Kind, Options
 from simulator.ambik.records import Calibrated, Decision, Outcome
-from simulator.ambik.sets.predicting import outcome_under, prepared
+from simulator.ambik.sets.predicting import Prepared, outcome_under, prepared
 from simulator.ambik.settings import settings_option
 from simulator.ambik.terms import CONFORMAL, METHODS
 from simulator.codecs import Codec, without_none
@@ -172,14 +172,14 @@ def read_proposal(record: Mapping[str, Any], item: DecideItem, *, episode_id: st
     return _decision(record, episode_id=episode_id, run="", item=item)
 
 
-def calibrated(decision: Decision, options: Options) -> dict[str, Any]:
+def calibrated(ready: Prepared, options: Options) -> dict[str, Any]:
     """Return the nonconformities of a proposal's candidates, and the threshold out of the calibration run.
 
     Of methods that need none there are neither; while a method is being calibrated, there is no threshold.
     """
-    conformal, threshold = decision.method in CONFORMAL, _threshold(decision, options)
+    conformal, threshold = ready.decision.method in CONFORMAL, _threshold(ready.decision, options)
     nonconformity: dict[str, float] = {}
-    for scored in prepared(decision, options.settings).scored if conformal else ():
+    for scored in ready.scored if conformal else ():
         # Of options that read the same the smallest.
         value = nonconformity.get(scored.text, scored.nonconformity)
         nonconformity[scored.text] = min(scored.nonconformity, value)
@@ -193,20 +193,20 @@ def calibrated(decision: Decision, options: Options) -> dict[str, Any]:
 
 
 def decided(
-    decision: Decision, scores: Mapping[str, Any], options: Options, *, must_act: bool
+    ready: Prepared, scores: Mapping[str, Any], options: Options, *, must_act: bool
 ) -> dict[str, Any]:
-    """Return the payload of a decision: its prediction set under the threshold, and whether to act or to ask.
+    """Return the payload of a decision: its prediction set, and whether to act or to ask.
 
     Whether it asks follows from its prediction set (or from its certainty, or from what a person said); it
     never does where it must act. While its method is being calibrated, nothing is decided.
 
     Args:
-        decision: of a real item; `Decision.question` if it has asked in words.
+        ready: of a decision on a real item; `Decision.question` if it has asked in words.
         scores: see `calibrated`.
         options: of the episode.
         must_act: whether the questions are used up.
     """
-    ready, threshold = prepared(decision, options.settings), _threshold(decision, options)
+    decision, threshold = ready.decision, _threshold(ready.decision, options)
     settings = settings_option(options.settings)
     payload = {"kind": "decide", **decision_payload(decision), **scores, "settings": settings}
     if decision.method in CONFORMAL and threshold is None:

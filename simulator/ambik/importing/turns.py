@@ -15,6 +15,7 @@ from simulator.ambik.importing.sources import ImportedEpisode
 from simulator.ambik.payloads import PRIVATE, calibrated, decided
 from simulator.ambik.playing import ROBOT, USER, Options
 from simulator.ambik.score import Values
+from simulator.ambik.sets.predicting import prepared
 from simulator.forms import YES
 from simulator.studies.graph import CONSENT, READY
 
@@ -82,7 +83,8 @@ def _decided(line: DecisionLine, options: Options) -> tuple[dict[str, Any], tupl
     """Return a decision's payload, and what of it was stored otherwise than it comes out."""
     decision, details = line.decision, line.details
     rules = options.model_copy(update={"settings": line.settings})
-    made = decided(decision, calibrated(decision, rules), rules, must_act=False)
+    ready = prepared(decision, rules.settings)
+    made = decided(ready, calibrated(ready, rules), rules, must_act=False)
     differences: list[str] = []
     if not line.calibrates:
         # Where it could not be answered, its set says whether it asked.

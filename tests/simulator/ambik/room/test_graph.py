@@ -9,6 +9,7 @@ import pytest
 
 from simulator.ambik import graph
 from simulator.ambik.playing import Options
+from simulator.ambik.sets.predicting import prepared
 from simulator.errors import InputError, SeatError
 from simulator.forms import LONGEST
 from simulator.seats import Reply
@@ -91,9 +92,12 @@ async def test_the_question_of_a_method_is_put_into_words_once_it_is_decided_to_
     def robot(view):
         seen.append(view)
         if view.task.actions is None:
-            return replace(knowno, trace={"flags": ["filled"]})
+            return replace(knowno, trace={"flags": ["filled"]}, seconds=1.5)
         return Reply(
-            text="Figs or dates?", move={"prompts": [["ask", "?"]], "raw": [["ask", "!"]], "flags": ["x"]}
+            text="Figs or dates?",
+            move={"prompts": [["ask", "?"]], "raw": [["ask", "!"]], "flags": ["x"]},
+            trace={"words": "mine"},
+            seconds=0.25,
         )
 
     played = await play(item, robot, method="knowno", calibration=Q_HAT, questions=1)
@@ -104,7 +108,20 @@ async def test_the_question_of_a_method_is_put_into_words_once_it_is_decided_to_
     assert played.turns[0].text == payload["question"] == "Figs or dates?"
     assert [role for role, _ in payload["prompts"]] == ["generate", "choose", "ask"]
     assert payload["flags"] == ["filled", "x"]
-    assert payload["trace"] == {"flags": ["filled"], "set": payload["prediction_set"], "help": True}
+    assert payload["trace"] == {
+        "flags": ["filled"],
+        "set": payload["prediction_set"],
+        "help": True,
+        "question": {"words": "mine"},
+    }
+    assert played.turns[0].seconds == 1.75
+
+
+async def test_a_proposal_is_scored_once(play, item, knowno, monkeypatch):
+    scored = []
+    monkeypatch.setattr(graph, "prepared", lambda *given: scored.append(given) or prepared(*given))
+    await play(item, [knowno], method="knowno", calibration={**Q_HAT, "q_hat": 0.6})
+    assert len(scored) == 1
 
 
 async def test_a_method_whose_question_has_no_words_breaks_the_rules(play, item, knowno):

@@ -15,6 +15,7 @@ from simulator.ambik.playing import Options, calibration_option, read_calibratio
 from simulator.ambik.records import Affordance, Calibrated, Decision
 from simulator.ambik.room import ROOM
 from simulator.ambik.score import values
+from simulator.ambik.sets.predicting import prepared
 from simulator.ambik.settings import DEFAULT, ORIGINAL_KNOWNO, Settings, read_settings, settings_option
 from simulator.errors import SeatError
 
@@ -102,7 +103,7 @@ def test_options_that_read_the_same_are_told_by_the_smallest(item):
         options={"A": "Lift it.", "B": "Lift it."},
         tokens=(("A", -3.0), ("B", -0.1)),
     )
-    payload = calibrated(one, Options())
+    payload = calibrated(prepared(one, Options().settings), Options())
     assert payload["nonconformity"] == {"Lift it.": pytest.approx(1 - 1 / (1 + 2.718281828 ** (-2.9 / 5)))}
 
 
