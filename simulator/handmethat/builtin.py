@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, Final
 
 from simulator.handmethat.hierarchy import TABLES
+from simulator.handmethat.meanings.model import Quest
 from simulator.handmethat.planner.rewards import Rewards
 from simulator.handmethat.rows import task_from_row
 from simulator.handmethat.task import Task
@@ -32,10 +33,10 @@ def builtin_task(name: str) -> Task:
     return task_from_row(builtin_rows()[name]["episode"])
 
 
-def builtin_rewards(task: Task) -> Rewards | None:
-    """Return what help was worth when a built-in episode was made; None for any other."""
+def builtin_rewards(task: Task, quest: Quest) -> Rewards | None:
+    """Return what help of its quest type was worth when a built-in episode was made; None for any other."""
     row = builtin_rows().get(task.id)
-    if row is None or row["episode"]["profile"] != task.profile:
+    if row is None or row["episode"]["profile"] != task.profile or quest != task.meaning.quest:
         return None
     return Rewards({(entity, argument): worth for entity, argument, worth in row["worth"]}, task.useful)
 

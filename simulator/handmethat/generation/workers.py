@@ -11,6 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from multiprocessing import get_context, parent_process
 from threading import Thread
+from time import sleep
 from typing import Final, TypeVar
 
 from simulator.errors import AskbackError
@@ -22,7 +23,7 @@ _AHEAD: Final = 8
 
 
 class WorkerFailed(AskbackError):
-    """A worker process was ended from outside."""
+    """A worker process that ended before its work."""
 
 
 def in_order(work: Callable[[J], R], jobs: Iterator[J], workers: int) -> Iterator[R]:
@@ -35,7 +36,7 @@ def in_order(work: Callable[[J], R], jobs: Iterator[J], workers: int) -> Iterato
         workers: how many processes; with 1 the work is done here.
 
     Raises:
-        WorkerFailed: if a process was ended from outside.
+        WorkerFailed: if a process was ended from outside, or ended by itself.
         Exception: whatever `work` raised.
     """
     if workers == 1:
@@ -52,10 +53,7 @@ def in_order(work: Callable[[J], R], jobs: Iterator[J], workers: int) -> Iterato
                 return
             yield waiting.popleft().result()
     except BrokenProcessPool as error:
-        raise WorkerFailed(
-            "A worker process was ended from outside; the same command continues. "
-            "If memory was short, take fewer --workers."
-        ) from error
+        raise WorkerFailed(_how_it_ended(pool)) from error
     finally:
         # What they are at now is of no use any more: neither Ctrl-C nor the last episode waits for it.
         processes = list((pool._processes or {}).values())
@@ -64,6 +62,25 @@ def in_order(work: Callable[[J], R], jobs: Iterator[J], workers: int) -> Iterato
             process.terminate()
         for process in processes:
             process.join()
+
+
+def _how_it_ended(pool: ProcessPoolExecutor) -> str:
+    """Return a sentence on the process that broke a pool; the pool itself ends the others by SIGTERM."""
+    codes: set[int] = set()
+    for process in (pool._processes or {}).values():
+        while (code := process.exitcode) is None:  # the pool's thread is about to end and to reap it
+            sleep(0.01)
+        codes.add(code)
+    if by_itself := [code for code in codes if code >= 0]:
+        return (
+            f"A worker process ended by itself, with status {by_itself[0]}; why stands above. "
+            "Where a script starts this, its work belongs under `if __name__ == '__main__':`."
+        )
+    killed = min((code for code in codes if code < 0), key=lambda code: code == -signal.SIGTERM)
+    return (
+        f"A worker process was ended from outside, by {signal.Signals(-killed).name}; the same command "
+        "continues. If memory was short, take fewer --workers."
+    )
 
 
 def _follow_parent() -> None:

@@ -18,6 +18,8 @@ from simulator.handmethat.world import World
 
 _X, _Y = "?x", "?y"
 _TYPE: Final = "type-"
+_OF_NOTHING: Final = ("blender", "teapot", "human")
+"""Types that the published domains declare although no thing is of them (spec 2)."""
 _TOKEN: Final = re.compile(r"[()]|[^\s()]+")
 _DEEPEST: Final = 50
 
@@ -260,7 +262,7 @@ def _check_terms(body: _Body, allowed: Collection[str]) -> None:
 
 def _type(predicate: str, node: _Node) -> str:
     kind = predicate.removeprefix(_TYPE)
-    if kind == predicate or kind not in hierarchy().kinds:
+    if kind == predicate or not (kind in hierarchy().kinds or kind in _OF_NOTHING):
         _fail(node.position, f"a quantified subgoal begins with a type, not {predicate!r}")
     return kind
 

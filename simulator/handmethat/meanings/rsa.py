@@ -305,7 +305,7 @@ def _pool(task: Task, profile: Profile) -> Pool:
     # Own tasks keep a waiting human, published ones do not say.
     state = task.current._replace(waiting=True)
     worth = {
-        quest: builtin_rewards(task)
+        quest: builtin_rewards(task, quest)
         or rewards(task.world, state, goal, targets, quest, rest, profile, task.seed)
         for quest in (QUESTS if profile.joint_quests else (task.meaning.quest,))
     }

@@ -7,9 +7,14 @@ from collections import Counter
 import pytest
 
 from simulator.errors import InputError
-from simulator.handmethat.builtin import builtin_tasks
+from simulator.handmethat.builtin import builtin_rewards, builtin_tasks
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.env.game import Game
+from simulator.handmethat.goals.formula import parse_goal
+from simulator.handmethat.meanings.model import QUESTS
+from simulator.handmethat.meanings.rsa import profile_of
+from simulator.handmethat.planner.relevance import find_targets
+from simulator.handmethat.planner.rewards import rewards
 
 
 def test_there_are_ten_of_each_level_and_the_demonstrations_succeed() -> None:
@@ -23,6 +28,26 @@ def test_there_are_ten_of_each_level_and_the_demonstrations_succeed() -> None:
         for command in task.demo:
             state = game.act(state, command).game
         assert state.success
+
+
+def test_what_help_was_worth_is_of_what_could_be_asked_and_makes_it_useful() -> None:
+    """Rewards in the table: of what is weighed today, mostly the same, the useful above the rest."""
+    same = 0
+    for task in builtin_tasks():
+        quest, profile = task.meaning.quest, profile_of(task)
+        kept = builtin_rewards(task, quest)
+        assert kept is not None and kept.useful == task.useful, task.id
+        assert [builtin_rewards(task, other) for other in QUESTS if other != quest] == [None, None]
+        least = min(kept.values[grounding] for grounding in kept.useful)
+        assert all(least > value for which, value in kept.values.items() if which not in kept.useful), task.id
+        goal = parse_goal(task.goal)
+        targets = find_targets(task.world, task.initial, goal, profile.distractors)
+        rest = len(task.solution) - len(task.actions)
+        state = task.current._replace(waiting=True)
+        today = rewards(task.world, state, goal, targets, quest, rest, profile, task.seed)
+        assert kept.values.keys() == today.values.keys(), task.id
+        same += kept.values == today.values
+    assert same >= 60
 
 
 def test_some_may_be_chosen() -> None:

@@ -151,6 +151,14 @@ def test_a_goal_of_no_form_of_ours_says_where(text: str, message: str) -> None:
         parse_goal(text)
 
 
+@pytest.mark.parametrize("kind", ["blender", "teapot", "human"])
+def test_types_that_are_declared_and_of_which_nothing_is_are_read(kind: str) -> None:
+    text = f"(and (forall (?x - phyobj) (or (not (type-{kind} ?x)) (ontop ?x table))))"
+    assert to_formula(parse_goal(text)) == text
+    with pytest.raises(InputError, match="begins with a type"):
+        parse_goal(text.replace(kind, "tea_pot"))
+
+
 @given(st.text(alphabet="()?xy -abdnorthefil", max_size=60) | st.text(max_size=20))
 def test_nonsense_is_refused_or_read(text: str) -> None:
     try:
