@@ -64,10 +64,12 @@ class Due(NamedTuple):
     Attributes:
         seat: who is to move.
         kind: of the move.
+        choices: the only replies that there are; a page has a button for each. Empty where any text will do.
     """
 
     seat: str
     kind: str
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,11 +157,53 @@ class Metric:
         return self.unit == "share"
 
 
-class Block(NamedTuple):
-    """A part of a page: ``heading``, ``text``, ``talk`` (lines of moves), ``table`` (rows of cells)."""
+class Heading(NamedTuple):
+    """A heading."""
 
-    kind: Literal["heading", "text", "talk", "table"]
-    content: Any
+    text: str
+
+
+class Text(NamedTuple):
+    """Paragraphs, with an empty line between them."""
+
+    text: str
+
+
+class Talk(NamedTuple):
+    """What was said, as bubbles; at most one of a page."""
+
+    moves: Sequence[Move]
+
+
+class Table(NamedTuple):
+    """Rows of cells, and the names of the columns."""
+
+    rows: Sequence[Sequence[object]]
+    head: Sequence[str] = ()
+
+
+class Chips(NamedTuple):
+    """Short texts beside each other: things, properties."""
+
+    texts: Sequence[str]
+
+
+class Meter(NamedTuple):
+    """How much there is of something, as a bar.
+
+    Attributes:
+        label: a name in ``texts.yaml``, or the words themselves.
+        value: from 0 to `most`.
+        most: there can be.
+    """
+
+    label: str
+    value: float
+    most: float
+
+
+Block = Heading | Text | Talk | Table | Chips | Meter
+"""A part of a page; ``ui/templates/blocks`` draws each."""
 
 
 class AskingNotes(NamedTuple):
@@ -279,14 +323,14 @@ class Benchmark(Generic[ItemT, RulesT]):
         metrics: of every scored episode, the headline first.
         knows: what a seat is shown of a state beside the lines, by name: `View.task`, and the variables of
             its prompt.
-        view: what a person in a seat is shown, block by block.
-        reveal: what everybody may see at the end.
+        view: what a person in a seat is shown, block by block; by default what was said.
+        reveal: what everybody may see at the end; by default what was said.
         asking: who may ask back; for a benchmark with a room, where its `simulator.asking.Part` is found.
         reports: make the sections that `askback report NAME` adds to the metrics.
         report: what else that command takes and tells.
         judging: forms in which people judge episodes and items, each found when it is asked for; judgments of
             items of a run are rows of the frame of its judgments.
-        folder: of ``texts.yaml``, ``studies/*.yaml`` and ``prompts/*.jinja``.
+        folder: of ``texts.yaml`` (the words of pages), ``studies/*.yaml`` and ``prompts/*.jinja``.
         graph: builds the LangGraph machine; by default one node a seat, which take turns as `next_seat` says.
         room: plays the episodes of a benchmark whose machine is its own; imported late.
         runs: what can be chosen of its runs; by default the items, and the rules.

@@ -33,6 +33,8 @@ from simulator.runner.build import Models
 from simulator.runner.model_flags import ModelFlags
 from simulator.runner.options import BaseUrlOption, TimeoutOption
 from simulator.studies.checking import joined, missing_models, needs_opposite
+from simulator.studies.declared import DeclaredSessions, declared_benchmarks
+from simulator.studies.material import material_type
 from simulator.studies.withdrawal import erase_regularly
 from ui.hosts import Access
 from ui.limits import STARTS_PER_MINUTE, PatientProtocol, Starts
@@ -99,11 +101,17 @@ def app_command(
         letters = AmbiBenchSessions(writer, reader, models, studies=held.get(AMBIBENCH))
         readings = AmbientSessions(writer, reader, models, studies=held.get(AMBIENT))
         kitchen = AmbikSessions(writer, reader, models, studies=held.get(AMBIK), opponents=chosen)
+        declared = [
+            DeclaredSessions(
+                benchmark, writer, reader, models, studies=held.get(benchmark.name), opponents=chosen
+            )
+            for benchmark in declared_benchmarks()
+        ]
         ended = threading.Event()
         threading.Thread(target=erase_regularly, args=(path, ended), daemon=True).start()
         address = Listening(host, port, access, Starts(starts_per_minute))
         try:
-            _serve(dialogues, household, letters, readings, kitchen, writer, reader, address)
+            _serve(dialogues, household, letters, readings, kitchen, declared, writer, reader, address)
         finally:
             ended.set()
 
@@ -128,7 +136,7 @@ def held_studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:
     if not files:
         return {}
     held: dict[str, list[studies.Study]] = {
-        benchmark.name: [] for benchmark in catalog.installed() if benchmark.studies is not None
+        benchmark.name: [] for benchmark in catalog.installed() if material_type(benchmark) is not None
     }
     for file in files:
         study = studies.read_study(file)
@@ -144,6 +152,7 @@ def _serve(
     letters: AmbiBenchSessions,
     readings: AmbientSessions,
     kitchen: AmbikSessions,
+    declared: Sequence[DeclaredSessions],
     writer: LogWriter,
     reader: LogReader,
     at: Listening,
@@ -170,6 +179,7 @@ def _serve(
         ambibench=letters,
         ambient=readings,
         ambik=kitchen,
+        declared=declared,
         mounts=[research],
         access=at.access,
         starts=at.starts,

@@ -2,7 +2,8 @@
 
 One YAML file per language under ``strings/``, nested; a text is named by its dotted path
 (``play.send``) and may hold ``{named}`` fields. Both languages have the same names and fields, which a
-test holds.
+test holds. What a benchmark that is a declaration says in its ``texts.yaml`` stands under `DECLARED` and its
+name; what is not there, is taken from the declaration.
 """
 
 from __future__ import annotations
@@ -13,13 +14,21 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import TypeAdapter, ValidationError
 
+from simulator import catalog
+from simulator.benchmark import Benchmark
+from simulator.errors import InputError
+from simulator.field_faults import first_fault
 from trees import Language
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 DEFAULT: Language = "en"
 COOKIE = "askback_language"
+DECLARED = "benchmark"
+"""Begins the names of the texts of every benchmark that is a declaration."""
 _FOLDER = Path(__file__).parent / "strings"
+_TEXTS: TypeAdapter[dict[Language, dict[str, Any]]] = TypeAdapter(dict[Language, dict[str, Any]])
 
 
 class Strings:
@@ -51,16 +60,49 @@ class Strings:
 def strings(language: str) -> Strings:
     """Return the texts of `language`; of the default language if there are none in it."""
     # Browsers send the name: only names of ours may reach the cache.
-    return _read(next((known for known in LANGUAGES if known == language), DEFAULT))
+    return _read(next((known for known in LANGUAGES if known == language), DEFAULT), catalog.names())
 
 
 @cache
-def _read(known: Language) -> Strings:
+def _read(known: Language, benchmarks: tuple[str, ...]) -> Strings:
     texts: dict[str, str] = {}
     # One file per language, and one per language for each further side of the app (research.en.yaml).
     for path in (_FOLDER / f"{known}.yaml", *sorted(_FOLDER.glob(f"*.{known}.yaml"))):
         texts.update(_flat(yaml.safe_load(path.read_text(encoding="utf-8"))))
+    for benchmark in catalog.installed():
+        if benchmark.room is None:
+            own = declared_texts(benchmark, known)
+            own["card_link"] = texts["declared.card_link"].format(title=own["name"])
+            texts.update({f"{DECLARED}.{benchmark.name}.{name}": text for name, text in own.items()})
     return Strings(known, texts)
+
+
+def declared_texts(benchmark: Benchmark[Any, Any], language: Language) -> dict[str, str]:
+    """Return the texts of a benchmark's pages; those that it has not in `language` are in English.
+
+    Raises:
+        InputError: if its ``texts.yaml`` is not texts by language.
+    """
+    assert benchmark.folder is not None
+    assert benchmark.rules is not None
+    file = benchmark.folder / "texts.yaml"
+    read = yaml.safe_load(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    try:
+        own = _TEXTS.validate_python(read)
+    except ValidationError as error:
+        fault = first_fault(error, read)
+        raise InputError(f"{file}: {fault.field} {fault.problem}") from error
+    texts = {
+        "title": benchmark.title,
+        "summary": benchmark.summary,
+        **{f"seat.{seat.name}": seat.name.capitalize() for seat in benchmark.seats},
+        **{f"metric.{metric.name}": metric.title for metric in benchmark.metrics},
+        **{f"rule.{name}": field.description or name for name, field in benchmark.rules.model_fields.items()},
+        **dict(_flat(own.get(DEFAULT, {}))),
+        **dict(_flat(own.get(language, {}))),
+    }
+    # As other pages call them.
+    return texts | {"name": texts["title"], "card_text": texts["summary"]}
 
 
 def choose(*wishes: str | None) -> str:

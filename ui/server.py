@@ -27,10 +27,12 @@ from simulator.ambient.sessions import AmbientSessions
 from simulator.ambik.sessions import AmbikSessions
 from simulator.clarq.sessions import ClarqSessions
 from simulator.handmethat.sessions import HandMeThatSessions
+from simulator.studies.declared import DeclaredSessions
 from ui.actions import Actions
 from ui.ambibench.actions import AmbiBenchActions
 from ui.ambient.actions import AmbientActions
 from ui.ambik.actions import AmbikActions
+from ui.declared.actions import DeclaredActions
 from ui.handmethat.actions import HouseholdActions
 from ui.health import add_health
 from ui.hosts import Access, Hosts
@@ -56,6 +58,7 @@ STYLES = (
     "ambibench-result.css",
     "ambient.css",
     "ambik.css",
+    "blocks.css",
 )
 SCRIPTS = (
     "askback.js",
@@ -69,6 +72,7 @@ SCRIPTS = (
     "ambient.js",
     "ambik.js",
     "ambik-pair.js",
+    "entry.js",
 )
 
 
@@ -93,6 +97,7 @@ def create_server(
     ambibench: AmbiBenchSessions | None = None,
     ambient: AmbientSessions | None = None,
     ambik: AmbikSessions | None = None,
+    declared: Sequence[DeclaredSessions] = (),
     mounts: Sequence[Mount] = (),
     access: Access | None = None,
     starts: Starts | None = None,
@@ -107,13 +112,14 @@ def create_server(
         ambibench: the episodes and studies of AmbiBench with people in them; None to do without.
         ambient: the episodes and studies of AmbiEnt with people in them; None to do without.
         ambik: the episodes and studies of AmbiK with people in them; None to do without.
+        declared: the episodes and studies of the benchmarks that are declarations with people in them.
         mounts: further pages; one at `RESEARCH` is linked from the players' pages.
         access: host names and proxies; default: this machine's own names, and no proxy.
         starts: how often one client may begin an episode.
         log: the file that `/health` says whether it can be written; None if there is none.
 
     Raises:
-        InputError: if two benchmarks have a study of the same id.
+        InputError: if two benchmarks have a study of the same id, or one is called like another page.
     """
     app = FastAPI(title="Askback", docs_url=None, redoc_url=None, openapi_url=None)
     research = next((mount.path for mount in mounts if mount.path == RESEARCH), None)
@@ -127,6 +133,7 @@ def create_server(
         rooms[AmbientActions.room] = AmbientActions(ambient)
     if ambik is not None:
         rooms[AmbikActions.room] = AmbikActions(ambik, signer)
+    rooms |= {sessions.benchmark.name: DeclaredActions(sessions, signer) for sessions in declared}
     actions = Actions(sessions, signer, research, rooms)
     add_health(app, log)
     _add_routes(app, actions)

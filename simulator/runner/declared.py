@@ -24,11 +24,12 @@ from langgraph.types import Command
 from pydantic import ValidationError
 
 from logs.rows import Ending, Item, Judgment, Score, Turn, content_hash
-from simulator.benchmark import AskingSpec, Benchmark, Block, Due, Move, State
+from simulator.benchmark import AskingSpec, Benchmark, Block, Due, Move, State, Talk
 from simulator.errors import InputError, SeatError
 from simulator.field_faults import first_fault
 from simulator.models import ChatModel
 from simulator.runner.declared_seats import BuiltinSeat, PromptedSeat
+from simulator.runner.declared_views import Result, SeatPage
 from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode, Room, Take
 from simulator.runner.turns import due_since, make_turn, state_after, task_turns
 from simulator.seats import Line, Reply, Seat, View
@@ -118,11 +119,14 @@ def accept_text(state: AnyState, due: Due, reply: Reply) -> Move:
     """Return the text of a reply as a move.
 
     Raises:
-        SeatError: if it is empty.
+        SeatError: if it is empty, or none of the choices.
     """
     text = reply.text.strip()
     if not text:
         raise SeatError(f"The {due.seat} said nothing.", due.seat, code="nothing_said")
+    if due.choices and text not in due.choices:
+        known = ", ".join(due.choices)
+        raise SeatError(f"The {due.seat} said {text!r}, none of {known}.", due.seat, code="no_choice")
     return Move(due.seat, due.kind, text)
 
 
@@ -168,27 +172,6 @@ def _node(seat: str) -> Any:
         return await play_move(runtime.context, said, seat)
 
     return play
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeatPage:
-    """A page for a person in a seat.
-
-    Attributes:
-        seat: theirs.
-        due: the move that is to come; None at the end.
-        blocks: what is shown.
-        number: of the turn that is to come.
-        ending: how the episode ended, if it did.
-        warning: what a seat opposite met with.
-    """
-
-    seat: str
-    due: Due | None
-    blocks: tuple[Block, ...]
-    number: int
-    ending: Ending | None
-    warning: str | None
 
 
 class DeclaredRoom(Room[Table, GraphState]):
@@ -285,23 +268,57 @@ class DeclaredRoom(Room[Table, GraphState]):
     def view(
         self, live: ActiveEpisode, state: GraphState, seat: str, ending: Ending | None, warning: str | None
     ) -> SeatPage:
-        """Return what a person in `seat` may see now."""
+        """Return what a person in `seat` may see now; of the task nothing while a study asks for a step."""
         table = self.table(live)
         stands = table.state(state)
-        shown = self.benchmark.view(stands, seat) if self.benchmark.view else [talk(stands)]
+        due = table.due(state) if ending is None else None
+        stage = live.stage or ("task" if due else "done")
+        shown: Sequence[Block] = ()
+        if stage == "task":
+            shown = self.benchmark.view(stands, seat) if self.benchmark.view else [Talk(stands.moves)]
+        my_turn = due is not None and due.seat == seat
+        people = (other for other, who in live.seats.items() if who.kind == "person" and other != seat)
         return SeatPage(
+            episode_id=live.episode.id,
             seat=seat,
-            due=table.due(state),
+            people=tuple(people),
+            language=stands.language,
+            stage=stage,
+            due=due if my_turn else self._last_due(stands, seat),
+            my_turn=my_turn,
+            waits_for="" if my_turn or due is None else due.seat,
             blocks=tuple(shown),
-            number=len(state["moves"]),
+            moves=stands.moves if stage == "task" else (),
+            first=live.first,
+            number=live.first + len(stands.moves),
             ending=ending,
             warning=warning,
         )
 
-    def replay(self, item: Any, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> tuple[Block, ...]:
-        """Return what everybody may see at the end."""
-        state = self.final(item, turns)
-        return tuple(self.benchmark.reveal(state) if self.benchmark.reveal else [talk(state)])
+    def _last_due(self, state: AnyState, seat: str) -> Due | None:
+        """Return the last move that was due from a seat."""
+        made = [number for number, move in enumerate(state.moves) if move.seat == seat]
+        assert self.benchmark.next_seat is not None
+        return self.benchmark.next_seat(replace(state, moves=state.moves[: made[-1]])) if made else None
+
+    def replay(
+        self,
+        item: Any,
+        turns: Sequence[Turn],
+        judgments: Sequence[Judgment],
+        options: Mapping[str, Any] = NO_OPTIONS,
+    ) -> Result:
+        """Return what everybody may see of an ended episode: if it was broken off, the moves alone."""
+        state = self.final(item, turns, options)
+        assert self.benchmark.next_seat is not None
+        if self.benchmark.next_seat(state) is not None:
+            return Result(language=state.language, moves=state.moves)
+        return Result(
+            language=state.language,
+            moves=state.moves,
+            blocks=tuple(self.benchmark.reveal(state) if self.benchmark.reveal else ()),
+            scores={score.metric: score.value for score in self.score(item, turns, judgments, options)},
+        )
 
     def score(
         self,
@@ -333,11 +350,6 @@ class DeclaredRoom(Room[Table, GraphState]):
 def language_of(item: Any) -> str:
     """Return the language of an item's texts: its field ``language``, English where it has none."""
     return str(getattr(item, "language", "en"))
-
-
-def talk(state: AnyState) -> Block:
-    """Return the lines of an episode as a block of a page."""
-    return Block("talk", [(move.seat, move.text) for move in state.moves])
 
 
 def read_rules(benchmark: AnyBenchmark, values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -202,7 +202,9 @@ class Sessions:
         """
         here = await self._load(episode_id)
         self._require_ended(here)
-        judgments = tuple(self._reader.judgments(episode_id=episode_id))
+        return self._revealed(here, tuple(self._reader.judgments(episode_id=episode_id)))
+
+    def _revealed(self, here: _Here, judgments: tuple[Judgment, ...]) -> Any:
         return self._room.replay(here.live.item, here.turns, judgments)
 
     def _lock(self, episode_id: str) -> asyncio.Lock:

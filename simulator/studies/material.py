@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from logs import LogReader
 from simulator import catalog
-from simulator.benchmark import Benchmark
+from simulator.benchmark import Benchmark, SeatSpec
 from simulator.errors import InputError
 from simulator.models import Needs
 from simulator.models.preflight import REMOTE
@@ -26,7 +26,9 @@ from trees import Language
 
 SettingsT = TypeVar("SettingsT", bound=StudySettings)
 DATA: Final = "data"
-"""The setting of a declared benchmark that names the items, as ``--data`` does; all others are rules."""
+"""The setting of a declared benchmark that names the items, as ``--data`` does."""
+EVERY_STUDY: Final = frozenset({"study", "language", "set", "place", "begun"})
+"""Options that every study's episodes have; no rule may be called so."""
 
 
 class StudyMaterial(ABC, Generic[SettingsT]):
@@ -184,7 +186,11 @@ def item_cell(name: str) -> Cell:
 
 
 class DeclaredStudy(ItemStudy[StudySettings]):
-    """A study of a benchmark that declares its rules: these, and the name of the data, are its settings.
+    """A study of a benchmark that is a declaration.
+
+    Its settings are the rules, who sits in each other seat, the name of the data, and every study's. ::
+
+        settings: {questions: 15, answerer: openai/gpt-4o, show_result: true}
 
     Attributes:
         rules: of the episodes.
@@ -197,22 +203,47 @@ class DeclaredStudy(ItemStudy[StudySettings]):
         super().__init__(study, reader)
 
     def read_settings(self) -> StudySettings:
-        """Read the rules.
+        """Read the settings.
 
         Raises:
-            InputError: if a setting is no rule, or a rule is out of its range.
+            InputError: if there is no such setting, a rule is out of its range, or somebody cannot sit in a
+                seat.
         """
         from simulator.runner.declared import read_rules  # a list of studies needs no graph
 
-        known = self._declared.rules
-        assert known is not None
-        where = f"study {self.study.id!r}: settings: "
-        rules = {name: value for name, value in self.study.settings.items() if name != DATA}
-        if unknown := [name for name in rules if name not in known.model_fields]:
-            names = ", ".join([DATA, *known.model_fields])
-            raise InputError(f"{where}there is no {unknown[0]}; there are: {names}.")
+        assert self._declared.rules is not None
+        where, names = f"study {self.study.id!r}: settings: ", tuple(self._declared.rules.model_fields)
+        if clash := [name for name in names if name in EVERY_STUDY]:
+            raise InputError(f"{self.benchmark}: the rule {clash[0]} is an option of every study's episodes.")
+        shared, others = tuple(StudySettings.model_fields), self._others
+        known = (DATA, *(seat.name for seat in others), *names, *shared)
+        settings = self.study.settings
+        if unknown := [name for name in settings if name not in known]:
+            raise InputError(f"{where}there is no {unknown[0]}; there are: {', '.join(known)}.")
+        for seat in others:
+            who = self.seating[seat.name]
+            if who not in seat.players and (who.startswith("offline/") or "/" not in who or not seat.prompt):
+                there = ", ".join([*seat.players, *(["provider/model"] if seat.prompt else [])])
+                raise InputError(f"{where}{seat.name} is {who!r}; there can sit: {there}.")
+        rules = {name: value for name, value in settings.items() if name in names}
         self.rules = read_rules(self._declared, rules, prefix=where)
-        return StudySettings(languages=(self.study.language,))
+        own = {name: value for name, value in settings.items() if name in shared}
+        return StudySettings.parse({"languages": [self.study.language], **own}, where)
+
+    @property
+    def _others(self) -> tuple[SeatSpec, ...]:
+        return tuple(seat for seat in self._declared.seats if seat.name != self.study.seat)
+
+    @property
+    def seating(self) -> Mapping[str, str]:
+        """Return the participant's seat, and who sits in the others: by default the first built-in player."""
+        others = {seat.name: str(self.study.settings.get(seat.name, seat.usual)) for seat in self._others}
+        return {self.study.seat: "person", **others}
+
+    def options(self, place: Place, *, begun: bool) -> Mapping[str, object]:
+        """Return the rules."""
+        _ = self.settings
+        return self.rules
 
     def all_items(self) -> Sequence[Any]:
         """Return the items of the data."""

@@ -51,8 +51,8 @@ class StudySessions(Sessions):
 
     around: ClassVar[tuple[Step, ...]] = ()
     """What people are asked beside the benchmark's task, in free play or in studies."""
-    material: ClassVar[type[StudyMaterial[Any]]]
-    """What the benchmark gives a study."""
+    material: Callable[..., StudyMaterial[Any]]
+    """Makes what the benchmark gives a study, of the study and a reader of the log."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class StudySessions(Sessions):
         studies: Sequence[Study] | None = None,
     ) -> None:
         self._builtin = studies is None
-        studies = builtin_studies(self.material.benchmark) if studies is None else tuple(studies)
+        studies = builtin_studies(room.name) if studies is None else tuple(studies)
         self._previews = {preview.id: preview for preview in map(preview_of, studies)}
         own = {study.run_id: own_steps(study) for study in (*studies, *self._previews.values())}
         # A study's room passes everything else on to the benchmark's.

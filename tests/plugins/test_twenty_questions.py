@@ -151,7 +151,7 @@ def test_its_study_is_listed_and_checked(askback, tmp_path):
     study = FOLDER / "twenty_questions" / "studies" / "asker.yaml"
     assert "No faults" in askback(f"check {study}")
     (tmp_path / "odd.yaml").write_text(study.read_text("utf-8").replace("questions: 15", "lives: 9"), "utf-8")
-    assert "there is no lives; there are: data, questions" in askback(
+    assert "there is no lives; there are: data, answerer, questions, show_result, languages" in askback(
         f"check {tmp_path / 'odd.yaml'}", exit_code=1
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from simulator.ambient.items import BENCHMARK
 from simulator.ambient.payloads import FormError
@@ -25,9 +25,9 @@ from ui.tokens import Pass
 class AmbientActions(StudyActions):
     """The calls, on live sessions."""
 
-    room: ClassVar[str] = BENCHMARK
-    seat: ClassVar[str] = ANNOTATOR
-    link: ClassVar[RoomLink] = RoomLink(BENCHMARK, "/ambient", "readings")
+    room = BENCHMARK
+    seat = ANNOTATOR
+    link = RoomLink(BENCHMARK, "/ambient", "readings")
     move_call = FormCall
 
     def __init__(self, sessions: AmbientSessions) -> None:

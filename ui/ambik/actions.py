@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 from urllib.parse import parse_qs
 
 from simulator.ambik.items import BENCHMARK
@@ -30,9 +30,9 @@ LINK: Final = RoomLink(BENCHMARK, "/ambik", "pot")
 class AmbikActions(StudyActions):
     """The calls, on live sessions; passes to these are signed."""
 
-    room: ClassVar[str] = BENCHMARK
-    seat: ClassVar[str] = "robot"
-    link: ClassVar[RoomLink] = LINK
+    room = BENCHMARK
+    seat = "robot"
+    link = LINK
     move_call = SeatCall
 
     def __init__(self, sessions: AmbikSessions, signer: Signer) -> None:

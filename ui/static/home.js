@@ -15,7 +15,7 @@
 
     ready() {
       if (this.kind === "home") this.listRecent();
-      if (this.kind === "play" && !this.ended && token()) this.noteRecent();
+      if (this.kind === "play" && !this.ended && token() && this.root.dataset.study !== "1") this.noteRecent();
     },
 
     hear: {
@@ -68,11 +68,11 @@
       },
 
       noteRecent() {
-        const { episode, seat } = this.root.dataset;
+        const { episode, seat, role } = this.root.dataset;
         const task = (this.root.dataset.recent || this.one(".ab-task p")?.textContent || "").slice(0, 120);
         const address = `${location.pathname}?t=${encodeURIComponent(token())}`;
         const others = recent().filter((entry) => entry.episode !== episode || entry.seat !== seat);
-        store.write(RECENT, [{ episode, seat, task, address, at: Date.now() }, ...others].slice(0, MAX_RECENT));
+        store.write(RECENT, [{ episode, seat, role, task, address, at: Date.now() }, ...others].slice(0, MAX_RECENT));
       },
 
       forget(address) {
@@ -96,7 +96,7 @@
         const drop = document.createElement("button");
         link.href = entry.address;
         title.textContent = entry.task;
-        small.textContent = words.item.replace("{role}", words[entry.seat]).replace("{when}", when);
+        small.textContent = words.item.replace("{role}", entry.role || words[entry.seat]).replace("{when}", when);
         link.append(title, small);
         drop.type = "button";
         drop.className = "ab-unpick";

@@ -30,17 +30,19 @@
       this.thinking(!this.myTurn && !this.trouble);
       this.followNewest();
       this.toNewest();
+      // The keys of choices are heard while these have the focus.
+      if (this.myTurn && document.activeElement === document.body) this.one("[data-choices]")?.focus({ preventScroll: true });
+      this.follow(); // also where a step of a study has led here
     },
 
     ready() {
-      if (this.kind !== "play") return;
-      this.settle();
-      this.follow();
+      if (this.kind === "play") this.settle();
     },
 
     hear: {
       keydown(event) {
         if (event.key === "Escape") this.askGoodbye(false);
+        if (event.target.closest("[data-choices]") && !event.ctrlKey && !event.metaKey && !event.altKey) this.chooseByKey(event.key);
         if (!event.target.matches("[data-draft]") || event.key !== "Enter" || event.shiftKey) return;
         // While an input method composes (Chinese, Japanese), Enter belongs to it.
         if (event.isComposing || event.keyCode === 229) return;
@@ -57,6 +59,7 @@
     },
 
     acts: {
+      say({ dataset }) { this.send({ text: dataset.say }, dataset.say); },
       pick(control) { this.pick(control.dataset.index); },
       "pick-off"(control) {
         this.pick(control.dataset.index);
@@ -235,6 +238,8 @@
         else this.notSent();
       },
 
+      chooseByKey(key) { this.all("[data-choices] [data-key]").find((button) => button.dataset.key === key)?.click(); },
+
       ghost(said) {
         const line = document.createElement("li");
         const bubble = document.createElement("p");
@@ -252,7 +257,6 @@
         if (answer.accepted) this.spendDraft();
         else this.setPending(undefined);
         await this.show(answer.html);
-        this.follow();
         if (this.ended) this.finish();
         else if (!clicked) this.one("#ab-reply")?.focus({ preventScroll: true });
       },
@@ -301,7 +305,6 @@
         this.toast("");
         await this.show(answer.html);
         if (this.ended) this.finish();
-        this.follow();
       },
 
       // ---- the provider's choice

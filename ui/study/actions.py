@@ -87,9 +87,9 @@ class StudyActions(ABC):
         move_call: the form of a turn.
     """
 
-    room: ClassVar[str]
-    seat: ClassVar[str]
-    link: ClassVar[RoomLink]
+    room: str
+    seat: str
+    link: RoomLink
     move_call: ClassVar[type[MoveCall]] = MoveCall
 
     def __init__(self, sessions: StudySessions) -> None:

@@ -11,7 +11,20 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from simulator.asking import Asked
-from simulator.benchmark import AskingSpec, Benchmark, Block, Due, Metric, Move, SeatSpec, State
+from simulator.benchmark import (
+    AskingSpec,
+    Benchmark,
+    Block,
+    Chips,
+    Due,
+    Heading,
+    Meter,
+    Metric,
+    Move,
+    SeatSpec,
+    State,
+    Talk,
+)
 from simulator.errors import SeatError
 from simulator.items import ItemFiles
 from simulator.seats import Reply, View
@@ -74,7 +87,7 @@ def is_found(state: GameState) -> bool:
 def next_seat(state: GameState) -> Due | None:
     """Return whose move it is: asker and answerer in turn, until it is found or no question is left."""
     if state.moves and state.moves[-1].kind == "ask":
-        return Due("answerer", "answer")
+        return Due("answerer", "answer", ANSWERS)
     if is_found(state) or len(state.texts("ask")) >= state.rules.questions:
         return None
     return Due("asker", "ask")
@@ -144,15 +157,15 @@ def oracle(view: View) -> str:
 
 
 def page(state: GameState, seat: str) -> list[Block]:
-    """Return what a person sees: what is theirs to know, and the questions so far."""
+    """Return what a person sees: the thing if it is theirs, what was said, and how much is left."""
     left = state.rules.questions - len(state.texts("ask"))
-    head = state.item.name if seat == "answerer" else f"{left} / {state.rules.questions}"
-    return [Block("heading", head), Block("talk", [(move.seat, move.text) for move in state.moves])]
+    own: list[Block] = reveal(state) if seat == "answerer" else []
+    return [*own, Talk(state.moves), Meter("remaining", left, state.rules.questions)]
 
 
 def reveal(state: GameState) -> list[Block]:
     """Return the thing and what is true of it."""
-    return [Block("heading", state.item.name), Block("text", ", ".join(state.item.facts))]
+    return [Heading(state.item.name), Chips(state.item.facts)]
 
 
 BENCHMARK = Benchmark[Thing, Rules](

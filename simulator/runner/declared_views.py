@@ -1,0 +1,65 @@
+"""What people see of an episode of a declared benchmark: the contract between its room and the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from logs.rows import Ending
+from simulator.benchmark import Block, Due, Move
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatPage:
+    """A page for a person in a seat.
+
+    Attributes:
+        episode_id: the episode.
+        seat: theirs.
+        people: the other seats in which people sit.
+        language: of the item.
+        stage: what a study shows instead of the task, ``task`` while that goes on, ``done`` at the end.
+        due: the move that this seat is to make; while it waits, the last that it made.
+        my_turn: True if it is due now.
+        waits_for: the seat that is due; empty if that is this one, or nobody.
+        blocks: what is shown.
+        moves: of the task so far.
+        first: the number of the first of them in the log.
+        number: of the turn that is to come.
+        ending: how the episode ended, if it did.
+        warning: what a seat opposite met with.
+        study: whether it is part of a study.
+    """
+
+    episode_id: str
+    seat: str
+    people: tuple[str, ...]
+    language: str
+    stage: str
+    due: Due | None
+    my_turn: bool
+    waits_for: str
+    blocks: tuple[Block, ...]
+    moves: tuple[Move, ...]
+    first: int
+    number: int
+    ending: Ending | None
+    warning: str | None
+    study: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """An ended episode, as everybody in it may see it.
+
+    Attributes:
+        language: of the item.
+        moves: that were made.
+        blocks: what is revealed; nothing if the episode was broken off.
+        scores: metric -> value; likewise.
+    """
+
+    language: str
+    moves: tuple[Move, ...]
+    blocks: tuple[Block, ...] = ()
+    scores: Mapping[str, float | None] = field(default_factory=dict)

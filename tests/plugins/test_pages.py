@@ -1,0 +1,229 @@
+"""The pages of the sixth benchmark, made from its declaration, through the calls that browsers make."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "ui"))  # fake_sessions, texts, visiting
+
+from fake_sessions import FakeSessions
+from texts import texts_of, unused
+from visiting import Page, ask_for_place, words
+
+from logs import LogReader, LogWriter
+from simulator import catalog
+from simulator.errors import InputError
+from simulator.studies.declared import DeclaredSessions, declared_benchmarks
+from simulator.studies.files import read_study
+from simulator.studies.material import material_of
+from ui.actions import Actions
+from ui.declared.actions import DeclaredActions
+from ui.i18n import strings
+from ui.tokens import Signer
+
+ROSE = 14
+WISHES = {"room": "twenty_questions", "seat": "asker", "others": {"answerer": "offline/oracle"}, "rules": {}}
+EVIL = "\"'><img src=x onerror=alert(1)>{{7*7}}"
+
+
+def no_models(name: str) -> Any:
+    raise AssertionError(f"{name} was asked for")
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[tuple[LogWriter, LogReader]]:
+    path = tmp_path / "log.sqlite"
+    with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
+        yield writer, reader
+
+
+@pytest.fixture
+def room(installed: Path, log: tuple[LogWriter, LogReader]) -> DeclaredActions:
+    (benchmark,) = [each for each in declared_benchmarks() if each.name == "twenty_questions"]
+    sessions = DeclaredSessions(benchmark, *log, no_models, env={"OPENAI_API_KEY": "k"})
+    return DeclaredActions(sessions, Signer(b"a secret for tests"))
+
+
+@pytest.fixture
+def actions(room: DeclaredActions) -> Actions:
+    return Actions(FakeSessions(), Signer(b"a secret for tests"), rooms={room.room: room})
+
+
+class Player:
+    """A browser at the page of a seat."""
+
+    def __init__(self, actions: Actions, go: str, language: str = "en") -> None:
+        self.actions = actions
+        self.at = {"path": "/play", "query": go.partition("?")[2], "language": language}
+        self.html = ""
+
+    async def look(self) -> str:
+        self.html = (await self.actions.page(self.at))["html"]
+        return self.html
+
+    async def say(self, text: str, key: str = "") -> Any:
+        number = int(re.search(r'data-number="(\d+)"', await self.look())[1])
+        call = self.at | {"render": key or f"render-{number:05}", "number": number, "text": text}
+        answer = await self.actions.send(call)
+        self.html = answer["html"]
+        return answer
+
+
+async def begin(actions: Actions, **wishes: Any) -> Player:
+    answer = await actions.start(WISHES | wishes)
+    return Player(actions, answer["go"])
+
+
+async def test_the_entry_is_made_from_the_declaration(actions: Actions) -> None:
+    page = Page((await actions.page({"path": "/twenty_questions", "language": "en"}))["html"])
+    page.check_references()
+    shown = " ".join(page.texts)
+    assert "Twenty questions" in shown and "Asker" in shown and "Built-in answerer" in shown
+    fields = {attrs["name"]: attrs for tag, attrs in page.tags if "name" in attrs}
+    assert (fields["questions"]["type"], fields["questions"]["min"], fields["questions"]["value"]) == (
+        "number", "1", "20",
+    )  # fmt: skip
+    assert fields["item"]["max"] == "30"
+    players = {attrs["value"] for _, attrs in page.tags if attrs.get("name") == "opposite-asker"}
+    assert {"offline/halver", "offline/guesser", "person", "openai/gpt-4o"} <= players
+    assert "twenty-questions-asker" in str(page.tags)  # its study
+    things = catalog.find("twenty_questions").load("builtin")
+    assert not [thing.name for thing in things if re.search(rf"\b{thing.name}\b", shown)]
+    zh = words((await actions.page({"path": "/twenty_questions", "language": "zh"}))["html"])
+    assert "二十问" in zh and "提问者" in zh and "最多可问几个问题" in zh
+    home = words((await actions.page({"path": "/", "language": "en"}))["html"])
+    assert "Go to Twenty questions" in home
+
+
+async def test_free_play_shows_what_is_hidden_at_the_end_alone(actions: Actions, log: Any) -> None:
+    player = await begin(actions, item=ROSE, rules={"questions": 3})
+    for question in ("Is it a plant?", f"Is it {EVIL}?"):
+        await player.say(question)
+        Page(player.html).check_references()
+        assert "rose" not in player.html and "thorny" not in player.html
+        assert "rose" not in str(await actions.state(player.at["query"][2:]))
+    assert "Questions left: 1 of 3" in player.html
+    assert "<img src=x" not in player.html and "img src=x" in words(player.html)
+    await player.say("Is it a rose?")
+    shown = words(player.html)
+    assert "It is over" in shown and "rose" in shown and "thorny" in shown
+    assert re.search(r"success Yes questions 3", shown)
+    (episode,) = log[1].episodes()
+    assert episode.options == {"questions": 3}
+    scores = {score.metric: score.value for score in log[1].scores(episode_id=episode.id)}
+    assert scores == {"success": 1.0, "questions": 3.0}
+
+
+async def test_few_replies_are_buttons_and_only_they_count(actions: Actions) -> None:
+    player = await begin(actions, seat="answerer", others={"asker": "offline/guesser"}, item=ROSE)
+    html = await player.look()
+    says = [attrs["data-say"] for _, attrs in Page(html).tags if "data-say" in attrs]
+    assert says == ["yes", "no", "I cannot tell"]
+    assert "rose" in html and "textarea" not in html
+    player.at["language"] = "zh"
+    assert "不是（no）" in await player.look()
+    player.at["language"] = "en"
+    refused = await player.say("maybe")
+    assert not refused["accepted"] and "That was not possible" in words(refused["html"])
+    assert (await player.say("no"))["accepted"]
+    again = await player.actions.send(player.at | {"render": "render-00001", "number": 1, "text": "no"})
+    assert again["accepted"]  # a double click is one turn
+    assert re.search(r'data-number="3"', again["html"])
+
+
+async def test_two_people_play_by_an_invitation(actions: Actions) -> None:
+    host = await begin(actions, item=ROSE, others={"answerer": "person"})
+    link = Page(await host.look()).one("data-link")["value"]
+    guest = Player(actions, link)
+    assert "data-link" not in await guest.look()
+    assert 'data-my-turn="0"' in guest.html and "rose" in guest.html and "rose" not in host.html
+    assert "You can answer as soon as it is your turn" in guest.html
+    await host.say("Is it alive?")
+    assert "Waiting for: Answerer" in host.html
+    assert not (await host.say("Is it a cat?"))["accepted"]
+    await guest.say("yes")
+    assert "yes" in words(await host.look()) and 'data-my-turn="1"' in host.html
+    assert "You can write as soon as it is your turn" not in host.html
+    assert [attrs["data-say"] for _, attrs in Page(guest.html).tags if "data-say" in attrs]
+
+
+@pytest.mark.parametrize(
+    ("wish", "words_of"),
+    [
+        ({"item": 31}, "“31”"),
+        ({"item": 0}, "“0”"),
+        ({"rules": {"questions": 0}}, "questions"),
+        ({"seat": "judge"}, "judge"),
+        ({"others": {"answerer": "script:/etc/passwd"}}, "cannot sit"),
+        ({"others": {"answerer": "openai/gpt-4o@http://elsewhere"}}, "cannot sit"),
+        ({"others": {"answerer": "python:os:system"}}, "cannot sit"),
+        ({"others": {}}, "cannot sit"),
+        ({"seat": "x" * 500}, ""),
+        ({"rules": {"questions": [1]}}, ""),
+    ],
+)
+async def test_what_was_not_offered_begins_nothing(
+    actions: Actions, log: Any, wish: dict[str, Any], words_of: str
+) -> None:
+    answer = await actions.start(WISHES | wish)
+    assert words_of in answer["problem"] and "go" not in answer
+    assert list(log[1].episodes()) == []
+
+
+async def test_a_study_leads_from_welcome_to_the_code(actions: Actions, log: Any) -> None:
+    welcome = words((await actions.page({"path": "/study", "query": "study=twenty-questions-asker"}))["html"])
+    assert "Your part: Asker." in welcome
+    entered = await ask_for_place(actions, "twenty-questions-asker", "pid-1")
+    player = Player(actions, entered["go"])
+    assert "Do you want to take part?" in words(await player.look())
+    await player.say("yes")
+    assert "Ask questions that can be answered with yes or no" in words(player.html)
+    await player.say("ready")
+    assert 'data-page="play"' in player.html and 'data-number="2"' in player.html
+    assert "data-withdraw" in player.html and "Questions left: 15 of 15" in player.html
+    for _ in range(15):
+        await player.say("Is it a unicorn?")
+    assert "TWENTY-DONE" in player.html and "What was hidden" not in player.html
+    (episode,) = log[1].episodes()
+    assert log[1].ending(episode.id).status == "truncated"
+    assert episode.options["questions"] == 15
+    scores = {score.metric: score.value for score in log[1].scores(episode_id=episode.id)}
+    assert scores == {"success": 0.0, "questions": None}
+    Page(player.html).check_references()
+
+
+def test_a_study_says_who_sits_opposite(installed: Path, tmp_path: Path) -> None:
+    file = catalog.find("twenty_questions").folder / "studies" / "asker.yaml"
+    study = read_study(file)
+    assert material_of(study).seating == {"asker": "person", "answerer": "offline/oracle"}
+
+    def opposite(who: str) -> Any:
+        settings = {"answerer": who, "show_result": True, "languages": ["en", "zh"]}
+        return material_of(study.model_copy(update={"settings": settings}))
+
+    material = opposite("openai/gpt-4o")
+    material.check()
+    assert material.seating["answerer"] == "openai/gpt-4o" and set(material.needs) == {"openai/gpt-4o"}
+    assert material.shows_result and material.languages == ("en", "zh")
+    for who in ("offline/nobody", "person", "gpt-4o"):
+        with pytest.raises(InputError, match="there can sit: offline/oracle, provider/model"):
+            opposite(who).check()
+
+
+def test_no_benchmark_takes_the_address_of_another_page(room: DeclaredActions) -> None:
+    room.sessions.benchmark = replace(room.benchmark, name="study")
+    with pytest.raises(InputError, match="No benchmark can be called 'study'"):
+        DeclaredActions(room.sessions, Signer(b"a secret for tests"))
+
+
+def test_every_text_of_the_pages_is_used_and_in_both_languages() -> None:
+    names = texts_of("declared.")
+    assert sorted(names) == sorted(name for name in strings("zh").texts if name.startswith("declared."))
+    assert unused(names, ("declared.result.",)) == []

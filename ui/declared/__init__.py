@@ -1,0 +1,1 @@
+"""The pages of benchmarks that are declarations: entry, play, result and studies."""
