@@ -26,6 +26,7 @@ from simulator.studies.files import Study, find_studies, read_study
 from simulator.studies.ledger import written
 from simulator.studies.links import personal_link, preview_link, preview_of, study_link
 from simulator.studies.material import builtin_studies, material_of, material_type
+from simulator.studies.payment import payment_of
 from simulator.studies.progress import StudyProgress
 from simulator.studies.quota import STATES, cell_name, quota_of
 from simulator.studies.reconcile import reconcile
@@ -235,6 +236,35 @@ def open_study(
     print(f"{chosen.id} is open{' again' if changed else ''}.")
     print(f"for participants  {study_link(chosen, key, site)}")
     print(f"to try it out     {preview_link(chosen, key, site)}")
+
+
+@study_app.command("bonus")
+def write_payment(
+    study: _StudyArgument,
+    folder: Annotated[Path, typer.Argument(help="where to; made if need be")],
+    metric: Annotated[
+        str | None, typer.Option(help="a score that is paid for, summed over a person's sets")
+    ] = None,
+    amount: Annotated[float, typer.Option(min=0, help="bonus for each unit of it")] = 0.0,
+    log: LogOption = None,
+) -> None:
+    """Write whom the platform is to approve, who missed a check, and bonuses, by the platform's ids.
+
+    The files say who took part: delete them once they are handed in.
+    """
+    if (metric is None) != (amount == 0):
+        raise InputError("--metric and --amount belong together.")
+    owed = _with_desk(
+        find_study(study, log),
+        log,
+        lambda desk, reader: payment_of(desk, reader, metric=metric, amount=amount),
+    )
+    for file in owed.write(folder):
+        print(file)
+    total = sum(owed.bonus.values())
+    print(f"{len(owed.approve)} to approve, {len(owed.review)} missed a check, bonuses {total:.2f}")
+    if owed.unknown:
+        print(f"Done, but not known to the platform: {', '.join(owed.unknown)}")
 
 
 @study_app.command("snapshot")

@@ -8,11 +8,13 @@ from typer.testing import CliRunner
 
 import app  # noqa: F401  (it says which benchmarks hold studies)
 from logs import LogReader, LogWriter, NotInLog
+from logs.rows import Score
 from simulator.ambibench.assignment import PatternStudy
 from simulator.errors import InputError
 from simulator.studies import StudyDesk
 from simulator.studies.command import find_study, study_app
 from simulator.studies.material import builtin_studies
+from simulator.studies.payment import payment_of
 
 STUDY = "ambibench-multiple"
 
@@ -120,3 +122,32 @@ async def test_a_snapshot_holds_the_study_and_nobodys_identity(log, tmp_path):
     assert b"anna" not in (folder / "log.sqlite").read_bytes()
     with pytest.raises(NotInLog):
         run("snapshot", "ambik-robot", tmp_path / "other", "--log", log)
+
+
+async def test_the_platform_is_told_whom_to_approve_and_what_they_earned(log, tmp_path):
+    folder = tmp_path / "pay"
+    shown = run("bonus", STUDY, folder, "--log", log).output
+    assert "1 to approve, 0 missed a check, bonuses 0.00" in shown
+    assert [file.name for file in folder.iterdir()] == ["approve.csv"]
+    assert (folder / "approve.csv").read_text(encoding="utf-8") == "anna\n"
+    with pytest.raises(InputError, match="belong together"):
+        run("bonus", STUDY, folder, "--metric", "right", "--log", log)
+    with pytest.raises(InputError, match="has no score 'right'; it has none"):
+        run("bonus", STUDY, folder, "--metric", "right", "--amount", "1", "--log", log)
+
+
+async def test_a_bonus_is_a_score_summed_over_sets(office, tmp_path):
+    desk, study = office.desk(sets_per_participant=2), office.study(sets_per_participant=2)
+    for name in ("anna", "ben", "ben", "carla"):
+        admission = await desk.admit({"PROLIFIC_PID": name})
+        await desk.started(admission.participant)
+        episode = office.play(study, admission)
+        value = {"anna": 0.0, "ben": 3.0, "carla": None}[name]
+        office.log.put(Score(episode_id=episode, metric="right", value=value, version="1"))
+        await desk.completed(admission.participant, failed_check=name == "carla")
+    office.log.flush()
+    owed = payment_of(desk, office.reader, metric="right", amount=0.25)
+    assert (owed.approve, owed.review, owed.unknown) == (("anna", "ben"), ("carla",), ())
+    assert owed.bonus == {"ben": 1.5}
+    assert [file.name for file in owed.write(tmp_path / "pay")] == ["approve.csv", "review.csv", "bonus.csv"]
+    assert (tmp_path / "pay" / "bonus.csv").read_text(encoding="utf-8") == "ben,1.50\n"

@@ -1,0 +1,97 @@
+"""Files that a recruiting platform is handed: whom to approve, whom to look at, and who gets a bonus.
+
+They name people as the platform does, so they hold what the log keeps apart: delete them when they have been
+handed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from logs import LogReader
+from simulator.errors import InputError
+from simulator.studies.desk import StudyDesk
+
+APPROVE: Final = "approve.csv"
+REVIEW: Final = "review.csv"
+BONUS: Final = "bonus.csv"
+_CENT: Final = 0.01
+
+
+@dataclass(frozen=True, kw_only=True)
+class Payment:
+    """What is owed in a study, by the platform's names of people.
+
+    Attributes:
+        approve: who was done and missed no attention check.
+        review: who was done and missed one: nothing is rejected by itself.
+        bonus: what each gets besides, in the study's currency; nobody stands there with nothing.
+        unknown: pseudonyms of people who were done but did not come by the platform.
+    """
+
+    approve: tuple[str, ...]
+    review: tuple[str, ...]
+    bonus: dict[str, float]
+    unknown: tuple[str, ...]
+
+    def write(self, folder: Path) -> tuple[Path, ...]:
+        """Write a file for each list that is not empty: an id a line, a bonus behind a comma."""
+        folder.mkdir(parents=True, exist_ok=True)
+        lines = {
+            APPROVE: list(self.approve),
+            REVIEW: list(self.review),
+            BONUS: [f"{person},{amount:.2f}" for person, amount in self.bonus.items()],
+        }
+        return tuple(_write(folder / name, rows) for name, rows in lines.items() if rows)
+
+
+def payment_of(
+    desk: StudyDesk, reader: LogReader, *, metric: str | None = None, amount: float = 0.0
+) -> Payment:
+    """Return what is owed to those who were done.
+
+    Args:
+        desk: of the study.
+        reader: of its log.
+        metric: whose value, summed over a person's sets, is paid as a bonus.
+        amount: for each unit of it.
+
+    Raises:
+        InputError: if no episode of the study has such a score.
+    """
+    study = desk.study
+    done = [place for place in desk.ledger() if place.state == "completed"]
+    people = dict.fromkeys(place.participant for place in done)
+    failed = {place.participant for place in done if place.failed_check}
+    kind = study.identity[0].lower()
+    rows = (row for person in people for row in reader.identities(participant_id=person, kind=kind))
+    names = {row.participant_id: row.value for row in rows}
+    earned = dict.fromkeys(people, 0.0)
+    if metric is not None:
+        owners = {episode.id: episode.participant_id for episode in reader.episodes(study.run_id)}
+        scores = list(reader.scores(run_id=study.run_id, latest=True))
+        if metric not in (known := {score.metric for score in scores}):
+            names_of_scores = ", ".join(sorted(known)) or "none"
+            raise InputError(f"study {study.id!r} has no score {metric!r}; it has {names_of_scores}.")
+        for score in scores:
+            person = owners[score.episode_id]
+            if score.metric == metric and score.value is not None and person in earned:
+                earned[person] += score.value * amount
+    return Payment(
+        approve=_named(names, (person for person in people if person not in failed)),
+        review=_named(names, failed),
+        bonus={names[person]: due for person, due in earned.items() if person in names and due >= _CENT},
+        unknown=tuple(person for person in people if person not in names),
+    )
+
+
+def _named(names: dict[str, str], people: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(names[person] for person in people if person in names))
+
+
+def _write(file: Path, rows: Iterable[str]) -> Path:
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return file
