@@ -55,7 +55,7 @@ COMMANDS: Final = {
     ),
     "export": Command(
         "logs.cli:export_command",
-        "Export the log as JSON lines or CSV, with a codebook. People stay pseudonyms.",
+        "Export the log as JSON lines, CSV, Parquet or a log, with a codebook. People stay pseudonyms.",
     ),
     "app": Command(
         "ui.command:app_command",
