@@ -91,11 +91,13 @@ def reading(read: Callable[[Any], T]) -> Callable[[Any], T]:
     return read_field
 
 
-def read_as(source: Any, make: Callable[[Any], Any]) -> GetPydanticSchema:
+def read_as(source: Any, make: Callable[[Any], Any] | None = None) -> GetPydanticSchema:
     """Return what reads a field as a value of the type `source`, out of which `make` makes the field's own.
 
-    `make` may raise `InputError` or `ValueError`.
+    `make` may raise `InputError` or `ValueError`; without it that value is the field's.
     """
+    if make is None:
+        return GetPydanticSchema(lambda _, handler: handler(source))
     return GetPydanticSchema(
         lambda _, handler: core_schema.no_info_after_validator_function(reading(make), handler(source))
     )

@@ -22,6 +22,7 @@ from simulator.errors import InputError
 from simulator.field_options import logged_values
 from simulator.fields import Fields
 from simulator.models import Capabilities, ModelOptions, load_model
+from simulator.models.weights import require_weights
 from simulator.runner.command import RunRequest, RunSettings, play, run_name
 from simulator.runner.finding import room_of
 from simulator.runner.logged import endings_of_runs
@@ -265,10 +266,11 @@ def announced(name: str, models: ModelOptions) -> Announced:
     or say at the first request that they cannot.
 
     Raises:
-        InputError: if the name means nothing.
+        InputError: if the name means nothing, or a model of this machine is not there.
         ModelError: if a key or an extra that the model needs is missing; says what to do.
     """
     if name.startswith(_IN_PROCESS):
+        require_weights(name)
         return Announced(name, _EVERYTHING)
     model = load_model(name, models)
     asyncio.run(model.close())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from simulator.orders import (
     RunOrder,
     RunSpec,
     Selection,
+    announced,
     is_model,
     play_order,
     played_pairs,
@@ -247,10 +247,10 @@ def require_players(names: Sequence[str], models: ModelOptions) -> None:
     for name in names:
         if name.startswith("offline/"):
             seat_for(PARTICIPANT, name, lambda model: load_model(model, models))
-    # A single one is loaded before its first run anyway; weights, too, for an extra may be missing.
+    # A single one is loaded before its first run anyway.
     for name in names if len(names) > 1 else ():
         if is_model(name) and not name.startswith("offline/"):
-            asyncio.run(load_model(name, models).close())
+            announced(name, models)
 
 
 RUNS: Final = RunSpec(

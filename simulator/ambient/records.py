@@ -320,9 +320,7 @@ class SeedRecord:
     f1: Fraction
     em: Fraction
     group_em: Fraction
-    threshold: Annotated[
-        Threshold, read_as(CheckedThreshold, lambda threshold: threshold), Field(alias="logit_threshold")
-    ] = None
+    threshold: Annotated[Threshold, read_as(CheckedThreshold), Field(alias="logit_threshold")] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,8 +154,13 @@ COEFFICIENTS: Final = Path(__file__).with_name("ranker.json")
 
 
 @cache
-def load_ranker(path: Path = COEFFICIENTS) -> Ranker:
-    """Return the committed coefficients, or others.
+def builtin_ranker() -> Ranker:
+    """Return the committed coefficients."""
+    return load_ranker(COEFFICIENTS)
+
+
+def load_ranker(path: Path) -> Ranker:
+    """Return the coefficients that a file holds now.
 
     Raises:
         pydantic.ValidationError: if something is missing, or there is something else.

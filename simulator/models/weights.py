@@ -92,15 +92,12 @@ def load_weights(path: str, device: str) -> Weights:
         Unsupported: if transformers, or peft for an adapter, is missing, or an adapter cannot be merged.
         InputError: if an adapter names no base, or the model is not there.
     """
+    base, config = _read_config(path)
     transformers = imported("transformers")
-    folder = Path(path)
-    base = find_base(_base(folder / ADAPTER)) if (folder / ADAPTER).is_file() else path
-    own_tokenizer = (folder / "tokenizer_config.json").is_file()
+    own_tokenizer = (Path(path) / "tokenizer_config.json").is_file()
     try:
         with quiet(transformers):
-            # What is a folder needs no hub, and none is asked.
             here = {"local_files_only": Path(base).is_dir()}
-            config = transformers.AutoConfig.from_pretrained(base, **here)
             tokenizer = transformers.AutoTokenizer.from_pretrained(path if own_tokenizer else base, **here)
             model = _model_class(transformers, config).from_pretrained(base, dtype=_dtype(device), **here)
             if base != path:
@@ -113,6 +110,30 @@ def load_weights(path: str, device: str) -> Weights:
         bool(config.is_encoder_decoder),
         getattr(config, "max_position_embeddings", None),
     )
+
+
+def _read_config(path: str) -> tuple[str, Any]:
+    """Return the folder or id of a model or of an adapter's base, and its configuration."""
+    transformers, adapter = imported("transformers"), Path(path) / ADAPTER
+    base = find_base(_base(adapter)) if adapter.is_file() else path
+    try:
+        with quiet(transformers):
+            # What is a folder needs no hub, and none is asked.
+            return base, transformers.AutoConfig.from_pretrained(base, local_files_only=Path(base).is_dir())
+    except (OSError, ValueError) as error:
+        raise InputError(_not_loaded(path, base, error)) from error
+
+
+def require_weights(name: str) -> None:
+    """Make sure that ``local/<name>`` or ``transformers/<path or id>`` is there, without loading it.
+
+    Raises:
+        Unsupported: if a package is missing; says how to install it.
+        InputError: if there is no such model.
+    """
+    folder = weights_of(name)
+    require_local()
+    _read_config(folder)
 
 
 def _not_loaded(path: str, base: str, error: Exception) -> str:

