@@ -70,13 +70,17 @@ _CHOSEN = {
 
 # Those who have withdrawn and wait to be erased are not taken home any more.
 _OUT = "SELECT value FROM json_each(:out)"
-_EPISODES_OUT = f"SELECT id FROM episodes WHERE participant_id IN ({_OUT})"
+_EPISODES_OUT = (
+    f"SELECT id FROM episodes WHERE participant_id IN ({_OUT}) "
+    # Where two play, each turn says whose it is.
+    f"UNION SELECT episode_id FROM turns WHERE json_extract(payload, '$.participant_id') IN ({_OUT})"
+)
 _OF_EPISODES_LEFT = f"(episode_id IS NULL OR episode_id NOT IN ({_EPISODES_OUT}))"
 _OF_PEOPLE_LEFT = f"(participant_id IS NULL OR participant_id NOT IN ({_OUT}))"
 _LEFT = {
     "participants": f"id NOT IN ({_OUT})",
     "identities": _OF_PEOPLE_LEFT,
-    "episodes": _OF_PEOPLE_LEFT,
+    "episodes": f"id NOT IN ({_EPISODES_OUT})",
     "turns": _OF_EPISODES_LEFT,
     "model_calls": _OF_EPISODES_LEFT,
     "endings": _OF_EPISODES_LEFT,

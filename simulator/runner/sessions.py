@@ -91,6 +91,41 @@ class Sessions:
             InputError: if a seat's name means nothing.
             ModelError: if a model cannot be loaded.
         """
+        # Every play is an episode of its own; the repeat index only has to be unlike the others'.
+        unique = uuid4().int >> 96
+        id = await self.write_episode(
+            item, seats, options, unique, run_id=run_id, name=name, participant_id=participant_id
+        )
+        await self._advance(await self._load(id))
+        return id
+
+    async def write_episode(
+        self,
+        item: Any,
+        seats: Mapping[str, str],
+        options: Mapping[str, object] | None,
+        unique: int,
+        *,
+        run_id: str | None = None,
+        name: str | None = None,
+        id: str | None = None,
+        participant_id: str | None = None,
+    ) -> str:
+        """Write the rows of an episode that nobody has moved in yet; see `start_item`.
+
+        Args:
+            item: as there, like everything that is not named here.
+            seats: as there.
+            options: as there.
+            unique: number that makes it unlike other plays of the item; its seed follows from it.
+            run_id: as there.
+            name: as there.
+            id: of the episode; default: made of run, name and `unique`.
+            participant_id: as there.
+
+        Raises:
+            LogConflict: if another episode has the id.
+        """
         options = dict(options or {})
         seats = {seat: self._addressed(who) for seat, who in seats.items()}
         built = await self._loading.seats(self._room, seats, options)
@@ -99,10 +134,8 @@ class Sessions:
         names = (_in_run_id(seats[seat]) for seat in built)
         run_id = run_id or "-".join(["play", self._room.name, *names])
         row = self._room.item_row(item)
-        # Every play is an episode of its own; the repeat index only has to be unlike the others'.
-        unique = uuid4().int >> 96
         episode = Episode(
-            id=f"{run_id}/{name or row.name}.{row.language}/{unique:x}",
+            id=id or f"{run_id}/{name or row.name}.{row.language}/{unique:x}",
             run_id=run_id,
             item_hash=row.hash,
             language=row.language,
@@ -122,7 +155,6 @@ class Sessions:
             )
         await self._log.write(row)
         await self._log.write(episode)
-        await self._advance(await self._load(episode.id))
         return episode.id
 
     async def view(self, episode_id: str, seat: str) -> Any:

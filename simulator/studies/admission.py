@@ -23,7 +23,7 @@ Code = Literal[
     "other_browser",  # their place was begun in another browser
     "no_identity",  # nothing says who it is, and the study wants to know
 ]
-Outcome = Literal["complete", "failed_check", "screened_out", "returned"]
+Outcome = Literal["complete", "failed_check", "screened_out", "returned", "paid_exit"]
 
 DONE: Final[tuple[Outcome, ...]] = ("complete", "failed_check")
 PLACED: Final[tuple[Code, ...]] = ("admitted", "resumed", "restarted")

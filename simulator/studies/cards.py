@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from typing import Final, Literal, get_args
 
 from simulator.errors import ConflictError
 from simulator.studies.admission import Code, Completion
 from simulator.studies.desk import StudyDesk
 from simulator.studies.questions import Question
-from simulator.studies.quota import counted
 from trees import Language
 
 Refusal = Literal["full", "taken", "done", "excluded", "closed", "identity", "unsigned", "browser", "later"]
@@ -77,11 +75,13 @@ class Entry:
 
     Attributes:
         episode_id: what is to be played, or gone on with; None if there is no place.
+        seat: whose it is in that.
         refusal: why there is none; ``done``: they have done all the sets that they may do.
         completion: how somebody leaves who has taken part before.
     """
 
     episode_id: str | None = None
+    seat: str = ""
     refusal: Refusal | None = None
     completion: Completion | None = None
 
@@ -95,7 +95,7 @@ def card_of(
     preview: bool = False,
 ) -> StudyCard:
     """Return the card of a desk's study; see `StudyCard` for what the benchmark says."""
-    study, left = desk.study, places_left(desk)
+    study, left = desk.study, desk.places_left()
     return StudyCard(
         id=study.id,
         benchmark=study.benchmark,
@@ -123,14 +123,3 @@ def left_with(desk: StudyDesk, participant: str | None) -> Completion | None:
         return desk.completion(participant)
     except ConflictError:
         return None
-
-
-def places_left(desk: StudyDesk) -> int:
-    """Return places that somebody who comes now could get."""
-    if desk.closed_since is not None:
-        return 0
-    stale = timedelta(minutes=desk.study.stale_after_minutes)
-    taken = dict.fromkeys(desk.quota.wanted, 0)
-    for cell, count in counted(desk.ledger(), datetime.now(UTC), stale).items():
-        taken[desk.quota.coarse[cell]] += count
-    return sum(max(0, wanted - taken[cell]) for cell, wanted in desk.quota.wanted.items())

@@ -48,8 +48,8 @@ def _refusal(study: Study) -> str:
     """Return what the design and the benchmark's room have against a study; empty if nothing."""
     try:
         room = load_room(study.benchmark)
-        if study.seat not in room.seats:
-            return f"seat: {study.benchmark} has no seat {study.seat!r}; there are: {', '.join(room.seats)}"
+        if unknown := [seat for seat in study.people if seat not in room.seats]:
+            return f"seat: {study.benchmark} has no seat {unknown[0]!r}; there are: {', '.join(room.seats)}"
         if study.conditions:
             quota_of(study)
         if (material := material_of(study)) is not None:

@@ -415,18 +415,20 @@ def _print_plan(study: Study) -> None:
     assert material is not None  # `find_study` has looked
     material.check()
     quota = quota_of(study, material.cells)
-    people = -(-quota.total // study.sets_per_participant)
+    sets = quota.total * len(study.people)
+    people = -(-sets // study.sets_per_participant)
     several = f" by at least {people} people" if study.sets_per_participant > 1 else ""
     console = Console()
     console.print(f"[bold]{study.id}[/bold]  {study.title_in(study.language)}", highlight=False)
     seats = ", ".join(f"{seat}: {who}" for seat, who in material.seating.items())
-    console.print(f"{quota.total} sets in {len(quota.cells)} conditions{several}; {seats}", highlight=False)
+    console.print(f"{sets} sets in {len(quota.cells)} conditions{several}; {seats}", highlight=False)
     if study.pay:
-        total = f"{study.pay.amount * quota.total:.2f} {study.pay.currency}"
+        total = f"{study.pay.amount * sets:.2f} {study.pay.currency}"
         hourly = f"{study.pay.amount / study.pay.minutes * 60:.2f}"
         console.print(f"pay {total} in all, {hourly} per hour if a set takes {study.pay.minutes:g} minutes")
     codes = study.completion_codes.model_dump()
-    if missing := [name for name, code in codes.items() if code is None and name != "failed_check"]:
+    needless = {"failed_check", *(() if study.seats else ("paid_exit",))}
+    if missing := [name for name, code in codes.items() if code is None and name not in needless]:
         console.print(f"[yellow]no completion code for:[/yellow] {', '.join(missing)}", highlight=False)
 
 

@@ -10,12 +10,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from logs import LogConflict, LogReader, LogWriter, erase_participant, load_key
-from logs.rows import RESTORED, Item, Participant, Run
+from logs.rows import RESTORED, Participant, Run
 from simulator.errors import ConflictError, InputError
 from simulator.seeds import derive_seed
 from simulator.studies.admission import Admission, Code, Completion, completion_of
 from simulator.studies.files import Study
 from simulator.studies.ledger import FAILED_CHECK, place_id
+from simulator.studies.openings import Openings
+from simulator.studies.pairing import PAID
+from simulator.studies.participation import study_item
 from simulator.studies.people import (
     Person,
     bind,
@@ -24,15 +27,15 @@ from simulator.studies.people import (
     release,
     took_part_elsewhere,
 )
-from simulator.studies.places import REFUSED, Places
+from simulator.studies.places import REFUSED
 from simulator.studies.progress import StudyProgress, progress_of
-from simulator.studies.quota import Cell, Place, Quota, State, cell_name, choose, has_room, quota_of
+from simulator.studies.quota import Cell, Place, State, cell_name, quota_of
 from simulator.studies.withdrawal import admission_event, restoring_event, withdrawal_event
 
 CAME_BACK: Final = "study.came_back"
 
 
-class StudyDesk(Places):
+class StudyDesk(Openings):
     """One study on one log. Several desks, in one process or many, may serve the same study.
 
     Places are numbered, and of two desks that give the same number the log lets one have it; the other
@@ -58,9 +61,8 @@ class StudyDesk(Places):
         seats: Mapping[str, str] | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        super().__init__(log, reader, study, clock)
-        self.quota: Quota = quota_of(study, cells)
-        self._seats = dict(seats or {study.seat: "person"})
+        super().__init__(log, reader, study, quota_of(study, cells), clock)
+        self._seats = dict(seats or dict.fromkeys(study.people, "person"))
         self._lock = asyncio.Lock()
         self._opened = False
 
@@ -72,7 +74,7 @@ class StudyDesk(Places):
         """
         if self._opened:
             return
-        study, quota = self.study, self.quota
+        study, quota = self.study, self.items
         config = {
             "study": study.to_json(),
             "study_hash": study.content_hash,
@@ -92,15 +94,7 @@ class StudyDesk(Places):
                 "is. Undo the change, or give the changed study an id of its own; whoever took part in the "
                 "first one is kept out of it."
             ) from None
-        # The study itself, whole: what its assignments point to, and what one cites.
-        item = Item(
-            hash=study.content_hash,
-            benchmark="study",
-            name=study.id,
-            language=study.language,
-            data=study.to_json(),
-        )
-        await self._log.write(item)
+        await self._log.write(study_item(study))
         self._opened = True
 
     async def close(self, *, closed: bool = True) -> bool:
@@ -292,8 +286,10 @@ class StudyDesk(Places):
             return completion_of(self.study, "failed_check" if failed else "complete")
         if mine[-1].live:
             raise ConflictError(f"{participant} has not finished study {self.study.id!r} yet.")
-        screened_out = mine[-1].state == "screened_out"
-        return completion_of(self.study, "screened_out" if screened_out else "returned")
+        screened_out, paid = mine[-1].state == "screened_out", mine[-1].reason in PAID
+        return completion_of(
+            self.study, "screened_out" if screened_out else "paid_exit" if paid else "returned"
+        )
 
     def progress(self) -> StudyProgress:
         """Return counts by cell and state, times and pay."""
@@ -314,15 +310,7 @@ class StudyDesk(Places):
             if len(theirs) > len(mine):
                 # Let in by another desk at the same moment.
                 return await self._come_back(theirs)
-            cell = choose(
-                self.quota,
-                places,
-                now=now,
-                stale_after=self._stale_after,
-                seed=derive_seed(self.study.seed, "cell", number),
-                had=[place.cell for place in mine if place.cell],
-                order=self.study.assignment,
-            )
+            cell = self._cell(places, mine, now, derive_seed(self.study.seed, "cell", number))
             if cell is None:
                 return await self._refuse("full", participant)
             await self._introduce(person, language)
@@ -383,9 +371,7 @@ class StudyDesk(Places):
             newest = [place for place in places if place.participant == old.participant][-1]
             if newest.id != old.id:
                 return newest
-            if old.cell is None or not has_room(
-                self.quota, places, old.cell, now=now, stale_after=self._stale_after
-            ):
+            if old.cell is None or not self._has_room(places, old.cell, now):
                 return None
             state: State = "started" if old.started_at else "reserved"
             id = place_id(self.study.run_id, number)

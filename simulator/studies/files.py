@@ -18,7 +18,13 @@ A title or a text of the study's own is one text, or one for each language of th
 
     title: {en: Finding the pattern, zh: 找出规律}
 
-So are its own questions (`simulator.studies.questions`), four lines each::
+Two people who play with each other (`simulator.studies.pairing`) have seats in place of one seat::
+
+    setup: H2H
+    seats: [seeker, provider]
+    pairing: {wait_minutes: 5, grace_seconds: 120, then: model, partner: {seeker: offline/seeker}}
+
+A study's own questions (`simulator.studies.questions`) are four lines each::
 
     questions:
       - id: age
@@ -38,8 +44,6 @@ from typing import Annotated, Any, Final, Literal, Self
 
 import yaml
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     JsonValue,
     NonNegativeFloat,
@@ -53,12 +57,13 @@ from pydantic import (
 
 from logs.rows import Json, Setup, content_hash
 from simulator.errors import InputError
+from simulator.studies.parts import Codes, Pairing, Part, Pay, Resume
 from simulator.studies.questions import MOST_TRIES, Question, Text, Words
 from trees import Language, bounded
 from trees.faults import Fault, first_and_more
 
 _Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$", max_length=60)]
-_Code = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_length=60)]
+PEOPLE: Final = "people-"
 _SUFFIXES: Final = (".yaml", ".yml")
 _QUOTES: Final = "a text with ? : , # or a brace in it stands in quotes"
 # A page quotes them, the log names cells by them; the slash divides a condition from a finer one.
@@ -68,51 +73,7 @@ _Condition = Annotated[str, StringConstraints(pattern=r"^[^/\s]+(/[^/\s]+)*$")]
 Assignment = Literal["balanced", "random", "finish_items"]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Pay(_Part):
-    """What a participant is paid for one set.
-
-    Attributes:
-        amount: in units of `currency`; 0: nothing, but `minutes` are told all the same.
-        currency: three letters, ISO 4217.
-        minutes: how long a set is said to take.
-    """
-
-    amount: NonNegativeFloat
-    currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")]
-    minutes: PositiveFloat
-
-
-class Codes(_Part):
-    """What a participant hands in where they came from, by how it ended.
-
-    Attributes:
-        failed_check: for whoever was done but missed an attention check; default: that of ``complete``.
-    """
-
-    complete: _Code | None = None
-    failed_check: _Code | None = None
-    screened_out: _Code | None = None
-    returned: _Code | None = None
-
-
-class Resume(_Part):
-    """What happens when somebody comes back to a set that they have begun.
-
-    Attributes:
-        policy: ``resume``: they go on where they were; ``restart``: they get a new set in the same
-            condition; ``block``: it is over.
-        max_age_minutes: so long after the place was given it is over in any case; None: never.
-    """
-
-    policy: Literal["resume", "restart", "block"] = "resume"
-    max_age_minutes: PositiveFloat | None = None
-
-
-class Study(_Part):
+class Study(Part):
     """A study as its file says it.
 
     Attributes:
@@ -120,13 +81,15 @@ class Study(_Part):
         title: shown to participants; one text, or one by language. So are `texts`.
         benchmark: whose room makes the items.
         language: of the participants' pages.
-        seat: the seat the participant sits in.
+        seat: the seat the participant sits in; empty where there are `seats`.
+        seats: two seats of people who play with each other: who comes gets the one that lacks somebody.
+        pairing: how they meet; only with `seats`.
         setup: who sits where, as in `logs.rows.Run`.
         settings: what the room reads; nothing here looks into it.
         conditions: cells of the design; empty: the room makes them.
         participants: people wanted, in all (spread evenly over the conditions) or by condition. Not
-            together with `judgments_per_item`, but one of them.
-        judgments_per_item: each condition is an item, which so many people are to see.
+            together with `judgments_per_item`, but one of them. With `seats`, an even number.
+        judgments_per_item: each condition is an item, which so many people are to see; with `seats`, pairs.
         assignment: who gets which condition: ``balanced``: the one with the fewest people; ``random``: any
             with room; ``finish_items``: the one with the most people that still has room, so that items are
             complete one after the other.
@@ -156,7 +119,9 @@ class Study(_Part):
     title: Words
     benchmark: Text
     language: Language = "en"
-    seat: Text
+    seat: str = ""
+    seats: Annotated[tuple[Text, ...], Field(min_length=2, max_length=2)] | None = None
+    pairing: Pairing = Pairing()
     setup: Setup = "H2L"
     settings: dict[str, JsonValue] = Field(default_factory=dict)
     conditions: tuple[_Condition, ...] = ()
@@ -189,10 +154,10 @@ class Study(_Part):
             raise ValueError("must be a whole number from 1, or one for each condition")
         return value
 
-    @field_validator("conditions", "identity")
+    @field_validator("conditions", "identity", "seats")
     @classmethod
-    def _different(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if twice := [name for name in dict.fromkeys(value) if value.count(name) > 1]:
+    def _different(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if value and (twice := [name for name in dict.fromkeys(value) if value.count(name) > 1]):
             raise ValueError(f"{', '.join(twice)} stands there twice")
         return value
 
@@ -207,6 +172,7 @@ class Study(_Part):
     def _whole(self) -> Self:
         if (self.participants is None) == (self.judgments_per_item is None):
             raise ValueError("give either participants or judgments_per_item")
+        self._check_seats()
         if isinstance(self.participants, dict) and self.conditions:
             unknown = [name for name in self.participants if not _has_prefix(self.conditions, name)]
             if unknown:
@@ -224,6 +190,27 @@ class Study(_Part):
             if not isinstance(words, str) and self.language not in words:
                 raise ValueError(f"{name}: must be there in the study's language, {self.language}")
         return self
+
+    def _check_seats(self) -> None:
+        """Refuse a study that has neither a seat nor two, or numbers and partners that do not fit two."""
+        if (self.seats is None) == (not self.seat):
+            raise ValueError("give either seat or seats, the two of people who are paired")
+        if self.seats is None:
+            if "pairing" in self.model_fields_set:
+                raise ValueError("pairing: only with seats, the two of people who are paired")
+            return
+        if self.setup != "H2H":
+            raise ValueError("setup: must be H2H where people are paired")
+        if unknown := [seat for seat in self.pairing.partner if seat not in self.seats]:
+            raise ValueError(f"pairing: partner: {unknown[0]} is not among the seats")
+        counts = self.participants.values() if isinstance(self.participants, dict) else [self.participants]
+        if any(count is not None and count % 2 for count in counts):
+            raise ValueError("participants: must be even where people are paired")
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """The seats that participants sit in."""
+        return self.seats or (self.seat,)
 
     def title_in(self, language: Language) -> str:
         """Return the title in a language, or in the study's own if it has none there."""
@@ -244,6 +231,11 @@ class Study(_Part):
     def run_id(self) -> str:
         """The run that the study's rows belong to."""
         return run_id(self.id)
+
+    @property
+    def sets_run(self) -> str:
+        """The run of the episodes in which people are asked what is theirs alone: with two seats, its own."""
+        return f"{PEOPLE}{self.id}" if self.seats else self.run_id
 
     @property
     def content_hash(self) -> str:
@@ -370,6 +362,7 @@ def _message(kind: str, place: str, where: str, message: str) -> str:
             "pay": Pay,
             "completion_codes": Codes,
             "resume": Resume,
+            "pairing": Pairing,
             "questions": Question,
         }
         parent, _, key = place.rpartition(".")

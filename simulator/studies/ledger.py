@@ -161,7 +161,7 @@ def after(place: Place, row: Assignment) -> Place:
     elif state == "completed":
         failed = row.details.get("reason") == FAILED_CHECK
         place = replace(place, completed_at=time, late=place.state == "expired", failed_check=failed)
-    return replace(place, state=state, moved_at=time)
+    return replace(place, state=state, moved_at=time, reason=row.details.get("reason", ""))
 
 
 def _merged(places: Mapping[str, Place]) -> tuple[Place, ...]:

@@ -11,7 +11,8 @@ from secrets import token_hex
 from typing import Final
 from urllib.parse import urlencode
 
-from simulator.studies.files import Codes, Study
+from simulator.studies.files import Study
+from simulator.studies.parts import Codes
 from simulator.studies.people import LINK_KEY, link_key
 
 _PLACES: Final = 1000
@@ -49,7 +50,7 @@ def preview_of(study: Study) -> Study:
             "id": f"{study.id}.preview.{study.content_hash[:8]}",
             "participants": None,
             "judgments_per_item": _PLACES,
-            "completion_codes": Codes(complete="PREVIEW", screened_out="PREVIEW", returned="PREVIEW"),
+            "completion_codes": Codes(**dict.fromkeys(Codes.model_fields, "PREVIEW")),
             "completion_url": None,
             "exclude": (),
             "require_identity": False,

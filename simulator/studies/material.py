@@ -52,10 +52,10 @@ class StudyMaterial(ABC, Generic[SettingsT]):
     reads: ClassVar[type[StudySettings]] = StudySettings
 
     def __init__(self, study: Study, reader: LogReader | None = None) -> None:
-        if study.benchmark != self.benchmark or study.seat not in self.seats:
+        if study.benchmark != self.benchmark or not set(study.people) <= set(self.seats):
             raise InputError(
                 f"study {study.id!r}: benchmark and seat must be {self.benchmark} and "
-                f"{' or '.join(self.seats)}, not {study.benchmark} and {study.seat}"
+                f"{' or '.join(self.seats)}, not {study.benchmark} and {' and '.join(study.people)}"
             )
         self.study = study
         self.reader = reader
@@ -124,12 +124,13 @@ class StudyMaterial(ABC, Generic[SettingsT]):
     @property
     def seating(self) -> Mapping[str, str]:
         """Return who sits where: the participant, and opposite whoever the settings name."""
-        return {self.study.seat: "person"}
+        return dict.fromkeys(self.study.people, "person")
 
     @property
     def needs(self) -> Mapping[str, Needs]:
         """Return what is asked of the servers' models that sit opposite, by their names."""
-        return {name: Needs() for name in self.seating.values() if name.startswith(REMOTE)}
+        opposite = (*self.seating.values(), *self.study.pairing.partner.values())
+        return {name: Needs() for name in opposite if name.startswith(REMOTE)}
 
     def options(self, place: Place, *, begun: bool) -> Mapping[str, object]:
         """Return further options of a place's episode.

@@ -41,6 +41,10 @@ class Places:
         """Return every place given so far, in the order given."""
         return tuple(map(self._ledger.moved, self._ledger.read()))
 
+    def looked_up(self) -> tuple[Place, ...]:
+        """Return every place; of those that look stale, with the time when their holder last moved."""
+        return self._looked_up(self._clock())[0]
+
     @property
     def closed_since(self) -> datetime | None:
         """Return when the study was closed for new participants; None if it is open."""

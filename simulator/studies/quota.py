@@ -55,6 +55,7 @@ class Place:
         continues: the place that this one goes on from, whose time had run out.
         late: completed after its time had run out.
         failed_check: completed, with an attention check missed.
+        reason: why it stands as it does, if the log says so.
         erased: the person's data have been erased.
     """
 
@@ -72,6 +73,7 @@ class Place:
     continues: str | None = None
     late: bool = False
     failed_check: bool = False
+    reason: str = ""
     erased: bool = False
 
     @property
@@ -154,7 +156,7 @@ def wanted_cells(study: Study, items: Mapping[Cell, T]) -> dict[Cell, T]:
 
 
 def quota_of(study: Study, cells: Sequence[Cell] | None = None) -> Quota:
-    """Return how many people a study wants where.
+    """Return how many people a study wants where; of a study with two seats, how many pairs.
 
     Args:
         study: says the numbers; a total is spread evenly over the first parts of the cells, what does not
@@ -170,9 +172,10 @@ def quota_of(study: Study, cells: Sequence[Cell] | None = None) -> Quota:
         raise InputError(f"study {study.id!r}: {problem}")
     if study.judgments_per_item is not None:
         return Quota(given, dict.fromkeys(given, study.judgments_per_item))
+    each = len(study.people)
     if isinstance(study.participants, dict):
-        return Quota(given, {parse_cell(name): count for name, count in study.participants.items()})
-    return Quota(given, _spread(study.participants or 0, given, study.seed))
+        return Quota(given, {parse_cell(name): count // each for name, count in study.participants.items()})
+    return Quota(given, _spread((study.participants or 0) // each, given, study.seed))
 
 
 def _spread(total: int, cells: Sequence[Cell], seed: int) -> dict[Cell, int]:

@@ -97,8 +97,8 @@ def reconcile(desk: StudyDesk, reader: LogReader, export: Path | None = None) ->
         InputError: if the export cannot be read.
     """
     places = desk.ledger()
-    episodes = reader.episodes(desk.study.run_id)
-    endings = reader.endings(desk.study.run_id)
+    episodes = reader.episodes(desk.study.sets_run)
+    endings = reader.endings(desk.study.sets_run)
     status = {
         episode.id: endings[episode.id].status if episode.id in endings else "running" for episode in episodes
     }

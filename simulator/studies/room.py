@@ -92,7 +92,11 @@ class StudyRoom:
         if graph.refused(table, state) is not None or (step is not None and step.seat != seat):
             raise SeatError(f"It is not the {seat}'s turn.", seat, code="not_due")
         if step is None:
-            return replace(self._room.accept(table.task(state), state["task"], seat, reply), number=number)
+            turn = self._room.accept(table.task(state), state["task"], seat, reply)
+            # Where two play, each turn says whose it is: the episode is neither's.
+            people = live.episode.options.get("people", {})
+            whose = {"participant_id": people[seat]} if seat in people else {}
+            return replace(turn, number=number, payload={**turn.payload, **whose})
         text, payload = graph.read_answer(step, reply)
         since = state["task"]["since"]
         return make_turn(live.episode.id, number, seat, reply, text=text, payload=payload, since=since)
@@ -114,7 +118,9 @@ class StudyRoom:
         return replace(shown, number=len(state["said"]), study=study)
 
     def _table(self, live: ActiveEpisode) -> Table:
-        around = graph.together(self._own(live.episode.run_id), self._around)
+        # Around a task that stands by itself, each of its people is asked in an episode of their own.
+        alone = "task" in live.episode.options and "people" in live.episode.options
+        around = () if alone else graph.together(self._own(live.episode.run_id), self._around)
         return Table(room=self._room, episode=live, around=around)
 
 

@@ -7,27 +7,24 @@ how somebody leaves is the same for all of them.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
-from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode
 from simulator.errors import ConflictError, InputError, SeatError
 from simulator.forms import YES
-from simulator.models import ChatModel
 from simulator.runner.execute import Recorder
-from simulator.runner.rooms import ActiveEpisode, AnyRoom
-from simulator.runner.sessions import Sessions
+from simulator.runner.rooms import ActiveEpisode
 from simulator.seats import Reply
 from simulator.studies.admission import Admission, Completion
-from simulator.studies.cards import REFUSALS, Entry, StudyCard, card_of, left_with
+from simulator.studies.cards import REFUSALS, Entry, left_with
 from simulator.studies.desk import StudyDesk
-from simulator.studies.files import Study, run_id
-from simulator.studies.graph import MISSED, WAYS_OUT, Step, declined, own_steps
-from simulator.studies.links import preview_of
-from simulator.studies.material import StudyMaterial, builtin_studies
+from simulator.studies.files import Study
+from simulator.studies.graph import MISSED, WAYS_OUT, declined
+from simulator.studies.held import HeldStudies
+from simulator.studies.pairing import REASONS
+from simulator.studies.pairs import Pairs
 from simulator.studies.quota import Place
-from simulator.studies.room import StudyRoom
 from trees import Language
 
 _ANEW: Final = "The set was begun anew."
@@ -35,56 +32,15 @@ _GIVEN_AWAY: Final = "The place had been given to somebody else."
 _log = logging.getLogger(__name__)
 
 
-class StudySessions(Sessions):
+class StudySessions(HeldStudies):
     """Episodes with people in them, in free play and in studies.
 
     A study's episode has the options ``study`` (true), ``language``, ``set`` (the seed of its place),
     ``place`` (its number) and, from a person's second set on, ``begun`` (true): consent and instructions are
     then not asked for again.
-
-    Args:
-        studies: those that can be entered; default: the ones that come with the benchmark.
-
-    Raises:
-        InputError: if a study's settings, conditions or numbers do not fit the benchmark.
     """
 
-    around: ClassVar[tuple[Step, ...]] = ()
-    """What people are asked beside the benchmark's task, in free play or in studies."""
-    material: Callable[..., StudyMaterial[Any]]
-    """Makes what the benchmark gives a study, of the study and a reader of the log."""
-
-    def __init__(
-        self,
-        room: AnyRoom,
-        log: LogWriter,
-        reader: LogReader,
-        models: Callable[[str], ChatModel],
-        *,
-        studies: Sequence[Study] | None = None,
-    ) -> None:
-        self._builtin = studies is None
-        studies = builtin_studies(room.name) if studies is None else tuple(studies)
-        self._previews = {preview.id: preview for preview in map(preview_of, studies)}
-        own = {study.run_id: own_steps(study) for study in (*studies, *self._previews.values())}
-        # A study's room passes everything else on to the benchmark's.
-        study_room: Any = StudyRoom(room, self.around, lambda run: own.get(run, ()))
-        super().__init__(study_room, log, reader, models)
-        self._materials: dict[str, StudyMaterial[Any]] = {}
-        self._desks: dict[str, StudyDesk] = {}
-        for study in studies:
-            self._hold(study)
-
     # What the pages call
-
-    def studies(self) -> tuple[StudyCard, ...]:
-        """Return the studies that there are, in the order given."""
-        return tuple(self._card(desk) for id, desk in self._desks.items() if id not in self._previews)
-
-    def study(self, study_id: str) -> StudyCard | None:
-        """Return the card of a study, or of the preview of one; None if there is none of that id."""
-        desk = self._held(study_id)
-        return None if desk is None else self._card(desk)
 
     async def enter(
         self, study_id: str, *, identity: Mapping[str, str], participant_key: str, language: str
@@ -105,6 +61,8 @@ class StudySessions(Sessions):
         study = desk.study
         named = bool(identity.get(study.identity[0], "").strip())
         pages = self._spoken(study, language)
+        if pairs := self._pairs.get(study.sets_run):
+            await pairs.settle()
         try:
             who = identity if named else participant_key
             admission = await desk.admit(who, pages, browser=participant_key)
@@ -150,7 +108,9 @@ class StudySessions(Sessions):
             NotInLog: if there is no such episode.
             InputError: if it belongs to no study.
         """
-        _, desk, person = self._taking_part(episode_id)
+        episode, desk, person = self._taking_part(episode_id)
+        if pairs := self._pairs_of(episode):
+            await pairs.leave(episode)
         # Erasing reaches whatever they have done on this log, so nothing of it may go on afterwards.
         for episode in self._reader.episodes(participant_id=person):
             live = ActiveEpisode(
@@ -158,7 +118,7 @@ class StudySessions(Sessions):
             )
             async with self._lock(episode.id):
                 try:
-                    await self._room.withdraw(live, desk.study.seat)
+                    await self._room.withdraw(live, self._seat(episode))
                 except SeatError as error:
                     await self._abort(episode.id, str(error), error.cause)
         await desk.withdrawn_later(person)
@@ -174,10 +134,16 @@ class StudySessions(Sessions):
             return None
         return left_with(desk, episode.participant_id)
 
+    def pairs(self, episode_id: str) -> Pairs | None:
+        """Return what participants of a study are paired by in whose set an episode is; None if nobody is."""
+        return self._pairs_of(self._reader.episode(episode_id))
+
     async def view(self, episode_id: str, seat: str) -> Any:
-        """See `Sessions.view`."""
-        shown = await super().view(episode_id, seat)
-        await self._settle(self._reader.episode(episode_id))
+        """See `Sessions.view`; of people who are paired, their task, or that they wait for it."""
+        episode = self._reader.episode(episode_id)
+        pairs = self._pairs_of(episode)
+        shown = await (pairs.view(episode) if pairs else super().view(episode_id, seat))
+        await self._settle(episode)
         return shown
 
     async def submit(self, episode_id: str, seat: str, reply: Reply, *, number: int | None = None) -> Any:
@@ -190,9 +156,13 @@ class StudySessions(Sessions):
         episode = self._reader.episode(episode_id)
         desk = self._study_desk(episode)
         begins = bool(episode.options.get("begun")) or reply.text.strip() == YES
-        if desk is not None and begins and not self._reader.turns(episode_id):
+        if desk is not None and episode.participant_id and begins and not self._reader.turns(episode_id):
             await self._begin(desk, episode)
-        shown = await super().submit(episode_id, seat, reply, number=number)
+        pairs = self._pairs_of(episode)
+        if pairs is None:
+            shown = await super().submit(episode_id, seat, reply, number=number)
+        else:
+            shown = await pairs.submit(episode, reply, number)
         await self._settle(episode)
         return shown
 
@@ -202,12 +172,14 @@ class StudySessions(Sessions):
         Raises:
             ConflictError: if the episode has not ended, or is not shown.
         """
-        desk, ending = self._study_desk(self._reader.episode(episode_id)), self._reader.ending(episode_id)
+        episode, ending = self._reader.episode(episode_id), self._reader.ending(episode_id)
+        desk, pairs = self._study_desk(episode), self._pairs_of(episode)
         if desk is not None and not self._materials[desk.study.id].shows_result:
             raise ConflictError("This study does not show its participants how they did.")
         if desk is not None and ending is not None and ending.status == "aborted":
             raise ConflictError("The set was not done to its end; there is nothing to be shown.")
-        return await super().replay(episode_id, seat)
+        task = pairs.task(episode) if pairs else None
+        return await super().replay(task.episode_id if task else episode_id, seat)
 
     # Places and their episodes
 
@@ -224,7 +196,7 @@ class StudySessions(Sessions):
                     _log.error("study %s: nobody can begin: %s", desk.study.id, error)
                     return Entry(refusal="later")
             if self._reader.ending(episode) is None:
-                return Entry(episode_id=episode)
+                return Entry(episode_id=episode, seat=self._seat(self._reader.episode(episode)))
             # The server was killed before it could note the end.
             await self._settle(self._reader.episode(episode))
             admission = await desk.another(admission.place.participant, language)
@@ -238,30 +210,33 @@ class StudySessions(Sessions):
         assert place.cell is not None
         assert place.seed is not None
         study, person = desk.study, place.participant
-        for episode in self._reader.episodes(study.run_id, participant_id=person):
+        for episode in self._reader.episodes(study.sets_run, participant_id=person):
             # A place that goes on from another has its seed; a set that is begun anew has not.
             if episode.options.get("set") != place.seed:
-                await self._abort(episode.id, _ANEW, study.seat)
+                await self._abort(episode.id, _ANEW, self._seat(episode))
             elif not self._given_away(episode.id):
                 return episode.id
         begun = desk.sets_done(person) > 0
         material = self._materials[study.id]
         needs = {self._addressed(name): need for name, need in material.needs.items()}
+        options = {
+            "study": True,
+            "language": language,
+            "set": place.seed,
+            "place": place.number,
+            **({"begun": True} if begun else {}),
+        }
+        name = f"{place.number:05d}"
+        if study.seats:
+            return await self._pairs[study.sets_run].begin(place, options, name)
         if why := await self._loading.absent(needs):
             raise _AbsentError(str(why))
         return await self.start_item(
             material.item(place.cell, place.seed, language),
             material.seating,
-            {
-                **material.options(place, begun=begun),
-                "study": True,
-                "language": language,
-                "set": place.seed,
-                "place": place.number,
-                **({"begun": True} if begun else {}),
-            },
+            {**material.options(place, begun=begun), **options},
             run_id=study.run_id,
-            name=f"{place.number:05d}",
+            name=name,
             participant_id=person,
         )
 
@@ -270,7 +245,7 @@ class StudySessions(Sessions):
         assert episode.participant_id is not None
         if not (await desk.started(episode.participant_id)).placed:
             async with self._lock(episode.id):
-                await self._abort(episode.id, _GIVEN_AWAY, desk.study.seat)
+                await self._abort(episode.id, _GIVEN_AWAY, self._seat(episode))
 
     async def _settle(self, episode: Episode) -> None:
         """Tell the desk how a study's episode ended; again if the server was killed before it could."""
@@ -294,7 +269,8 @@ class StudySessions(Sessions):
 
     async def _leave(self, desk: StudyDesk, person: str, ending: Ending) -> None:
         """Free the place of somebody whose episode was broken off."""
-        if ending.cause != desk.study.seat:
+        mine = ending.cause == self._seat(self._reader.episode(ending.episode_id))
+        if not mine or ending.message in REASONS:
             await desk.returned(person, ending.message)
         elif not declined(self._reader.turns(ending.episode_id)):
             await desk.screened_out(person, ending.message)
@@ -309,58 +285,11 @@ class StudySessions(Sessions):
         runs = {row.run_id for row in self._reader.assignments(participant_id=person)} | {
             episode.run_id for episode in self._reader.episodes(participant_id=person)
         }
-        return runs == {desk.study.run_id} and not desk.sets_done(person)
-
-    async def _abort(self, episode_id: str, why: str, cause: str) -> None:
-        if self._reader.ending(episode_id) is None:
-            await self._log.write(Ending(episode_id=episode_id, status="aborted", cause=cause, message=why))
+        return runs <= {desk.study.run_id, desk.study.sets_run} and not desk.sets_done(person)
 
     def _given_away(self, episode_id: str) -> bool:
         ending = self._reader.ending(episode_id)
         return ending is not None and ending.message == _GIVEN_AWAY
-
-    def _spoken(self, study: Study, wish: str) -> Language:
-        """Return the language of a participant's pages."""
-        known = self._materials[study.id].languages
-        return next((one for want in (wish, study.language) for one in known if one == want), known[0])
-
-    def _hold(self, study: Study) -> None:
-        material = self.material(study, self._reader)
-        material.check()
-        self._materials[study.id] = material
-        self._desks[study.id] = StudyDesk(
-            self._log, self._reader, study, material.cells, seats=material.seating
-        )
-
-    def _held(self, study_id: str) -> StudyDesk | None:
-        """Return the desk of a study, or of a preview, which is held from when it is first asked for."""
-        if study_id in self._previews and study_id not in self._desks:
-            self._hold(self._previews[study_id])
-        return self._desks.get(study_id)
-
-    def _desk(self, study_id: str) -> StudyDesk:
-        desk = self._held(study_id)
-        if desk is None:
-            raise InputError(
-                f"There is no study {study_id!r}; there are: {', '.join(self._desks) or 'none'}.",
-                code="no_study",
-                study=study_id,
-            )
-        return desk
-
-    def _card(self, desk: StudyDesk) -> StudyCard:
-        material = self._materials[desk.study.id]
-        return card_of(
-            desk,
-            task=material.task,
-            languages=material.languages,
-            builtin=self._builtin,
-            preview=desk.study.id in self._previews,
-        )
-
-    def _study_desk(self, episode: Episode) -> StudyDesk | None:
-        """Return the desk of the study that an episode belongs to; None in free play."""
-        return self._held(episode.run_id.removeprefix(run_id("")))
 
     def _taking_part(self, episode_id: str) -> tuple[Episode, StudyDesk, str]:
         """Return a study's episode, its desk and who plays it."""

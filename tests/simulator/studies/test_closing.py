@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from simulator.studies.cards import places_left
 from simulator.studies.command import study_app
 from simulator.studies.desk import StudyDesk
 
@@ -47,11 +46,11 @@ def desk(office: Any) -> StudyDesk:
 async def test_nobody_new_gets_a_place_and_those_under_way_finish(desk: StudyDesk, askback: Any) -> None:
     anna = (await desk.admit(ANNA)).participant
     assert anna is not None
-    assert places_left(desk) > 0
+    assert desk.places_left() > 0
     closing = await askback("close")
     assert closing.exit_code == 0, closing.output
     assert "pattern is closed; 1 under way may finish." in closing.output
-    assert places_left(desk) == 0
+    assert desk.places_left() == 0
     assert (await desk.admit(BEN)).code == "closed"
     assert (await desk.admit(ANNA)).code == "resumed"
     assert (await desk.started(anna)).placed

@@ -32,6 +32,7 @@ exclude: []
 seed: 7
 """
 
+PAIRED = "setup: H2H\nseats: [robot, human]"
 Write = Callable[..., Path]
 
 
@@ -81,8 +82,16 @@ def test_titles_and_texts_are_one_or_one_for_each_language(write: Write) -> None
     ("old", "new", "line", "told"),
     [
         ("id: pattern", "id: Pattern 1", 1, "id"),
-        ("seat: robot\n", "", 1, "key 'seat' is missing"),
-        ("seat: robot", "seats: robot", 4, "unknown key 'seats'; did you mean 'seat'?"),
+        ("seat: robot\n", "", 1, "give either seat or seats"),
+        ("seat: robot", "saet: robot", 4, "unknown key 'saet'; did you mean 'seat'?"),
+        ("seat: robot", "seat: robot\nseats: [robot, user]", 1, "give either seat or seats"),
+        ("seat: robot", "seats: [robot, user]", 1, "setup: must be H2H"),
+        ("seat: robot", "seats: [robot, robot]", 4, "robot stands there twice"),
+        ("seat: robot", "seat: robot\npairing: {wait_minutes: 2}", 1, "pairing: only with seats"),
+        ("seat: robot", "setup: H2H\nseats: [robot, user]", 1, "must be even where people are paired"),
+        ("seat: robot", f"{PAIRED}\npairing: {{then: model}}", 6, "`then: model` and `partner`"),
+        ("seat: robot", f"{PAIRED}\npairing: {{wait: 2}}", 6, "unknown key 'pairing.wait'"),
+        ("seat: robot", f"{PAIRED}\npairing: {{grace_seconds: 0}}", 6, "greater than or equal to 2"),
         ("minutes: 10", "minute: 10", 8, "unknown key 'pay.minute'; did you mean 'minutes'?"),
         ("amount: 2.5", "amount: -1", 8, "pay.amount: input should be greater than or equal to 0"),
         ("location: 5", "location: some", 7, "participants: must be a whole number from 1, or one for each"),

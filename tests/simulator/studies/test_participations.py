@@ -15,8 +15,8 @@ from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.ambient.sessions import AmbientSessions
 from simulator.ambik.sessions import AmbikSessions
 from simulator.seats import Reply
-from simulator.studies.files import Codes
 from simulator.studies.material import builtin_studies
+from simulator.studies.parts import Codes
 from simulator.studies.questions import Question
 from simulator.studies.sessions import StudySessions
 

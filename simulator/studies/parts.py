@@ -1,0 +1,93 @@
+"""Parts of a study file that are mappings of their own: pay, codes, coming back, pairing."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    PositiveFloat,
+    StringConstraints,
+    model_validator,
+)
+
+from simulator.studies.questions import Text
+
+_Code = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_length=60)]
+
+
+class Part(BaseModel):
+    """A part of a study file: what it does not know it refuses."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Pay(Part):
+    """What a participant is paid for one set.
+
+    Attributes:
+        amount: in units of `currency`; 0: nothing, but `minutes` are told all the same.
+        currency: three letters, ISO 4217.
+        minutes: how long a set is said to take.
+    """
+
+    amount: NonNegativeFloat
+    currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")]
+    minutes: PositiveFloat
+
+
+class Codes(Part):
+    """What a participant hands in where they came from, by how it ended.
+
+    Attributes:
+        failed_check: for whoever was done but missed an attention check; default: that of ``complete``.
+        paid_exit: for whoever was ready but got no partner, or whose partner left.
+    """
+
+    complete: _Code | None = None
+    failed_check: _Code | None = None
+    screened_out: _Code | None = None
+    returned: _Code | None = None
+    paid_exit: _Code | None = None
+
+
+class Resume(Part):
+    """What happens when somebody comes back to a set that they have begun.
+
+    Attributes:
+        policy: ``resume``: they go on where they were; ``restart``: they get a new set in the same
+            condition; ``block``: it is over.
+        max_age_minutes: so long after the place was given it is over in any case; None: never.
+    """
+
+    policy: Literal["resume", "restart", "block"] = "resume"
+    max_age_minutes: PositiveFloat | None = None
+
+
+class Pairing(Part):
+    """How two participants meet, and what becomes of somebody who is left without a partner.
+
+    Attributes:
+        wait_minutes: the longest that somebody who is ready waits for a partner.
+        grace_seconds: so long a browser may be silent (a reload, a lost line) before its person has left.
+        then: what comes after waiting in vain. ``model``: `partner` sits opposite, in an episode that does
+            not need the other person; ``paid_exit``: they leave with the code of that name.
+        partner: who then sits in a seat, by the seat; where nobody is named, the exit is all there is.
+        after_loss: what somebody whose partner has left in the middle is offered: ``paid_exit``, or to
+            ``wait`` for another partner as well.
+    """
+
+    wait_minutes: Annotated[float, Field(gt=0, le=120)] = 5.0
+    grace_seconds: Annotated[float, Field(ge=2, le=3600)] = 120.0
+    then: Literal["model", "paid_exit"] = "paid_exit"
+    partner: dict[str, Text] = Field(default_factory=dict)
+    after_loss: Literal["paid_exit", "wait"] = "paid_exit"
+
+    @model_validator(mode="after")
+    def _partnered(self) -> Self:
+        if (self.then == "model") != bool(self.partner):
+            raise ValueError("`then: model` and `partner`, who then sits in a seat, belong together")
+        return self

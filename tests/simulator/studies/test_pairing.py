@@ -1,0 +1,573 @@
+"""Two people who are paired meet, play, leave, fall silent and come back; servers start again."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from logs import LogReader, LogWriter, erase_participant
+from logs.export import export_log
+from logs.rows import Ending, Item, Turn, content_hash
+from simulator.errors import ConflictError, InputError
+from simulator.seats import Reply
+from simulator.studies import Study
+from simulator.studies.graph import COMMENT, CONSENT, Step
+from simulator.studies.material import StudyMaterial
+from simulator.studies.pairs import LOST
+from simulator.studies.reconcile import reconcile
+from simulator.studies.sessions import StudySessions
+from simulator.studies.settings import StudySettings
+
+ASKER, TELLER = "asker", "teller"
+SEATS = (ASKER, TELLER)
+ITEMS = ("red", "blue", "green")
+MODEL = "offline/parrot"
+
+
+@dataclass(frozen=True)
+class Seen:
+    stage: str
+    item: str = ""
+    lines: tuple[str, ...] = ()
+    number: int = 0
+    study: bool = False
+    ending: Ending | None = None
+    warning: str | None = None
+
+
+@dataclass(frozen=True)
+class Somebody:
+    name: str
+    kind: str
+
+
+class Duet:
+    """The asker asks, the teller answers; a model answers or asks at once."""
+
+    name = "duet"
+    seats = SEATS
+
+    def seated(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        return SEATS
+
+    def item_row(self, item: str) -> Item:
+        data = {"word": item}
+        return Item(hash=content_hash(data), benchmark=self.name, name=item, language="en", data=data)
+
+    def read_item(self, row: Item) -> str:
+        return str(row.data["word"])
+
+    def setup(self, kinds: Mapping[str, str]) -> Any:
+        return "H2H"
+
+    def rebuild(self, turns: Sequence[Turn]) -> dict[str, Any]:
+        return {"lines": [turn.text for turn in turns], "since": 0.0}
+
+    async def advance(self, live: Any, state: dict[str, Any]) -> dict[str, Any]:
+        lines = list(state["lines"])
+        while (seat := self.due(live, {"lines": lines})) and live.seats[seat].kind != "person":
+            turn = Turn(episode_id=live.episode.id, number=len(lines), seat=seat, text="parrot", payload={})
+            await live.record(turn)
+            lines.append(turn.text)
+        return {"lines": lines, "since": 0.0}
+
+    def accept(self, live: Any, state: dict[str, Any], seat: str, reply: Reply) -> Turn:
+        number = len(state["lines"])
+        id, payload = live.episode.id, {"kind": "line"}
+        return Turn(episode_id=id, number=number, seat=seat, text=reply.text, payload=payload, key=reply.key)
+
+    def due(self, live: Any, state: dict[str, Any]) -> str | None:
+        return SEATS[len(state["lines"])] if len(state["lines"]) < 2 else None
+
+    def ending(self, live: Any, state: dict[str, Any]) -> Ending | None:
+        return None if self.due(live, state) else Ending(episode_id=live.episode.id, status="completed")
+
+    def view(
+        self, live: Any, state: dict[str, Any], seat: str, ending: Ending | None, warning: str | None
+    ) -> Seen:
+        over = ending or self.due(live, state) is None
+        if live.stage:
+            return Seen(live.stage, ending=ending)
+        stage = "done" if over else "play"
+        return Seen(stage, live.item, tuple(state["lines"]), ending=ending)
+
+    def replay(self, item: str, turns: Sequence[Turn], judgments: Any) -> list[str]:
+        return [item, *(turn.text for turn in turns)]
+
+    def score(self, *given: Any) -> tuple[Any, ...]:
+        return ()
+
+    def seat_for(self, seat: str, name: str, *given: Any) -> Any:
+        if name != MODEL:
+            raise InputError(f"nobody is called {name}")
+        return Somebody(name, "model")
+
+
+class Duets(StudyMaterial[StudySettings]):
+    benchmark = "duet"
+    seats = SEATS
+    task = "duet"
+    shows_result = True
+
+    @property
+    def cells(self) -> list[tuple[str, ...]]:
+        return [(name,) for name in self.study.conditions]
+
+    def item(self, cell: Any, seed: int, language: str) -> str:
+        return str(cell[0])
+
+
+class DuetSessions(StudySessions):
+    around = (CONSENT, Step(node="instructions", kind="ready"), COMMENT)
+    material = Duets
+
+
+def study(**more: Any) -> Study:
+    known: dict[str, Any] = {
+        "id": "duets",
+        "title": "Duets",
+        "benchmark": "duet",
+        "setup": "H2H",
+        "seats": list(SEATS),
+        "conditions": list(ITEMS),
+        "judgments_per_item": 2,
+        "sets_per_participant": 2,
+        "pairing": {"wait_minutes": 5, "grace_seconds": 60, "after_loss": "wait"},
+        "completion_codes": {"complete": "C", "returned": "R", "paid_exit": "P"},
+        "stale_after_minutes": 30,
+    }
+    return Study.model_validate(known | more)
+
+
+WITH_MODEL = {"wait_minutes": 5, "grace_seconds": 60, "then": "model", "partner": dict.fromkeys(SEATS, MODEL)}
+
+
+@dataclass
+class House:
+    """Sessions on one log, under a clock that tests set."""
+
+    path: Path
+    stack: ExitStack
+    study: Study
+    now: datetime = datetime(2026, 3, 1, 9, tzinfo=UTC)
+    episodes: dict[str, tuple[str, str]] = field(default_factory=dict)
+    keys: int = 0
+
+    def __post_init__(self) -> None:
+        self.log = self.stack.enter_context(LogWriter(self.path, durable=False, group_seconds=0.0))
+        self.reader = self.stack.enter_context(LogReader(self.path))
+        self.start()
+
+    def start(self) -> DuetSessions:
+        """Start the server, again if it ran."""
+
+        def nothing(name: str) -> Any:
+            raise AssertionError(name)
+
+        room: Any = Duet()
+        self.sessions = DuetSessions(
+            room, self.log, self.reader, nothing, studies=[self.study], clock=lambda: self.now
+        )
+        return self.sessions
+
+    def pass_seconds(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+    async def arrive(self, who: str) -> str:
+        """Let somebody in; return the seat, or why there is none."""
+        entry = await self.sessions.enter("duets", identity={}, participant_key=who, language="en")
+        if entry.episode_id is None:
+            return entry.refusal or ""
+        self.episodes[who] = (entry.episode_id, entry.seat)
+        return entry.seat
+
+    async def say(self, who: str, text: str) -> Any:
+        self.keys += 1
+        return await self.sessions.submit(*self.episodes[who], Reply(text=text, key=f"k{self.keys}"))
+
+    async def look(self, who: str) -> Any:
+        return await self.sessions.view(*self.episodes[who])
+
+    async def ready(self, who: str) -> Any:
+        await self.arrive(who)
+        await self.say(who, "yes")
+        return await self.say(who, "read")
+
+    def code(self, who: str) -> str | None:
+        completion = self.sessions.completion(self.episodes[who][0])
+        return completion.code if completion else None
+
+    def tasks(self) -> list[Any]:
+        return self.reader.episodes(self.study.run_id)
+
+    def by_seat(self, *people: str) -> tuple[str, ...]:
+        """Return people in the order of their seats."""
+        return tuple(sorted(people, key=lambda who: SEATS.index(self.episodes[who][1])))
+
+    @property
+    def pairs(self) -> Any:
+        return next(iter(self.sessions._pairs.values()))
+
+    def episode(self, who: str) -> Any:
+        return self.reader.episode(self.episodes[who][0])
+
+    def reason(self, who: str) -> str:
+        return str(self.pairs.reason(self.episode(who)))
+
+    async def leave(self, who: str) -> None:
+        await self.pairs.leave(self.episode(who))
+
+    async def wait_again(self, who: str) -> None:
+        await self.pairs.wait_again(self.episode(who))
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    with ExitStack() as stack:
+        yield House(tmp_path / "log.sqlite", stack, study())
+
+
+@pytest.fixture
+def houses(tmp_path: Path) -> Iterator[Any]:
+    with ExitStack() as stack:
+        yield lambda **more: House(tmp_path / "log.sqlite", stack, study(**more))
+
+
+async def test_two_people_are_asked_alone_meet_play_and_are_asked_alone(house: House) -> None:
+    assert (await house.ready("anna")).stage == "waiting"
+    assert {await house.arrive("ben"), house.episodes["anna"][1]} == set(SEATS)
+    waiting = house.pairs.waiting(house.episode("anna"))
+    assert waiting is not None
+    assert waiting.until - waiting.since == timedelta(minutes=5)
+    assert (await house.ready("ben")).stage == "play"
+    asker, teller = house.by_seat("anna", "ben")
+    seen = await house.look(asker)
+    assert (seen.stage, seen.lines, seen.study) == ("play", (), True)
+    await house.say(asker, "Which colour is it?")
+    with pytest.raises(ConflictError):
+        await house.say(asker, "And again?")
+    assert (await house.say(teller, "It is red.")).stage == "comment"
+    # The asker has said nothing more: the task is over for both, and the teller can go.
+    done = await house.say(teller, "Nice.")
+    assert (done.stage, done.lines) == ("done", ("Which colour is it?", "It is red."))
+    assert (house.code(teller), house.code(asker)) == ("C", None)
+    assert (await house.look(asker)).stage == "comment"
+    await house.say(asker, "Well.")
+    assert house.code(asker) == "C"
+    (task,) = house.tasks()
+    turns = house.reader.turns(task.id)
+    assert [turn.payload["participant_id"] for turn in turns] == [
+        task.options["people"][turn.seat] for turn in turns
+    ]
+    assert len({turn.payload["participant_id"] for turn in turns}) == 2
+    ending = house.reader.ending(task.id)
+    assert ending is not None
+    assert ending.status == "completed"
+    replay = await house.sessions.replay(*house.episodes[asker])
+    assert replay == [seen.item, "Which colour is it?", "It is red."]
+    desk = house.sessions._desks["duets"]
+    assert reconcile(desk, house.reader).balanced
+
+
+async def test_a_turn_sent_twice_is_one_turn(house: House) -> None:
+    await house.ready("anna")
+    await house.ready("ben")
+    asker, _ = house.by_seat("anna", "ben")
+    for _ in range(2):
+        await house.sessions.submit(*house.episodes[asker], Reply(text="Hello?", key="the same"))
+    (task,) = house.tasks()
+    assert [turn.text for turn in house.reader.turns(task.id)] == ["Hello?"]
+
+
+async def test_who_waits_in_vain_leaves_with_the_code_of_the_paid_exit(house: House) -> None:
+    await house.ready("anna")
+    for _ in range(9):
+        house.pass_seconds(30)
+        assert (await house.look("anna")).stage == "waiting"
+    house.pass_seconds(30)
+    assert (await house.look("anna")).stage == "done"
+    assert (house.code("anna"), house.reason("anna")) == ("P", "no partner came")
+    assert await house.arrive("anna") == "taken"
+    assert house.tasks() == []
+    # The place is free again: two others get a whole pair.
+    assert (await house.ready("ben")).stage == "waiting"
+    assert (await house.ready("cleo")).stage == "play"
+
+
+async def test_who_waits_in_vain_plays_with_a_model_where_the_study_has_one(houses: Any) -> None:
+    house = houses(pairing=WITH_MODEL)
+    await house.ready("anna")
+    for _ in range(10):
+        house.pass_seconds(30)
+        seen = await house.look("anna")
+    assert seen.stage == "play"
+    assert (await house.say("anna", "Red?")).stage == "comment"
+    await house.say("anna", "")
+    assert house.code("anna") == "C"
+    (task,) = house.tasks()
+    seat = house.episodes["anna"][1]
+    assert task.seats == {**dict.fromkeys(SEATS, MODEL), seat: "person"}
+    assert list(task.options["people"]) == [seat]
+    assert len(house.reader.turns(task.id)) == 2
+
+
+async def test_a_partner_who_leaves_ends_it_for_both_and_each_is_told(house: House) -> None:
+    await house.ready("anna")
+    await house.ready("ben")
+    asker, teller = house.by_seat("anna", "ben")
+    await house.say(asker, "Which colour?")
+    await house.leave(teller)
+    assert (await house.look(teller)).stage == "done"
+    assert (house.code(teller), house.reason(teller)) == ("R", "The participant left.")
+    assert (await house.look(asker)).stage == LOST
+    # The study offers to wait for another one; the item that was seen does not come again.
+    (first,) = house.tasks()
+    await house.wait_again(asker)
+    assert (await house.look(asker)).stage == "waiting"
+    assert await house.arrive("cleo") == TELLER
+    await house.ready("cleo")
+    assert (await house.look(asker)).stage == "play"
+    _, second = house.tasks()
+    assert second.options["cell"] != first.options["cell"]
+    ending = house.reader.ending(first.id)
+    assert ending is not None
+    assert (ending.status, ending.cause) == ("aborted", TELLER)
+
+
+async def test_who_is_left_may_go_with_the_code_of_the_paid_exit(house: House) -> None:
+    await house.ready("anna")
+    await house.ready("ben")
+    await house.leave("ben")
+    await house.leave("anna")
+    assert (house.code("anna"), house.code("ben")) == ("P", "R")
+    with pytest.raises(ConflictError):
+        await house.wait_again("anna")
+
+
+async def test_silence_within_the_grace_is_forgiven_and_beyond_it_ends_the_task(houses: Any) -> None:
+    house = houses(pairing={"grace_seconds": 60})
+    await house.ready("anna")
+    await house.ready("ben")
+    for _ in range(4):
+        house.pass_seconds(15)
+        assert (await house.look("anna")).stage == "play"
+    assert (await house.look("ben")).stage == "play"
+    for _ in range(6):
+        house.pass_seconds(15)
+        seen = await house.look("anna")
+    assert seen.stage == "done"
+    assert (house.code("anna"), house.reason("anna")) == ("P", "the partner left")
+    assert (await house.look("ben")).stage == "done"
+    assert (house.code("ben"), house.reason("ben")) == ("R", "The participant was not there any more.")
+
+
+async def test_who_was_away_for_too_long_cannot_be_back_before_the_partner_looks(houses: Any) -> None:
+    house = houses(pairing={"grace_seconds": 60})
+    await house.ready("anna")
+    await house.ready("ben")
+    house.pass_seconds(50)
+    await house.look("anna")
+    house.pass_seconds(50)
+    assert (await house.look("ben")).stage == "done"
+    assert (house.reason("ben"), (await house.look("anna")).stage) != ("", "play")
+
+
+async def test_a_server_that_was_down_is_nobodys_silence(house: House) -> None:
+    await house.ready("anna")
+    await house.ready("ben")
+    house.pass_seconds(3600 * 3)
+    house.start()
+    assert (await house.look("ben")).stage == "play"
+    house.pass_seconds(30)
+    assert (await house.look("anna")).stage == "play"
+
+
+async def test_who_comes_back_to_the_waiting_room_waits_anew_and_was_not_paired(house: House) -> None:
+    await house.ready("anna")
+    house.pass_seconds(280)
+    assert (await house.ready("ben")).stage == "waiting"
+    assert (await house.look("anna")).stage == "play"
+
+
+async def test_a_seat_that_lacks_somebody_is_given_next(house: House) -> None:
+    people = [f"person {number}" for number in range(12)]
+    seats = [await house.arrive(who) for who in people]
+    for first, second in zip(seats[::2], seats[1::2], strict=True):
+        assert {first, second} == set(SEATS)
+    assert await house.arrive("one too many") == "full"
+    card = house.sessions.study("duets")
+    assert card is not None
+    assert card.places_left == 0
+
+
+async def test_nobody_sees_an_item_twice_and_each_has_two_sets(house: House) -> None:
+    for _ in range(2):
+        for who in ("anna", "ben"):
+            if who in house.episodes:
+                entry = await house.sessions.next_set(house.episodes[who][0])
+                assert entry.episode_id is not None
+                house.episodes[who] = (entry.episode_id, entry.seat)
+        first = await house.look("anna") if house.tasks() else await house.ready("anna")
+        assert first.stage == "waiting"
+        await (house.look("ben") if house.tasks() else house.ready("ben"))
+        asker, teller = house.by_seat("anna", "ben")
+        await house.say(asker, "Which?")
+        await house.say(teller, "This.")
+        for who in ("anna", "ben"):
+            await house.say(who, "fine")
+    cells = [task.options["cell"] for task in house.tasks()]
+    assert len(cells) == 2
+    assert cells[0] != cells[1]
+    assert (await house.sessions.next_set(house.episodes["anna"][0])).refusal == "done"
+
+
+async def test_withdrawing_ends_it_for_the_partner_and_is_told_in_no_export(
+    house: House, tmp_path: Path
+) -> None:
+    await house.ready("anna")
+    await house.ready("ben")
+    asker, teller = house.by_seat("anna", "ben")
+    await house.say(asker, "The elephant in the room?")
+    await house.sessions.withdraw(house.episodes[asker][0])
+    assert (await house.look(teller)).stage == LOST
+    assert house.code(asker) == "R"
+    export_log(house.reader, tmp_path / "out", format="jsonl")
+    assert "elephant" not in (tmp_path / "out" / "turns.jsonl").read_text(encoding="utf-8")
+    (task,) = house.tasks()
+    erase_participant(house.path, task.options["people"][ASKER])
+    assert [turn.text for turn in house.reader.turns(task.id)] == ["[erased]"]
+    # The pages of the others go on.
+    assert (await house.look(teller)).stage == LOST
+
+
+async def test_a_stampede_is_paired_without_anybody_left_over(houses: Any) -> None:
+    house = houses(judgments_per_item=10)
+    people = [f"person {number}" for number in range(24)]
+    await asyncio.gather(*(house.ready(who) for who in people))
+    stages = Counter([(await house.look(who)).stage for who in people])
+    assert stages == {"play": 24}
+    sets = [set for task in house.tasks() for set in task.options["sets"].values()]
+    assert len(sets) == len(dict.fromkeys(sets)) == 24
+
+
+# ---- whatever happens
+
+MOVES = (
+    *("arrive",) * 3,
+    *("agree",) * 3,
+    *("look",) * 4,
+    *("talk",) * 4,
+    "leave",
+    "again",
+    "withdraw",
+    "decline",
+    "pass",
+    "long",
+    "restart",
+    "other",
+)
+PEOPLE = 7
+
+
+@dataclass
+class World:
+    """Two servers on one log, and people who do whatever they like."""
+
+    house: House
+    servers: list[DuetSessions]
+    pairs: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    async def move(self, kind: str, who: str) -> None:
+        house = self.house
+        if kind == "pass":
+            house.pass_seconds(20)
+        elif kind == "long":
+            house.pass_seconds(200)
+        elif kind == "restart":
+            self.servers[0] = house.start()
+        elif kind == "other":
+            self.servers.reverse()
+        house.sessions = self.servers[0]
+        if kind == "arrive":
+            await house.arrive(who)
+        if who not in house.episodes:
+            return
+        with suppress(ConflictError):
+            if kind == "look":
+                await house.look(who)
+            elif kind in ("agree", "talk", "decline"):
+                await house.say(who, "no" if kind == "decline" else "yes")
+            elif kind == "leave":
+                await house.leave(who)
+            elif kind == "again":
+                await house.wait_again(who)
+            elif kind == "withdraw":
+                await house.sessions.withdraw(house.episodes[who][0])
+
+    def check(self) -> None:
+        """Nobody plays twice at once or with themselves, a pair stays, and the quota holds."""
+        house = self.house
+        endings = house.reader.endings(house.study.run_id)
+        playing: list[int] = []
+        counts: Counter[str] = Counter()
+        for task in house.tasks():
+            people, sets = task.options["people"], task.options["sets"]
+            assert len({*people.values()}) == len(people)
+            assert self.pairs.setdefault(task.id, people) == people
+            ending = endings.get(task.id)
+            if ending is None:
+                playing += sets.values()
+            if ending is None or ending.status == "completed":
+                counts[task.options["cell"][0]] += 1
+            for turn in house.reader.turns(task.id):
+                assert turn.payload.get("participant_id") == people.get(turn.seat)
+        assert len(playing) == len(dict.fromkeys(playing))
+        wanted = house.study.judgments_per_item
+        assert wanted is not None
+        assert all(count <= wanted for count in counts.values())
+
+    async def close(self) -> None:
+        """Nobody waits for ever: whoever stays has something to do, or an end, when the time is over."""
+        house = self.house
+        for _ in range(14):
+            house.pass_seconds(30)
+            for who in house.episodes:
+                with suppress(LookupError):
+                    await house.look(who)
+        for who in house.episodes:
+            shown = await house.look(who)
+            assert shown.stage != "waiting"
+            if shown.stage == "done":
+                assert house.code(who) is not None
+
+
+@given(
+    moves=st.lists(st.tuples(st.sampled_from(MOVES), st.integers(0, PEOPLE - 1)), max_size=60),
+    pairing=st.sampled_from(({"grace_seconds": 60, "after_loss": "wait"}, {"grace_seconds": 60}, WITH_MODEL)),
+)
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+def test_whatever_people_do(moves: list[tuple[str, int]], pairing: dict[str, Any]) -> None:
+    asyncio.run(_whatever(moves, pairing))
+
+
+async def _whatever(moves: list[tuple[str, int]], pairing: dict[str, Any]) -> None:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        tried = study(pairing=pairing, judgments_per_item=1, conditions=["red", "blue"])
+        house = House(Path(folder) / "log.sqlite", stack, tried)
+        world = World(house, [house.start(), house.start()])
+        for kind, number in moves:
+            await world.move(kind, f"person {number}")
+            world.check()
+        await world.close()
+        world.check()
