@@ -21,7 +21,7 @@ for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR"):
     # Workers share the cores already. Set before the first import of NumPy or PyTorch.
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
-sys.path.insert(0, str(Path(__file__).parent / "shared"))  # shared_data
+sys.path.insert(0, str(Path(__file__).parent / "shared"))  # shared_data, packages
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # Programs that a shell starts in the background ignore Ctrl-C, and so would those that tests start.

@@ -25,12 +25,14 @@ class Server:
     Attributes:
         household: HandMeThat's episodes, as ``--handmethat`` takes them.
         studies: study files; none: those that come with Askback.
+        packages: a folder in which further packages are installed.
     """
 
     home: Path
     port: int
     household: str = "builtin"
     studies: tuple[Path, ...] = ()
+    packages: Path | None = None
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -100,11 +102,16 @@ class Server:
     def environment(self) -> dict[str, str]:
         """The environment of its processes: a data home and a password of their own."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("ASKBACK_")}
-        return kept | {
-            "ASKBACK_HOME": str(self.home),
-            "ASKBACK_RESEARCH_PASSWORD": PASSWORD,
-            "OMP_NUM_THREADS": "1",
-        }
+        path = {"PYTHONPATH": str(self.packages)} if self.packages else {}
+        return (
+            kept
+            | path
+            | {
+                "ASKBACK_HOME": str(self.home),
+                "ASKBACK_RESEARCH_PASSWORD": PASSWORD,
+                "OMP_NUM_THREADS": "1",
+            }
+        )
 
     def kill(self) -> None:
         """End it as a power cut would."""

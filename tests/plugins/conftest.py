@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from packages import TWENTY_QUESTIONS, install
 
 from simulator import catalog
-
-FOLDER = Path(__file__).parent / "twenty_questions"
 
 
 def forget() -> None:
@@ -26,11 +23,7 @@ def forget() -> None:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which the package is installed, its metadata beside it."""
     target = tmp_path_factory.mktemp("site")
-    source = tmp_path_factory.mktemp("source") / "package"
-    subprocess.run(["cp", "-r", str(FOLDER), str(source)], check=True)
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
-    command += ["--no-build-isolation", "--disable-pip-version-check", "--target", str(target), str(source)]
-    subprocess.run(command, check=True, timeout=300)
+    install(TWENTY_QUESTIONS, target, tmp_path_factory.mktemp("source") / "package")
     return target
 
 

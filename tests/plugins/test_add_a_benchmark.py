@@ -7,13 +7,10 @@ import re
 import shlex
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from packages import BLOCKS, ROOT, guess_number, install, write_guess_number
 
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "add-a-benchmark.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"(?:\*\*`([\w./-]+)`\*\*[^\n]*\n\n)?```(\w+)\n(.*?)```", PAGE, re.DOTALL)
 MOST_LINES = 300
 EXPECTING = """
 import sys
@@ -29,22 +26,6 @@ for line in sys.stdin.read().splitlines():
             pass
     print("$ " + line, told.getvalue(), sep="\\n")
 """
-
-
-def written() -> dict[str, str]:
-    """The files of the page: a block under a name, and what follows it in the same language without one."""
-    files: dict[str, str] = {}
-    current = ""
-    for name, language, text in BLOCKS:
-        current = name or current
-        if name:
-            files[name] = text
-        elif language == "python":
-            # The module is told in pieces, between which other files stand.
-            files["guess-number/guess_number/__init__.py"] += f"\n\n{text}"
-        elif language == "toml":
-            files["guess-number/pyproject.toml"] += f"\n{text}"
-    return files
 
 
 def sessions() -> list[tuple[str, list[str]]]:
@@ -63,12 +44,7 @@ def sessions() -> list[tuple[str, list[str]]]:
 def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What each command of the page prints, after the package was installed."""
     folder, target = tmp_path_factory.mktemp("page"), tmp_path_factory.mktemp("site")
-    for name, text in written().items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
-    install += ["--no-build-isolation", "--disable-pip-version-check", "--target", str(target)]
-    subprocess.run([*install, str(folder / "guess-number")], check=True, timeout=300)
+    install(write_guess_number(folder), target, folder / "building")
     cwd = folder / "guess-number"
     (cwd / "hm.yaml").write_text("- hm\n", encoding="utf-8")
     odd = "items_of: guess_number\nitems:\n- {name: odd, hint: a number, number: 99}\n"
@@ -89,7 +65,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def test_the_page_has_a_whole_package_of_few_lines():
-    files = written()
+    files = guess_number()
     assert "guess-number/guess_number/__init__.py" in files
     assert sum(len(text.splitlines()) for name, text in files.items() if "extras" not in name) <= MOST_LINES
 
