@@ -121,7 +121,7 @@ class SeatSpec:
     role: str = "who sits there"
     option: str | None = None
     several: bool = False
-    known: Callable[[], str] | None = None
+    known: str = ""
     players: Mapping[str, Player] = field(default_factory=dict)
     prompt: str | None = None
     parse: Callable[[str], Reply] | None = None

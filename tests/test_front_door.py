@@ -13,9 +13,16 @@ from typer.testing import CliRunner
 
 import app
 from simulator import catalog
+from simulator.ambibench import players as ambibench_players
+from simulator.ambient.players import offline as ambient_players
+from simulator.ambient.players.likelihoods import PREFIX
+from simulator.ambik.players.robots import ROBOTS
+from simulator.ambik.players.user import ITEM
+from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.commands.derived import benchmark_commands
 from simulator.commands.files import all_checkers
 from simulator.errors import InputError
+from simulator.handmethat.players.robots import ExpertRobot, RandomRobot
 from simulator.studies.material import builtin_studies, material_of
 
 HEAVY = ("gradio", "langgraph", "matplotlib", "numpy", "openai", "scipy", "torch")
@@ -23,7 +30,8 @@ PLAYING = ("gradio", "langgraph", "torch")
 LIGHT = {
     **dict.fromkeys(("--help", "run --help", "check --help", "check", "data list", "log list"), HEAVY),
     **dict.fromkeys(
-        ("run ambibench --help", "run ambient --help", "run ambik --help"), (*PLAYING, "pandas", "openai")
+        [f"run {name} --help" for name in ("handmethat", "ambibench", "ambient", "ambik")],
+        (*PLAYING, "pandas", "openai"),
     ),
     **dict.fromkeys(("study list", "report ambik --help", "stats ambik --help"), PLAYING),
 }
@@ -72,6 +80,25 @@ def test_the_help_that_is_listed_is_that_of_the_command(name):
 @pytest.mark.each("name", PLACES)
 def test_the_help_that_is_listed_is_that_of_the_group(name):
     assert app.GROUPS[name].info.help == resolve_name(PLACES[name]).info.help
+
+
+def test_helps_name_who_is_built_in():
+    built_in = {
+        ("clarq", "seeker"): ["offline/seeker"],
+        ("clarq", "provider"): [OfflineExperts.name],
+        ("handmethat", "robot"): [ExpertRobot.name, RandomRobot.name, "offline/heuristic"],
+        ("ambibench", "participant"): ambibench_players.PLAYERS,
+        ("ambient", "annotator"): [*ambient_players.PLAYERS, PREFIX],
+        ("ambik", "robot"): ROBOTS,
+        ("ambik", "user"): [ITEM],
+    }
+    missing = [
+        (place, player)
+        for place, players in built_in.items()
+        for player in players
+        if player not in catalog.find(place[0]).seat(place[1]).known
+    ]
+    assert missing == []
 
 
 def test_what_benchmarks_bring_is_where_it_is_said_to_be(tmp_path):

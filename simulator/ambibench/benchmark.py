@@ -19,7 +19,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
             role="who takes part",
             option="model",
             several=True,
-            known=attribute("simulator.ambibench.players:SEATED"),
+            known="offline/oracle, offline/oracle:literal, offline/random, provider/model or script:FILE",
             default="offline/oracle",
         ),
     ),

@@ -17,6 +17,7 @@ from pydantic import Field, PositiveInt
 
 from personas.templates import render
 from simulator.ambibench.aws import AwsPrompt, classify
+from simulator.ambibench.benchmark import BENCHMARK
 from simulator.ambibench.features import LABELS, Label, Setting
 from simulator.ambibench.oracle import Belief, best_guess
 from simulator.ambibench.prompt import PARTICIPANT, Item, Prompt, Trial, whole_text
@@ -212,7 +213,6 @@ PLAYERS: Final[dict[str, Say]] = {
     "offline/random": lambda belief: None,
 }
 """The Bayes-optimal learner; ``:literal`` guesses until one hypothesis is left (spec section 12)."""
-SEATED: Final = f"{', '.join(PLAYERS)}, provider/model or script:FILE"
 
 
 class ModelParticipant:
@@ -299,7 +299,9 @@ def seat_for(
     if name in PLAYERS:
         return OfflineParticipant(name, PLAYERS[name])
     if name.startswith("offline/") and not name.startswith("offline/script"):
-        raise InputError(f"Nobody called {name!r} can sit in the {seat}'s seat; known are {SEATED}.")
+        raise InputError(
+            f"Nobody called {name!r} can sit in the {seat}'s seat; known are {BENCHMARK.seat(seat).known}."
+        )
     model = models(name)
     return ScoringParticipant(model) if model.capabilities.scoring else ModelParticipant(model)
 

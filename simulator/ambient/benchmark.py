@@ -21,7 +21,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
             role="who does it",
             option="model",
             several=True,
-            known=attribute("simulator.ambient.players.model:SEATED"),
+            known="offline/gold, offline/random, offline/copy, provider/model, nli:FOLDER or script:FILE",
             default="offline/gold",
         ),
     ),

@@ -22,16 +22,17 @@ BENCHMARK: Final = Benchmark[Any, Any](
             role="the robot",
             option="model",
             several=True,
-            known=attribute("simulator.ambik.seating:ROBOTS_SEATED"),
+            known="offline/kitchen, offline/always-asks, offline/never-asks, provider/model (with a method) "
+            "or script:FILE",
             default="offline/kitchen",
         ),
         SeatSpec(
             name="user",
             role="who answers",
-            known=attribute("simulator.ambik.seating:USERS_SEATED"),
+            known="offline/item, provider/model or script:FILE",
             default="offline/item",
         ),
-        SeatSpec(name="annotator", option=""),
+        SeatSpec(name="annotator", option="", known="provider/model or script:FILE"),
     ),
     metrics=(
         Metric("right_before", "right before", unsuccessful=0.0),

@@ -1,20 +1,58 @@
-"""AmbiK as the runner sees it."""
+"""AmbiK as the runner sees it, and who sits in its seats under which name."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal
 
 from logs.rows import Ending, Judgment, Score, Turn
-from simulator.ambik import graph, items, seating, show
+from simulator.ambik import graph, items, show
+from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.items import Item
-from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, seats_of
+from simulator.ambik.methods.kit import NOTHING, background_of
+from simulator.ambik.players.annotating import ModelAnnotator
+from simulator.ambik.players.robots import ROBOTS, MethodRobot, OfflineRobot
+from simulator.ambik.players.user import ITEM, ItemUser, ModelUser
+from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, seats_of
 from simulator.ambik.score import score_rows
 from simulator.ambik.views import ParticipantView, Replay
+from simulator.errors import InputError
+from simulator.models import ChatModel
 from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode, Room, Take
+from simulator.seats import Seat
 
 _STEPS_PER_QUESTION = 5
 _OTHER_STEPS = 8
+_KNOWING: Final = ("lap", "lofreecp")
+"""Methods that need to know of the data as a whole."""
+
+
+def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]) -> Seat:
+    """Return the seat called `name`: a built-in player, else a language model.
+
+    Raises:
+        InputError: if an offline name means nothing in that seat, or a model has no method.
+        ModelError: if a model cannot be loaded.
+    """
+    rules = Options.read(options)
+    if seat == ROBOT and name in ROBOTS:
+        return OfflineRobot(name)
+    if seat == USER and name == ITEM:
+        return ItemUser()
+    if name.startswith("offline/") and not name.startswith("offline/script"):
+        raise InputError(
+            f"Nobody called {name!r} can sit in the {seat}'s seat; known are {BENCHMARK.seat(seat).known}."
+        )
+    if seat == ANNOTATOR:
+        return ModelAnnotator(models(name))
+    if seat == USER:
+        return ModelUser(models(name))
+    if not rules.method:
+        raise InputError(f"{name} is a model; say which method it plays, with --method.")
+    known = (
+        background_of(rules.data, rules.dataset, rules.similarity) if rules.method in _KNOWING else NOTHING
+    )
+    return MethodRobot(models(name), models(rules.chooser) if rules.chooser else None, known)
 
 
 class AmbikRoom(Room[graph.Table, graph.State]):
@@ -24,8 +62,7 @@ class AmbikRoom(Room[graph.Table, graph.State]):
     seats: tuple[str, ...] = (ROBOT, USER, ANNOTATOR)
     item_row = staticmethod(items.item_row)
     read_item = staticmethod(items.item_from_row)
-    seat_for = staticmethod(seating.seat_for)
-
+    seat_for = staticmethod(seat_for)
     seated = staticmethod(seats_of)
     build_graph = staticmethod(graph.build_graph)
     rebuild = staticmethod(graph.rebuild)

@@ -10,12 +10,12 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from logs import LogReader
+from simulator.ambik import benchmark
 from simulator.ambik.items import BENCHMARK, DecideItem, DraftItem, Item, PairItem
 from simulator.ambik.methods.kit import needs_of, refusal
 from simulator.ambik.players.user import ITEM
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, calibration_option
 from simulator.ambik.records import Calibrated
-from simulator.ambik.seating import SEATED
 from simulator.ambik.selection import KitchenSelection
 from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.settings import Settings
@@ -202,7 +202,12 @@ def _pairs(order: Order) -> tuple[Pair, ...]:
     methods = order.selection.methods  # a name that there is not is told whoever plays
     if order.selection.task == "annotate":
         for name in robots:
-            _require(name, (), f"--model {name}: who annotates is {SEATED[ANNOTATOR]}.", models)
+            _require(
+                name,
+                (),
+                f"--model {name}: who annotates is {benchmark.BENCHMARK.seat(ANNOTATOR).known}.",
+                models,
+            )
         return tuple((robot, None) for robot in robots)
     user = order.players[USER][0]
     _require(user, (ITEM,), f"--user {user}: built in is {ITEM}.", models)

@@ -17,13 +17,13 @@ BENCHMARK: Final = Benchmark[Any, Any](
         SeatSpec(
             name="seeker",
             role="who seeks",
-            known=attribute("simulator.clarq.room:SEEKERS"),
+            known="offline/seeker[:careful|hasty|verbose], provider/model or script:FILE",
             default="offline/seeker",
         ),
         SeatSpec(
             name="provider",
             role="who provides",
-            known=attribute("simulator.clarq.room:PROVIDERS"),
+            known="offline/experts, provider/model, experts:type=A,walk=B,respond=C or script:FILE",
             default="offline/experts",
         ),
     ),

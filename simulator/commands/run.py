@@ -120,7 +120,7 @@ def _seat_option(seat: SeatSpec) -> AnnotatedOption:
         "python:MODULE:CLASS",
         "script:FILE",
     )
-    known = ", ".join(players) if seat.known is None else seat.known()
+    known = seat.known or ", ".join(players)
     if seat.several:
         help = f"{seat.role} (several: give it again): {known}; default: {seat.usual}"
         return Annotated[list[str] | None, typer.Option(help=help)], None

@@ -17,13 +17,14 @@ BENCHMARK: Final = Benchmark[Any, Any](
         SeatSpec(
             name="robot",
             role="who is the robot",
-            known=attribute("simulator.handmethat.seating:ROBOTS"),
+            known="offline/asker[:K], offline/heuristic[:changes], offline/random, offline/expert, "
+            "provider/model, seq2seq:FILE, drrn:FILE or script:FILE",
             default="offline/asker",
         ),
         SeatSpec(
             name="human",
             role="who is the human",
-            known=attribute("simulator.handmethat.seating:HUMANS"),
+            known="offline/giver, provider/model or script:FILE",
             default="offline/giver",
         ),
     ),

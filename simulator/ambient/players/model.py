@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from personas.templates import render
 from simulator.ambient.annotation.rules import MAX_REWRITES, Discard
+from simulator.ambient.benchmark import BENCHMARK
 from simulator.ambient.claims import PARAPHRASES, kept, paraphrase_prompt
 from simulator.ambient.examples import squeeze
 from simulator.ambient.items import ClaimItem, ContinueItem, GenerateItem, Item, NliItem, TrueFalseItem
@@ -234,9 +235,6 @@ class ModelAnnotator:
         raise SeatError(f"{self.name} cannot do the step {kind} here.", ANNOTATOR, code="task")
 
 
-SEATED: Final = f"{', '.join(PLAYERS)}, provider/model, {PREFIX}FOLDER or script:FILE"
-
-
 def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]) -> Seat:
     """The seat called `name`: a built-in player, a model of inference in a folder, else a language model.
 
@@ -253,7 +251,9 @@ def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: 
     if name in PLAYERS:
         return OfflineAnnotator(name, PLAYERS[name])
     if name.startswith("offline/") and not name.startswith("offline/script"):
-        raise InputError(f"Nobody called {name!r} can sit in the {seat}'s seat; known are {SEATED}.")
+        raise InputError(
+            f"Nobody called {name!r} can sit in the {seat}'s seat; known are {BENCHMARK.seat(seat).known}."
+        )
     if name.startswith(PREFIX):
         return load_annotator(name)
     folder = str(options.get("nli", ""))

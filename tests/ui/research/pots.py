@@ -14,9 +14,8 @@ from logs.rows import Ending, Episode, Run, Turn
 from simulator.ambik.data import load_drafts, load_pairs
 from simulator.ambik.items import Item, PairItem
 from simulator.ambik.playing import ROBOT, USER, calibration_option
-from simulator.ambik.room import ROOM
+from simulator.ambik.room import ROOM, seat_for
 from simulator.ambik.runs import calibrated_on
-from simulator.ambik.seating import seat_for
 from simulator.ambik.selection import calibration_items, pair_items
 from simulator.ambik.sessions import AmbikSessions
 from simulator.ambik.settings import DEFAULT

@@ -18,7 +18,7 @@ from simulator.ambik.payloads import annotated
 from simulator.ambik.players.annotating import PURPOSE, Filled, ModelAnnotator, annotation_prompt, move_of
 from simulator.ambik.playing import AnnotatorKnows
 from simulator.ambik.records import PairForm
-from simulator.ambik.seating import seat_for
+from simulator.ambik.room import seat_for
 from simulator.errors import InputError, SeatError
 from simulator.models import Capabilities, Completion, Request, ScriptModel
 from simulator.models.errors import ModelError

@@ -13,8 +13,7 @@ from simulator.ambik.intents import parse_intent, parse_variants
 from simulator.ambik.items import DraftItem, Item, PairItem, ScenarioItem
 from simulator.ambik.pairs import Candidate, Draft, Pair, Scenario
 from simulator.ambik.playing import seats_of
-from simulator.ambik.room import ROOM
-from simulator.ambik.seating import seat_for
+from simulator.ambik.room import ROOM, seat_for
 from simulator.ambik.sessions import AmbikSessions
 from simulator.runner.rooms import ActiveEpisode
 from simulator.seats import PersonSeat, Reply, ScriptSeat, Seat
