@@ -207,8 +207,7 @@ class DeclaredStudy(ItemStudy[StudySettings]):
         """Read the settings.
 
         Raises:
-            InputError: if there is no such setting, a rule is out of its range, or somebody cannot sit in a
-                seat.
+            InputError: if there is no such setting, or a rule is out of its range.
         """
         from simulator.runner.declared import read_rules  # a list of studies needs no graph
 
@@ -221,25 +220,50 @@ class DeclaredStudy(ItemStudy[StudySettings]):
         settings = self.study.settings
         if unknown := [name for name in settings if name not in known]:
             raise InputError(f"{where}there is no {unknown[0]}; there are: {', '.join(known)}.")
-        for seat in others:
-            who = self.seating[seat.name]
-            if who not in seat.players and (who.startswith("offline/") or "/" not in who or not seat.prompt):
-                there = ", ".join([*seat.players, *(["provider/model"] if seat.prompt else [])])
-                raise InputError(f"{where}{seat.name} is {who!r}; there can sit: {there}.")
         rules = {name: value for name, value in settings.items() if name in names}
         self.rules = read_rules(self._declared, rules, prefix=where)
         own = {name: value for name, value in settings.items() if name in shared}
         return StudySettings.parse({"languages": [self.study.language], **own}, where)
 
+    def check(self) -> None:
+        """See `StudyMaterial.check`; nor can a study be held in which a seat is empty.
+
+        Raises:
+            InputError: also if the setup is not that of the seats, or somebody cannot sit in one.
+        """
+        from simulator.runner.build import require_seats
+        from simulator.runner.finding import room_of
+
+        super().check()
+        room, where = room_of(self._declared), f"study {self.study.id!r}: "
+        kinds = {
+            seat.name: "person" if seat.name in self.study.people else "" for seat in self._declared.seats
+        }
+        if self.study.setup != (setup := room.setup(kinds)):
+            raise InputError(
+                f"{where}setup must be {setup} where people sit as {', '.join(self.study.people)}"
+            )
+        for seat in self._others:
+            if self.seating[seat.name] == "person":
+                raise InputError(
+                    f"{where}settings: {seat.name} is a person; seats names people who are paired"
+                )
+        partner = {**dict.fromkeys(self.study.people, "person"), **self.study.pairing.partner}
+        for seats in (self.seating, {**self.seating, **partner}):
+            try:
+                require_seats(room, seats, self.rules)
+            except InputError as error:
+                raise InputError(f"{where}{error}") from error
+
     @property
     def _others(self) -> tuple[SeatSpec, ...]:
-        return tuple(seat for seat in self._declared.seats if seat.name != self.study.seat)
+        return tuple(seat for seat in self._declared.seats if seat.name not in self.study.people)
 
     @property
     def seating(self) -> Mapping[str, str]:
-        """Return the participant's seat, and who sits in the others: by default the first built-in player."""
+        """Return people's seats, and who sits in the others: by default the first built-in player."""
         others = {seat.name: str(self.study.settings.get(seat.name, seat.usual)) for seat in self._others}
-        return {self.study.seat: "person", **others}
+        return {**super().seating, **others}
 
     def options(self, place: Place, *, begun: bool) -> Mapping[str, object]:
         """Return the rules."""
@@ -257,7 +281,7 @@ class DeclaredStudy(ItemStudy[StudySettings]):
 
     @property
     def task(self) -> str:
-        """The participant's seat."""
+        """The participant's seat; empty where two are paired, and it is not known yet."""
         return self.study.seat
 
 

@@ -20,6 +20,7 @@ from visiting import Page, ask_for_place, words
 from logs import LogReader, LogWriter
 from simulator import catalog
 from simulator.errors import InputError
+from simulator.seats import Reply
 from simulator.studies.declared import DeclaredSessions, declared_benchmarks
 from simulator.studies.files import read_study
 from simulator.studies.material import material_of
@@ -212,9 +213,62 @@ def test_a_study_says_who_sits_opposite(installed: Path, tmp_path: Path) -> None
     material.check()
     assert material.seating["answerer"] == "openai/gpt-4o" and set(material.needs) == {"openai/gpt-4o"}
     assert material.shows_result and material.languages == ("en", "zh")
-    for who in ("offline/nobody", "person", "gpt-4o"):
-        with pytest.raises(InputError, match="there can sit: offline/oracle, provider/model"):
+    wrong = {
+        "offline/nobody": "known are offline/oracle",
+        "person": "answerer is a person",
+        "gpt-4o": "gpt-4o",
+    }
+    for who, words_of in wrong.items():
+        with pytest.raises(InputError, match=words_of):
             opposite(who).check()
+    with pytest.raises(InputError, match="setup must be H2L where people sit as asker"):
+        material_of(study.model_copy(update={"setup": "L2H"})).check()
+
+
+PAIRED = """
+id: twenty-questions-two
+title: {en: Twenty questions for two, zh: 两人二十问}
+benchmark: twenty_questions
+setup: H2H
+seats: [asker, answerer]
+judgments_per_item: 2
+settings: {questions: 3, show_result: true}
+completion_codes: {complete: TWO-DONE, paid_exit: TWO-LEFT}
+"""
+
+
+async def test_two_participants_of_a_study_are_paired(installed: Path, log: Any, tmp_path: Path) -> None:
+    file = tmp_path / "two.yaml"
+    file.write_text(PAIRED, encoding="utf-8")
+    benchmark = catalog.find("twenty_questions")
+    sessions = DeclaredSessions(benchmark, *log, no_models, studies=[read_study(file)])
+    people: dict[str, str] = {}
+    for number in (1, 2):
+        entry = await sessions.enter(
+            "twenty-questions-two", identity={"PROLIFIC_PID": f"p{number}"},
+            participant_key=f"participant-key-000{number}", language="en",
+        )  # fmt: skip
+        people[entry.seat] = entry.episode_id
+        for text in ("yes", "ready"):
+            assert (await sessions.view(entry.episode_id, entry.seat)).blocks == ()
+            await sessions.submit(entry.episode_id, entry.seat, Reply(text=text))
+    assert set(people) == {"asker", "answerer"}
+
+    async def look(seat: str) -> Any:
+        return await sessions.view(people[seat], seat)
+
+    thing = (await look("answerer")).blocks[0].text
+    assert not [block for block in (await look("asker")).blocks if getattr(block, "text", "") == thing]
+    for text in ("Is it alive?", f"Is it a {thing}?"):
+        assert (await look("asker")).my_turn and not (await look("answerer")).my_turn
+        await sessions.submit(people["asker"], "asker", Reply(text=text))
+        assert (await look("answerer")).due.choices == ("yes", "no", "I cannot tell")
+        await sessions.submit(people["answerer"], "answerer", Reply(text="yes"))
+    assert [(await look(seat)).stage for seat in people] == ["done", "done"]
+    result = await sessions.replay(people["asker"], "asker")
+    assert result.scores == {"success": 1.0, "questions": 2.0} and result.blocks[0].text == thing
+    (task,) = log[1].episodes("study-twenty-questions-two")
+    assert len(log[1].turns(task.id)) == 4
 
 
 def test_no_benchmark_takes_the_address_of_another_page(room: DeclaredActions) -> None:

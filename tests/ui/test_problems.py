@@ -27,6 +27,8 @@ SEAT = ("SeatError", "FormError", "PairFormError")
 OF_ITS_PAGE = ("DeskError",)
 """Errors whose words stand at the one page that shows them."""
 PREFIX = {"ambibench": "ambibench.refused.", "ambient": "ambient.refused.", "ambik": "ambik.refused."}
+SHARED = ("not_due", "nothing_said", "no_choice")
+"""Codes of what the shared layers refuse a seat, whatever the benchmark."""
 NOBODY = ("players", "offline", "importing", "seats.py")
 """Parts of the simulator where no person sits."""
 
@@ -101,7 +103,7 @@ def test_every_rule_that_a_person_may_break_has_words(language: str, at_seats: l
         if one.path.parts[1] in ("runner", "studies"):
             names = (
                 [f"problem.seat_{one.code}"]
-                if one.code == "not_due" or one.code.startswith("question_")
+                if one.code in SHARED or one.code.startswith("question_")
                 else [f"{each}over" for each in PREFIX.values()]
             )
         assert names, one
@@ -114,7 +116,7 @@ def test_words_are_of_something(coded: list[Raised], at_seats: list[Raised]) -> 
     logged = {"log_failed", "log_conflict", "not_in_log"}
     known = {one.code for one in coded} | {one.code for one in models()} | logged
     known |= {f"seat_{one.code}" for one in at_seats if one.code.startswith("question_")}
-    known |= {"uncoded", "program", "seat_not_due"}
+    known |= {"uncoded", "program", *(f"seat_{code}" for code in SHARED)}
     english, chinese = (strings(language).under("problem") for language in ("en", "zh"))
     assert set(english) == set(chinese) == known
     assert [code for code, text in chinese.items() if not any("一" <= sign <= "鿿" for sign in text)] == []
