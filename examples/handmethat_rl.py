@@ -246,7 +246,7 @@ class MaskedDQN(DQN):
 
 
 def make_env(tasks: Sequence[Any], mode: str, shaping: bool) -> Callable[[], Monitor[Any, Any]]:
-    """How an environment over `tasks` is made; points are hundredths, so that values are about 1."""
+    """Return what makes an environment over `tasks`; points are hundredths, so that values are about 1."""
 
     def make() -> Monitor[Any, Any]:
         env = HandMeThatDiscrete(tasks=tasks, mode=mode, limit=LIMIT, shaping=shaping)
@@ -256,7 +256,7 @@ def make_env(tasks: Sequence[Any], mode: str, shaping: bool) -> Callable[[], Mon
 
 
 def success_rate(model: Any, tasks: Sequence[Any], mode: str) -> int:
-    """How many of `tasks` the greedy policy solves."""
+    """Return how many of `tasks` the greedy policy solves."""
     env, solved = HandMeThatDiscrete(tasks=tasks, mode=mode, limit=LIMIT), 0
     masked = isinstance(model, MaskablePPO)
     for number in range(len(tasks)):

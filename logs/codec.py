@@ -26,7 +26,7 @@ def stored_columns(table: Table) -> tuple[str, ...]:
 
 
 class _Plan(NamedTuple):
-    """How to take a row apart: its values, and where JSON, big integers and real numbers are."""
+    """The plan by which a row is taken apart: its values; where JSON, big integers and real numbers are."""
 
     take: Callable[[Any], Values]
     json: tuple[int, ...]

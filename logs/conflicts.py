@@ -13,7 +13,7 @@ from logs.schema import Table
 
 
 class Written(NamedTuple):
-    """What became of a row.
+    """The fate of a row.
 
     Attributes:
         duplicate: True if the very same row was in the log already.

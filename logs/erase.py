@@ -55,7 +55,7 @@ _INDEX = re.compile(r"[0-9.]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erasure:
-    """What was erased.
+    """The rows that were erased.
 
     Attributes:
         episodes: ids of the person's episodes.

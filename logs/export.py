@@ -93,7 +93,7 @@ _LEFT = {
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What is exported: one moment of the log, the runs wanted (None for all), and who is left out."""
+    """The source of an export: one moment of the log, the runs wanted (None for all), and who is left out."""
 
     connection: sqlite3.Connection
     runs: tuple[str, ...] | None

@@ -14,7 +14,7 @@ State = Literal["completed", "truncated", "aborted", "failed", "running"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a run is; of an item played several times over failures the latest attempt counts.
+    """The progress of a run; of an item played several times over failures the latest attempt counts.
 
     Attributes:
         planned: episodes the run will have, None if its configuration does not say.
@@ -37,7 +37,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class ModelUsage:
-    """What the calls of one run to one model took. Tokens, cost and seconds leave cached answers out.
+    """The usage of one model by one run. Tokens, cost and seconds leave cached answers out.
 
     Attributes:
         cached: calls answered from the response cache.

@@ -41,7 +41,7 @@ _ID, _EPISODE, _PURPOSE, _REQUEST, _KEY = map(
 
 
 class _Short(NamedTuple):
-    """What is stored of a request.
+    """The stored part of a request.
 
     Attributes:
         before: id of the call before.

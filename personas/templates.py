@@ -65,7 +65,7 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True)
 class TemplateInfo:
-    """What can be said of a template without rendering it.
+    """The description of a template that is not rendered.
 
     Attributes:
         name: ``<benchmark>/<name>``.

@@ -52,7 +52,7 @@ class Decision(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a room tells of an episode.
+    """A room's account of an episode.
 
     Attributes:
         kind: under which results are told: the type or the level of a task.
@@ -119,7 +119,7 @@ class Asking:
 
     @property
     def asked(self) -> bool:
-        """Whether anything was asked."""
+        """Return True if anything was asked."""
         return self.told.questions > 0
 
 

@@ -170,7 +170,7 @@ class Text(NamedTuple):
 
 
 class Talk(NamedTuple):
-    """What was said, as bubbles; at most one of a page."""
+    """The dialogue so far, as bubbles; at most one of a page."""
 
     moves: Sequence[Move]
 
@@ -189,7 +189,7 @@ class Chips(NamedTuple):
 
 
 class Meter(NamedTuple):
-    """How much there is of something, as a bar.
+    """An amount, as a bar.
 
     Attributes:
         label: a name in ``texts.yaml``, or the words themselves.

@@ -75,7 +75,7 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How big registered data may be."""
+    """The greatest size of registered data."""
 
     files: int
     bytes: int
@@ -83,7 +83,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What `add` did: the data, and whether anything changed."""
+    """The result of `add`: the data, and whether anything changed."""
 
     dataset: Dataset
     changed: bool
@@ -168,7 +168,7 @@ def find(name: str) -> Dataset | None:
 
 
 class Place(NamedTuple):
-    """Where data are.
+    """The place of data.
 
     Attributes:
         path: a file or folder.

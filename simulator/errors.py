@@ -59,7 +59,7 @@ class ConflictError(AskbackError):
 
 
 class Trouble(str):
-    """What the seats opposite met with, for whoever waits: the English words, and a code for pages.
+    """A failure of the seats opposite, for whoever waits: the English words, and a code for pages.
 
     Attributes:
         code: as of `AskbackError`.

@@ -41,7 +41,7 @@ class Problem(Protocol):
 
     @property
     def field(self) -> str:
-        """What of the form it is about."""
+        """Return what of the form it is about."""
         ...
 
 

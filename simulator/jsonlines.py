@@ -37,7 +37,7 @@ class FieldError(Exception):
 
 
 class Read(NamedTuple, Generic[T]):
-    """What a file holds.
+    """The contents of a file.
 
     Attributes:
         rows: the good ones, in the file's order.

@@ -79,7 +79,7 @@ class Seat(Protocol):
 
     @property
     def name(self) -> str:
-        """How the log names it: ``person``, ``openai/gpt-4o``, ``offline/seeker`` and so on."""
+        """Return how the log names it: ``person``, ``openai/gpt-4o``, ``offline/seeker`` and so on."""
         ...
 
     @property

@@ -96,7 +96,7 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """Where a dialogue stands in its tree: what has been given and what may be given now.
+    """The state of a dialogue in its tree: what has been given and what may be given now.
 
     Attributes:
         tree: the task's tree.
@@ -126,7 +126,7 @@ class Frontier:
 
     @property
     def complete(self) -> bool:
-        """Whether every node has been given."""
+        """Return True if every node has been given."""
         return self.opened and len(self.given) == len(self.tree.nodes)
 
     def open(self) -> Frontier:
@@ -157,7 +157,7 @@ class Frontier:
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """What the seeker is told (paper III-A): role, task, and three lists, any of which may be empty."""
+    """The seeker's briefing (paper III-A): role, task, and three lists, any of which may be empty."""
 
     role: str
     task: str

@@ -25,7 +25,7 @@ _KNOWN_FROM_NOTE = 0.5
 
 
 class Finding(NamedTuple):
-    """What a rule found: the field (see `Draft.lines`), a sentence; of several drafts, which one."""
+    """A fault that a rule finds: the field (see `Draft.lines`), a sentence; of several drafts, which one."""
 
     place: str
     message: str

@@ -44,7 +44,7 @@ CODING: Final = JudgingForm(kind=KIND, model=Mark, about="episode")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """What a rater sees of one output.
+    """A rater's view of one output.
 
     Attributes:
         token: names the output without telling whose it is; `episode_of` knows.
@@ -59,7 +59,7 @@ class Output:
 
 
 class Standing(NamedTuple):
-    """How far one rater is.
+    """The progress of one rater.
 
     Attributes:
         outputs: that there are.
@@ -94,7 +94,7 @@ class Disagreement(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """How far two raters sort alike.
+    """The agreement of two raters.
 
     Attributes:
         raters: the two, in the order of their names.

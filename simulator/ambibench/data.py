@@ -79,7 +79,7 @@ _KINDS: Final[Mapping[Setting, tuple[Kind, ...]]] = {
 
 
 class Drawing(Fields):
-    """How the built-in items of a run are drawn; every option has the default of the spec.
+    """Options of how built-in items are drawn; every one has the default of the spec.
 
     Attributes:
         per_cell: None for the paper's numbers; finetuning sets have a size of their own.
@@ -99,7 +99,7 @@ class Drawing(Fields):
 
 
 class Draw(Drawing):
-    """How built-in items are drawn.
+    """A way of drawing built-in items.
 
     Attributes:
         seed: everything descends from it.
@@ -117,7 +117,7 @@ class Draw(Drawing):
 
     @property
     def usual(self) -> bool:
-        """Whether nothing but the seed differs from the defaults."""
+        """Return True if nothing but the seed differs from the defaults."""
         return self == Draw(seed=self.seed)
 
 

@@ -65,7 +65,7 @@ def pair_of(feature: Feature) -> Pair:
 
 
 class Hypothesis(NamedTuple):
-    """What a task can be about: the salient feature, and which of its values is labelled X (polarity).
+    """A possible subject of a task: the salient feature, and which of its values is labelled X (polarity).
 
     Attributes:
         feature: the salient one.

@@ -22,7 +22,7 @@ Posterior = Mapping[Hypothesis, float]
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """What the learner thinks when label `k` is due.
+    """The learner's belief when label `k` is due.
 
     Attributes:
         posterior: each hypothesis of the pair with its probability, labels before `k` seen.

@@ -36,7 +36,7 @@ _PRIVATE: Final = ["raw_answer", "answer", "normalised", "correct", "strict", "v
 
 
 class Options(EpisodeOptions):
-    """What governs an episode.
+    """The rules of an episode.
 
     Attributes:
         score_mode: see spec 7.1.

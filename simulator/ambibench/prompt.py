@@ -118,7 +118,7 @@ class Prompt(Labelled):
 
     @property
     def hypothesis(self) -> Hypothesis:
-        """What the task is about."""
+        """Return what the task is about."""
         return Hypothesis(self.salient, self.x_is)
 
     @model_serializer(mode="wrap")
@@ -147,7 +147,7 @@ def completion(prompt: Prompt, k: int) -> str:
 
 
 def finetune_record(prompt: Prompt) -> dict[str, str]:
-    """What is learned from, in the form of finetuning services: the last label completes the rest (5.3)."""
+    """Return a prompt in the form of finetuning services: the last label completes the rest (5.3)."""
     last = len(prompt.examples)
     return {"prompt": shown_text(prompt, last), "completion": completion(prompt, last)}
 

@@ -34,7 +34,7 @@ from simulator.seeds import derive_seed
 
 @dataclass(frozen=True, kw_only=True)
 class Table(OneSeatTable[Item, Trial]):
-    """What an episode is played with; its `item` is one of `prompt.Item`."""
+    """The parts of an episode; its `item` is one of `prompt.Item`."""
 
     SEAT: ClassVar[str] = PARTICIPANT
     NODES: ClassVar[Mapping[str, str]] = {"answer": "label", "text": "free_text"}
@@ -57,7 +57,7 @@ class Table(OneSeatTable[Item, Trial]):
 
     @cached_property
     def beliefs(self) -> tuple[Belief, ...]:
-        """What the Bayes-optimal learner thinks at each position; none where nothing is labelled."""
+        """Return what the Bayes-optimal learner thinks at each position; none where nothing is labelled."""
         return () if isinstance(self.item, AwsPrompt) else beliefs(self.item)
 
     def knows(self, state: State, steps: tuple[Trial, ...], *, at_once: bool) -> TrialKnows | PromptKnows:

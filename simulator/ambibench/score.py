@@ -192,7 +192,7 @@ NOTHING: Final = "other"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialScore(Reading):
-    """What one answer is worth.
+    """The score of one answer.
 
     Attributes:
         k: the position, from 1.

@@ -63,7 +63,7 @@ LISTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class WordList:
-    """What was seen of a word list.
+    """The counts of a word list.
 
     Attributes:
         name: of the list.
@@ -80,7 +80,7 @@ class WordList:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """What a sample looks like.
+    """The statistics of a sample.
 
     Attributes:
         prompts: how many.
@@ -126,12 +126,12 @@ class Statistics:
 
     @property
     def oracle_agrees(self) -> bool:
-        """Whether the oracle has what it must have by construction (spec section 12)."""
+        """Return True if the oracle has what it must have by construction (spec section 12)."""
         return all(self.oracle[kind] == _ORACLE[kind] for kind in self.oracle)
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is wrong."""
+        """Return True if nothing is wrong."""
         wrong = self.failed or self.short or self.outside or self.miscoded
         return not wrong and self.oracle_agrees
 

@@ -20,7 +20,7 @@ from simulator.runner.one_seat import OneSeatTable, State, step_due
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What became of the answer before: shown with the next trial (spec section 10).
+    """The result of the answer before: shown with the next trial (spec section 10).
 
     Attributes:
         answer: as it was typed.
@@ -139,12 +139,12 @@ class Replay:
 
     @property
     def correct(self) -> float:
-        """How many answers were right (ties count as scored)."""
+        """Return how many answers were right (ties count as scored)."""
         return sum(score.correct for score in self.scores)
 
     @property
     def oracle(self) -> float:
-        """How many a Bayes-optimal learner would have got on these very sentences (expected)."""
+        """Return how many a Bayes-optimal learner would have got on these very sentences (expected)."""
         return sum(score.oracle for score in self.scores)
 
     @property

@@ -30,7 +30,7 @@ _DELETED: Final = ("Says that", "Says", '"', "“", "”", "(", ")")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimMeasures:
-    """How well flags agree with what fact-checks complain about.
+    """The agreement of flags with what fact-checks complain about.
 
     Attributes:
         n: claims that have been marked; the others are not counted below.

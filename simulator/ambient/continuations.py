@@ -81,7 +81,7 @@ def one_sentence(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampled:
-    """What was sampled from one option, and how probable it is. All lists are aligned.
+    """The samples of one option, and how probable they are. All lists are aligned.
 
     Attributes:
         name: ``y0``, ``y1``, … or ``d``.

@@ -63,7 +63,7 @@ def _named_texts(points: list[dict[str, str]]) -> list[tuple[str, str]]:
 
 
 class Definition(BaseModel, frozen=True):
-    """What a label or a kind of ambiguity is."""
+    """The definition of a label or a kind of ambiguity."""
 
     name: str
     definition: str
@@ -71,7 +71,7 @@ class Definition(BaseModel, frozen=True):
 
 
 class Guidelines(BaseModel, frozen=True):
-    """What annotators are told, in one language.
+    """The guidelines for annotators, in one language.
 
     Attributes:
         labels: in canonical order.
@@ -117,7 +117,7 @@ class PoolPair:
 
     @property
     def disagree(self) -> bool:
-        """Whether the two differ; such pairs are seeds."""
+        """Return True if the two differ; such pairs are seeds."""
         return self.labels[0] != self.labels[1]
 
 

@@ -205,7 +205,7 @@ class _Token(NamedTuple):
 
     @property
     def capital(self) -> bool:
-        """Whether it is written with a capital that its place does not ask for."""
+        """Return True if it is written with a capital that its place does not ask for."""
         return self.word[:1].isupper() and not self.first and self.word != "I"
 
 

@@ -134,17 +134,17 @@ class Example:
 
     @property
     def curated(self) -> bool:
-        """Whether the authors wrote it; others were generated, then annotated (spec 1.1)."""
+        """Return True if the authors wrote it; others were generated, then annotated (spec 1.1)."""
         return self.id.endswith("_c")
 
     @property
     def ambiguous(self) -> bool:
-        """Whether a side is flagged."""
+        """Return True if a side is flagged."""
         return self.premise_ambiguous or self.hypothesis_ambiguous
 
     @property
     def xor(self) -> bool:
-        """Whether exactly one side is flagged."""
+        """Return True if exactly one side is flagged."""
         return self.premise_ambiguous != self.hypothesis_ambiguous
 
     @property

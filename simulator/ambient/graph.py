@@ -31,7 +31,7 @@ from simulator.seeds import derive_seed
 
 @dataclass(frozen=True, kw_only=True)
 class Table(OneSeatTable[Item, Step]):
-    """What an episode is played with; its `item` is one of `items.Item`."""
+    """The parts of an episode; its `item` is one of `items.Item`."""
 
     SEAT: ClassVar[str] = ANNOTATOR
     FLOW: ClassVar[Mapping[str, tuple[str, ...]]] = {

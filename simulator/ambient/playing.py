@@ -69,7 +69,7 @@ class Qualification(Fields):
 
 
 class Options(EpisodeOptions):
-    """What governs an episode.
+    """The rules of an episode.
 
     Attributes:
         qualification: the test in front of a person's first set, if any.

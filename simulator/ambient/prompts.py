@@ -57,7 +57,7 @@ _VERDICTS: Final[Mapping[Label, re.Pattern[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What a continuation says.
+    """The contents of a continuation.
 
     Attributes:
         rewrites: label -> rewrite.

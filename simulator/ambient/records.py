@@ -138,7 +138,7 @@ class CrowdRecord:
 
     @property
     def workers(self) -> int:
-        """How many have voted."""
+        """Return how many have voted."""
         return len(self.plausible[0]) if self.plausible else 0
 
     @property
@@ -150,7 +150,7 @@ class CrowdRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinguistRecord:
-    """What linguists said of one example (spec 3).
+    """The annotations of one example by linguists (spec 3).
 
     Attributes:
         workers: pseudonyms; any number, and a file may name one twice.
@@ -224,7 +224,7 @@ class TrueFalseRecord:
 
     @property
     def correct(self) -> bool:
-        """Whether it was answered rightly; no answer is wrong."""
+        """Return True if it was answered rightly; no answer is wrong."""
         return self.prediction == self.answer
 
 

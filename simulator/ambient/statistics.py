@@ -86,7 +86,7 @@ class CategoryStatistics:
 
     @property
     def mentions(self) -> int:
-        """How often a kind is named, the denominator of the shares."""
+        """Return how often a kind is named, the denominator of the shares."""
         return sum(self.counts.values())
 
 

@@ -82,7 +82,7 @@ def _crowd(item: CrowdItem, step: Step) -> Shown:
 
 
 def shown_record(item: Item, step: Step, shown: Shown) -> dict[str, Any]:
-    """What the log keeps of it: exact texts, their order, and where the distractors stood (spec 13)."""
+    """Return what the log keeps: exact texts, their order, and where the distractors stood (spec 13)."""
     record: dict[str, Any] = _SHOWN.adapter.dump_python(shown, mode="json", exclude_defaults=True)
     if isinstance(item, CrowdItem) and step.kind in ("plausible", "relabel"):
         record["distractors"] = [
@@ -131,12 +131,12 @@ class ReplayCandidate:
 
     @property
     def found(self) -> bool | None:
-        """Whether a reading was said to be possible; of a distractor that is a matter of judgement."""
+        """Return True if a reading was said to be possible; of a distractor that is a matter of judgement."""
         return None if self.label is None else self.plausible
 
     @property
     def labelled(self) -> bool | None:
-        """Whether the pair with a reading got the reading's label."""
+        """Return True if the pair with a reading got the reading's label."""
         return None if self.label is None or self.answer is None else self.answer == self.label
 
 

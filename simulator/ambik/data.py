@@ -45,7 +45,7 @@ class Step(BaseModel, frozen=True):
 
 
 class Definition(BaseModel, frozen=True):
-    """What a type of ambiguity is, for people."""
+    """The definition of a type of ambiguity, for people."""
 
     name: str
     definition: str
@@ -53,7 +53,7 @@ class Definition(BaseModel, frozen=True):
 
 
 class Guidelines(BaseModel, frozen=True):
-    """What people are told, in one language (spec 1, 11.1).
+    """The guidelines for people, in one language (spec 1, 11.1).
 
     Attributes:
         steps: of an annotator's work, in order.

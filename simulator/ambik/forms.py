@@ -107,7 +107,7 @@ class Chosen:
 
     @property
     def asks(self) -> bool:
-        """Whether it is a question."""
+        """Return True if it is a question."""
         return bool(self.question)
 
 

@@ -72,7 +72,7 @@ _ASKS: Final = "asks"
 
 
 class Due(NamedTuple):
-    """Who is to do what."""
+    """A seat that is to move, and its kind of turn."""
 
     seat: str
     kind: Kind

@@ -184,7 +184,7 @@ Exchanges = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RobotKnows:
-    """What is told to whoever is to act or to ask.
+    """The knowledge of whoever is to act or to ask.
 
     Attributes:
         item: scene, task, plan and offered options, and nothing that a robot must not know
@@ -206,7 +206,7 @@ class RobotKnows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserKnows:
-    """What is told to whoever gave the task.
+    """The knowledge of whoever gave the task.
 
     Attributes:
         item: a user knows what they want: the clear task and the answer of the data.
@@ -221,6 +221,6 @@ class UserKnows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotatorKnows:
-    """What is told to whoever makes a pair of a draft."""
+    """The knowledge of whoever makes a pair of a draft."""
 
     item: DraftItem

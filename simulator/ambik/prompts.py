@@ -88,7 +88,7 @@ def case_of(
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is sent.
+    """A prompt for a model.
 
     Attributes:
         version: content hash of the template.

@@ -101,7 +101,7 @@ class Decision:
 
     @property
     def task(self) -> str:
-        """What was to be decided: decisions with the same task are repeats of it."""
+        """Return what was to be decided: decisions with the same task are repeats of it."""
         return f"{self.item.id} {self.dialogue}"
 
     @property
@@ -210,7 +210,7 @@ class Calibrated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairForm:
-    """What an annotator filled in (spec 11.1).
+    """An annotator's form, filled in (spec 11.1).
 
     Attributes:
         pair: as they leave it; None if they deleted the row.

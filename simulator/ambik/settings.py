@@ -24,7 +24,7 @@ Weight = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How prediction sets are made of what a method logged. None of it needs a model again.
+    """The rules by which prediction sets are made of what a method logged. None of it needs a model again.
 
     Attributes:
         target_success: 1 - epsilon (spec 5).

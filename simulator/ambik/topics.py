@@ -87,7 +87,7 @@ def word_table() -> QuestionWords:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What is open in a task, as questions are read against it.
+    """The open part of a task, as questions are read against it.
 
     Attributes:
         facets: what kinds of answer there are.

@@ -66,12 +66,12 @@ class Compared:
 
     @property
     def agrees(self) -> bool:
-        """Whether exactly the logged nodes are given."""
+        """Return True if exactly the logged nodes are given."""
         return set(self.decided) == set(self.logged)
 
     @property
     def measures(self) -> dict[str, float | None]:
-        """What the tables tell of a decision.
+        """Return what the tables tell of a decision.
 
         ``agreement``; ``II kept``: whether a logged Response II is one here, too (None where the log gave a
         node); and, times 100, nodes given in place of nothing (``unasked``), nothing given in place of a node

@@ -42,7 +42,7 @@ class TurnType(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """What every expert sees.
+    """The view of every expert.
 
     Attributes:
         task: the task; its language is the dialogue's.
@@ -104,7 +104,7 @@ class Experts(Protocol):
 
     @property
     def name(self) -> str:
-        """How the log names it: ``offline/experts``, ``openai/gpt-4o``, …."""
+        """Return how the log names it: ``offline/experts``, ``openai/gpt-4o``, …."""
 
     async def relevant(self, situation: Situation) -> Verdict:
         """Return, before the opening, whether the seeker asks about the task at all."""

@@ -145,7 +145,7 @@ class Reading:
 
     @cached_property
     def opening_likeness(self) -> float:
-        """How alike the asking that is most like it and the opening are."""
+        """Return how alike the asking that is most like it and the opening are."""
         opening = topics(self._situation.task.tree.opening, self.language)
         shares = (len(asked & opening) / len(asked) for asked in self._topics if asked)
         return max(shares, default=0.0)

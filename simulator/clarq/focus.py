@@ -44,7 +44,7 @@ _SEVERAL = patterns("several")
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """What one question word asks for.
+    """The subject of one question word.
 
     Attributes:
         how: whether it asks for a way to do something.

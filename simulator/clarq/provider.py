@@ -30,7 +30,7 @@ DETAIL = frozenset({TurnType.ANSWERABLE, TurnType.UNANSWERABLE})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What the provider will do in this turn and why.
+    """The provider's decision in this turn, with its reasons.
 
     Attributes:
         give: indices of the nodes to give, ``("0",)`` for the opening; empty for a Response II.

@@ -129,7 +129,7 @@ class Style:
 
 @dataclass(frozen=True)
 class Styles:
-    """What decides on chatty utterances and what on brief ones."""
+    """The coefficients for chatty utterances and those for brief ones."""
 
     chatty: Style
     brief: Style

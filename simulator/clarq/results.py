@@ -88,12 +88,12 @@ class Dialogue:
 
     @property
     def multi(self) -> bool:
-        """Whether some provider line gives several responses at once."""
+        """Return True if some provider line gives several responses at once."""
         return any(len(step.given) > 1 for step in self.steps)
 
     @property
     def complete(self) -> bool:
-        """Whether the seeker got every node."""
+        """Return True if the seeker got every node."""
         given = {index for step in self.steps for index in step.given}
         return given.issuperset(self.task.tree.by_index)
 
@@ -111,7 +111,7 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class ResultsFile:
-    """What can be read of a results file.
+    """The readable part of a results file.
 
     Attributes:
         path: of the file.

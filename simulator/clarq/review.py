@@ -48,7 +48,7 @@ _LONGEST_NOTE = 4000
 
 @dataclass(frozen=True, slots=True)
 class ProviderMark:
-    """What a reviewer says of one provider turn.
+    """A reviewer's mark of one provider turn.
 
     Attributes:
         type: 1 or 2, 0 for neither.
@@ -128,7 +128,7 @@ def _review(annotator: str, judgments: Sequence[Judgment]) -> Review:
 
 @dataclass(frozen=True, slots=True)
 class Pen:
-    """Who writes a mark, and under which idempotency key.
+    """The writer of a mark, and its idempotency key.
 
     Attributes:
         annotator: the reviewer's pseudonym.

@@ -57,7 +57,7 @@ class Option(NamedTuple):
 
 
 class TaskIndex:
-    """What of a task its ranker needs; matrices have a row per topic and a column per node or option.
+    """A task as its ranker needs it; matrices have a row per topic and a column per node or option.
 
     A node is compared as a whole (text and explanation), by its explanation alone, by the foci of the
     explanation, and by its kinds (see `asked_kinds`).

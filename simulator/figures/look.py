@@ -82,7 +82,7 @@ _HEX: Final = re.compile(r"#[0-9a-fA-F]{6}")
 
 
 class Stroke(NamedTuple):
-    """How a name is drawn in all panels.
+    """The stroke of a name in all panels.
 
     Attributes:
         colour: of the house, or ``#rrggbb``.

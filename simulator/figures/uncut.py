@@ -47,7 +47,7 @@ class TextColumn:
 
 @dataclass(frozen=True, slots=True)
 class UncutTable:
-    """What `rich` prints of a table: in one block, or in several that each begin with the names.
+    """A table as `rich` prints it: in one block, or in several that each begin with the names.
 
     Attributes:
         title: above the first block; empty for none.

@@ -40,7 +40,7 @@ _AREAS: Final = 7
 
 @dataclass(frozen=True, slots=True)
 class Venn:
-    """How many things are in each combination of three sets.
+    """The numbers of things in each combination of three sets.
 
     Attributes:
         name: fit for a file name.

@@ -29,7 +29,7 @@ from trees.faults import Fault
 
 @dataclass(frozen=True)
 class CheckedFiles:
-    """What episode files hold.
+    """The contents of episode files.
 
     Attributes:
         tasks: the good ones.

@@ -57,18 +57,18 @@ class Kind:
 
     @property
     def movable(self) -> bool:
-        """Whether it can be carried: everything but a location can."""
+        """Return True if it can be carried: everything but a location can."""
         return self.cls != "LOCATION"
 
     @property
     def receptacle(self) -> bool:
-        """Whether other things can lie in or on it."""
+        """Return True if other things can lie in or on it."""
         return self.cls in ("LOCATION", "RECEPTACLE")
 
 
 @dataclass(frozen=True, slots=True)
 class Subclass:
-    """How many things of a subclass a scene draws, and where they lie at first (spec 1.3).
+    """The numbers of a subclass's things that a scene draws, and where they lie at first (spec 1.3).
 
     Attributes:
         kinds: least and most types drawn.

@@ -96,12 +96,12 @@ class Step(NamedTuple):
 
     @property
     def game(self) -> GameState:
-        """Where the episode stands afterwards."""
+        """Return where the episode stands afterwards."""
         return self.outcome.game
 
     @property
     def question(self) -> bool:
-        """Whether the human was asked."""
+        """Return True if the human was asked."""
         return self.outcome.kind == "question"
 
 

@@ -16,7 +16,7 @@ _COUNTS: Final = {"per_level": "of each level", "limit": "in all"}
 
 
 class Stratum(NamedTuple):
-    """What samples of episodes are stratified by."""
+    """The key by which samples of episodes are stratified."""
 
     level: int
     quest: str
@@ -25,7 +25,7 @@ class Stratum(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """How some of many episodes are drawn.
+    """A way of drawing some of many episodes.
 
     Attributes:
         limit: how many in all at most; None for as many as there are.
@@ -63,7 +63,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Makeup:
-    """What some episodes are.
+    """The composition of some episodes.
 
     Attributes:
         levels: level -> how many.

@@ -19,7 +19,7 @@ _Uniform = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class SceneRules:
-    """How scenes are drawn.
+    """The rules by which scenes are drawn.
 
     Attributes:
         counts: whose numbers of instances: v1's generator's or v2's.
@@ -34,7 +34,7 @@ class SceneRules:
 
 @dataclass(frozen=True)
 class Stock:
-    """What a household holds, before anything has a place: subclass -> (type, how many), in order."""
+    """The stock of a household, before anything has a place: subclass -> (type, how many), in order."""
 
     drawn: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 
@@ -167,7 +167,7 @@ def _lay_out(
 
 
 def _places_of(uniform: _Uniform, places: list[tuple[int, int]], things: int) -> list[int]:
-    """Where each of some things lies: any of `places`, and of a movable place any one that there is."""
+    """Return where each of some things lies: any of `places`, of a movable place any one that there is."""
     many = len(places)
     if all(count == 1 for _, count in places):
         begins = [begin for begin, _ in places]
@@ -180,7 +180,7 @@ def _places_of(uniform: _Uniform, places: list[tuple[int, int]], things: int) ->
 
 
 def _places(row: Subclass, stock: Stock, rules: SceneRules) -> tuple[str, ...]:
-    """Where things of `row` may lie; an inert place stands for every type of that subclass in the scene."""
+    """Return where things of `row` may lie; an inert place stands for every type of its subclass."""
     if not rules.all_places:
         return row.places
     return row.places + tuple(kind for subclass in row.inert for kind in stock.types(subclass))

@@ -106,7 +106,7 @@ class LineView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeatView:
-    """What a person in either seat may see.
+    """The view of a person in either seat.
 
     Attributes:
         number: number that the next turn will have; part of a submission's idempotency key.

@@ -30,7 +30,7 @@ BitSet = int
 
 
 class State(NamedTuple):
-    """What changes in a household.
+    """The changeable part of a household.
 
     Attributes:
         at: the location where the agent stands (`HUMAN`: beside the human, for the robot).

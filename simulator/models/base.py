@@ -46,7 +46,7 @@ class AnyRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request(AnyRequest):
-    """What is asked of a model.
+    """A request to a model.
 
     Attributes:
         messages: the conversation; a system message, if any, comes first.
@@ -208,7 +208,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion(Answer):
-    """What a model answered. Reasoning that stands in the text is taken out of it (`thinking`).
+    """A model's answer. Reasoning that stands in the text is taken out of it (`thinking`).
 
     Attributes:
         text: the whole answer without reasoning; of several samples the first.
@@ -262,7 +262,7 @@ def _outside(tokens: tuple[TokenLogprob, ...], cut: tuple[tuple[int, int], ...])
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a backend can do; asking for more is an error before the run starts.
+    """The abilities of a backend; asking for more is an error before the run starts.
 
     Attributes:
         logprobs: log-probabilities of what it writes.
@@ -291,7 +291,7 @@ class ChatModel(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it can do."""
+        """Return what it can do."""
         ...
 
     async def complete(self, request: Request) -> Completion:

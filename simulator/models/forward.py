@@ -44,7 +44,7 @@ class Row(NamedTuple):
 
 
 class Look(NamedTuple):
-    """What was expected in one place: log-probability of what comes there, and the likeliest tokens."""
+    """The expectation in one place: log-probability of what comes there, and the likeliest tokens."""
 
     logprob: float
     top: tuple[tuple[int, float], ...]

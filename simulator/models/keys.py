@@ -18,7 +18,7 @@ _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who answers: the part of the key that a model adds to every request.
+    """The identity of whoever answers: the part of the key that a model adds to every request.
 
     Attributes:
         provider: ``openai``, ``anthropic``, ``offline``, …

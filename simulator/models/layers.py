@@ -32,7 +32,7 @@ class Backend(ChatModel, Protocol):
 
     @property
     def identity(self) -> Identity:
-        """Who answers."""
+        """Return who answers."""
         ...
 
     @property

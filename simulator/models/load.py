@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
-    """How a model is reached and what is put around it.
+    """The way to a model, and what is put around it.
 
     Attributes:
         base_url: another server with the provider's interface (vLLM, Ollama, llama.cpp, a proxy).

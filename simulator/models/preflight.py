@@ -38,7 +38,7 @@ _SCHEMA: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needs:
-    """What a run asks of a model beside text; what its backend is known not to give is not asked for.
+    """A run's demands on a model beside text; what its backend is known not to give is not asked for.
 
     Attributes:
         top_logprobs: alternatives per token; None for no log-probabilities.

@@ -49,7 +49,7 @@ class Price(Fields, extra="forbid"):
 
     @property
     def free(self) -> bool:
-        """Whether nothing is paid for, whatever is used."""
+        """Return True if nothing is paid for, whatever is used."""
         return self.input == self.output == 0
 
     def cost(self, usage: Usage) -> float | None:

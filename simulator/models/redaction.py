@@ -40,7 +40,7 @@ def has_credentials(url: str) -> bool:
 
 
 class Secrets:
-    """What one server is told and nobody else may read."""
+    """The secrets of one server, which nobody else may read."""
 
     def __init__(self, url: str, keys: Iterable[str]) -> None:
         """Collect the keys, and what is secret in the server's address."""

@@ -17,7 +17,7 @@ from simulator.models.schema import parsed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """When to try again.
+    """The conditions of another try.
 
     Attributes:
         max_attempts: requests sent in all, the first included.

@@ -29,7 +29,7 @@ class Slots:
 
     @property
     def width(self) -> int:
-        """How many places there are."""
+        """Return how many places there are."""
         return len(self._lengths)
 
     def resize(self, width: int) -> None:

@@ -183,7 +183,7 @@ class _Writing(_Call[_Asked, _Answer]):
 
 @dataclass(frozen=True, slots=True)
 class Desk(Generic[_Asked, _Answer]):
-    """How a model writes.
+    """The functions with which a model writes.
 
     Attributes:
         torch: the library.

@@ -28,12 +28,12 @@ class Drawing(Protocol):
 
     @property
     def title(self) -> str:
-        """What it shows."""
+        """Return what it shows."""
         ...
 
     @property
     def caption(self) -> str:
-        """How to read it."""
+        """Return how to read it."""
         ...
 
     def svg(self) -> str:

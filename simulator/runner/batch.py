@@ -32,7 +32,7 @@ SOFTWARE_VERSION = "software_version"
 
 @dataclass(kw_only=True)
 class Tally:
-    """Where a run stands; handed to the progress display after every episode.
+    """The state of a run; handed to the progress display after every episode.
 
     Attributes:
         planned: episodes of the whole run.

@@ -46,7 +46,7 @@ async def _nothing(reader: LogReader, log: LogWriter) -> AsyncIterator[Afterward
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """How a run is played, or several are, of whatever benchmark.
+    """The settings of one run or several, of whatever benchmark.
 
     Attributes:
         log: the log's file.
@@ -110,7 +110,7 @@ class RunRequest:
 
     @property
     def factory(self) -> NamedSeatFactory:
-        """Who plays, by name."""
+        """Return who plays, by name."""
         return NamedSeatFactory(
             benchmark=self.room.name, names=self.seats, options=self.options, models=self.settings.models
         )

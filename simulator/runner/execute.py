@@ -51,7 +51,7 @@ class Recorder:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Where an episode stands after `execute`.
+    """The state of an episode after `execute`.
 
     Attributes:
         state: the graph's state.

@@ -74,7 +74,7 @@ class _Played:
 
 @dataclass(frozen=True)
 class _Failed:
-    """What went wrong in a worker: the message of a known error, or a traceback."""
+    """The failure of a worker: the message of a known error, or a traceback."""
 
     of_log: bool
     message: str

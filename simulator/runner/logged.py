@@ -38,7 +38,7 @@ class PlayedToEnd(NamedTuple):
 
 
 class Endings(NamedTuple):
-    """How the episodes of runs ended.
+    """The endings of the episodes of runs.
 
     Attributes:
         statuses: status -> how many episodes ended so.
@@ -50,7 +50,7 @@ class Endings(NamedTuple):
 
 
 class NotCounting(NamedTuple):
-    """How many episodes of a run are in no number.
+    """The numbers of a run's episodes that are in no score.
 
     Attributes:
         open: that have not ended, or are still to be begun.

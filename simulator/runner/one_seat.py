@@ -40,7 +40,7 @@ class Step(Protocol):
 
     @property
     def kind(self) -> str:
-        """What is said in it."""
+        """Return what is said in it."""
         ...
 
 
@@ -92,7 +92,7 @@ class OneSeatTable(ABC, Generic[ItemT, StepT]):
 
     @property
     def person(self) -> bool:
-        """Whether a person takes part."""
+        """Return True if a person takes part."""
         return self.who.kind == "person"
 
     @property

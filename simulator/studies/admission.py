@@ -45,7 +45,7 @@ class Admission:
 
     @property
     def placed(self) -> bool:
-        """Whether they may take part now."""
+        """Return True if they may take part now."""
         return self.code in PLACED
 
 

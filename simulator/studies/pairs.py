@@ -105,7 +105,7 @@ class Pairs:
 
     @property
     def pairing(self) -> Pairing:
-        """What the study says of it."""
+        """Return what the study says of it."""
         return self._study.pairing
 
     def task(self, episode: Episode) -> Task | None:

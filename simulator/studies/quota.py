@@ -78,7 +78,7 @@ class Place:
 
     @property
     def live(self) -> bool:
-        """Whether the person is at it, as far as is known."""
+        """Return True if the person is at it, as far as is known."""
         return self.state in LIVE
 
     def stale(self, now: datetime, after: timedelta) -> bool:

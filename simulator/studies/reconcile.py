@@ -81,7 +81,7 @@ class Balance:
 
     @property
     def balanced(self) -> bool:
-        """Whether nobody needs to look."""
+        """Return True if nobody needs to look."""
         return all(finding.explained for finding in self.findings)
 
 

@@ -50,7 +50,7 @@ _AWS: Final = {
 
 
 class Drawn(NamedTuple):
-    """What became of a figure.
+    """The outcome of drawing a figure.
 
     Attributes:
         figure: None if there is nothing that it could show.

@@ -101,7 +101,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """What a validator sees of an example.
+    """A validator's view of an example.
 
     Attributes:
         key: names it in `consolidate`.

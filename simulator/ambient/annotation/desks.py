@@ -82,19 +82,19 @@ class Sorted:
 
     @property
     def settled(self) -> Kinds | None:
-        """What holds: decided, or said by all; None before there is such a thing."""
+        """Return what holds: decided, or said by all; None before there is such a thing."""
         form = self.opinions.settled(_kinds)
         return form.categories if form else None
 
     @property
     def differs(self) -> bool:
-        """Whether annotators differ and nobody has decided."""
+        """Return True if annotators differ and nobody has decided."""
         return self.opinions.differs(_kinds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryAgreement:
-    """How far annotators sort alike, over the examples that the usual number of them sorted.
+    """The agreement of annotators' kinds, over the examples that the usual number of them sorted.
 
     Attributes:
         raters: that number; None if no example has two.
@@ -268,7 +268,7 @@ class MarkedClaim:
 
     @property
     def flagged(self) -> bool:
-        """Whether its score is above the threshold."""
+        """Return True if its score is above the threshold."""
         return flagged(self.record)
 
 

@@ -117,7 +117,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerStatistics:
-    """What an organiser is told of an annotator (spec 3).
+    """An organiser's account of an annotator (spec 3).
 
     Attributes:
         examples: forms.
@@ -277,12 +277,12 @@ class Annotated:
 
     @property
     def dropped(self) -> bool:
-        """Whether a linguist discarded it."""
+        """Return True if a linguist discarded it."""
         return any(form.annotation.discard is not None for form in self.forms)
 
     @property
     def complete(self) -> bool:
-        """Whether it has the annotations that it needs."""
+        """Return True if it has the annotations that it needs."""
         return len(self.forms) >= NEEDED
 
 

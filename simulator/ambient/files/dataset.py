@@ -211,7 +211,7 @@ class CategoryRecord:
 
     @property
     def whole(self) -> bool:
-        """Whether nothing is missing."""
+        """Return True if nothing is missing."""
         return not self.missing
 
 

@@ -44,7 +44,7 @@ _OWN: Final = ("meta", "categories", "distractors")
 
 
 class Place(NamedTuple):
-    """Where a row stands."""
+    """The place of a row."""
 
     file: Path
     line: int
@@ -52,7 +52,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What several files hold together.
+    """The common contents of several files.
 
     Attributes:
         examples: by id, in the order in which they first occur.

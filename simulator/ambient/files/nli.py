@@ -62,7 +62,7 @@ def _named(scores: Scores) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairScores:
-    """What a model gave for one pair of an example.
+    """A model's scores of one pair of an example.
 
     Attributes:
         id: of the example.

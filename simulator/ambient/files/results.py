@@ -324,7 +324,7 @@ _CLAIM_RECORDS: Final = Codec[ClaimRecord](ClaimRecord)
 
 @dataclass(frozen=True, slots=True)
 class ClaimAnnotation:
-    """What a fact-check complains about, as somebody marked it.
+    """The complaint of a fact-check, as somebody marked it.
 
     Attributes:
         marks: ``a`` (ambiguity), ``f`` (factuality); None if the cell is empty.

@@ -137,7 +137,7 @@ def _gold(row: PairScores) -> LabelSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NliMeasures:
-    """How well label sets were predicted, as fractions, with 95 % bootstrap intervals over the examples.
+    """The quality of predicted label sets, as fractions, with 95 % bootstrap intervals over the examples.
 
     Attributes:
         n: examples.

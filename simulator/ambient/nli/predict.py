@@ -166,7 +166,7 @@ class Predictor:
 
     @property
     def output(self) -> Output:
-        """What kind of numbers it gives."""
+        """Return what kind of numbers it gives."""
         return output_of(self.family)
 
     def scores(self, pairs: Sequence[Pair]) -> list[Scores]:

@@ -268,7 +268,7 @@ _KEYS: Final = ("em", "f1", "group_em")
 
 
 def model_places(files: Sequence[Path]) -> list[Path]:
-    """What `read_results` is to be given for some files: folders of models, and files called otherwise."""
+    """Return the places of some files for `read_results`: folders of models, and files called otherwise."""
     found: dict[Path, None] = {}
     for file in files:
         folder = file.parent.parent if seed_of(file.parent) is not None else file.parent

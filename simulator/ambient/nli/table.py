@@ -55,7 +55,7 @@ class Model:
 
     @property
     def paper(self) -> PaperRow | None:
-        """What the paper prints of it."""
+        """Return what the paper prints of it."""
         return paper_row(self.folder or self.name)
 
     @property

@@ -136,7 +136,7 @@ Filter = Callable[[Drawn, Lists], bool]
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """What is left, clean.
+    """The rows that are left, clean.
 
     Attributes:
         pairs: in their order, all different.

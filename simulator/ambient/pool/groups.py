@@ -317,7 +317,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """What has come of the prompts.
+    """The yield of the prompts.
 
     Attributes:
         pairs: in the order of the prompts.

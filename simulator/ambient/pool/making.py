@@ -88,7 +88,7 @@ Probabilities = Mapping[Label, float]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a step has left; `dropped` is None where nothing is dropped but only counted."""
+    """The rows that a step leaves; `dropped` is None where nothing is dropped but only counted."""
 
     name: str
     left: int
@@ -113,7 +113,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """Which of the two ways each step goes."""
+    """The choice between the two ways of each step."""
 
     filters: Annotated[FilterSet, Option(help='reference: without question marks and "said", too')] = (
         "default"

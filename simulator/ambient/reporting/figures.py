@@ -160,7 +160,7 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FlowDiagram:
-    """How examples come through annotation and validation, with live counts (Fig. 2).
+    """The way of examples through annotation and validation, with live counts (Fig. 2).
 
     Attributes:
         flow: the counts.

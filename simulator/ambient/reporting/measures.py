@@ -122,7 +122,7 @@ class Measure:
 
     @property
     def printed(self) -> str:
-        """What the paper prints, rounded as the value is; empty if it prints nothing."""
+        """Return what the paper prints, rounded as the value is; empty if it prints nothing."""
         return "" if self.paper is None else half_up(self.paper, _DIGITS[self.unit])
 
     def to_json(self) -> dict[str, Any]:

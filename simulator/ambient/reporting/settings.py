@@ -15,7 +15,7 @@ from simulator.fields import Fields
 
 
 class ReportSettings(Fields):
-    """How runs and files are scored, and what is written and drawn beside."""
+    """The settings of scoring runs and files, and what is written and drawn beside."""
 
     data: str | None = Field(
         default=None,

@@ -67,7 +67,7 @@ class Answers:
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """What answers are compared with.
+    """The context with which answers are compared.
 
     Attributes:
         settings: of the report.

@@ -59,7 +59,7 @@ DECIDING: Final = JudgingForm(kind="ambik.pair", model=Decision, verb="decides")
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """What one annotator left, without who that is.
+    """The form of one annotator, without who that is.
 
     Attributes:
         form: its annotator is empty.
@@ -135,7 +135,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
-    """How many drafts came how far.
+    """The numbers of drafts by how far they came.
 
     Attributes:
         drafts: that annotators were given.

@@ -53,12 +53,12 @@ class Problem(NamedTuple):
 
     @property
     def detail(self) -> str:
-        """What was found, as it is logged."""
+        """Return what was found, as it is logged."""
         return ", ".join(self.details)
 
     @property
     def level(self) -> Level:
-        """Whether the form cannot stay like this, or may."""
+        """Return ``error`` if the form cannot stay like this, else ``warning``."""
         return cast(Level, problem_table()[self.code]["level"])
 
     def sentence(self, language: str = "en") -> str:

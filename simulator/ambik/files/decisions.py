@@ -84,7 +84,7 @@ class DecisionLine:
 
     @property
     def key(self) -> str:
-        """What no other line of a file has."""
+        """Return what no other line of a file has."""
         return f"{self.decision.run} {self.decision.episode_id} {self.turn}"
 
     @property

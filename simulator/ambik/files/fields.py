@@ -174,13 +174,13 @@ class LineFields(BaseModel):
 
     @property
     def asked(self) -> bool | None:
-        """Whether it asked. Where that is not said: who was answered did, who could have been did not."""
+        """Return True if it asked. Unless that is said: who was answered did, who could have been did not."""
         asks = self.help if self.asks is None else self.asks
         return bool(self.answer) if asks is None and (self.answer or self.questions) else asks
 
     @property
     def made_of(self) -> Mapping[str, Any]:
-        """What the decision is made of, by field of `Decision`."""
+        """Return what the decision is made of, by field of `Decision`."""
         return {"action": self.action or next(iter(self.prediction_set), "")}
 
 
@@ -323,7 +323,7 @@ class LineDetails(BaseModel, frozen=True):
 
     @property
     def made_at(self) -> str:
-        """When it was made; empty where that is not said."""
+        """Return when it was made; empty where that is not said."""
         return self.time or self.answered_at
 
     @property

@@ -42,7 +42,7 @@ _CROWDED_COMMA: Final = re.compile(r",\S")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadReport:
-    """What was read, and what is odd about it.
+    """The rows that were read, and what is odd about them.
 
     Attributes:
         files: which versions were seen.
@@ -66,7 +66,7 @@ class LoadReport:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How often each oddity is there, in the order of the table.
+        """Return how often each oddity is there, in the order of the table.
 
         In each column it counts once for a pair, however many files hold the pair, and what rows share once
         for each pair; without a pair it counts once for each file.

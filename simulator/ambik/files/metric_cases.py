@@ -103,7 +103,7 @@ class MetricCase:
 
     @property
     def differs(self) -> bool:
-        """Whether the published code departs from the paper's rule."""
+        """Return True if the published code departs from the paper's rule."""
         return len(self.told) > 1 and bool(self.paper != self.reference)
 
 

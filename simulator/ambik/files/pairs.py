@@ -183,7 +183,7 @@ class PairsFile:
 
     @property
     def has_ids(self) -> bool:
-        """Whether the file has a column of ids; otherwise pairs are named by their rows."""
+        """Return True if the file has a column of ids; otherwise pairs are named by their rows."""
         return "id" in self.table.columns
 
 
@@ -269,7 +269,7 @@ _TEST: Final[Mapping[Ambiguity, int]] = {"preferences": 189, "common_sense_knowl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What a file of pairs is.
+    """The kind of a file of pairs.
 
     Attributes:
         file: its path.

@@ -32,7 +32,7 @@ _NO_NUMBER: Final = "is {!r}, not a number; write a fraction of 1, such as 0.25,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultRow:
-    """What a table says of a method.
+    """A table's row of a method.
 
     Attributes:
         model: generator, or generator + chooser; empty where the table has no such column.

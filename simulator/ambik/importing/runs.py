@@ -43,7 +43,7 @@ _PSEUDONYM: Final = re.compile(r"p[a-z2-7]{20}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedFile:
-    """What became of a file.
+    """The import of a file.
 
     Attributes:
         source: the file, with what could not be read of it.

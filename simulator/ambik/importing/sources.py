@@ -74,7 +74,7 @@ class ImportedEpisode:
 
     @property
     def questions(self) -> int:
-        """How many questions could be answered: as the lines say, or else how many were."""
+        """Return how many questions could be answered: as the lines say, or else how many were."""
         allowed = [line.questions for line in self.lines if line.questions is not None]
         return max([*allowed, sum(bool(line.decision.answer) for line in self.lines)])
 
@@ -108,12 +108,12 @@ class Batch:
 
     @property
     def calibrates(self) -> bool:
-        """Whether a threshold is taken of it, and it has no sets."""
+        """Return True if a threshold is taken of it, and it has no sets."""
         return self.first.calibrates
 
     @property
     def task(self) -> Hashable:
-        """What it has in common with the calibration that it rests on."""
+        """Return what it has in common with the calibration that it rests on."""
         decision = self.first.decision
         return decision.method, robot_of(decision), decision.context, type(decision.item)
 

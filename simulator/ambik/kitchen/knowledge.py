@@ -60,7 +60,7 @@ class Condition(BaseModel, frozen=True):
 
 
 class Choice(Condition, Reason, frozen=True):
-    """Which of several things one takes.
+    """The rule for choosing from several things.
 
     Attributes:
         about: categories of the things.
@@ -93,7 +93,7 @@ class Choice(Condition, Reason, frozen=True):
 
 
 class Purpose(Reason, frozen=True):
-    """What one needs for what.
+    """The tools for a purpose.
 
     Attributes:
         when: words of a text that has this purpose.
@@ -213,7 +213,7 @@ def is_called(thing: Thing, name: Words) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What common sense leaves of several things: one, or several that are as good; and the rule."""
+    """The things that common sense leaves: one, or several that are as good; and the rule."""
 
     things: tuple[Thing, ...]
     rule: Choice

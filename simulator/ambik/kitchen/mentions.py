@@ -50,17 +50,17 @@ class Mention:
 
     @property
     def of_all(self) -> bool:
-        """Whether all are meant, by the word in front."""
+        """Return True if all are meant, by the word in front."""
         return self.before in _ALL
 
     @property
     def indefinite(self) -> bool:
-        """Whether it names something new: a bowl, another plate."""
+        """Return True if it names something new: a bowl, another plate."""
         return self.before in _INDEFINITE and (not self.amount or self.sorts)
 
     @property
     def sorts(self) -> bool:
-        """Whether it is about sorts of something: two kinds of cheese."""
+        """Return True if it is about sorts of something: two kinds of cheese."""
         return self.amount in ("type", "kind", "sort", "variety")
 
 

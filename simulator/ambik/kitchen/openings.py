@@ -16,7 +16,7 @@ By = Literal["", "text", "sense", "guess"]
 
 @dataclass(frozen=True)
 class Case:
-    """What the robot goes by.
+    """The facts that the robot goes by.
 
     Attributes:
         objects: of the scene, by name.
@@ -84,7 +84,7 @@ class Opening:
 
     @property
     def open(self) -> bool:
-        """Whether one has to ask."""
+        """Return True if one has to ask."""
         return not self.by and len(self.names) > 1
 
 

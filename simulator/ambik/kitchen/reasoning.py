@@ -27,7 +27,7 @@ _SENTENCES: Final = re.compile(r"(?<=[.;!?])\s+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What the robot makes of a step.
+    """The robot's judgement of a step.
 
     Attributes:
         action: what it would do now.
@@ -43,7 +43,7 @@ class Judgement:
 
     @property
     def asks(self) -> bool:
-        """Whether it asks."""
+        """Return True if it asks."""
         return self.question is not None
 
 

@@ -135,7 +135,7 @@ Reason = Literal["refused", "no task", "not in the scene", "no candidate"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoding:
-    """How a model is asked.
+    """The decoding of a model's drafts.
 
     Attributes:
         tries: tasks that are asked for in a scene before it is given up.
@@ -168,7 +168,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What has come of a scene.
+    """The drafts of a scene.
 
     Attributes:
         scene: its id.

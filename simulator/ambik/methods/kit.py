@@ -136,7 +136,7 @@ class Known(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it can do."""
+        """Return what it can do."""
         ...
 
 

@@ -22,7 +22,7 @@ _PICK_UP: Final = "pick-up"
 
 
 class UserRequest(NamedTuple):
-    """What a user wants, in words.
+    """A user's wish, in words.
 
     Attributes:
         text: the clear task; of a scenario, the objects and the place that are meant.

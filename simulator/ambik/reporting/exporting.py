@@ -38,7 +38,7 @@ Json = dict[str, Any]
 
 
 class _Place(NamedTuple):
-    """Where a turn stands; `whole` says that its line also tells the task, what it serves, who sat where."""
+    """The place of a turn; `whole`: its line also tells the task, what it serves, who sat where."""
 
     run: Run
     episode: Episode

@@ -72,12 +72,12 @@ class Group:
 
     @property
     def context(self) -> Context:
-        """What prompts had."""
+        """Return what prompts had."""
         return self.decisions[0].context
 
     @property
     def dialogue(self) -> Dialogue:
-        """What stood in the task."""
+        """Return what stood in the task."""
         return self.decisions[0].dialogue
 
     @property
@@ -87,12 +87,12 @@ class Group:
 
     @property
     def people(self) -> int:
-        """How many persons decided."""
+        """Return how many persons decided."""
         return len({decision.generator for decision in self.decisions}) if self.method == "person" else 0
 
     @property
     def conditions(self) -> str:
-        """What is not as in the paper's main runs; empty if nothing is."""
+        """Return what is not as in the paper's main runs; empty if nothing is."""
         holds = {
             "action only": self.context == "action_only",
             "clarified": self.dialogue == "after",
@@ -105,7 +105,7 @@ class Group:
 
 @dataclass(slots=True)
 class Material:
-    """What runs and files of decisions hold.
+    """The contents of runs and files of decisions.
 
     Attributes:
         groups: to be measured.

@@ -75,7 +75,7 @@ class CoverageReport:
 
     @property
     def kept(self) -> bool | None:
-        """Whether the empirical coverage lies in the range that the law predicts; None if it is unknown."""
+        """Return True if the coverage lies in the range that the law predicts; None if it is unknown."""
         if self.coverage is None:
             return None
         return self.promised.low <= self.coverage.value <= self.promised.high

@@ -29,7 +29,7 @@ Reviews = Mapping[tuple[str, str], Review]
 
 @dataclass(frozen=True, slots=True)
 class ErrorRate:
-    """How often the provider erred in one way.
+    """The rate of one kind of the provider's errors.
 
     Attributes:
         error: ``type_1``, ``type_2`` or ``hallucination``.
@@ -82,7 +82,7 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """How far two annotators answer one question alike.
+    """The agreement of two annotators on one question.
 
     Attributes:
         question: ``provider_error``, ``hallucination``, ``seeker_failure``, ``success`` or ``automatic``.
@@ -174,7 +174,7 @@ def success_agreement(scored: Iterable[Scored], judgments: Iterable[Judgment]) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairOfJudges:
-    """How far two of those who judged dialogues say the same of their success.
+    """The agreement of two judges of dialogues on their success.
 
     Attributes:
         first: a reviewer or a judge.

@@ -73,7 +73,7 @@ class Knowledge:
 
     @cached_property
     def rich(self) -> bool:
-        """Whether the seeker has money, so that what it lacks can be bought."""
+        """Return True if the seeker has money, so that what it lacks can be bought."""
         return any(self.is_money(entry) for entry in self.background.items)
 
     def is_money(self, entry: str) -> bool:

@@ -64,7 +64,7 @@ class Topic:
 
     @property
     def slot(self) -> tuple[str, ...]:
-        """What is to be known: topics with the same slot ask for the same thing."""
+        """Return what is to be known: topics with the same slot ask for the same thing."""
         if self.kind in {"choice", "alternatives", "passed"} and self.options:
             return self.options
         return (self.kind, self.about)
@@ -72,7 +72,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class _Spot:
-    """Where a segment stands: in which line, and what has been heard before."""
+    """The place of a segment: in which line, and what has been heard before."""
 
     knowledge: Knowledge
     line: int

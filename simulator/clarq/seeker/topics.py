@@ -86,7 +86,7 @@ class Case:
 
     @cached_property
     def open(self) -> tuple[Topic, ...]:
-        """What is noticed and not settled."""
+        """Return what is noticed and not settled."""
         return tuple(topic for topic in self.noticed if not settled(topic, self))
 
 

@@ -112,7 +112,7 @@ def read_mentions(world: World, text: str) -> tuple[Mention, ...]:
 
 
 def _which_kind(world: World, words: str) -> str:
-    """What is asked by "which" or "what" before a word for things ("which fruit"); empty if nothing is."""
+    """Return what "which" or "what" before a word for things asks ("which fruit"); empty if nothing."""
     pattern, vocabulary = vocabularies()[0]
     for match in pattern.finditer(words):
         key, value = vocabulary[stem(vocabulary, match[0])]

@@ -64,7 +64,7 @@ class Costs:
 
 
 class GameState(NamedTuple):
-    """Where an episode stands.
+    """The state of an episode.
 
     Attributes:
         state: of the household, the robot being the agent.
@@ -86,12 +86,12 @@ class GameState(NamedTuple):
 
     @property
     def done(self) -> bool:
-        """Whether it is over."""
+        """Return True if it is over."""
         return self.success or self.stopped or self.truncated
 
 
 class Outcome(NamedTuple):
-    """What a command led to.
+    """The outcome of a command.
 
     Attributes:
         game: the new state.
@@ -118,12 +118,12 @@ class Outcome(NamedTuple):
 
     @property
     def done(self) -> bool:
-        """Whether the episode is over."""
+        """Return True if the episode is over."""
         return self.game.done
 
     @property
     def success(self) -> bool:
-        """Whether the human has what was meant."""
+        """Return True if the human has what was meant."""
         return self.game.success
 
 
@@ -184,18 +184,18 @@ class Game:
 
     @cached_property
     def story(self) -> tuple[str, ...]:
-        """What the human did, a sentence for each action; one that says so if it did nothing."""
+        """Return what the human did, a sentence for each action; one that says so if it did nothing."""
         return render_story(self.task.world, self.task.actions, self.language)
 
     @cached_property
     def utterance(self) -> str:
-        """What the human said."""
+        """Return what the human said."""
         task = self.task
         return render_utterance(task.world, task.utterance, self.language, task.seed)
 
     @cached_property
     def description(self) -> str:
-        """What the human did, then said; of a published file its own words (they are English)."""
+        """Return what the human did, then said; of a published file its own words (they are English)."""
         published = self.task.profile == "official" or self.style == "reference"
         if self.task.description is not None and self.language == "en" and published:
             return self.styled(self.task.description)

@@ -160,7 +160,7 @@ class Observer:
         return str(self.table["room"].format(things=things))
 
     def opening(self, state: State, task: str | None, view: str) -> str:
-        """What the robot reads first; without `task` (its description) as histories have it (spec 9.6)."""
+        """Return what the robot reads first; without `task`, its description, as in histories (spec 9.6)."""
         table, at = self.table, self._noun(state.at)
         lines = [table["greeting"], self.room()]
         if task is not None:
@@ -265,7 +265,7 @@ def wording(language: Language) -> Mapping[str, Any]:
 
 
 class Traits(NamedTuple):
-    """What of an entity its phrases depend on, beside its states.
+    """The traits of an entity on which its phrases depend, beside its states.
 
     Attributes:
         states: those it can have, as places in a `State`.

@@ -31,7 +31,7 @@ _TURNED: Final[Mapping[Verdict, Verdict]] = {"yes": "no", "no": "yes", "indiffer
 
 
 class Answer(NamedTuple):
-    """What the human says to a question.
+    """The human's answer to a question.
 
     Attributes:
         kind: ``value``: it tells something; ``yes`` and ``no``; ``indifferent``: the human does not care;
@@ -49,7 +49,7 @@ class Answer(NamedTuple):
 
 
 class PriceRule(NamedTuple):
-    """How questions are paid for, in points.
+    """The price of questions, in points.
 
     Attributes:
         each: for each thing that a question names or asks for.

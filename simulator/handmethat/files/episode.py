@@ -19,7 +19,7 @@ from simulator.handmethat.task import LEVELS, Level, Task
 
 
 class _Own(BaseModel):
-    """What the published format has no place for."""
+    """The fields for which the published format has no place."""
 
     model_config = ConfigDict(strict=True)
 

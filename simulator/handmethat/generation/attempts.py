@@ -122,7 +122,7 @@ _TRIES_OF_LARGE: Final = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What is to be generated; two plans that are equal give the same episodes.
+    """A plan of generation; two plans that are equal give the same episodes.
 
     Attributes:
         profile: name of the profile.
@@ -186,7 +186,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What came of an attempt.
+    """The result of an attempt.
 
     Attributes:
         number: of the attempt.

@@ -57,7 +57,7 @@ Keep = Callable[[KeptEpisode], None]
 
 @dataclass
 class _Gate:
-    """Who gets in: episodes in the order of their attempts, while their level is open.
+    """The gate of a batch: episodes in the order of their attempts, while their level is open.
 
     Attributes:
         kept: of each level.
@@ -79,7 +79,7 @@ class _Gate:
 
     @property
     def full(self) -> bool:
-        """Whether nothing more is wanted."""
+        """Return True if nothing more is wanted."""
         return sum(self.kept.values()) >= self.plan.episodes
 
     def take(self, facts: Facts) -> tuple[str, int]:

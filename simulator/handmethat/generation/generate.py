@@ -41,7 +41,7 @@ CHANGE_STATE: Final = frozenset({1, 5, 6, 8, 10, 15, 21, 22, 29, 48, 50, 51, 67,
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """Why a household gives no episode."""
+    """The reason why a household gives no episode."""
 
     cause: str
 
@@ -65,7 +65,7 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class _Story:
-    """What the human set out to do and has done.
+    """The human's plan and its part that is done.
 
     Attributes:
         parts: the plan, an action sequence for each subgoal in the order in which they are solved.

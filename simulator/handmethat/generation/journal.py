@@ -27,7 +27,7 @@ _IN_ORDER: Final = PlainSerializer(lambda counts: {str(key): counts[key] for key
 
 
 class Tally(BaseModel):
-    """What has come of the attempts so far.
+    """The counts of the attempts so far.
 
     Attributes:
         attempts: how many were made.

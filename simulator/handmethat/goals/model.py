@@ -51,7 +51,7 @@ class Subgoal:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What the human is up to.
+    """The human's goal.
 
     Attributes:
         subgoals: in the order of the template.
@@ -63,7 +63,7 @@ class Goal:
 
 
 class Demand(NamedTuple):
-    """What is demanded of one entity.
+    """The demand on one entity.
 
     Attributes:
         entity: of which.

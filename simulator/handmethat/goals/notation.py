@@ -31,7 +31,7 @@ _SLOTS: Final[dict[SlotKind, re.Pattern[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """What is drawn for one term of a subgoal.
+    """The draw for one term of a subgoal.
 
     Attributes:
         name: the location, type or subclass.

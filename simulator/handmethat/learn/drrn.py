@@ -25,7 +25,7 @@ Numbers = tuple[int, ...]
 
 
 class Reading(NamedTuple):
-    """What the robot reads before a command, as numbers of words: observation, look, inventory."""
+    """The text before a command, as numbers of words: observation, look, inventory."""
 
     observation: Numbers
     look: Numbers

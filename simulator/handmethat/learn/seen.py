@@ -66,7 +66,7 @@ def build_vocabulary(texts: Iterable[str]) -> Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What is read before a command.
+    """The text before a command.
 
     Attributes:
         history: the first observation without the task, then every command and what it led to.

@@ -13,7 +13,7 @@ from simulator.handmethat.world import State, World, entities
 
 
 class Hardness(NamedTuple):
-    """How hard an instruction is.
+    """The hardness of an instruction.
 
     Attributes:
         level: 1 to 4.

@@ -159,7 +159,7 @@ def render_utterance(world: World, utterance: Utterance, language: str, seed: in
 
 
 def render_meaning(world: World, meaning: Meaning, language: str) -> str:
-    """What is meant, in full and in plain words, like "Bring any dusty book in the cabinet", and a stop.
+    """Return what is meant, in full and in plain words: "Bring any dusty book in the cabinet", and a stop.
 
     Args:
         world: the household.

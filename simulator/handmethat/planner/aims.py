@@ -91,7 +91,7 @@ class Trip(NamedTuple):
 
 
 class _Test:
-    """What must be true for options to be met; `places` and `states` may be empty.
+    """The facts that options need to be met; `places` and `states` may be empty.
 
     Attributes:
         option: the option.

@@ -55,7 +55,7 @@ _BRINGING: Final = ErrandStyle(bring=True)
 
 @dataclass(slots=True)
 class Errands:
-    """What is left to do.
+    """The errands that are left.
 
     Attributes:
         loads: entity -> the container it is wanted in.

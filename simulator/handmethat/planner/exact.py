@@ -117,7 +117,7 @@ def _a_star(
 
 
 class _Successors:
-    """Which operators apply in a state, looked up by where the human stands."""
+    """The operators that apply in a state, looked up by where the human stands."""
 
     def __init__(self, grounding: Grounding, operators: Iterable[Operator]) -> None:
         self._standing = grounding.exclusive[-1]

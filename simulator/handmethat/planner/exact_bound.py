@@ -233,7 +233,7 @@ class LowerBound:
     def _count(
         self, facts: Facts, marks: _Marks, common: Facts, choices: Sequence[Sequence[Facts]] = ()
     ) -> int:
-        """How many operators it takes at least to make all of `common` true, and one of each choice."""
+        """Return the least number of operators that make all of `common` true, and one of each choice."""
         total, used = self._new(common, 0)
         for members in (*choices, *self._splits(marks, common)):
             least, claimed = UNREACHABLE, used

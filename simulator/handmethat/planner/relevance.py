@@ -26,7 +26,7 @@ _PLACES: Final = {
 
 
 class Targets(NamedTuple):
-    """What a goal is about.
+    """The subject of a goal.
 
     Attributes:
         movable: bit set of the movable things with which help may be worth something.

@@ -105,7 +105,7 @@ _EXACT_LIMIT: Final = 300
 
 
 class Rewards(NamedTuple):
-    """What help is worth.
+    """The worth of help.
 
     Attributes:
         values: R of every grounding that was weighed; things in the order of creation.

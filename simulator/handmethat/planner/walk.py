@@ -22,7 +22,7 @@ NO_LIMIT: Final = 1 << 30
 
 
 class DeadEndError(Exception):
-    """What is asked for cannot be done from here, or not with what may be used."""
+    """A demand that cannot be met from here, or not with what may be used."""
 
 
 class Walk:

@@ -28,7 +28,7 @@ from simulator.handmethat.world import BitSet, State, World, bit_set, entities
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """What is known of what is meant; everything that fits is equally likely.
+    """The knowledge of what is meant; everything that fits is equally likely.
 
     Attributes:
         utterance: u.

@@ -56,7 +56,7 @@ class RobotKnows:
 
 @dataclass(frozen=True, slots=True)
 class InsiderKnows:
-    """What a built-in robot may look into; each keeps to what its description lets it see.
+    """The knowledge of a built-in robot; each keeps to what its description lets it see.
 
     Attributes:
         commands: so far, questions among them.
@@ -71,7 +71,7 @@ class InsiderKnows:
 
     @property
     def game(self) -> GameState:
-        """Where the episode stands."""
+        """Return where the episode stands."""
         return self.play.after(self.commands)
 
 
