@@ -4,12 +4,14 @@ One YAML file per language under ``strings/``, nested; a text is named by its do
 (``play.send``) and may hold ``{named}`` fields. Both languages have the same names and fields, which a
 test holds. What a benchmark that is a declaration says in its ``texts.yaml`` stands under `DECLARED` and its
 name; what is not there, is taken from the declaration.
+Reports are made in English, as the command line prints them; ``phrases-zh.yaml`` has their texts in Chinese.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +36,12 @@ _TEXTS: TypeAdapter[dict[Language, dict[str, Any]]] = TypeAdapter(dict[Language,
 class Strings:
     """The texts of one language, by dotted name."""
 
-    def __init__(self, language: Language, texts: Mapping[str, str]) -> None:
+    def __init__(
+        self, language: Language, texts: Mapping[str, str], phrases: Mapping[str, str] | None = None
+    ) -> None:
         self.language = language
         self.texts = texts
+        self.phrases = phrases or {}
 
     def __call__(self, name: str, **fields: object) -> str:
         """Return the text called `name`, its fields filled in.
@@ -56,6 +61,24 @@ class Strings:
         head = f"{prefix}."
         return {name[len(head) :]: text for name, text in self.texts.items() if name.startswith(head)}
 
+    def phrase(self, text: str) -> str:
+        """Return an English text of a report in this language; as it is where no phrase is known for it."""
+        if (known := self.phrases.get(text)) is not None:
+            return known
+        for pattern, translated in self.patterns:
+            if match := pattern.fullmatch(text):
+                return translated.format(**match.groupdict())
+        return text
+
+    @cached_property
+    def patterns(self) -> tuple[tuple[re.Pattern[str], str], ...]:
+        """The phrases with ``{named}`` fields, as what they match."""
+        return tuple(
+            (re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+?)", re.escape(phrase))), translated)
+            for phrase, translated in self.phrases.items()
+            if "{" in phrase
+        )
+
 
 def strings(language: str) -> Strings:
     """Return the texts of `language`; of the default language if there are none in it."""
@@ -74,7 +97,10 @@ def _read(known: Language, benchmarks: tuple[str, ...]) -> Strings:
             own = declared_texts(benchmark, known)
             own["card_link"] = texts["declared.card_link"].format(title=own["name"])
             texts.update({f"{DECLARED}.{benchmark.name}.{name}": text for name, text in own.items()})
-    return Strings(known, texts)
+    phrases = _FOLDER / f"phrases-{known}.yaml"
+    return Strings(
+        known, texts, yaml.safe_load(phrases.read_text(encoding="utf-8")) if phrases.exists() else {}
+    )
 
 
 def declared_texts(benchmark: Benchmark[Any, Any], language: Language) -> dict[str, str]:

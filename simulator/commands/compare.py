@@ -69,7 +69,7 @@ def comparison(
     names = list(dict.fromkeys(runs))
     if len(names) < 2:
         raise InputError("Name two runs or more; askback log list shows them.")
-    benchmark = _one_benchmark(reader, names)
+    benchmark = one_benchmark(reader, names)
     frame = frames.episodes(reader, names, exclude_aborted=exclude_aborted)
     present = {metric.name: metric for metric in present_metrics(benchmark, frame)}
     if unknown := [name for name in metrics if name not in present]:
@@ -122,7 +122,15 @@ def detectable(differences: Differences) -> float | None:
     return float(effect) * spread
 
 
-def _one_benchmark(reader: LogReader, runs: Sequence[str]) -> Benchmark[Any, Any]:
+def one_benchmark(reader: LogReader, runs: Sequence[str]) -> Benchmark[Any, Any]:
+    """Return the benchmark that all of some runs are of.
+
+    Raises:
+        InputError: if there is no run, runs are of different ones, or it is not installed.
+        NotInLog: if there is no such run.
+    """
+    if not runs:
+        raise InputError("Name a run; askback log list shows them.")
     names = {run: reader.run(run).benchmark for run in runs}
     if len(set(names.values())) > 1:
         of = ", ".join(f"{run} is of {benchmark}" for run, benchmark in names.items())

@@ -25,7 +25,7 @@ def test_an_episode_is_watched_turn_by_turn(run: Any, open_page: Any) -> None:
     page = open_page().page
     page.goto(f"{run.url}/research?run=house")
     page.wait_for_selector(".rs-scores")
-    page.click(".rs-tabs >> text=Watch")
+    page.click(".rs-tabs >> text=Episodes")
     page.click(".rs-list a >> nth=0")
     page.wait_for_selector("[data-watch][data-step='0']")
     page.keyboard.press("ArrowRight")

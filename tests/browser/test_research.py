@@ -53,11 +53,11 @@ def test_from_the_list_to_a_turn_and_back(runs, open_page):
     page.goto(f"{runs.url}/research")
     page.fill("[name=text]", "long")
     assert page.locator("[data-row]:visible").count() == 1
+    assert "text=long" in page.url
     page.click(".rs-run-link:visible")
-    page.wait_for_selector(".rs-tile")
-    page.wait_for_selector("[data-figure=curve] svg.main-svg")
+    page.wait_for_selector("[data-figure=long-curve] svg.main-svg")
     assert page.locator("[data-figure] svg.main-svg").count() >= 4
-    page.click(".rs-tabs >> text=Dialogues")
+    page.click(".rs-tabs >> text=Episodes")
     page.wait_for_selector(".rs-list a")
     assert page.locator(".rs-list a").count() == 8
     page.click(".rs-list a >> nth=2")
@@ -85,17 +85,21 @@ def test_dialogues_are_filtered_by_outcome(runs, open_page):
 
 def test_two_runs_side_by_side(runs, open_page):
     page = open_page().page
-    page.goto(f"{runs.url}/research?run=long&tab=compare")
-    page.select_option("[name=against]", "short")
+    page.goto(f"{runs.url}/research")
+    for name in ("long", "short"):
+        page.check(f"[data-choose][value={name}]")
+    page.click("[data-chosen] >> text=Compare")
     page.wait_for_selector(".rs-versus")
-    page.wait_for_selector("[data-figure=differences] svg.main-svg")
-    assert "8 shared items" in page.inner_text("#ab-content")
+    assert page.locator(".rs-versus li").count() == 2
     page.click(".rs-differing a >> nth=0")
     page.wait_for_selector(".rs-side-by-side")
     assert page.locator(".rs-column").count() == 2
     with page.expect_download() as download:
-        page.click("text=Paired table (CSV)")
-    assert len(download.value.path().read_text("utf-8-sig").splitlines()) == 9
+        page.click("text=Tables (CSV)")
+    assert "difference" in download.value.path().read_text("utf-8-sig")
+    page.goto(f"{runs.url}/research?run=long&tab=compare")
+    page.select_option("#rs-against", "short")
+    page.wait_for_selector(".rs-differing a")
 
 
 def test_a_review_by_keyboard_alone_survives_a_reload(runs, open_page):
@@ -237,7 +241,7 @@ def test_narrow_pages_do_not_scroll_sideways(runs, open_page, locale):
         "/research",
         "/research?run=long",
         "/research?run=long&tab=dialogues",
-        "/research?run=long&tab=compare&against=short",
+        "/research?run=long&tab=compare&runs=short",
         "/research/review?run=long&reviewer=narrow",
         "/research/review?run=short&tab=agreement",
     ):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,7 +56,7 @@ def begin_sorting(page: Any, server: Any, rater: str, run: str) -> None:
 def test_from_a_run_to_a_token_and_back(filled: Any, open_page: Any) -> None:
     page = open_page().page
     page.goto(f"{filled.url}/research?run=tables")
-    page.wait_for_selector("[data-figure=curve-multiple] svg.main-svg")
+    page.wait_for_selector("[data-figure] svg.main-svg")
     page.click(".rs-tabs >> text=Episodes")
     page.click(".rs-list a >> nth=0")
     page.wait_for_selector(".rl-trial:visible")
@@ -76,7 +75,7 @@ def test_from_a_run_to_a_token_and_back(filled: Any, open_page: Any) -> None:
     page.wait_for_selector(".rl-trial:visible")
 
 
-def test_a_study_and_its_flagged_sessions(filled: Any, open_page: Any) -> None:
+def test_a_study_with_its_flagged_sessions(filled: Any, open_page: Any) -> None:
     page = open_page().page
     page.goto(f"{filled.url}/research?run={STUDY}&tab=study")
     page.wait_for_selector(".rl-cells")
@@ -84,39 +83,31 @@ def test_a_study_and_its_flagged_sessions(filled: Any, open_page: Any) -> None:
     page.click(".rl-finer summary >> nth=0")
     assert page.locator(".rl-finer[open] li").count() == 4
     page.click(".rs-tabs >> text=Scores")
-    page.click(".rl-sessions a >> nth=0")
-    page.wait_for_selector(".rs-dialogue")
+    page.wait_for_selector(".rs-scores >> text=without flagged")
 
 
-def test_figures_of_chosen_runs_one_after_the_other(filled: Any, open_page: Any) -> None:
+def test_figures_of_chosen_runs(filled: Any, open_page: Any) -> None:
     page = open_page().page
-    page.goto(f"{filled.url}/research/figures")
-    page.check("input[value=random]")
-    page.check("input[value=tables]")
-    page.check(f"input[value={STUDY}]")
-    page.click(".rl-choose [type=submit]")
-    page.wait_for_selector(".rl-table-list")
-    assert page.locator("[data-lazy]").count() == 0
-    shown = [one.get_attribute("id") for one in page.locator(".rl-figure").all()]
-    assert shown == ["figure-3", "figure-7", "figure-14-18", "figure-19"]
-    assert page.locator(".rl-lack").count() == 13 - len(shown)
+    page.goto(f"{filled.url}/research")
+    for run in ("random", "tables", STUDY):
+        page.check(f"[data-choose][value={run}]")
+    page.click("[data-chosen] >> text=Report")
     page.wait_for_selector("[data-figure=figure-3] svg.main-svg")
-    page.fill("[name='as.offline/random']", "A coin")
-    page.click(".rl-choose [type=submit]")
+    page.click("summary:has-text('Settings')")
+    page.fill("#rs-s-actor", "offline/random=A coin")
+    page.click(".rs-settings [type=submit]")
     page.wait_for_selector("[data-figure=figure-3] .legendtext:has-text('A coin')")
     with page.expect_download() as download:
-        page.click("#figure-3 >> text=SVG")
-    assert "A coin" in download.value.path().read_text("utf-8")
-    with page.expect_download() as download:
-        page.click(".rl-table-list >> text=LaTeX >> nth=0")
-    assert "tabular" in download.value.path().read_text("utf-8")
+        page.click("text=Tables (LaTeX)")
+    text = download.value.path().read_text("utf-8")
+    assert "tabular" in text and "A coin" in text
     page.reload()
     page.wait_for_selector("[data-figure=figure-3] .legendtext:has-text('A coin')")
 
 
 def test_figures_follow_light_and_dark(filled: Any, open_page: Any) -> None:
     page = open_page(scheme="dark").page
-    page.goto(f"{filled.url}/research/figures?runs=random")
+    page.goto(f"{filled.url}/research?run=random")
     legend = "[data-figure=figure-3] .legendtext >> nth=0"
     page.wait_for_selector(legend)
     colour = "element => getComputedStyle(element).fill"
@@ -126,26 +117,6 @@ def test_figures_follow_light_and_dark(filled: Any, open_page: Any) -> None:
         "([where, before]) => getComputedStyle(document.querySelector(where)).fill !== before",
         arg=["[data-figure=figure-3] .legendtext", dark],
     )
-
-
-def test_what_takes_long_is_told(filled: Any, open_page: Any) -> None:
-    page = open_page().page
-    page.goto(f"{filled.url}/research/figures")
-    page.wait_for_selector(".rl-choose")
-    # What takes longer than a second is told; here a second is over at once.
-    page.evaluate("""() => {
-        const timeout = window.setTimeout;
-        window.setTimeout = (work, ms, ...rest) => timeout(work, ms === 1000 ? 0 : ms, ...rest);
-    }""")
-    page.check("input[value=random]")
-    page.evaluate("""() => new MutationObserver(() => {
-        const note = document.querySelector('[data-drawing-now]');
-        if (note?.textContent) window.told = note.textContent;
-    }).observe(document.body, { childList: true, subtree: true, characterData: true })""")
-    page.click(".rl-choose [type=submit]")
-    page.wait_for_selector(".rl-table-list")
-    assert re.match(r"Drawing figure .* of 13 done", page.evaluate("window.told"))
-    assert page.locator("[data-drawing-now]").inner_text() == ""
 
 
 def test_outputs_are_sorted_by_keyboard_alone_and_blind(filled: Any, open_page: Any) -> None:
@@ -201,7 +172,6 @@ PLACES = (
     f"/research?run={STUDY}&tab=study",
     "/research?run=buckets",
     "/research?run=tables&tab=dialogues",
-    "/research/figures",
     "/research/coding",
     "/research/coding?reviewer=zoe",
     "/research/coding?tab=agreement",
@@ -219,10 +189,12 @@ def every_place(page: Any, server: Any) -> Iterator[str]:
     page.wait_for_selector("[data-figure=posterior] svg.main-svg")
     page.click(".rl-trial:visible summary >> nth=0")
     yield "an episode"
-    page.goto(f"{server.url}/research/figures?runs=random&runs=tables&runs=told&runs=buckets")
-    page.wait_for_selector(".rl-table-list")
+    page.goto(f"{server.url}/research/report?runs=random&runs=tables&runs=told&runs=buckets")
     page.wait_for_selector("[data-figure=figure-6] svg.main-svg")
-    yield "figures"
+    yield "a report"
+    page.goto(f"{server.url}/research/compare?runs=random&runs=tables")
+    page.wait_for_selector("#ab-content h1")
+    yield "a comparison"
 
 
 def test_every_page_keeps_the_accessibility_rules_and_fits_its_screen(filled: Any, open_page: Any) -> None:

@@ -24,21 +24,19 @@ def filled(desk: Any) -> Any:
     return desk
 
 
-def test_the_slider_lays_another_target_on_the_run(filled: Any, open_page: Any) -> None:
+def test_another_target_is_laid_on_the_run(filled: Any, open_page: Any) -> None:
     page = open_page().page
     page.goto(f"{filled.url}/research?run=knowno")
-    page.wait_for_selector("[data-figure=ambik-nonconformity] svg.main-svg")
-    before = page.inner_text(".rk-was .rs-num >> nth=0")
-    page.focus("#rk-target")
-    page.keyboard.press("Home")
-    page.wait_for_url("**target=0.05**")
-    page.wait_for_selector(".rk-target-words a")
-    assert page.inner_text("[data-target-value]") == "0.05"
-    assert page.inner_text(".rk-was .rs-num >> nth=0") != before
-    assert page.evaluate("document.activeElement.id") == "rk-target"
-    page.click(".rk-target-words a")
-    page.wait_for_selector(".rk-target-words .rs-chip")
-    assert page.inner_text(".rk-was .rs-num >> nth=0") == before
+    page.wait_for_selector("[data-figure] svg.main-svg")
+    before = page.inner_text("#ab-content")
+    page.click("summary:has-text('Settings')")
+    page.fill("#rs-s-target_success", "0.95")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**s.target_success=0.95**")
+    page.wait_for_selector("code:has-text('--target-success 0.95')")
+    assert page.inner_text("#ab-content") != before
+    page.click(".rs-tabs >> text=Episodes")
+    page.wait_for_selector(".ab-notice:has-text('0.95')")
 
 
 def test_from_a_filter_to_both_members_of_a_pair(filled: Any, open_page: Any) -> None:
@@ -94,7 +92,7 @@ def test_runs_are_chosen_and_compared(filled: Any, open_page: Any) -> None:
     for run in ("kitchen", "binary"):
         page.check(f"[name=runs][value={run}]")
     page.click(".rk-choose [type=submit]")
-    page.wait_for_selector("[data-figure=asking-ambik] svg.main-svg")
+    page.wait_for_selector("[data-figure=asking-figure] svg.main-svg")
     assert page.locator(".rk-asking tbody tr").count() == 2
 
 

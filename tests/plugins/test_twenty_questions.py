@@ -16,11 +16,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from logs import LogReader
+from logs import LogReader, LogWriter
 from simulator import catalog, frames
 from simulator.commands.run import run_command
 from simulator.errors import InputError
 from simulator.runner.finding import load_room
+from ui.research.calls import Calls
+from ui.research.desk import Desk
 
 FOLDER = Path(__file__).parent / "twenty_questions"
 
@@ -121,6 +123,34 @@ def test_runs_are_compared_item_by_item(askback):
     assert 0.2 < row["detectable"] < 0.3
     assert "Name two runs" in askback("compare halver", exit_code=1)
     assert "--metric speed" in askback("compare halver guesser --metric speed", exit_code=1)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_researchers_see_its_runs_episodes_and_comparison(askback, language):
+    """A walk over the researchers' pages, none of which knows of it."""
+    askback("run twenty_questions --run halver")
+    askback("run twenty_questions --asker offline/guesser --questions 12 --run guesser")
+    path = Path(os.environ["ASKBACK_HOME"]) / "log.sqlite"
+    with LogWriter(path, durable=False) as writer, LogReader(path) as reader:
+        calls = Calls(Desk(reader), writer)
+
+        def page(query: str, at: str = "/research") -> str:
+            html = calls.page({"path": at, "query": query, "language": language})["html"]
+            return re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", html))
+
+        assert "Twenty questions" in page("") and "0.400 [0.246, 0.577]" in page("")
+        assert "1.000 [0.886, 1.000]" in page("run=halver")
+        assert "askback report twenty_questions halver" in page("run=halver")
+        assert "0.400 [0.246, 0.577]" in page("runs=halver&runs=guesser", "/research/report")
+        for at, query in (("/research", "run=halver&tab=compare&runs=guesser"), ("/research/compare", "")):
+            compared = page(query or "runs=halver&runs=guesser&item=apple", at)
+            assert "−0.600 [−0.767, −0.433]" in compared and "1.00 → 0.00" in compared
+        assert "Is it a bee?" in compared
+        episodes = reader.episodes("guesser")
+        lost = page("run=guesser&tab=dialogues&outcome=failure")
+        assert str(len(episodes)) in lost and "apple" in lost
+        shown = page(f"run=guesser&tab=dialogues&episode={episodes[0].id}")
+        assert "Is it a" in shown and "facts" in shown
 
 
 def test_asking_back_is_told(askback):

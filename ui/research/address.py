@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -9,21 +10,24 @@ from urllib.parse import parse_qsl, urlencode
 RESEARCH = "/research"
 REVIEW = "/research/review"
 EPISODES = "/research/episodes"
-FIGURES = "/research/figures"
 CODING = "/research/coding"
 READINGS = "/research/ambient"
 CONSOLIDATE = "/research/consolidate"
 CATEGORIES = "/research/categories"
 CLAIMS = "/research/claims"
+REPORT = "/research/report"
+COMPARE = "/research/compare"
 ASKING = "/research/asking"
 PAIRS = "/research/pairs"
 SETS = "/research/sets"
 KITCHEN = (PAIRS, SETS)
 AMBIENT = (READINGS, CONSOLIDATE, CATEGORIES, CLAIMS)
 PLACES = {
-    path.rpartition("/")[2]: path for path in (REVIEW, EPISODES, FIGURES, CODING, *AMBIENT, ASKING, *KITCHEN)
+    path.rpartition("/")[2]: path
+    for path in (REPORT, COMPARE, REVIEW, EPISODES, CODING, *AMBIENT, ASKING, *KITCHEN)
 }
-_RENAMED = "as."
+_SETTING = "s."
+_FILTER = "f."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +39,10 @@ class Address:
         run: the run that is shown.
         tab: which part of it.
         episode: the dialogue that is shown.
-        against: the run it is compared with.
-        outcome: filter: ``success``, ``failure`` or ``needs_judge``.
+        benchmark: filter of the list of runs; `setup` likewise.
+        sort: what the list of runs is sorted by.
+        outcome: filter: ``success``, ``part``, ``failure`` or ``unscored`` by the headline; or a page's own.
+        status: filter: how an episode ended.
         type: filter: number of a task type.
         language: filter: language of the dialogues.
         text: filter: words that a turn contains.
@@ -48,29 +54,28 @@ class Address:
         item: the episode of the data set that is shown.
         step: the turn after which a logged episode is shown.
         seen: ``robot`` to see of the house what the robot sees.
-        feature: filter: the salient feature.
-        format: filter: of the prompt.
-        mode: how tables of probabilities are read; empty: as each run says.
-        tie: what a tie counts, likewise.
         outputs: keys of the sets of outputs that are sorted; empty: all.
         token: the output that is looked at again.
         set: filter: letters of a label set (``EN``).
         kind: filter: kind of ambiguity.
         split: filter: part of the data set.
         raters: how many validators see each example.
-        target: share of tasks whose set is to hold a right action; empty: as the run says.
         asked: filter: ``yes`` or ``no``.
         by: what the table of asking has a row for, besides the robot: ``kind``, ``user``.
-        runs: those that figures are drawn of.
-        labels: actors with what they are called there.
+        runs: those that are reported or compared.
+        settings: of a report, by name.
+        filters: fields of items, with the value that is looked for.
     """
 
     path: str = RESEARCH
     run: str = ""
     tab: str = ""
     episode: str = ""
-    against: str = ""
+    benchmark: str = ""
+    setup: str = ""
+    sort: str = ""
     outcome: str = ""
+    status: str = ""
     type: str = ""
     language: str = ""
     text: str = ""
@@ -82,37 +87,42 @@ class Address:
     item: str = ""
     step: str = ""
     seen: str = ""
-    feature: str = ""
-    format: str = ""
-    mode: str = ""
-    tie: str = ""
     outputs: str = ""
     token: str = ""
     set: str = ""
     kind: str = ""
     split: str = ""
     raters: str = ""
-    target: str = ""
     asked: str = ""
     by: str = ""
     runs: tuple[str, ...] = ()
-    labels: tuple[tuple[str, str], ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
+    filters: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def read(cls, path: str, query: str) -> Address:
         """Return the address in a browser's bar; what is not known there is left out."""
-        known = {field.name for field in fields(cls)} - {"path", "runs", "labels"}
+        known = {field.name for field in fields(cls)} - {"path", "runs", "settings", "filters"}
         pairs = parse_qsl(query)
         values = {name: value for name, value in pairs if name in known}
         runs = dict.fromkeys(value for name, value in pairs if name == "runs")
-        labels = {name[len(_RENAMED) :]: value for name, value in pairs if name.startswith(_RENAMED)}
         last = path.rstrip("/").rpartition("/")[2]
         where = PLACES.get(last, RESEARCH)
-        return cls(path=where, runs=tuple(runs), labels=tuple(labels.items()), **values)
+        settings, filters = _prefixed(pairs, _SETTING), _prefixed(pairs, _FILTER)
+        return cls(path=where, runs=tuple(runs), settings=settings, filters=filters, **values)
 
     def to(self, **changes: Any) -> str:
         """Return the address of a neighbouring view, as a link."""
         return str(replace(self, **changes))
+
+    def without_run(self, run: str) -> str:
+        """Return the address of the same view without one of its further runs, as a link."""
+        return self.to(runs=tuple(other for other in self.runs if other != run))
+
+    @property
+    def compared(self) -> str:
+        """The query string of what is compared here, for its downloads."""
+        return replace(self, tab="compare", item="").query
 
     @property
     def query(self) -> str:
@@ -120,8 +130,14 @@ class Address:
         values = {name: value for name, value in asdict(self).items() if isinstance(value, str) and value}
         del values["path"]
         runs = [("runs", run) for run in self.runs]
-        labels = [(f"{_RENAMED}{actor}", label) for actor, label in self.labels]
-        return urlencode([*values.items(), *runs, *labels])
+        settings = [(f"{_SETTING}{name}", value) for name, value in self.settings]
+        filters = [(f"{_FILTER}{name}", value) for name, value in self.filters]
+        return urlencode([*values.items(), *runs, *settings, *filters])
 
     def __str__(self) -> str:
         return f"{self.path}?{self.query}" if self.query else self.path
+
+
+def _prefixed(pairs: Sequence[tuple[str, str]], prefix: str) -> tuple[tuple[str, str], ...]:
+    held = {name[len(prefix) :]: value for name, value in pairs if name.startswith(prefix)}
+    return tuple(held.items())

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from logs import LogReader
 from simulator.ambibench.features import PAIRS, Feature, Hypothesis, value_name
 from simulator.ambibench.oracle import best_guess
-from simulator.ambibench.reporting.pages import Played, posterior_figure
+from simulator.ambibench.reporting.pages import posterior_figure
 from simulator.ambibench.rows import item_from_row
 from simulator.ambibench.views import Replay, ReplayTrial, TextReplay, replay
-from simulator.errors import InputError
 from ui.i18n import Strings
-from ui.research.ambibench_plots import titled
-from ui.research.figures import Figure
-from ui.research.view import Visit
+from ui.research.figures import plot
+from ui.research.view import Episode, Visit
 
-_PERSON: Final = "person"
+PLOT: Final = "research.ambibench.plot"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,34 +45,15 @@ class Shown:
     best: str | None
 
 
-def watched(
-    visit: Visit, reader: LogReader, every: Mapping[str, Played], listed: Sequence[Played]
-) -> tuple[Sequence[Figure], dict[str, Any]]:
-    """Return an episode and its plots.
-
-    Args:
-        visit: its address names the episode.
-        reader: of the log.
-        every: the run's episodes by id.
-        listed: those that the filters let through, for the way to the next one.
-
-    Raises:
-        InputError: if the run has no such episode.
-    """
-    id, t = visit.at.episode, visit.t
-    if id not in every:
-        raise InputError(f"The run has no episode {id!r}.", code="no_episode", episode=id)
-    episode, turns = reader.episode(id), reader.turns(id)
-    item = item_from_row(reader.item(episode.item_hash))
-    ids = [entry.id for entry in listed]
-    at = ids.index(id) if id in ids else None
+def letters_episode(visit: Visit, reader: LogReader, id: str) -> Episode:
+    """Return an episode and its plot."""
+    t, episode, turns = visit.t, reader.episode(id), reader.turns(id)
+    item, ending = item_from_row(reader.item(episode.item_hash)), reader.ending(id)
     actor = next(iter(episode.seats.values()))
     about: dict[str, Any] = {
-        "played": every[id],
+        "name": reader.item(episode.item_hash).name,
+        "status": ending.status if ending else "open",
         "actor": actor,
-        "person": actor == _PERSON,
-        "previous": ids[at - 1] if at else None,
-        "next": ids[at + 1] if at is not None and at + 1 < len(ids) else None,
         "comment": next((turn.text for turn in turns if turn.payload.get("kind") == "comment"), ""),
         "calls": reader.model_calls(episode_id=id),
         "item": item,
@@ -83,9 +61,10 @@ def watched(
     }
     ended = replay(item, turns, reader.judgments(episode_id=id))
     if isinstance(ended, TextReplay):
-        return (), {**about, "texts": ended}
-    figures = (titled(t, posterior_figure(ended.trials, actor), "posterior"),)
-    return figures, {
+        return Episode("ambibench_episodes", {"shown": {**about, "texts": ended}})
+    posterior = posterior_figure(ended.trials, actor)
+    drawn = plot(t, posterior, t(f"{PLOT}.posterior"), t(f"{PLOT}.posterior_note"))
+    shown = {
         **about,
         "trials": [_shown(t, ended, trial) for trial in ended.trials],
         "asked": len(ended.scores),
@@ -97,6 +76,7 @@ def watched(
         "steps": json.dumps([trial.k for trial in ended.trials]),
         "first": ended.scores[0].k - 1 if ended.scores else len(ended.trials) - 1,
     }
+    return Episode("ambibench_episodes", {"shown": shown}, (drawn,))
 
 
 def rule(t: Strings, task: Hypothesis) -> str:

@@ -29,13 +29,12 @@ from simulator.ambient.prompts import prompt
 from simulator.ambient.score import values
 from simulator.ambient.trial_log import continuation_record, payloads, sampled_options
 from simulator.ambient.true_false import TEMPLATES
-from simulator.errors import InputError
 from simulator.word_diff import Piece, word_diff
 from ui.ambient.stages import SHOWN
 from ui.i18n import Strings
 from ui.research.ambient_words import ordered, reading, readings
 from ui.research.figures import Figure
-from ui.research.view import Visit
+from ui.research.view import Episode, Visit
 
 Shown = dict[str, Any]
 _SAMPLES: Final = 8
@@ -59,23 +58,15 @@ class Rewritten:
     score: float | None
 
 
-def episode_shown(visit: Visit, reader: LogReader, run: str) -> tuple[Sequence[Figure], Shown]:
-    """Return an episode for the page, and its plots.
-
-    Raises:
-        InputError: if it is none of the run's.
-    """
-    episode = reader.episode(visit.at.episode)
-    if episode.run_id != run:
-        raise InputError(
-            f"The run has no episode {visit.at.episode!r}.", code="no_episode", episode=visit.at.episode
-        )
+def reading_episode(visit: Visit, reader: LogReader, id: str) -> Episode:
+    """Return an episode for the page, and its plots."""
+    episode = reader.episode(id)
     item = item_from_row(reader.item(episode.item_hash))
     turns = reader.turns(episode.id)
     ending = reader.ending(episode.id)
     figures, about = _about(visit.t, item, turns, episode.seed)
     scores = values(item, turns) if ending else {}
-    return figures, {
+    shown = {
         "id": episode.id,
         "item": item,
         "task": item.task,
@@ -87,6 +78,7 @@ def episode_shown(visit: Visit, reader: LogReader, run: str) -> tuple[Sequence[F
         "example": getattr(item, "example", None),
         **about,
     }
+    return Episode("ambient_episodes", {"shown": shown}, figures)
 
 
 def _about(t: Strings, item: Item, turns: Sequence[Turn], seed: int) -> tuple[Sequence[Figure], Shown]:

@@ -10,15 +10,15 @@ from typing import Final
 from fastapi import FastAPI
 from fastapi.responses import JSONResponse, Response
 
-from logs import LogError, LogReader
+from logs import LogReader
 from simulator.ambient.annotation.consolidation import export_dataset
 from simulator.ambient.annotation.desks import export_categories, sorted_examples
 from simulator.ambient.files.results import CROWD, LINGUISTS
 from simulator.ambient.trial_log import crowd_records, linguist_records
-from simulator.errors import AskbackError, InputError
+from simulator.errors import InputError
 from ui.research.address import CATEGORIES, RESEARCH, Address
-from ui.research.ambibench_routes import attachment
 from ui.research.ambient_categories import chosen
+from ui.research.downloads import answer
 
 Write = Callable[[LogReader, str, Path], object]
 
@@ -31,15 +31,14 @@ def add_ambient_routes(app: FastAPI, reader: LogReader) -> None:
         write = _FILES.get(name)
         if write is None:
             return JSONResponse({"error": f"no such file; there are {', '.join(_FILES)}"}, status_code=404)
-        try:
+
+        def content() -> bytes:
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / f"{name}.jsonl"
                 write(reader, data if name == "categories" else run, path)
-                content = path.read_bytes()
-        except (AskbackError, LogError) as error:
-            return JSONResponse({"error": str(error)}, status_code=404)
-        headers = {**attachment(f"{name}.jsonl"), "Cache-Control": "no-store"}
-        return Response(content, media_type="application/x-ndjson; charset=utf-8", headers=headers)
+                return path.read_bytes()
+
+        return answer(content, "application/x-ndjson; charset=utf-8", f"{name}.jsonl")
 
 
 def _linguists(reader: LogReader, run: str, path: Path) -> None:

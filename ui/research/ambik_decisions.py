@@ -27,8 +27,9 @@ from simulator.ambik.terms import CONFORMAL
 from simulator.ambik.trial_log import Played, decisions_of
 from simulator.errors import InputError
 from simulator.word_diff import Piece, word_diff
-from ui.research.ambik_read import Laid, RunRead
+from ui.research.ambik_read import Laid, RunRead, kept_run, laid
 from ui.research.desk import RunCard
+from ui.research.kept import CachedReports
 from ui.research.view import Page, Visit
 
 SHOWN: Final = 500
@@ -127,8 +128,10 @@ class Column:
     calls: Sequence[ModelCall]
 
 
-def decisions_page(visit: Visit, card: RunCard, reader: LogReader, read: RunRead, under: Laid) -> Page:
+def decisions_page(visit: Visit, card: RunCard, kept: CachedReports) -> Page:
     """Return the list, and the pair that the address names."""
+    reader, read = kept.reader, kept_run(kept, card.run.id)
+    under = laid(read, dict(visit.at.settings).get("target_success", ""))
     every = entries(read, under)
     listed = [entry for entry in every if _fits(visit, entry)]
     shown = next((entry for entry in every if entry.decision.episode_id == visit.at.episode), None)

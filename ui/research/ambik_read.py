@@ -22,7 +22,7 @@ from simulator.ambik.sets.predicting import (
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import CONFORMAL
 from simulator.ambik.trial_log import calibration_of, decisions, options_of
-from ui.research.ambient_run import CachedReports
+from ui.research.kept import CachedReports
 
 LEAST: Final = 0.05
 MOST: Final = 0.99

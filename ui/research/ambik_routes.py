@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from fastapi import FastAPI, Query
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 
-from logs import LogError, LogReader
+from logs import LogReader
 from simulator.ambik.annotation.desk import cases, export_cases
 from simulator.ambik.reporting.exporting import form_lines
 from simulator.asking import askings
 from simulator.commands.asking import build_report, plain, whole_table
-from simulator.errors import AskbackError
 from ui.research.address import RESEARCH
-from ui.research.ambibench_routes import attachment
+from ui.research.downloads import answer
 
 _JSON: Final = "application/json; charset=utf-8"
 _LINES: Final = "application/x-ndjson; charset=utf-8"
@@ -35,11 +34,11 @@ def add_ambik_routes(app: FastAPI, reader: LogReader) -> None:
             lines = (json.dumps(form_line, ensure_ascii=False) for form_line in form_lines(reader, run))
             return "".join(f"{line}\n" for line in lines).encode()
 
-        return _answer(make, _LINES, f"{run}.decisions.jsonl")
+        return answer(make, _LINES, f"{run}.decisions.jsonl")
 
     @app.get(f"{RESEARCH}/download/ambik/pairs.csv")
     def pairs(run: str) -> Response:
-        return _answer(lambda: _pairs(reader, run), _CSV, f"{run}.pairs.csv")
+        return answer(lambda: _pairs(reader, run), _CSV, f"{run}.pairs.csv")
 
     for name, (kind, make) in _ASKING.items():
         app.get(f"{RESEARCH}/download/{name}")(_asking(reader, name, kind, make))
@@ -50,7 +49,7 @@ Make = Callable[[LogReader, Sequence[str], bool], str]
 
 def _asking(reader: LogReader, name: str, kind: str, make: Make) -> Callable[..., Response]:
     def download(runs: Annotated[list[str], Query()], by: str = "") -> Response:
-        return _answer(lambda: make(reader, runs, by in ("user", "both")).encode(), kind, name)
+        return answer(lambda: make(reader, runs, by in ("user", "both")).encode(), kind, name)
 
     return download
 
@@ -81,12 +80,3 @@ def _pairs(reader: LogReader, run: str) -> bytes:
         path = Path(folder) / "pairs.csv"
         export_cases(path, cases(reader, run))
         return path.read_bytes()
-
-
-def _answer(make: Callable[[], bytes], kind: str, name: str) -> Response:
-    try:
-        content = make()
-    except (AskbackError, LogError) as error:
-        return JSONResponse({"error": str(error)}, status_code=404)
-    headers = {**attachment(name), "Cache-Control": "no-store"}
-    return Response(content, media_type=kind, headers=headers)

@@ -15,9 +15,9 @@ from simulator.ambik.naming import bare
 from simulator.ambik.playing import task_of
 from simulator.ambik.terms import CONFORMAL, NAMES
 from simulator.ambik.trial_log import decisions, exchanges
-from ui.research.ambient_run import CachedReports
 from ui.research.ambik_read import kept_run, laid, runs_of
 from ui.research.format import Cell, cell, scale
+from ui.research.kept import CachedReports
 from ui.research.view import Page, Visit
 
 MEASURES: Final = (

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from simulator.asking import askable, askings, may_ask_back
+from simulator.commands.asking import asking_figure
 from simulator.commands.asking_measures import Row, rows
 from simulator.stats import Interval
 from ui.i18n import Strings
-from ui.research.ambik_plots import who_asks
 from ui.research.asking_words import kind_name, robot_name
 from ui.research.desk import Desk, RunCard
+from ui.research.figures import plot
 from ui.research.format import Cell, Scale, cell, scale
 from ui.research.view import Page, Visit
 
@@ -67,11 +68,10 @@ def asking_page(visit: Visit, desk: Desk) -> Page:
     table = rows(measured.askings, by_kind=by in ("kind", "both"), by_user=by in ("user", "both"))
     over_all = rows(measured.askings, by_user=by in ("user", "both"))
     rooms = [name for name in askable() if any(row.benchmark == name for row in table)]
-    drawn = (who_asks(visit.t, name, [row for row in over_all if row.benchmark == name]) for name in rooms)
-    figures = tuple(figure for figure in drawn if figure is not None)
+    figure = asking_figure(over_all)
     return visit.page(
         "asking",
-        figures,
+        () if figure is None else (plot(visit.t, figure),),
         choices=choices,
         chosen=chosen,
         by=by,

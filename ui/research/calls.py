@@ -15,9 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from logs import LogError, LogWriter
 from logs.rows import Judgment
 from simulator.ambibench.coding import Category, chosen_runs, episode_of, mark
-from simulator.ambibench.rows import BENCHMARK as LETTERS
-from simulator.ambient.items import BENCHMARK as READINGS
-from simulator.ambik.items import BENCHMARK as KITCHENS
 from simulator.clarq.data import BENCHMARK
 from simulator.clarq.review import (
     DONE,
@@ -35,28 +32,34 @@ from simulator.clarq.review import (
     write_note,
 )
 from simulator.errors import AskbackError
-from simulator.handmethat.rows import BENCHMARK as HOUSEHOLD
-from simulator.runner.logged import ENDED, seat_failures
+from simulator.runner.logged import ENDED
 from ui.i18n import strings
 from ui.problems import problem_text
-from ui.research.address import AMBIENT, ASKING, CODING, EPISODES, FIGURES, KITCHEN, RESEARCH, Address
-from ui.research.ambibench_desk import Reports
-from ui.research.ambibench_page import ambibench_page
+from ui.research.address import (
+    AMBIENT,
+    ASKING,
+    CODING,
+    COMPARE,
+    EPISODES,
+    KITCHEN,
+    REPORT,
+    RESEARCH,
+    REVIEW,
+    Address,
+)
 from ui.research.ambient_calls import ambient_place, judged
-from ui.research.ambient_run import CachedReports, ambient_run_page
 from ui.research.ambient_words import checked_name
 from ui.research.ambik_calls import PAIR, decided, kitchen_place
-from ui.research.ambik_run import ambik_run_page
 from ui.research.asking_page import asking_page
+from ui.research.browse_page import browse_page
 from ui.research.coding_page import coding_page
-from ui.research.compare_page import compare_page, other_runs
 from ui.research.desk import Desk, Dialogue
-from ui.research.dialogues_page import dialogues_page
 from ui.research.episodes_page import episodes_page
-from ui.research.figures_page import figure_part, figures_page, tables_part
-from ui.research.household_page import household_page
+from ui.research.extras import Sources, extras_of, with_extras
+from ui.research.kept import CachedReports
+from ui.research.list_page import list_page
 from ui.research.review_page import agreement_page, all_done_page, marking_page, start_page
-from ui.research.scores_page import scores_page
+from ui.research.run_page import compare_page, report_page, run_page
 from ui.research.view import Page, Visit
 
 log = logging.getLogger(__name__)
@@ -105,12 +108,6 @@ class CodeCall(_Call):
     category: Category
 
 
-class FigureCall(_Call):
-    """A figure of the address's runs; its number, or ``tables``."""
-
-    number: str = Field(max_length=20)
-
-
 @dataclass(frozen=True)
 class Calls:
     """The calls, on a log.
@@ -118,18 +115,18 @@ class Calls:
     Attributes:
         desk: reads it.
         writer: writes it; a mark is on disk before it is shown as saved.
-        reports: of AmbiBench's runs.
-        kept: what was read of AmbiEnt's and AmbiK's runs.
+        kept: what was made of runs.
+        headlines: of the runs in the list, which are many and short.
     """
 
     desk: Desk
     writer: LogWriter
-    reports: Reports = field(init=False)
     kept: CachedReports = field(init=False)
+    headlines: CachedReports = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "reports", Reports(self.desk.reader))
         object.__setattr__(self, "kept", CachedReports(self.desk.reader))
+        object.__setattr__(self, "headlines", CachedReports(self.desk.reader, 5_000))
 
     def page(self, call: Mapping[str, Any]) -> Answer:
         """Return the page at the browser's address."""
@@ -181,17 +178,6 @@ class Calls:
         answer, page = save(visit, self.desk.reader, self.writer, call)
         return {**answer, **(_answer(page) if page else {})}
 
-    def figure(self, call: Mapping[str, Any]) -> Answer:
-        """Return one figure of the address's runs, or their tables."""
-        asked = FigureCall.model_validate(call)
-        visit = self._visit(asked)
-        try:
-            if asked.number == "tables":
-                return _answer(tables_part(visit, self.reports))
-            return _answer(figure_part(visit, self.reports, asked.number))
-        except (AskbackError, LogError) as error:
-            return {"problem": problem_text(visit.t, error), "html": "", "figures": {}, "live": False}
-
     def progress(self) -> Answer:
         """Return where the runs stand, for a page that waits."""
         return {
@@ -209,10 +195,12 @@ class Calls:
 
     def _page(self, visit: Visit) -> Page:
         at = visit.at
+        if at.path == REPORT:
+            return report_page(visit, self.kept)
+        if at.path == COMPARE:
+            return compare_page(visit, None, self.desk, self.kept)
         if at.path == EPISODES:
             return episodes_page(visit)
-        if at.path == FIGURES:
-            return figures_page(visit, self.desk)
         if at.path == CODING:
             if at.reviewer:
                 checked_name(at.reviewer)
@@ -223,32 +211,22 @@ class Calls:
             return kitchen_place(visit, self.kept)
         if at.path in AMBIENT:
             return ambient_place(visit, self.desk)
-        if at.path != RESEARCH:
+        if at.path == REVIEW:
             return self._review(visit)
-        if not at.run:
-            cards = self.desk.cards()
-            setups = sorted({card.run.setup for card in cards})
-            live = not cards or any(card.live for card in cards)
-            return visit.page("runs", live=live, cards=cards, setups=setups)
-        aborted = sum(seat_failures(self.desk.reader, [at.run]).values())
-        card = replace(self.desk.card(self.desk.reader.run(at.run)), aborted=aborted)
-        if card.run.benchmark == HOUSEHOLD:
-            return household_page(visit, card, self.desk.reader)
-        if card.run.benchmark == LETTERS:
-            return ambibench_page(visit, card, self.reports, self.writer)
-        if card.run.benchmark == READINGS:
-            return ambient_run_page(visit, card, self.kept)
-        if card.run.benchmark == KITCHENS:
-            return ambik_run_page(visit, card, self.kept)
-        if card.run.benchmark != BENCHMARK:
-            return visit.page("other", live=card.live, card=card)
-        data = self.desk.run_data(at.run)
-        if at.tab == "dialogues":
-            ended = at.episode in data.endings
-            return dialogues_page(visit, card, data, self.desk.dialogue(at.episode) if ended else None)
-        if at.tab == "compare":
-            return compare_page(visit, card, other_runs(self.desk.cards(), data), self.desk)
-        return scores_page(visit, card, data)
+        return self._run(visit) if at.run else list_page(visit, self.desk, self.headlines)
+
+    def _run(self, visit: Visit) -> Page:
+        """Return the part of a run that the address names: its benchmark's own, or the common one."""
+        reader, tab = self.desk.reader, visit.at.tab
+        card = with_extras(self.desk.card(reader.run(visit.at.run)), reader)
+        extras = extras_of(card)
+        if tab in extras.pages and tab in {each.name for each in card.tabs}:
+            return extras.pages[tab](visit, card, Sources(self.desk, self.kept, self.writer))
+        if tab == "dialogues":
+            return browse_page(visit, card, self.kept, extras.episode)
+        if tab == "compare":
+            return compare_page(visit, card, self.desk, self.kept)
+        return run_page(visit, card, self.kept)
 
     def _review(self, visit: Visit) -> Page:
         at = visit.at
@@ -313,4 +291,5 @@ def _answer(page: Page) -> Answer:
         "html": page.html,
         "figures": {figure.id: figure.plotly for figure in page.figures},
         "live": page.live,
+        "more": page.more,
     }

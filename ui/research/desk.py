@@ -11,9 +11,11 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final, NamedTuple
 
 from logs import LogReader, ModelUsage, Played, Progress
 from logs.rows import Ending, Judgment, ModelCall, Run, Turn
+from simulator import catalog
 from simulator.clarq.data import BENCHMARK, read_item
 from simulator.clarq.reporting.report import Report, report
 from simulator.clarq.score import REVIEW_SUCCESS, Scored, score_run
@@ -25,6 +27,28 @@ _KEPT_RUNS = 8
 _State = tuple[int, ...]
 
 
+class Link(NamedTuple):
+    """A way on from a run; `text` is the name of what is said, `download` whether it is a file."""
+
+    text: str
+    address: str
+    download: bool = False
+
+
+class Tab(NamedTuple):
+    """A part of what is shown of a run; `text` is the name of what is said."""
+
+    name: str
+    text: str
+
+
+TABS: Final = (
+    Tab("scores", "research.run.scores"),
+    Tab("dialogues", "research.run.episodes"),
+    Tab("compare", "research.run.compare"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class RunCard:
     """A run in the list.
@@ -33,7 +57,9 @@ class RunCard:
         seats: seat -> who sits there.
         cost: US dollars of the calls that have a price; None if no model was called.
         unpriced: calls whose price is not known.
-        aborted: episodes that a failing seat aborted; counted only where one run is shown.
+        title: of its benchmark.
+        tabs: what is shown of it; the common ones, and its benchmark's own.
+        links: ways on that its benchmark has.
     """
 
     run: Run
@@ -41,7 +67,9 @@ class RunCard:
     seats: Mapping[str, str]
     cost: float | None
     unpriced: int
-    aborted: int = 0
+    title: str
+    tabs: tuple[Tab, ...] = TABS
+    links: tuple[Link, ...] = ()
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -95,6 +123,14 @@ class Dialogue:
     calls: Mapping[int | None, Sequence[ModelCall]]
 
 
+def _title(benchmark: str) -> str:
+    """Return what a benchmark is called; its name where it is not installed."""
+    try:
+        return catalog.find(benchmark).title
+    except InputError:
+        return benchmark
+
+
 class Desk:
     """Reads runs, dialogues and reviews; may be used from any thread."""
 
@@ -117,6 +153,7 @@ class Desk:
             dict(seats) if isinstance(seats, dict) else {},
             sum(used.cost for used in usage) if usage else None,
             sum(used.unpriced for used in usage),
+            _title(run.benchmark),
         )
 
     def run_data(self, run_id: str) -> RunData:

@@ -8,7 +8,7 @@ from hashlib import sha256
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import gradio as gr
 from fastapi import FastAPI
@@ -16,18 +16,15 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 from markupsafe import Markup
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from logs import LogError, LogReader, LogWriter
-from simulator.clarq.reporting.report import compare
-from simulator.errors import AskbackError
+from logs import LogReader, LogWriter
 from ui.i18n import strings
 from ui.render.environment import render
-from ui.research import tables
 from ui.research.address import PLACES, RESEARCH
-from ui.research.ambibench_routes import add_ambibench_routes, attachment
 from ui.research.ambient_routes import add_ambient_routes
 from ui.research.ambik_routes import add_ambik_routes
 from ui.research.calls import Answer, Calls
 from ui.research.desk import Desk
+from ui.research.downloads import add_downloads
 from ui.research.guard import LOGIN, SESSIONS_FILE, Guard, Passes, password_from_environment
 from ui.security import page_language
 from ui.server import Mount, page_head
@@ -84,7 +81,6 @@ def create_research(calls: Calls) -> gr.Blocks:
                     ("page", calls.page),
                     ("mark", calls.mark),
                     ("code", calls.code),
-                    ("figure", calls.figure),
                     ("judge", calls.judge),
                 )
             ],
@@ -163,7 +159,6 @@ def _add_routes(app: FastAPI, calls: Calls) -> None:
     async def plotly() -> Response:
         return FileResponse(script, media_type="text/javascript", headers={"Cache-Control": _YEAR})
 
-    add_ambibench_routes(app, calls.reports)
     add_ambient_routes(app, desk.reader)
     add_ambik_routes(app, desk.reader)
 
@@ -171,29 +166,4 @@ def _add_routes(app: FastAPI, calls: Calls) -> None:
     def progress() -> Response:
         return JSONResponse(calls.progress(), headers={"Cache-Control": "no-store"})
 
-    @app.get(f"{RESEARCH}/download/run.zip")
-    def export(run: str, format: Literal["csv", "jsonl"] = "csv") -> Response:
-        try:
-            content = tables.export_zip(desk.reader, run, format)
-        except LogError as error:
-            return JSONResponse({"error": str(error)}, status_code=404)
-        return Response(content, media_type="application/zip", headers=attachment(f"{run}.{format}.zip"))
-
-    makers: dict[str, Callable[[str, str], str]] = {
-        "scores": lambda run, _: tables.scores_csv(desk.run_data(run)),
-        "episodes": lambda run, _: tables.episodes_csv(desk.run_data(run)),
-        "reviews": lambda run, _: tables.reviews_csv(desk.run_data(run)),
-        "compare": lambda run, against: tables.compare_csv(
-            compare(desk.run_data(run).scored, desk.run_data(against).scored)
-        ),
-    }
-
-    @app.get(f"{RESEARCH}/download/{{name}}.csv")
-    def download(name: str, run: str, against: str = "") -> Response:
-        if name not in makers:
-            return JSONResponse({"error": "no such table"}, status_code=404)
-        try:
-            text = makers[name](run, against)
-        except (AskbackError, LogError) as error:
-            return JSONResponse({"error": str(error)}, status_code=404)
-        return Response(text, media_type="text/csv; charset=utf-8", headers=attachment(f"{run}.{name}.csv"))
+    add_downloads(app, calls.desk, calls.kept)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from logs import LogReader
 from ui.ambibench.entry import LINK as AMBIBENCH
 from ui.ambient.actions import AmbientActions
 from ui.ambik.actions import AmbikActions
@@ -29,11 +30,27 @@ class Page:
         html: its markup.
         figures: the plots whose places are in it.
         live: it shows something that is still being played, so ask again now and then.
+        more: something on it is still to be reckoned, so ask again at once.
     """
 
     html: str
     figures: tuple[Figure, ...] = ()
     live: bool = False
+    more: bool = False
+
+
+class Episode(NamedTuple):
+    """An episode as a benchmark shows it.
+
+    Attributes:
+        template: draws it in the block ``episode`` of the page of episodes.
+        context: the template's.
+        figures: its plots.
+    """
+
+    template: str
+    context: Mapping[str, Any]
+    figures: Sequence[Figure] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +71,13 @@ class Visit:
         return Frame(self.t, self.at.path, self.at.query, RESEARCH, "research", ROOMS)
 
     def page(
-        self, template: str, figures: Sequence[Figure] = (), *, live: bool = False, **context: Any
+        self,
+        template: str,
+        figures: Sequence[Figure] = (),
+        *,
+        live: bool = False,
+        more: bool = False,
+        **context: Any,
     ) -> Page:
         """Return the page made from ``templates/research/{template}.html.jinja``."""
         html = render(
@@ -66,4 +89,8 @@ class Visit:
             figures={figure.id: figure for figure in figures},
             **context,
         )
-        return Page(html, tuple(figures), live)
+        return Page(html, tuple(figures), live, more)
+
+
+ShowEpisode = Callable[[Visit, LogReader, str], Episode | None]
+"""Shows an episode, by its id, in its benchmark's own way; None where there is nothing to draw yet."""

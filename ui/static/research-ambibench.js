@@ -1,6 +1,5 @@
 // AmbiBench on the researchers' pages: sorting outputs, each under a key of its own and shown as saved only when
-// the server says so; and the paper's figures, fetched one after the other so that none waits for all. These
-// methods become methods of the page.
+// the server says so. These methods become methods of the page.
 "use strict";
 
 window.askbackLetters = {
@@ -42,47 +41,5 @@ window.askbackLetters = {
     event.preventDefault();
     control.click();
     return true;
-  },
-
-  // ---- figures
-
-  pick(checked) {
-    for (const box of this.all("input[type=checkbox][name=runs]")) box.checked = checked;
-  },
-
-  async fetchFigures() {
-    const gallery = this.one("[data-gallery]");
-    const places = this.all("[data-lazy]");
-    if (!gallery || !places.length) return;
-    // A page that comes later may reuse the elements of this one.
-    const round = this.round = (this.round || 0) + 1;
-    const note = this.one("[data-drawing-now]");
-    const numbers = places.filter((place) => place.dataset.lazy !== "tables").length;
-    for (const [done, place] of places.entries()) {
-      const number = place.dataset.lazy;
-      const words = gallery.dataset.drawing.replace("{number}", number).replace("{done}", done).replace("{total}", numbers);
-      // Only what takes long is worth a word.
-      const slow = setTimeout(() => { if (number !== "tables") note.textContent = words; place.classList.add("rl-busy"); }, 1000);
-      let answer = null;
-      try { answer = await this.ask("figure", { number }); } catch { /* said below */ }
-      clearTimeout(slow);
-      if (round !== this.round || !place.isConnected) return;
-      place.classList.remove("rl-busy");
-      this.place(place, answer, gallery.dataset.failed);
-    }
-    note.textContent = "";
-  },
-
-  place(place, answer, failed) {
-    place.removeAttribute("data-lazy");
-    if (!answer || answer.problem) { place.textContent = answer?.problem || failed; place.classList.add("rs-bad"); return; }
-    place.innerHTML = answer.html;
-    Object.assign(this.figures, answer.figures);
-    if (place.querySelector("[data-lacks]")) {
-      this.one("[data-lacking]").hidden = false;
-      this.one("[data-lacking-list]").append(place);
-    }
-    const plots = [...place.querySelectorAll("[data-figure]")];
-    if (plots.length) askbackPlots.draw(plots, this.figures, this.root?.dataset.figureFailed);
   },
 };

@@ -1,13 +1,13 @@
 // The browser's part of the researchers' pages: asks the server for the page at its address, follows runs
 // that are being played, steps through dialogues. research-plots.js draws, research-marks.js sends marks,
-// research-ambibench.js sorts outputs and fetches the paper's figures, research-ambient.js judges examples.
+// research-ambibench.js sorts outputs, research-ambient.js judges examples.
 "use strict";
 
 window.askbackResearch = (() => {
   const REVIEWER = "askback.reviewer";
   const SHORTCUTS = "askback.research.shortcuts";
   const POLL_MS = 2000;
-  const PATHS = ["/research", "/research/review", "/research/episodes", "/research/figures", "/research/coding", "/research/ambient", "/research/consolidate", "/research/categories", "/research/claims", "/research/asking", "/research/pairs", "/research/sets"];
+  const PATHS = ["/research", "/research/review", "/research/episodes", "/research/report", "/research/compare", "/research/coding", "/research/ambient", "/research/consolidate", "/research/categories", "/research/claims", "/research/asking", "/research/pairs", "/research/sets"];
 
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   const read = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
@@ -25,6 +25,7 @@ window.askbackResearch = (() => {
       this.newest = 0;
       this.notes = new Map();
       this.pending = new Map();
+      this.ticked = new Set();
       this.queue = Promise.resolve();
       element.addEventListener("click", (event) => this.onClick(event));
       element.addEventListener("submit", (event) => this.onSubmit(event));
@@ -95,9 +96,10 @@ window.askbackResearch = (() => {
       this.judging();
       this.shortcuts();
       this.draw();
-      this.fetchFigures();
+      this.tickedRuns();
       if (location.hash && kept.place !== location.href) this.one(location.hash)?.scrollIntoView({ block: "start" });
       this.shownAt = location.href;
+      if (answer.more) this.load({ quiet: true });
     }
 
     // What a fresh page would lose: scrolled lists, opened details, focus, words not saved yet.
@@ -190,18 +192,20 @@ window.askbackResearch = (() => {
 
     filterList() {
       const form = this.one("form[data-form=list]");
-      if (!form) return;
-      if (this.listWish) for (const [name, value] of Object.entries(this.listWish)) form.elements[name].value = value;
-      this.arrange(form);
+      if (form) this.arrange(form);
     }
 
     arrange(form) {
-      const { text, setup, sort } = Object.fromEntries(new FormData(form));
-      this.listWish = { text, setup, sort };
+      const wish = Object.fromEntries(new FormData(form));
+      const { text, setup, sort } = wish;
+      const query = new URLSearchParams(Object.entries(wish).filter(([name, value]) => value && !(name === "sort" && value === "created")));
+      history.replaceState(null, "", `${location.pathname}${query.size ? `?${query}` : ""}${location.hash}`);
+      this.shownAt = location.href;
       const wanted = text.toLowerCase().trim();
       const by = {
         created: (row) => -Date.parse(row.dataset.created),
         name: (row) => row.dataset.name,
+        score: (row) => -Number(row.dataset.score),
         progress: (row) => Number(row.dataset.share),
         cost: (row) => -Number(row.dataset.cost),
       }[sort];
@@ -212,10 +216,26 @@ window.askbackResearch = (() => {
       if (rows.some((row, place) => row !== before[place])) this.one("[data-rows]").append(...rows);
       let any = false;
       for (const row of rows) {
-        row.hidden = !(row.dataset.text.toLowerCase().includes(wanted) && (!setup || row.dataset.setup === setup));
+        row.hidden = !(row.dataset.text.toLowerCase().includes(wanted) && (!setup || row.dataset.setup === setup) && (!wish.benchmark || row.dataset.benchmark === wish.benchmark));
         any ||= !row.hidden;
       }
       this.one("[data-no-match]").hidden = any;
+    }
+
+    // Runs that were ticked stay so when the list is drawn anew.
+    tickedRuns() {
+      const bar = this.one("[data-chosen]");
+      if (!bar) { this.ticked = new Set(); return; }
+      for (const box of this.all("[data-choose]")) box.checked = this.ticked.has(box.value);
+      const count = this.all("[data-choose]:checked").length;
+      bar.hidden = count < 2;
+      const words = this.one("[data-chosen-count]");
+      words.textContent = words.dataset.text.replace("{count}", count);
+    }
+
+    tick(box) {
+      if (box.checked) this.ticked.add(box.value); else this.ticked.delete(box.value);
+      this.tickedRuns();
     }
 
     // ---- dialogues, turn by turn
@@ -313,7 +333,6 @@ window.askbackResearch = (() => {
       else if (act === "watch-play") this.watchPlay(!this.watching);
       else if (act === "copy-text") this.copy(control.dataset.text);
       else if (act === "rl-code") this.sortInto(control);
-      else if (act === "rl-pick") this.pick(control.dataset.value === "1");
       else if (act.startsWith("rk-")) this.kitchenAct(control, act.slice(3));
       else if (act.startsWith("ra-")) this.judgeAct(control, act.slice(3));
     }
@@ -332,14 +351,15 @@ window.askbackResearch = (() => {
       if (form.dataset.form !== "go") return;
       const fields = [...new FormData(form)].filter(([, value]) => value !== "");
       if (form.dataset.remember !== undefined) write(REVIEWER, form.elements.reviewer.value);
-      this.go(`${form.dataset.path}?${new URLSearchParams(fields)}`);
+      this.go(`${event.submitter?.dataset.path || form.dataset.path}?${new URLSearchParams(fields)}`);
     }
 
     onChange(event) {
       const form = event.target.closest("form");
       if (event.target.matches("[data-shortcuts]")) write(SHORTCUTS, event.target.checked ? "on" : "off");
       else if (form?.dataset.form === "list") this.arrange(form);
-      else if (form?.dataset.form === "go" && form.dataset.remember === undefined && event.target.matches("select, [data-go-on-change]")) form.requestSubmit();
+      else if (event.target.matches("[data-choose]")) this.tick(event.target);
+      else if (form?.dataset.form === "go" && form.dataset.remember === undefined && event.target.matches("select")) form.requestSubmit();
       else if (event.target.matches("[data-note]")) this.saveNote(event.target);
       else if (form?.dataset.form === "judge") this.judgeChanged(event.target);
       else if (event.target.matches("[data-watch-slider]")) { this.watchPlay(false); this.watchTo(Number(event.target.value)); }
@@ -349,7 +369,6 @@ window.askbackResearch = (() => {
       const form = event.target.closest("form[data-form=list]");
       if (form) this.arrange(form);
       else if (event.target.closest("form[data-form=judge]")) this.judgeTyped(event.target);
-      else if (event.target.matches("[data-go-on-change]")) { const told = this.one("[data-target-value]"); if (told) told.textContent = Number(event.target.value).toFixed(2); }
     }
 
     onKey(event) {

@@ -10,10 +10,11 @@ from typing import Final, NamedTuple, TypeVar
 
 from logs import LogReader
 from simulator.clarq.reporting.agreement import PairOfJudges, judge_agreement
+from simulator.clarq.reporting.figures import dialogue_figures
 from simulator.clarq.score import Scored, score_run, success_by_responses
-from simulator.figures import Cell, Column, Table
+from simulator.figures import Cell, Column, Figure, Table
 from simulator.frames import Frames
-from simulator.reporting import Section
+from simulator.reporting import Section, slug
 from simulator.runner.logged import endings_of_runs
 from simulator.stats import Interval, bootstrap_mean, mcnemar, paired_bootstrap, share
 from trees import Language
@@ -134,10 +135,12 @@ _BARS: Final = " ▁▂▃▄▅▆▇█"
 def run_sections(source: Frames) -> Iterator[Section]:
     """Yield a section for each run."""
     for run in source.runs:
-        yield run_section(report(source.reader, run, exclude_aborted=source.exclude_aborted))
+        scored = score_run(source.reader, run, exclude_aborted=source.exclude_aborted)
+        groups = _groups(scored, lambda dialogue: str(dialogue.task.language)) if source.draws else {}
+        yield run_section(report(source.reader, run, scored), dialogue_figures(groups, slug(run)))
 
 
-def run_section(report: Report) -> Section:
+def run_section(report: Report, figures: Sequence[Figure] = ()) -> Section:
     """Return what is told of a run."""
     by_language = _table("language", report.by_language, (3, 2, 1))
     by_type = _table("type", report.by_type, (2, 1, 0))
@@ -145,6 +148,7 @@ def run_section(report: Report) -> Section:
         name="dialogues",
         title=f"{report.run_id}: S, D and L with 95 % intervals",
         tables=[by_language, by_type] if report.by_language else [],
+        figures=figures,
         text="\n".join(_curves(report)),
         remarks=[*_remarks(report)],
         data={

@@ -14,6 +14,7 @@ from letters import fill as fill_with_letters
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, ModelCall, Run, Turn
 from simulator.clarq.data import item_row, load_items
+from simulator.clarq.room import ROOM
 from trees import OPENING, Task
 from ui.research.calls import Calls
 from ui.research.desk import Desk
@@ -75,6 +76,10 @@ class Bench:
         if status:
             self.writer.put(Ending(episode_id=id, status=status))
         self.writer.flush()
+        if status == "completed":
+            for row in ROOM.score(task, self.reader.turns(id), ()):
+                self.writer.put(row)
+            self.writer.flush()
         return id
 
     def call(self, episode: str, turn: int, cost: float | None = 0.002) -> None:

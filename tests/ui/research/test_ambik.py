@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from markup import page, words
 from pots import (
     ANNOTATED,
-    BINARY,
     CALIBRATION,
     KITCHEN,
     KNOWNO,
@@ -24,18 +23,7 @@ from pots import (
 )
 
 from logs import LogReader, LogWriter
-from simulator.ambik import conformal
-from simulator.ambik.conformal import MARGINAL, NO_PROMISE, Code, caution
 from simulator.ambik.measuring.measures import measures
-from simulator.ambik.measuring.outcome_rows import (
-    MALFORMED,
-    NO_INTENT,
-    NO_SHORTLIST,
-    NOT_DECIDED,
-    NOT_JUDGED,
-    OTHER_TYPE,
-    UNKNOWN,
-)
 from simulator.ambik.measuring.people_sets import compare_sets
 from simulator.ambik.playing import Options
 from simulator.ambik.sets.predicting import calibrate
@@ -48,7 +36,6 @@ from trees.model import TASK_TYPES
 from ui.i18n import strings
 from ui.research import asking_page
 from ui.research.ambik_read import laid, read_run
-from ui.research.ambik_run import in_words
 from ui.research.asking_words import kind_name
 from ui.research.calls import Calls
 from ui.research.desk import Desk
@@ -72,7 +59,7 @@ def listed(answer: dict[str, Any]) -> int:
 @pytest.mark.parametrize("language", ["en", pytest.param("zh", marks=pytest.mark.slow)])
 @pytest.mark.each("run", DECIDED)
 def test_every_run_has_its_measures_and_decisions(log: Calls, run: str, language: str) -> None:
-    assert "rk-was" in page(log, f"run={run}", language=language)["html"]
+    assert "rs-remarks" in page(log, f"run={run}", language=language)["html"]
     answer = page(log, f"run={run}&tab=dialogues", language=language)
     every = log.desk.reader.episodes(run)
     assert listed(answer) == len(every)
@@ -84,15 +71,12 @@ def test_every_run_has_its_measures_and_decisions(log: Calls, run: str, language
 
 def test_the_numbers_are_those_of_the_measures(log: Calls) -> None:
     found = summary_section(log.desk.reader, KNOWNO).data
-    overall, calibrated = found["measures"].overall, found["calibration"]
     said = words(page(log, f"run={KNOWNO}"))
-    for one in (overall, *found["measures"].types):
-        for measure in (one.hr, one.chr, one.icr, one.coverage):
+    for one in found["measures"].types:
+        for measure in (one.hr, one.chr, one.icr):
             assert measure.interval is not None
             value, low, high, _ = measure.interval
             assert f"{value:.2f} [{low:.2f}, {high:.2f}]" in said
-    assert f"{calibrated.q_hat:.4f}" in said
-    assert f"rank {calibrated.rank} of {calibrated.n}" in said
     assert "The guarantee is marginal: it holds for items of this kind" in said
 
 
@@ -106,11 +90,13 @@ def test_another_target_gives_what_a_run_with_it_would_have_given(log: Calls, ta
     assert under.calibrated is not None
     assert under.calibrated.q_hat == calibrated.q_hat
     assert not under.own
-    said = words(page(log, f"run={KNOWNO}&target={target}"))
+    said = words(page(log, f"run={KNOWNO}&s.target_success={target}"))
     found = measures(under.outcomes, under.settings).overall.hr.interval
     assert found is not None
     assert f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]" in said
-    assert f"{calibrated.q_hat:.4f}" in said
+    assert f"--target-success {target}" in said
+    listed = page(log, f"run={KNOWNO}&tab=dialogues&s.target_success={target}")
+    assert f"{float(target):.2f}" in words(listed)
 
 
 @pytest.mark.parametrize("target", ["", "nan", "soon", "0.8"])
@@ -131,28 +117,8 @@ def test_more_is_asked_the_higher_the_target(log: Calls) -> None:
 
 
 def test_a_calibration_run_has_a_threshold_and_no_sets(log: Calls) -> None:
-    answer = page(log, f"run={CALIBRATION}")
-    assert "nothing has a prediction set here" in words(answer)
-    assert list(answer["figures"]) == ["ambik-nonconformity"]
-    assert "data-go-on-change" in answer["html"]
+    assert "is a calibration: it has no sets" in words(page(log, f"run={CALIBRATION}"))
     assert "rk-set" not in page(log, f"run={CALIBRATION}&tab=dialogues")["html"]
-
-
-def test_plots_count_what_they_show(log: Calls) -> None:
-    figures = page(log, f"run={KNOWNO}")["figures"]
-    assert set(figures) == {"ambik-nonconformity", "ambik-sizes", "ambik-targets"}
-    assert sum(figures["ambik-nonconformity"]["data"][0]["y"]) == 20
-    assert sum(figures["ambik-sizes"]["data"][0]["y"]) == len(log.desk.reader.episodes(KNOWNO))
-    assert [line["name"] for line in figures["ambik-targets"]["data"]] == [
-        "asks",
-        "asks or acts as it should",
-        "coverage",
-    ]
-
-
-@pytest.mark.parametrize("run", [BINARY, PEOPLE])
-def test_without_a_threshold_there_is_no_slider(log: Calls, run: str) -> None:
-    assert "data-go-on-change" not in page(log, f"run={run}")["html"]
 
 
 def test_the_exchange_is_told_before_and_after(log: Calls) -> None:
@@ -206,44 +172,9 @@ def test_a_strange_episode_is_told(log: Calls, language: str) -> None:
     assert strings(language)("research.ambik.decision.unknown", episode="x") in words(answer)
 
 
-def test_every_caution_is_said_in_the_page_s_language() -> None:
-    told = (
-        *conformal.warnings(3, 0.1),
-        *conformal.warnings(10, 0),
-        *conformal.warnings(1200, 0.2, without=1000),
-        *conformal.warnings(20, 0.2),
-        caution("unaffordable", unaffordable=7, n=9, most=2),
-        caution("repeats", repeats=7, n=9),
-        NO_PROMISE,
-        MARGINAL,
-    )
-    assert {one.code for one in told} == set(get_args(Code))
-    for one in told:
-        english, chinese = (in_words(strings(language), one) for language in ("en", "zh"))
-        assert not re.search("[a-z]{3}", chinese)
-        figures = [re.findall(r"\d+(?:\.\d+)?", words) for words in (english, chinese)]
-        assert sorted(figures[0]) == sorted(figures[1])
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_a_run_s_cautions_are_on_its_page(log: Calls, language: str) -> None:
-    report = summary_section(log.desk.reader, KNOWNO).data["calibration"]
-    assert report is not None and "wide" in {one.code for one in report.warnings}
-    said = words(page(log, f"run={KNOWNO}", language=language))
-    for one in (*report.warnings, report.statement):
-        assert in_words(strings(language), one) in said
-
-
 def test_seats_are_named_in_the_page_s_language(log: Calls) -> None:
     assert "机器人 openai/gpt-test 用户 offline/item" in words(page(log, f"run={KNOWNO}", language="zh"))
     assert "标注者 person" in words(page(log, f"run={ANNOTATED}", language="zh"))
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_why_something_is_left_out_has_words(language: str) -> None:
-    reasons = (NO_INTENT, MALFORMED, OTHER_TYPE, NO_SHORTLIST, NOT_DECIDED, UNKNOWN, NOT_JUDGED, "unmatched")
-    told = strings(language).under("research.ambik.run.why")
-    assert {one.replace(" ", "_") for one in reasons} == set(told)
 
 
 def test_annotators_are_sent_to_their_page(log: Calls) -> None:
@@ -258,7 +189,7 @@ def test_annotators_are_sent_to_their_page(log: Calls) -> None:
 def test_who_asks_is_told_in_a_table_and_drawn(log: Calls, by: str, language: str) -> None:
     query = f"runs={KITCHEN}&runs={KNOWNO}&runs={PEOPLE}&by={by}"
     answer = page(log, query, "/research/asking", language)
-    assert set(answer["figures"]) == {"asking-ambik"}
+    assert set(answer["figures"]) == {"asking-figure"}
     found = rows(askings(log.desk.reader, [KITCHEN, KNOWNO, PEOPLE]).askings)
     said = words(answer)
     if not by:
@@ -275,8 +206,6 @@ def test_robots_and_kinds_are_named_in_the_page_s_language(log: Calls) -> None:
     said = words(answer)
     assert f"{MODEL} (KnowNo, 只决定一次)" in said
     assert not re.search("decides|unambiguous|common sense|preferences|safety", said)
-    labels = answer["figures"]["asking-ambik"]["layout"]["yaxis"]["categoryarray"]
-    assert f"{MODEL} (KnowNo, 只决定一次)" in labels
     said = words(page(log, query, "/research/asking"))
     for one in rows(askings(log.desk.reader, [KNOWNO, KITCHEN]).askings, by_kind=True):
         assert one.robot in said and one.kind in said

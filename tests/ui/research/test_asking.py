@@ -105,20 +105,20 @@ def test_each_room_has_its_rows_with_the_report_s_numbers(log: Calls, by: str) -
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_each_room_is_drawn_and_each_robot_and_kind_named(log: Calls, language: str) -> None:
     answer = page(log, "kind", language)
-    assert set(answer["figures"]) == {f"asking-{name}" for name in askable()}
+    assert set(answer["figures"]) == {"asking-figure"}
     said = text(answer["html"])
     for name in ("ClarQ-LLM", "HandMeThat", "AmbiK", "offline/seeker", "offline/asker", "offline/kitchen"):
         assert name in said
     found = rows(askings(log.desk.reader, RUNS).askings)
     for one in found:
-        drawn = answer["figures"][f"asking-{one.benchmark}"]["data"]
-        values = [value for trace in drawn for value in trace.get("x", ()) if value is not None]
-        for interval in (one.when_needed, one.when_not):
+        drawn = answer["figures"]["asking-figure"]["light"]["data"]
+        values = [value for trace in drawn for value in trace.get("y", ()) if value is not None]
+        for interval in (one.when_needed, one.when_nothing):
             assert interval is None or any(value == pytest.approx(interval.value) for value in values)
 
 
 def test_a_room_that_is_not_chosen_is_not_told(log: Calls) -> None:
     answer = page(log, runs=("household",))
-    assert set(answer["figures"]) == {"asking-handmethat"}
+    assert set(answer["figures"]) == {"asking-figure"}
     (table,) = tables(answer)
     assert len(table) == 1 and any("offline/asker" in cell for cell in table[0])

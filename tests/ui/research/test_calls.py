@@ -5,7 +5,9 @@ from markup import checked, words
 
 from logs.erase import erase_participant
 from logs.rows import Participant
+from simulator import frames
 from simulator.clarq.review import read_reviews
+from simulator.commands.compare import comparison
 from ui.research.calls import Calls
 from ui.research.desk import Desk
 
@@ -36,8 +38,12 @@ PAGES = [
     ("/research", f"run=one&tab=dialogues&episode={ONE}"),
     ("/research", "run=one&tab=dialogues&episode=one/gather-resources-1.zh/0"),
     ("/research", "run=one&tab=compare"),
-    ("/research", "run=one&tab=compare&against=two"),
-    ("/research", f"run=one&tab=compare&against=two&episode={ONE}"),
+    ("/research", "run=one&tab=compare&runs=two"),
+    ("/research", "run=one&tab=compare&runs=two&item=gather-resources-1"),
+    ("/research/compare", "runs=one&runs=two"),
+    ("/research/compare", "runs=one"),
+    ("/research/report", "runs=one&runs=two"),
+    ("/research/report", ""),
     ("/research", "run=nowhere"),
     ("/research/review", ""),
     ("/research/review", "run=one"),
@@ -52,7 +58,7 @@ PAGES = [
 def test_every_page_is_well_formed_in_both_languages(calls, path, query, language):
     answer = page(calls, path, query, language)
     assert "research." not in words(answer)
-    for id in re.findall(r'data-figure="(\w+)"', answer["html"]):
+    for id in re.findall(r'data-figure="([\w.-]+)"', answer["html"]):
         assert id in answer["figures"]
 
 
@@ -92,9 +98,32 @@ def test_scores_are_those_of_the_report(calls):
     report = calls.desk.run_data("one").report
     for row in report.by_language:
         assert f"{row.success.value:.3f}" in words(answer)
-    assert set(answer["figures"]) == {"curve", "types", "aqd", "aql"}
-    assert "Counted as failed for now: 1." in words(answer)
+    assert set(answer["figures"]) == {f"one-{name}" for name in ("curve", "types", "replies", "lengths")}
+    assert "1 dialogues need a judge" in words(answer)
     assert "openai/gpt-test" in words(answer)
+    assert "askback report clarq one" in words(answer)
+
+
+def test_the_list_has_the_headlines_and_can_be_filtered_by_address(calls):
+    html = page(calls, query="benchmark=clarq&text=tw&sort=score")["html"]
+    frame = frames.episodes(calls.desk.reader, ["two"])
+    assert f'data-score="{frame["success"].mean()}"' in html
+    assert 'value="tw"' in html and '<option value="score" selected>' in html
+
+
+def test_runs_are_compared_item_by_item(calls):
+    answer = page(calls, query="run=one&tab=compare&runs=two&item=gather-resources-1")
+    (row,) = [table for table in comparison(calls.desk.reader, ["one", "two"]).sections[0].tables[1].rows]
+    assert f"{row[5].value:.3f}".replace("-", "−") in words(answer)
+    assert answer["html"].count('class="rs-column"') == 2
+    assert "And then &lt;b&gt;what&lt;/b&gt;?" in answer["html"]
+    assert "askback compare one two" in words(answer)
+
+
+def test_what_cannot_be_compared_is_told(calls, filled):
+    filled.run("house", benchmark="handmethat")
+    assert "Only runs of one benchmark" in words(page(calls, "/research/compare", "runs=one&runs=house"))
+    assert "Only runs of one benchmark" in words(page(calls, "/research/report", "runs=one&runs=house"))
 
 
 def test_a_run_is_read_again_only_when_it_has_changed(calls, filled):
@@ -121,10 +150,10 @@ def test_who_withdraws_is_gone_from_a_run_that_was_read_before(calls, filled):
     [
         ("outcome=success", {"gather-resources-1.en", "gather-resources-1.zh"}),
         ("outcome=failure", {"gather-resources-2.en", "escort-mission-1.en"}),
-        ("outcome=needs_judge", {"escort-mission-1.en"}),
+        ("f.needs_judge=True", {"escort-mission-1.en"}),
         ("outcome=unscored", set()),
-        ("language=zh", {"gather-resources-1.zh"}),
-        ("type=2", {"escort-mission-1.en"}),
+        ("f.language=zh", {"gather-resources-1.zh"}),
+        ("f.type=2", {"escort-mission-1.en"}),
         ("text=LANTERN,+perhaps", {"escort-mission-1.en"}),
         ("text=nobody+said+this", set()),
     ],
@@ -143,17 +172,17 @@ def test_what_people_and_models_wrote_is_escaped(calls):
     assert "Which &lt;i&gt;type&lt;/i&gt;?" in html
 
 
-def test_a_dialogue_that_is_being_played_is_not_shown(calls, filled):
+def test_a_dialogue_that_is_being_played_is_shown_as_far_as_it_is(calls, filled):
     open_one = filled.play("two", filled.tasks["en"][2], status=None)
     answer = page(calls, query=f"run=two&tab=dialogues&episode={open_one}")
-    assert "data-replay" not in answer["html"]
+    assert "data-replay" not in answer["html"] and "rs-turns" in answer["html"]
     assert not mark(calls, episode=open_one, what="success", yes=True)["saved"]
 
 
-def test_runs_of_other_benchmarks_are_listed_but_not_scored(calls, filled):
+def test_runs_of_a_benchmark_that_is_not_installed_are_listed(calls, filled):
     filled.run("house", benchmark="elsewhere")
     assert "house" in words(page(calls))
-    assert "this run is of elsewhere" in words(page(calls, query="run=house"))
+    assert "There is no benchmark called" in words(page(calls, query="run=house"))
 
 
 def test_a_mark_is_in_the_log_before_it_is_shown_as_saved(calls, filled):

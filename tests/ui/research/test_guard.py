@@ -19,7 +19,9 @@ INNER = (
     "/research/gradio_api/info",
     "/research/api/progress",
     "/research/assets/plotly.js",
-    "/research/download/scores.csv?run=one",
+    "/research/download/episodes.csv?run=one",
+    "/research/download/report.csv?run=one",
+    "/research/download/report.zip?run=one&run=two&tab=compare",
     "/research/download/run.zip?run=one",
 )
 
@@ -260,17 +262,22 @@ def test_config_and_page_source_hold_nothing_of_the_log(terminal):
 
 def test_downloads(terminal):
     browser = terminal.browser()
-    table = browser.get("/research/download/scores.csv", params={"run": "one"})
+    table = browser.get("/research/download/report.csv", params={"run": "one"})
     assert table.status_code == 200
-    assert "one.scores.csv" in table.headers["content-disposition"]
-    assert table.content.startswith(b"\xef\xbb\xbflanguage,type,n,success")
+    assert "report-one.csv" in table.headers["content-disposition"]
+    assert table.content.startswith(b"\xef\xbb\xbfrun,episodes,items,S,S_low")
     for name in ("episodes", "reviews"):
         assert browser.get(f"/research/download/{name}.csv", params={"run": "one"}).status_code == 200
-    compared = browser.get("/research/download/compare.csv", params={"run": "one", "against": "two"})
-    assert len(compared.text.splitlines()) == 3
+    compared = browser.get("/research/download/report.csv?run=one&runs=two&tab=compare")
+    assert "difference" in compared.text
+    for form, begins in (("tex", b"\\begin{table}"), ("json", b"{"), ("html", b"<!"), ("zip", b"PK")):
+        answer = browser.get(f"/research/download/report.{form}", params={"run": "one"})
+        assert answer.content.startswith(begins) and "attachment" in answer.headers["content-disposition"]
     assert browser.get("/research/download/run.zip", params={"run": "one"}).content[:2] == b"PK"
     for name, params in (
-        ("scores.csv", {"run": "gone"}),
+        ("report.csv", {"run": "gone"}),
+        ("report.csv", {}),
+        ("report.csv", {"run": "one", "tab": "compare"}),
         ("other.csv", {"run": "one"}),
         ("run.zip", {"run": "gone"}),
     ):

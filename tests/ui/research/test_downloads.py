@@ -1,0 +1,45 @@
+import csv
+import io
+import zipfile
+
+from simulator.figures import Table
+from ui.research import downloads
+
+
+def read(text):
+    assert text.startswith("\ufeff")
+    return list(csv.DictReader(io.StringIO(text[1:])))
+
+
+def test_every_episode_that_counts_is_a_row_with_its_scores(calls):
+    rows = {row["episode"]: row for row in read(downloads.episodes_csv(calls.desk.reader, "one"))}
+    assert set(rows) == set(calls.desk.run_data("one").by_id)
+    failed = rows["one/gather-resources-2.en/0"]
+    assert (failed["success"], failed["status"], failed["seat.seeker"]) == (
+        "0.0",
+        "completed",
+        "offline/seeker",
+    )
+
+
+def test_a_report_s_tables_are_disarmed_too():
+    text = Table(["name", "n"], [["=HYPERLINK(1)", -1.5], ["-1.5", 2]]).to_csv()
+    assert [row["name"] for row in read(downloads.disarmed(text))] == ["'=HYPERLINK(1)", "-1.5"]
+
+
+def test_words_that_a_spreadsheet_would_run_are_disarmed(calls):
+    text = "=HYPERLINK(1)"
+    calls.mark(
+        {"path": "/research/review", "query": "run=one&reviewer=ann", "key": "key-00001", "what": "note"}
+        | {"episode": "one/gather-resources-1.en/0", "text": text, "turn": 2}
+    )
+    (row,) = read(downloads.reviews_csv(calls.desk.run_data("one")))
+    assert (row["text"], row["kind"], row["turn"]) == (f"'{text}", "review.note", "2")
+    assert downloads.to_csv(["n"], [[-1.5]]).splitlines()[1] == "-1.5"
+
+
+def test_an_export_has_its_codebook(calls):
+    archive = zipfile.ZipFile(io.BytesIO(downloads.export_zip(calls.desk.reader, "two", "jsonl")))
+    assert {"turns.jsonl", "codebook.md"} <= set(archive.namelist())
+    assert "identities.jsonl" not in archive.namelist()
+    assert b"one/" not in archive.read("episodes.jsonl")

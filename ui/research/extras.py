@@ -1,0 +1,152 @@
+"""What benchmarks show of their runs beside what follows from declarations: drawings, desks, people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+from urllib.parse import quote
+
+from logs import LogReader, LogWriter
+from simulator.ambibench.coding import set_key
+from ui.research.ambibench_episode import letters_episode
+from ui.research.ambibench_study import study_page
+from ui.research.ambient_episode import reading_episode
+from ui.research.ambient_people import PEOPLE, people_page
+from ui.research.ambient_words import tasks_of
+from ui.research.ambik_decisions import decisions_page
+from ui.research.ambik_read import task_of_run
+from ui.research.desk import TABS, Desk, Link, RunCard, Tab
+from ui.research.dialogues_page import dialogue_episode
+from ui.research.household_page import household_episode
+from ui.research.kept import CachedReports
+from ui.research.view import Page, ShowEpisode, Visit
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What pages are made from."""
+
+    desk: Desk
+    kept: CachedReports
+    writer: LogWriter
+
+    @property
+    def reader(self) -> LogReader:
+        """Reads the log."""
+        return self.desk.reader
+
+
+ShowPage = Callable[[Visit, RunCard, Sources], Page]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extras:
+    """What a benchmark adds.
+
+    Attributes:
+        episode: shows an episode in its own way, in place of the transcript.
+        pages: further parts of a run, by tab; in place of the common one where they have its name.
+        tabs: those of a run; default: the common ones.
+        links: ways on from a run, its reader, and its name as part of an address.
+    """
+
+    episode: ShowEpisode | None = None
+    pages: Mapping[str, ShowPage]
+    tabs: Callable[[RunCard, LogReader], tuple[Tab, ...]] = lambda card, reader: TABS
+    links: Callable[[RunCard, LogReader, str], tuple[Link, ...]] = lambda card, reader, run: ()
+
+
+def with_extras(card: RunCard, reader: LogReader) -> RunCard:
+    """Return a run's card with all that is shown of it."""
+    extras = extras_of(card)
+    run = quote(card.run.id, safe="")
+    return replace(card, tabs=extras.tabs(card, reader), links=extras.links(card, reader, run))
+
+
+def extras_of(card: RunCard) -> Extras:
+    """Return what the benchmark of a run adds; nothing where it has no pages of its own."""
+    return _EXTRAS.get(card.run.benchmark, _NONE)
+
+
+def _dialogue_links(card: RunCard, reader: LogReader, run: str) -> tuple[Link, ...]:
+    return (
+        Link("research.run.to_review", f"/research/review?run={run}"),
+        Link("research.run.csv_reviews", f"/research/download/reviews.csv?run={run}", True),
+    )
+
+
+def _letters_tabs(card: RunCard, reader: LogReader) -> tuple[Tab, ...]:
+    return (*TABS, Tab("study", "research.ambibench.tab_study")) if "study" in card.run.config else TABS
+
+
+def _letters_links(card: RunCard, reader: LogReader, run: str) -> tuple[Link, ...]:
+    texts = any(item.data.get("setting") == "verbalise" for item in reader.items(card.run.id))
+    coding = Link("research.ambibench.to_sort", f"/research/coding?outputs={set_key(card.run.id)}")
+    return (coding,) if texts else ()
+
+
+def _reading_tabs(card: RunCard, reader: LogReader) -> tuple[Tab, ...]:
+    people = any(task in PEOPLE for task in tasks_of(reader, card.run))
+    return (*TABS, Tab("study", "research.ambient.run.tab_people")) if people else TABS
+
+
+def _reading_links(card: RunCard, reader: LogReader, run: str) -> tuple[Link, ...]:
+    tasks, files = tasks_of(reader, card.run), "/research/download/ambient"
+    consolidate = (
+        Link("research.ambient.run.to_consolidate", f"/research/consolidate?run={run}"),
+        Link("research.ambient.consolidate.tab_flow", f"/research/consolidate?run={run}&tab=flow"),
+        Link("research.ambient.consolidate.export_linguists", f"{files}/linguists.jsonl?run={run}", True),
+    )
+    return (
+        *(consolidate if "annotate" in tasks else ()),
+        *(
+            (Link("research.ambient.run.to_claims", f"/research/claims?run={run}"),)
+            if "claim" in tasks
+            else ()
+        ),
+        *(
+            (Link("research.ambient.run.export_votes", f"{files}/votes.jsonl?run={run}", True),)
+            if {"crowd", "evaluate"} & set(tasks)
+            else ()
+        ),
+    )
+
+
+def _annotates(card: RunCard, reader: LogReader) -> bool:
+    return task_of_run(reader, card.run) == "annotate"
+
+
+def _kitchen_links(card: RunCard, reader: LogReader, run: str) -> tuple[Link, ...]:
+    if _annotates(card, reader):
+        return (Link("research.ambik.run.to_pairs", f"/research/pairs?run={run}"),)
+    return (
+        Link("research.ambik.run.to_sets", f"/research/sets?run={run}"),
+        Link(
+            "research.ambik.run.export_decisions", f"/research/download/ambik/decisions.jsonl?run={run}", True
+        ),
+    )
+
+
+def _kitchen_page(visit: Visit, card: RunCard, sources: Sources) -> Page:
+    return decisions_page(visit, card, sources.kept)
+
+
+_NONE: Final = Extras(pages={})
+_EXTRAS: Final[Mapping[str, Extras]] = {
+    "clarq": Extras(episode=dialogue_episode, pages={}, links=_dialogue_links),
+    "handmethat": Extras(episode=household_episode, pages={}),
+    "ambibench": Extras(
+        episode=letters_episode,
+        pages={"study": lambda visit, card, sources: study_page(visit, card, sources.reader, sources.writer)},
+        tabs=_letters_tabs,
+        links=_letters_links,
+    ),
+    "ambient": Extras(
+        episode=reading_episode,
+        pages={"study": lambda visit, card, sources: people_page(visit, card, sources.kept)},
+        tabs=_reading_tabs,
+        links=_reading_links,
+    ),
+    "ambik": Extras(pages={"dialogues": _kitchen_page}, links=_kitchen_links),
+}
