@@ -22,6 +22,7 @@ from simulator import catalog
 from simulator.benchmark import Benchmark
 from simulator.errors import InputError
 from simulator.field_faults import first_fault
+from simulator.tables.builtin import read_yaml
 from trees import Language
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
@@ -112,12 +113,10 @@ def declared_texts(benchmark: Benchmark[Any, Any], language: Language) -> dict[s
     assert benchmark.folder is not None
     assert benchmark.rules is not None
     file = benchmark.folder / "texts.yaml"
-    read = yaml.safe_load(file.read_text(encoding="utf-8")) if file.is_file() else {}
     try:
-        own = _TEXTS.validate_python(read)
+        own = _TEXTS.validate_python(read_yaml(file) if file.is_file() else {})
     except ValidationError as error:
-        fault = first_fault(error, read)
-        raise InputError(f"{file}: {fault.field} {fault.problem}") from error
+        raise InputError(f"{file}: {first_fault(error)}") from error
     texts = {
         "title": benchmark.title,
         "summary": benchmark.summary,

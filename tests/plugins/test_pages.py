@@ -7,26 +7,31 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "ui"))  # fake_sessions, texts, visiting
 
 from fake_sessions import FakeSessions
+from pydantic import BaseModel, Field, PositiveInt
 from texts import texts_of, unused
 from visiting import Page, ask_for_place, words
 
 from logs import LogReader, LogWriter
 from simulator import catalog
+from simulator.benchmark import SeatSpec
 from simulator.errors import InputError
 from simulator.seats import Reply
 from simulator.studies.declared import DeclaredSessions, declared_benchmarks
 from simulator.studies.files import read_study
 from simulator.studies.material import material_of
 from ui.actions import Actions
+from ui.calls import PageCall
 from ui.declared.actions import DeclaredActions
+from ui.declared.pages import rule_fields
 from ui.i18n import strings
+from ui.render.frame import Frame
 from ui.tokens import Signer
 
 ROSE = 14
@@ -88,9 +93,8 @@ async def test_the_entry_is_made_from_the_declaration(actions: Actions) -> None:
     shown = " ".join(page.texts)
     assert "Twenty questions" in shown and "Asker" in shown and "Built-in answerer" in shown
     fields = {attrs["name"]: attrs for tag, attrs in page.tags if "name" in attrs}
-    assert (fields["questions"]["type"], fields["questions"]["min"], fields["questions"]["value"]) == (
-        "number", "1", "20",
-    )  # fmt: skip
+    questions = fields["rule-questions"]
+    assert (questions["type"], questions["min"], questions["value"]) == ("number", "1", "20")
     assert fields["item"]["max"] == "30"
     players = {attrs["value"] for _, attrs in page.tags if attrs.get("name") == "opposite-asker"}
     assert {"offline/halver", "offline/guesser", "person", "openai/gpt-4o"} <= players
@@ -101,6 +105,56 @@ async def test_the_entry_is_made_from_the_declaration(actions: Actions) -> None:
     assert "二十问" in zh and "提问者" in zh and "最多可问几个问题" in zh
     home = words((await actions.page({"path": "/", "language": "en"}))["html"])
     assert "Go to Twenty questions" in home
+
+
+async def test_more_than_two_seats_are_filled_and_rules_are_fields_of_their_kind(
+    room: DeclaredActions, log: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Rules(BaseModel, frozen=True):
+        """One rule of each kind."""
+
+        questions: PositiveInt = 20
+        pause: float | None = Field(None, le=9)
+        loud: bool = False
+        order: Literal["any", "fixed"] = "any"
+        motto: str = "ask"
+
+    judge = SeatSpec(name="judge", players={"offline/fair": lambda view: "fair"})
+    benchmark = replace(room.benchmark, name="three", rules=Rules, seats=(*room.benchmark.seats, judge))
+    monkeypatch.setitem(catalog._REGISTERED, "three", benchmark)
+    room = DeclaredActions(
+        DeclaredSessions(benchmark, *log, no_models, studies=[]), Signer(b"a secret for tests")
+    )
+    kinds = {
+        field.name: (field.kind, field.value, field.least, field.most) for field in rule_fields(benchmark)
+    }
+    assert kinds == {
+        "questions": ("whole", 20, 1, None), "pause": ("number", None, None, 9),
+        "loud": ("switch", False, None, None), "order": ("menu", "any", None, None),
+        "motto": ("text", "ask", None, None),
+    }  # fmt: skip
+    html = await room.home(Frame(strings("en"), "/three"))
+    Page(html).check_references()
+    assert re.findall(r'data-opposite="(\w+)"', html) == ["asker", "answerer", "judge"]
+    wishes = {"seat": "asker", "others": {"answerer": "offline/oracle"}, "rules": {"loud": True}}
+    with pytest.raises(InputError, match="cannot sit in the judge's seat"):
+        await room.start(wishes)
+    seat = await room.start(wishes | {"others": {"answerer": "person", "judge": "offline/fair"}})
+    page = await room.page(Frame(strings("en")), seat, PageCall())
+    assert page.count("data-link") == 1
+    (episode,) = log[1].episodes()
+    assert episode.seats == {"asker": "person", "answerer": "person", "judge": "offline/fair"}
+    assert episode.options["loud"] is True and episode.options["motto"] == "ask"
+
+
+@pytest.mark.parametrize("text", ["en: [a, b]", "english: {title: x}", "en: {title: [", "- en"])
+def test_texts_that_are_none_are_told_before_any_page(
+    room: DeclaredActions, tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "texts.yaml").write_text(text, encoding="utf-8")
+    room.sessions.benchmark = replace(room.benchmark, folder=tmp_path)
+    with pytest.raises(InputError, match=re.escape(f"{tmp_path}/texts.yaml: ")):
+        DeclaredActions(room.sessions, Signer(b"a secret for tests"))
 
 
 async def test_free_play_shows_what_is_hidden_at_the_end_alone(actions: Actions, log: Any) -> None:

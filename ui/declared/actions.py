@@ -14,7 +14,7 @@ from simulator.studies.cards import StudyCard
 from simulator.studies.declared import DeclaredSessions
 from ui.calls import Answer, Call, address
 from ui.declared.pages import STEPS, end_page, entry_page, play_page
-from ui.i18n import DECLARED
+from ui.i18n import DECLARED, DEFAULT, declared_texts
 from ui.render.frame import Frame, RoomLink
 from ui.study.actions import StudyActions
 from ui.study.pages import Here, session_page, welcome_page
@@ -46,7 +46,7 @@ class DeclaredActions(StudyActions):
     """The calls of one benchmark, on live sessions; invitations to its episodes are signed.
 
     Raises:
-        InputError: if the benchmark's name is that of another page.
+        InputError: if the benchmark's name is that of another page, or its texts are none.
     """
 
     sessions: DeclaredSessions
@@ -57,6 +57,7 @@ class DeclaredActions(StudyActions):
         self.room = self.benchmark.name
         if self.room in TAKEN:
             raise InputError(f"No benchmark can be called {self.room!r}: another page has that address.")
+        declared_texts(self.benchmark, DEFAULT)  # else every page would fail
         self.link = RoomLink(f"{DECLARED}.{self.room}", f"/{self.room}", "ask")
         self._signer = signer
 

@@ -35,7 +35,7 @@
         const item = form.querySelector("[name=item]").value; // of the elements, `item` is a method
         const others = [...form.querySelectorAll("[data-opposite]:not([hidden])")].map(({ dataset: { opposite } }) => [opposite, fields[`opposite-${opposite}`].value]);
         const filled = [...form.querySelectorAll("[data-rule]")].filter((field) => field.value);
-        const rules = filled.map((field) => [field.name, VALUES[field.dataset.rule](field)]);
+        const rules = filled.map((field) => [field.name.slice("rule-".length), VALUES[field.dataset.rule](field)]);
         this.stGo("start", {
           room: this.root.dataset.room,
           seat: fields.seat.value,
