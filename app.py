@@ -69,6 +69,22 @@ COMMANDS: Final = {
         "simulator.commands.graph:graph_command",
         "Print the state machine of a benchmark, or of studies, as Mermaid text.",
     ),
+    "study quality": Command(
+        "simulator.studies.data_command:show_quality",
+        "Signs that somebody did not take care, with the numbers behind them: who deserves a second look.",
+    ),
+    "study bonus": Command(
+        "simulator.studies.data_command:write_payment",
+        "Write whom the platform is to approve, who missed a check, and bonuses, by the platform's ids.",
+    ),
+    "study snapshot": Command(
+        "simulator.studies.data_command:write_study_snapshot",
+        "Write a study as it is cited and kept: file, log without identities, prompts, versions, hashes.",
+    ),
+    "study bots": Command(
+        "ui.bots_command:bots_command",
+        "Let programs take part in a study over HTTP; the exit code is 1 if anything was lost.",
+    ),
     "report asking": Command(
         "simulator.commands.asking:report_asking",
         "Show who asked when it was needed and when it was not, and whether the end was right.",

@@ -33,6 +33,8 @@ def attribute(place: str) -> Callable[[], Any]:
 def deferred(place: str | Callable[[], Any], help: str) -> typer.Typer:
     """Return what stands for the function or `Typer` at `place`; to be added to others with ``add_typer``.
 
+    Commands that are added to what stands for a group become commands of that group.
+
     Args:
         place: where it is; or a function that makes it.
         help: what lists of commands say of it: the first line of its own help.
@@ -40,8 +42,10 @@ def deferred(place: str | Callable[[], Any], help: str) -> typer.Typer:
 
     class Deferred(TyperGroup):
         def make_context(self, *arguments: Any, **named: Any) -> Any:
-            command = resolve_name(place) if isinstance(place, str) else place()
-            return _command(command).make_context(*arguments, **named)
+            command = _command(resolve_name(place) if isinstance(place, str) else place())
+            for name, more in self.commands.items():
+                command.add_command(more, name)
+            return command.make_context(*arguments, **named)
 
     return typer.Typer(cls=Deferred, help=help)
 

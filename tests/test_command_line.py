@@ -132,6 +132,7 @@ def test_study_files_go_to_their_benchmarks():
     rooms = ("ambibench", "ambient", "ambik")
     files = [file for room in rooms for file in find_studies(SIMULATOR / room / "studies")]
     held = held_studies(files)
-    assert {name: len(some) for name, some in held.items()} == {"ambibench": 3, "ambient": 2, "ambik": 3}
+    counts = {name: len(studies) for name, studies in held.items() if studies}
+    assert counts == {"ambibench": 3, "ambient": 2, "ambik": 3}
     assert all(study.benchmark == name for name, some in held.items() for study in some)
     assert held_studies(None) == {}

@@ -41,6 +41,7 @@ from ui.limits import GRADIO_SESSIONS, Bodies, Starts
 from ui.pages import players_blocks
 from ui.rooms import STUDY, RoomActions, StudyRoom
 from ui.security import Gate, Shell
+from ui.study.actions import MoveCall, StudyActions
 from ui.theme import theme
 from ui.tokens import Signer, TokenError
 
@@ -218,3 +219,9 @@ async def _invitation(study: str, request: Request) -> Response:
     """Return a study's link. Mail and chat programs open it, too: it leads to a page and begins nothing."""
     values = [(name, value) for name, value in request.query_params.multi_items() if name != "study"]
     return RedirectResponse(f"{STUDY}?{urlencode([('study', study), *values])}")
+
+
+def move_call_of(benchmark: str) -> type[MoveCall]:
+    """Return the form of a participant's turn; a benchmark without pages of its own has the plain one."""
+    rooms = StudyActions.__subclasses__()
+    return next((room.move_call for room in rooms if getattr(room, "room", "") == benchmark), MoveCall)

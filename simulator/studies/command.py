@@ -14,7 +14,6 @@ from rich.table import Column, Table
 
 from logs import LogReader, LogWriter, load_key, pseudonym_of
 from logs.cli import LogOption
-from logs.export import LOG_NAME
 from logs.paths import default_path
 from simulator import catalog
 from simulator.errors import InputError
@@ -26,11 +25,9 @@ from simulator.studies.files import Study, find_studies, read_study
 from simulator.studies.ledger import written
 from simulator.studies.links import personal_link, preview_link, preview_of, study_link
 from simulator.studies.material import builtin_studies, material_of, material_type
-from simulator.studies.payment import payment_of
 from simulator.studies.progress import StudyProgress
 from simulator.studies.quota import STATES, cell_name, quota_of
 from simulator.studies.reconcile import reconcile
-from simulator.studies.snapshot import MANIFEST, write_snapshot
 from simulator.studies.withdrawal import erase_due, pending
 
 study_app = typer.Typer(no_args_is_help=True, help="Studies with people: how they stand, who took part.")
@@ -38,10 +35,9 @@ study_app = typer.Typer(no_args_is_help=True, help="Studies with people: how the
 _ALWAYS: Final = ("started", "completed")
 _Found = TypeVar("_Found")
 _PersonArgument = Annotated[str, typer.Argument(help="their id on the platform, or their pseudonym")]
-_SIGNS: Final = ("sets", "s per turn", "characters per s", "same text", "missed checks", "signs")
 _SITE: Final = "http://127.0.0.1:7860"
 _SiteOption = Annotated[str, typer.Option(help="where people reach the app")]
-_StudyArgument = Annotated[str, typer.Argument(help="a study file, or the id of a study")]
+StudyArgument = Annotated[str, typer.Argument(help="a study file, or the id of a study")]
 
 
 @study_app.command("list")
@@ -53,7 +49,7 @@ def list_studies(log: LogOption = None) -> None:
     names = Column("study", no_wrap=True, min_width=max(map(len, studies)))
     table = Table(names, "title", "wanted", "completed", "under way", "state")
     for study in studies.values():
-        progress = _with_desk(study, log, lambda desk, reader: desk.progress())
+        progress = with_desk(study, log, lambda desk, reader: desk.progress())
         counts = (progress.wanted, progress.states["completed"], _going(progress))
         state = "closed" if progress.closed_since else "open" if study.id in opened else "ready"
         table.add_row(study.id, study.title_in(study.language), *map(str, counts), state)
@@ -61,40 +57,15 @@ def list_studies(log: LogOption = None) -> None:
 
 
 @study_app.command("progress")
-def show_progress(study: _StudyArgument, log: LogOption = None) -> None:
+def show_progress(study: StudyArgument, log: LogOption = None) -> None:
     """Places by condition and state, time on task, pay."""
     chosen = find_study(study, log)
-    _print_progress(Console(), chosen, _with_desk(chosen, log, lambda desk, reader: desk.progress()))
-
-
-@study_app.command("quality")
-def show_quality(
-    study: _StudyArgument,
-    csv: Annotated[Path | None, typer.Option(help="write the table there, too (CSV)")] = None,
-    log: LogOption = None,
-) -> None:
-    """Signs that somebody did not take care, with the numbers behind them: who deserves a second look."""
-    from simulator.studies.quality import signs  # the other commands need no pandas
-
-    chosen = find_study(study, log)
-    with LogReader(log or default_path()) as reader:
-        found = signs(reader, chosen)
-    table = Table(Column("participant", no_wrap=True), *_SIGNS)
-    for row in found.astype(object).where(found.notna(), None).to_dict("records"):
-        numbers = (row["turn_seconds"], row["typed_per_second"], row["same_text"])
-        shown = ("" if number is None else f"{number:.1f}" for number in numbers)
-        table.add_row(
-            row["participant"], str(row["sets"]), *shown, ", ".join(row["missed"]), ", ".join(row["signs"])
-        )
-    Console().print(table)
-    if csv is not None:
-        joined = {name: found[name].map(" ".join) for name in ("missed", "signs")}
-        found.assign(**joined).to_csv(csv, index=False)
+    _print_progress(Console(), chosen, with_desk(chosen, log, lambda desk, reader: desk.progress()))
 
 
 @study_app.command("reconcile")
 def show_balance(
-    study: _StudyArgument,
+    study: StudyArgument,
     export: Annotated[
         Path | None, typer.Option(help="submissions as Prolific exports them (CSV)", exists=True)
     ] = None,
@@ -102,7 +73,7 @@ def show_balance(
 ) -> None:
     """Compare places, episodes and, if given, the platform's submissions; exit code 1 if they differ."""
     console = Console()
-    found = _with_desk(find_study(study, log), log, lambda desk, reader: reconcile(desk, reader, export))
+    found = with_desk(find_study(study, log), log, lambda desk, reader: reconcile(desk, reader, export))
     console.print(f"[bold]places[/bold]  {_counts(found.places)}", highlight=False)
     console.print(f"[bold]episodes[/bold]  {_counts(found.episodes)}", highlight=False)
     if found.submissions is not None:
@@ -117,7 +88,7 @@ def show_balance(
 
 @study_app.command("new")
 def write_study(
-    source: _StudyArgument,
+    source: StudyArgument,
     file: Annotated[
         Path, typer.Argument(help="the file to write, such as my-study.yaml; its name is the id")
     ],
@@ -137,7 +108,7 @@ def write_study(
 
 
 @study_app.command("check")
-def check_study(study: _StudyArgument, base_url: BaseUrlOption = None, timeout: TimeoutOption = None) -> None:
+def check_study(study: StudyArgument, base_url: BaseUrlOption = None, timeout: TimeoutOption = None) -> None:
     """Say what a study comes to, and ask its models for one answer each; exit code 1 if one gives none."""
     chosen = find_study(study)
     _print_plan(chosen)
@@ -147,7 +118,7 @@ def check_study(study: _StudyArgument, base_url: BaseUrlOption = None, timeout: 
 
 @study_app.command("links")
 def print_links(
-    study: _StudyArgument,
+    study: StudyArgument,
     site: _SiteOption = _SITE,
     person: Annotated[
         list[str] | None,
@@ -166,13 +137,13 @@ def print_links(
 
 
 @study_app.command("preview")
-def print_preview(study: _StudyArgument, site: _SiteOption = _SITE, log: LogOption = None) -> None:
+def print_preview(study: StudyArgument, site: _SiteOption = _SITE, log: LogOption = None) -> None:
     """Print a link that plays the study once as a participant; nothing that is done there counts."""
     print(preview_link(find_study(study, log), _key(log), site))
 
 
 @study_app.command("erase")
-def erase_withdrawn(study: _StudyArgument, log: LogOption = None) -> None:
+def erase_withdrawn(study: StudyArgument, log: LogOption = None) -> None:
     """Erase those who have withdrawn from the study now, without waiting for the study's days."""
     chosen, path = find_study(study, log), log or default_path()
     erased = erase_due(path, run_id=chosen.run_id)
@@ -184,13 +155,13 @@ def erase_withdrawn(study: _StudyArgument, log: LogOption = None) -> None:
 
 @study_app.command("close")
 def close_study(
-    study: _StudyArgument,
+    study: StudyArgument,
     yes: Annotated[bool, typer.Option("--yes", help="erase those who have withdrawn without asking")] = False,
     log: LogOption = None,
 ) -> None:
     """Take nobody new into the study, and erase now those who have withdrawn; who is under way may finish."""
     chosen, path = find_study(study, log), log or default_path()
-    leaving = _with_desk(chosen, log, lambda desk, reader: pending(reader, chosen.run_id))
+    leaving = with_desk(chosen, log, lambda desk, reader: pending(reader, chosen.run_id))
     if leaving and not yes:
         names = ", ".join(withdrawal.participant for withdrawal in leaving)
         typer.confirm(
@@ -198,7 +169,7 @@ def close_study(
             "Erasing cannot be undone.",
             abort=True,
         )
-    changed, progress = _with_desk(
+    changed, progress = with_desk(
         chosen, log, lambda desk, reader: (asyncio.run(desk.close()), desk.progress())
     )
     print(f"{chosen.id} is closed{'' if changed else ' already'}; {_going(progress)} under way may finish.")
@@ -207,10 +178,10 @@ def close_study(
 
 
 @study_app.command("pause")
-def pause_study(study: _StudyArgument, log: LogOption = None) -> None:
+def pause_study(study: StudyArgument, log: LogOption = None) -> None:
     """Take nobody new into the study until it is opened again; who is under way may finish."""
     chosen = find_study(study, log)
-    changed, progress = _with_desk(
+    changed, progress = with_desk(
         chosen, log, lambda desk, reader: (asyncio.run(desk.close()), desk.progress())
     )
     print(f"{chosen.id} is paused{'' if changed else ' already'}; {_going(progress)} under way may finish.")
@@ -218,7 +189,7 @@ def pause_study(study: _StudyArgument, log: LogOption = None) -> None:
 
 @study_app.command("open")
 def open_study(
-    study: _StudyArgument,
+    study: StudyArgument,
     site: _SiteOption = _SITE,
     base_url: BaseUrlOption = None,
     timeout: TimeoutOption = None,
@@ -231,72 +202,28 @@ def open_study(
     chosen = find_study(study, log)
     if not _models_answer(chosen, base_url, timeout):
         raise typer.Exit(1)
-    changed = _with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.close(closed=False)))
+    changed = with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.close(closed=False)))
     key = _key(log)
     print(f"{chosen.id} is open{' again' if changed else ''}.")
     print(f"for participants  {study_link(chosen, key, site)}")
     print(f"to try it out     {preview_link(chosen, key, site)}")
 
 
-@study_app.command("bonus")
-def write_payment(
-    study: _StudyArgument,
-    folder: Annotated[Path, typer.Argument(help="where to; made if need be")],
-    metric: Annotated[
-        str | None, typer.Option(help="a score that is paid for, summed over a person's sets")
-    ] = None,
-    amount: Annotated[float, typer.Option(min=0, help="bonus for each unit of it")] = 0.0,
-    log: LogOption = None,
-) -> None:
-    """Write whom the platform is to approve, who missed a check, and bonuses, by the platform's ids.
-
-    The files say who took part: delete them once they are handed in.
-    """
-    if (metric is None) != (amount == 0):
-        raise InputError("--metric and --amount belong together.")
-    owed = _with_desk(
-        find_study(study, log),
-        log,
-        lambda desk, reader: payment_of(desk, reader, metric=metric, amount=amount),
-    )
-    for file in owed.write(folder):
-        print(file)
-    total = sum(owed.bonus.values())
-    print(f"{len(owed.approve)} to approve, {len(owed.review)} missed a check, bonuses {total:.2f}")
-    if owed.unknown:
-        print(f"Done, but not known to the platform: {', '.join(owed.unknown)}")
-
-
-@study_app.command("snapshot")
-def write_study_snapshot(
-    study: _StudyArgument,
-    folder: Annotated[Path, typer.Argument(help="where to; made if need be")],
-    log: LogOption = None,
-) -> None:
-    """Write a study as it is cited and kept: file, log without identities, prompts, versions, hashes."""
-    with LogReader(log or default_path()) as reader:
-        manifest = write_snapshot(reader, find_study(study, log), folder)
-    print(
-        f"{folder} holds {manifest['study']} as it stands; {folder / MANIFEST} says what was made with what."
-    )
-    print(f"Score it again anywhere: askback score study-{manifest['study']} --log {folder / LOG_NAME}")
-
-
 @study_app.command("restore")
-def restore_withdrawn(study: _StudyArgument, person: _PersonArgument, log: LogOption = None) -> None:
+def restore_withdrawn(study: StudyArgument, person: _PersonArgument, log: LogOption = None) -> None:
     """Take a withdrawal back: sets that were done count again."""
     chosen = find_study(study, log)
     who = _participant(chosen, person, log)
-    places = _with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.restored(who)))
+    places = with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.restored(who)))
     print(f"{who} is back: {', '.join(place.state for place in places)}.")
 
 
 @study_app.command("release")
-def release_places(study: _StudyArgument, person: _PersonArgument, log: LogOption = None) -> None:
+def release_places(study: StudyArgument, person: _PersonArgument, log: LogOption = None) -> None:
     """Let somebody go on in another browser than the one in which they began."""
     chosen = find_study(study, log)
     who = _participant(chosen, person, log)
-    _with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.released(who)))
+    with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.released(who)))
     print(f"{who} may go on in the browser that comes next.")
 
 
@@ -373,7 +300,8 @@ def _opened(log: Path | None) -> dict[str, Study]:
     return {study.id: study for study in studies if study.id not in previews}
 
 
-def _with_desk(study: Study, log: Path | None, look: Callable[[StudyDesk, LogReader], _Found]) -> _Found:
+def with_desk(study: Study, log: Path | None, look: Callable[[StudyDesk, LogReader], _Found]) -> _Found:
+    """Return what somebody finds who looks at the desk of a study on a log."""
     path = log or default_path()
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
         material = material_of(study)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import Field
 
+from logs.rows import Turn
 from simulator.ambient.annotation.rules import Discard
 from simulator.ambient.assignment import PersonTask
 from simulator.ambient.labels import Label
+from simulator.seats import Reply
 from ui.calls import Call
 from ui.study.actions import MoveCall
 
@@ -57,6 +60,20 @@ class FormCall(MoveCall):
     """A turn: what is said to the consent and the instructions is its text, anything else its form."""
 
     filled: Form = Form()
+
+    @classmethod
+    def fields_at(
+        cls, stage: str, options: Mapping[str, Any], turns: Sequence[Turn]
+    ) -> dict[str, Any] | None:
+        """See `MoveCall.fields_at`: people alone have to qualify."""
+        if stage != "qualification":
+            return None
+        return {"filled": {"label": options["qualification"]["questions"][len(turns)]["label"]}}
+
+    @classmethod
+    def fields_of(cls, reply: Reply, knows: Any) -> dict[str, Any]:
+        """See `MoveCall.fields_of`."""
+        return {"text": reply.text, "filled": reply.move or {}}
 
     def form(self) -> dict[str, Any]:
         """Return the fields that were sent, as plain values."""

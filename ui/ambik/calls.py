@@ -8,6 +8,7 @@ from pydantic import Field
 
 from simulator.ambik.terms import Ambiguity, TaskType
 from simulator.ambik.views import SeatName
+from simulator.seats import Reply
 from ui.calls import Call, PageCall
 from ui.study.actions import MoveCall
 
@@ -71,6 +72,17 @@ class SeatCall(MoveCall):
 
     choice: Choice | None = None
     filled: PairFields | None = None
+
+    @classmethod
+    def fields_of(cls, reply: Reply, knows: Any) -> dict[str, Any]:
+        """See `MoveCall.fields_of`."""
+        move = reply.move or {}
+        if "marked" not in move:
+            return {"text": reply.text, **({"filled": move} if move else {})}
+        # The page has boxes for what is offered; a built-in robot may think of other actions.
+        offered = knows.item.options
+        marked = [action for action in move["marked"] if not offered or action in offered]
+        return {"choice": {**move, "marked": marked or list(offered[:2])}}
 
     def form(self) -> dict[str, Any]:
         """Return the fields that were sent, as plain values."""

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl
 
 from pydantic import Field
 
+from logs.rows import Turn
 from simulator.errors import ConflictError, InputError, SeatError
 from simulator.seats import Reply
 from simulator.studies.cards import StudyCard
@@ -66,6 +67,29 @@ class MoveCall(Call):
     def form(self) -> dict[str, Any]:
         """Return what was filled in, for `Reply.move`."""
         return {}
+
+    @classmethod
+    def fields_of(cls, reply: Reply, knows: Any) -> dict[str, Any]:
+        """Return what a page would send for a built-in player's reply; the reverse of `reply`.
+
+        Args:
+            reply: what it says.
+            knows: what it was shown (`simulator.seats.View.task`); None for words that nobody was asked for.
+        """
+        return {"text": reply.text}
+
+    @classmethod
+    def fields_at(
+        cls, stage: str, options: Mapping[str, Any], turns: Sequence[Turn]
+    ) -> dict[str, Any] | None:
+        """Return what a willing person would send where built-in players are not asked; None elsewhere.
+
+        Args:
+            stage: of the page.
+            options: of the episode.
+            turns: of its task.
+        """
+        return None
 
     def reply(self) -> Reply:
         """Return the turn as the sessions take it."""

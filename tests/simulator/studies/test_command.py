@@ -6,13 +6,13 @@ from hashlib import sha256
 import pytest
 from typer.testing import CliRunner
 
-import app  # noqa: F401  (it says which benchmarks hold studies)
+import app
 from logs import LogReader, LogWriter, NotInLog
 from logs.rows import Score
 from simulator.ambibench.assignment import PatternStudy
 from simulator.errors import InputError
 from simulator.studies import StudyDesk
-from simulator.studies.command import find_study, study_app
+from simulator.studies.command import find_study
 from simulator.studies.material import builtin_studies
 from simulator.studies.payment import payment_of
 
@@ -35,7 +35,7 @@ async def log(tmp_path):
 
 
 def run(*words):
-    return CliRunner().invoke(study_app, [*map(str, words)], catch_exceptions=False)
+    return CliRunner().invoke(app.cli, ["study", *map(str, words)], catch_exceptions=False)
 
 
 async def test_progress_counts_places_by_condition_and_state(log):

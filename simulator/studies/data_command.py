@@ -1,0 +1,84 @@
+"""`askback study quality`, `bonus` and `snapshot`: what is looked at and taken home in the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
+from rich.table import Column, Table
+
+from logs import LogReader
+from logs.cli import LogOption
+from logs.export import LOG_NAME
+from logs.paths import default_path
+from simulator.errors import InputError
+from simulator.studies.command import StudyArgument, find_study, with_desk
+from simulator.studies.payment import payment_of
+from simulator.studies.quality import signs
+from simulator.studies.snapshot import MANIFEST, write_snapshot
+
+_SIGNS: Final = ("sets", "s per turn", "characters per s", "same text", "missed checks", "signs")
+
+
+def show_quality(
+    study: StudyArgument,
+    csv: Annotated[Path | None, typer.Option(help="write the table there, too (CSV)")] = None,
+    log: LogOption = None,
+) -> None:
+    """Signs that somebody did not take care, with the numbers behind them: who deserves a second look."""
+    chosen = find_study(study, log)
+    with LogReader(log or default_path()) as reader:
+        found = signs(reader, chosen)
+    table = Table(Column("participant", no_wrap=True), *_SIGNS)
+    for row in found.astype(object).where(found.notna(), None).to_dict("records"):
+        numbers = (row["turn_seconds"], row["typed_per_second"], row["same_text"])
+        shown = ("" if number is None else f"{number:.1f}" for number in numbers)
+        table.add_row(
+            row["participant"], str(row["sets"]), *shown, ", ".join(row["missed"]), ", ".join(row["signs"])
+        )
+    Console().print(table)
+    if csv is not None:
+        joined = {name: found[name].map(" ".join) for name in ("missed", "signs")}
+        found.assign(**joined).to_csv(csv, index=False)
+
+
+def write_payment(
+    study: StudyArgument,
+    folder: Annotated[Path, typer.Argument(help="where to; made if need be")],
+    metric: Annotated[
+        str | None, typer.Option(help="a score that is paid for, summed over a person's sets")
+    ] = None,
+    amount: Annotated[float, typer.Option(min=0, help="bonus for each unit of it")] = 0.0,
+    log: LogOption = None,
+) -> None:
+    """Write whom the platform is to approve, who missed a check, and bonuses, by the platform's ids.
+
+    The files say who took part: delete them once they are handed in.
+    """
+    if (metric is None) != (amount == 0):
+        raise InputError("--metric and --amount belong together.")
+    owed = with_desk(
+        find_study(study, log),
+        log,
+        lambda desk, reader: payment_of(desk, reader, metric=metric, amount=amount),
+    )
+    for file in owed.write(folder):
+        print(file)
+    total = sum(owed.bonus.values())
+    print(f"{len(owed.approve)} to approve, {len(owed.review)} missed a check, bonuses {total:.2f}")
+    if owed.unknown:
+        print(f"Done, but not known to the platform: {', '.join(owed.unknown)}")
+
+
+def write_study_snapshot(
+    study: StudyArgument,
+    folder: Annotated[Path, typer.Argument(help="where to; made if need be")],
+    log: LogOption = None,
+) -> None:
+    """Write a study as it is cited and kept: file, log without identities, prompts, versions, hashes."""
+    with LogReader(log or default_path()) as reader:
+        manifest = write_snapshot(reader, find_study(study, log), folder)
+    print(f"{folder} holds {manifest['study']} as it stands; {folder / MANIFEST} says what with.")
+    print(f"Score it again anywhere: askback score study-{manifest['study']} --log {folder / LOG_NAME}")

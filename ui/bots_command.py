@@ -1,0 +1,153 @@
+"""`askback study bots`: a server under as many participants as a study shall bear, and what came of it.
+
+In the end every turn that was acknowledged must be in the log, once, and the study's books must balance.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Final
+
+import httpx
+import typer
+from rich.console import Console
+
+from logs import LogReader, LogWriter
+from logs.cli import LogOption
+from simulator.errors import InputError
+from simulator.studies.command import find_study
+from simulator.studies.desk import StudyDesk
+from simulator.studies.material import material_of
+from simulator.studies.reconcile import reconcile
+from ui.bots import Habits, Tally, play
+
+_STARTS: Final = 90.0
+"""Seconds that a server of one's own may take to start."""
+
+
+@contextmanager
+def own_server(study: str, log: Path) -> Iterator[tuple[str, int]]:
+    """Serve a study on a free port; yield its address and process.
+
+    Raises:
+        InputError: if it does not start.
+    """
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    words = ["app", "--port", str(port), "--log", str(log), "--starts-per-minute", "0"]
+    if Path(study).is_file():
+        words += ["--study", study]
+    with tempfile.TemporaryFile() as messages:
+        server = subprocess.Popen(
+            [sys.executable, "-c", "from app import main; main()", *words],
+            stdout=subprocess.DEVNULL,
+            stderr=messages,
+        )
+        try:
+            address, until = f"http://127.0.0.1:{port}", time.monotonic() + _STARTS
+            while not _is_up(address):
+                if server.poll() is not None or time.monotonic() > until:
+                    messages.seek(0)
+                    said = messages.read().decode(errors="replace").strip()
+                    raise InputError(f"the server did not start: {said or 'no answer'}")
+                time.sleep(0.3)
+            yield address, server.pid
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def _is_up(address: str) -> bool:
+    try:
+        return httpx.get(f"{address}/health", timeout=5.0).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def memory(process: int) -> float | None:
+    """Return the megabytes that a process holds; None where the system does not say."""
+    try:
+        lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS:")), None)
+
+
+def lost_and_doubled(reader: LogReader, acknowledged: Sequence[tuple[str, str]]) -> tuple[int, int]:
+    """Return how many acknowledged turns are not in the log, and how many stand there more than once."""
+    episodes = {episode for episode, _ in acknowledged}
+    logged = Counter((episode, turn.key) for episode in episodes for turn in reader.turns(episode))
+    return sum(logged[turn] == 0 for turn in acknowledged), sum(logged[turn] > 1 for turn in acknowledged)
+
+
+def bots_command(
+    study: Annotated[str, typer.Argument(help="a study file, or the id of a study")],
+    n: Annotated[int, typer.Option("--n", min=1, help="bots, all at once")] = 20,
+    think: Annotated[float, typer.Option(min=0, help="seconds before each turn, on average")] = 5.0,
+    leave: Annotated[
+        float, typer.Option(min=0, max=1, help="chance, at each turn, to leave for good")
+    ] = 0.002,
+    reload: Annotated[float, typer.Option(min=0, max=1, help="chance to load the page again")] = 0.05,
+    twice: Annotated[float, typer.Option(min=0, max=1, help="chance to send a turn twice at once")] = 0.05,
+    site: Annotated[
+        str | None,
+        typer.Option(help="a running server, whose log --log names; default: one of its own, on a new log"),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="of what bots do by chance")] = 0,
+    log: LogOption = None,
+) -> None:
+    """Let programs take part in a study over HTTP; the exit code is 1 if anything was lost."""
+    if site is not None and log is None:
+        raise InputError("--site needs --log: the log that the server writes.")
+    path = log or Path(tempfile.mkdtemp(prefix="askback-bots-")) / "log.sqlite"
+    habits = Habits(think=think, leave=leave, reload=reload, twice=twice)
+    with LogWriter(path, durable=True):
+        chosen = find_study(study, path)
+    held = None
+    if site is not None:
+        tally = asyncio.run(play(site, chosen, path, n, habits, seed))
+    else:
+        with own_server(study, path) as (address, process):
+            tally = asyncio.run(play(address, chosen, path, n, habits, seed))
+            held = memory(process)
+    console = Console()
+    _print_tally(console, tally, n, think)
+    if held is not None:
+        console.print(f"the server holds {held:.0f} MB")
+    with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
+        material = material_of(chosen)
+        assert material is not None
+        balance = reconcile(StudyDesk(writer, reader, chosen, material.cells), reader)
+        lost, doubled = lost_and_doubled(reader, tally.acknowledged)
+    books = "the books balance" if balance.balanced else "the books do not balance"
+    console.print(f"{lost} acknowledged turns lost, {doubled} doubled; {books}", highlight=False)
+    for finding in balance.findings:
+        if not finding.explained:
+            console.print(f"  {finding.sentence}", highlight=False)
+    print(f"log: {path}")
+    if lost or doubled or not balance.balanced or tally.errors:
+        raise typer.Exit(1)
+
+
+def _print_tally(console: Console, tally: Tally, n: int, think: float) -> None:
+    turns = len(tally.acknowledged)
+    rate = f"{turns} turns in {tally.elapsed:.0f} s, {turns / tally.elapsed:.1f} a second"
+    console.print(f"{n} bots, {think:g} s of thought: {rate}", highlight=False)
+    if len(tally.seconds) > 1:
+        cuts = statistics.quantiles(tally.seconds, n=100, method="inclusive")
+        parts = ", ".join(f"p{part} {1000 * cuts[part - 1]:.0f} ms" for part in (50, 95, 99))
+        console.print(f"a turn takes {parts}", highlight=False)
+    console.print("bots " + ", ".join(f"{end} {count}" for end, count in tally.ends.most_common()))
+    for error, count in tally.errors.most_common(5):
+        console.print(f"[red]{count}[/red] {error}", highlight=False)
