@@ -25,13 +25,11 @@ class PageCall(Call):
         language: of the page.
         path: of the page.
         query: its query string, without the leading ``?``.
-        participant: the code of HandMeThat's study, which a browser keeps.
     """
 
     language: str = Field(default="en", max_length=16)
     path: str = Field(default="/", max_length=200)
     query: str = Field(default="", max_length=2000)
-    participant: str = Field(default="", max_length=40)
 
 
 def address(token: str) -> str:

@@ -23,8 +23,10 @@ from simulator.ambient.items import BENCHMARK as AMBIENT
 from simulator.ambient.sessions import AmbientSessions
 from simulator.ambik.items import BENCHMARK as AMBIK
 from simulator.ambik.sessions import AmbikSessions
+from simulator.clarq.data import BENCHMARK as CLARQ
 from simulator.clarq.sessions import ClarqSessions
 from simulator.errors import InputError
+from simulator.handmethat.rows import BENCHMARK as HANDMETHAT
 from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.home import home, require_writable
 from simulator.models import ModelOptions, Needs
@@ -96,8 +98,10 @@ def app_command(
         _require_models(opponent or (), [each for studies in held.values() for each in studies], options)
         # Whoever has a server of their own is not offered other people's models there.
         chosen = [models.addressed(name) for name in opponent or ()] if opponent or base_url else None
-        dialogues = ClarqSessions(writer, reader, models, opponents=chosen)
-        household = HandMeThatSessions(writer, reader, models, data=handmethat, opponents=chosen)
+        dialogues = ClarqSessions(writer, reader, models, studies=held.get(CLARQ), opponents=chosen)
+        household = HandMeThatSessions(
+            writer, reader, models, data=handmethat, studies=held.get(HANDMETHAT), opponents=chosen
+        )
         letters = AmbiBenchSessions(writer, reader, models, studies=held.get(AMBIBENCH))
         readings = AmbientSessions(writer, reader, models, studies=held.get(AMBIENT))
         kitchen = AmbikSessions(writer, reader, models, studies=held.get(AMBIK), opponents=chosen)

@@ -41,7 +41,6 @@ def players_blocks(actions: Actions, starts: Starts) -> gr.Blocks:
         "next_set": actions.next_set,
         "withdraw": actions.withdraw,
         "send": actions.send,
-        "judge": actions.judge,
     }
     for room in actions.rooms.values():
         calls |= room.calls
@@ -80,5 +79,5 @@ def _named(name: str, call: Call, starts: Starts | None) -> Callable[..., Awaita
 def _wait(starts: Starts, data: dict[str, Any], request: gr.Request) -> float:
     """Count a beginning; return the seconds until it may be, 0 if it may be now."""
     client = request.client.host if request.client else ""
-    participant = str(data.get("participant_key") or data.get("participant") or "")[:64]
+    participant = str(data.get("participant_key", ""))[:64]
     return starts.wait(client, participant)

@@ -32,6 +32,7 @@ from ui.actions import Actions
 from ui.ambibench.actions import AmbiBenchActions
 from ui.ambient.actions import AmbientActions
 from ui.ambik.actions import AmbikActions
+from ui.clarq.actions import ClarqActions
 from ui.declared.actions import DeclaredActions
 from ui.handmethat.actions import HouseholdActions
 from ui.health import add_health
@@ -125,7 +126,7 @@ def create_server(
     app = FastAPI(title="Askback", docs_url=None, redoc_url=None, openapi_url=None)
     research = next((mount.path for mount in mounts if mount.path == RESEARCH), None)
     signer = Signer.at(home)
-    rooms: dict[str, RoomActions] = {}
+    rooms: dict[str, RoomActions] = {ClarqActions.room: ClarqActions(sessions, signer)}
     if household is not None:
         rooms[HouseholdActions.room] = HouseholdActions(household, signer)
     if ambibench is not None:
@@ -135,7 +136,7 @@ def create_server(
     if ambik is not None:
         rooms[AmbikActions.room] = AmbikActions(ambik, signer)
     rooms |= {sessions.benchmark.name: DeclaredActions(sessions, signer) for sessions in declared}
-    actions = Actions(sessions, signer, research, rooms)
+    actions = Actions(signer, rooms, research)
     add_health(app, log)
     _add_routes(app, actions)
     for mount in mounts:

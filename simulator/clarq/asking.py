@@ -19,8 +19,9 @@ from simulator.asking import Asked, Decision, Need
 from simulator.benchmark import AskingNotes
 from simulator.clarq import data
 from simulator.clarq.compose import contains
-from simulator.clarq.graph import PROVIDER, SEEKER, farewell
+from simulator.clarq.graph import farewell
 from simulator.clarq.lexical import patterns
+from simulator.clarq.playing import PROVIDER, SEEKER
 from simulator.clarq.score import lines_after_opening, score_episode, spoken_lines
 from trees import Language, Task
 from trees.model import task_type

@@ -20,8 +20,8 @@ from typing import Any
 from pydantic import PositiveInt
 
 from simulator.clarq.data import BENCHMARK, load_items
-from simulator.clarq.graph import PROVIDER, SEEKER, DialogueRules
-from simulator.clarq.room import models_of
+from simulator.clarq.experts import models_of
+from simulator.clarq.playing import PROVIDER, SEEKER, DialogueRules
 from simulator.errors import InputError
 from simulator.field_options import logged_values
 from simulator.models import Needs
@@ -62,8 +62,9 @@ class DialogueStudy(OppositeStudy[Settings]):
     @property
     def needs(self) -> Mapping[str, Needs]:
         """Return what is asked of the servers' models opposite; experts fill in forms."""
-        need = Needs(schema=self.study.seat == SEEKER)
-        return {name: need for name in models_of(self.settings.opposite) if name.startswith(REMOTE)}
+        sits = {**self.seating, **self.study.pairing.partner}
+        asked = [(name, seat == PROVIDER) for seat, who in sits.items() for name in models_of(who)]
+        return {name: Needs(schema=fills) for name, fills in asked if name.startswith(REMOTE)}
 
     @cached_property
     def rules(self) -> Mapping[str, Any]:

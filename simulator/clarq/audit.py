@@ -19,7 +19,7 @@ import pandas as pd
 
 from simulator.clarq import provider as rules
 from simulator.clarq.experts import Experts
-from simulator.clarq.graph import PROVIDER
+from simulator.clarq.playing import PROVIDER
 from simulator.clarq.results import Dialogue, ProviderStep
 from simulator.errors import InputError
 from simulator.figures import Cell, Column, Table

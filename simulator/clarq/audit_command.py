@@ -22,11 +22,13 @@ from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.clarq.audit import CONCURRENCY, Compared, audit, audit_section, replay
 from simulator.clarq.data import read_item
-from simulator.clarq.graph import PROVIDER, ProviderAgent
+from simulator.clarq.experts import models_of
+from simulator.clarq.graph import ProviderAgent
 from simulator.clarq.players.experts_offline import OfflineExperts
+from simulator.clarq.playing import PROVIDER
 from simulator.clarq.ranker import Ranker
 from simulator.clarq.results import Dialogue, ProviderStep, read_results, split_runs
-from simulator.clarq.room import models_of, seat_for
+from simulator.clarq.room import seat_for
 from simulator.clarq.score import spoken_lines
 from simulator.clarq.training import FOLDS, Lesson, learn, lessons_of, training_questions
 from simulator.duplicates import Duplicates, DuplicatesOption

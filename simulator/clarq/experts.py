@@ -151,6 +151,17 @@ def read_experts(name: str) -> dict[Part, str]:
     }
 
 
+def models_of(name: str) -> tuple[str, ...]:
+    """Return the names of the models that a provider called `name` asks.
+
+    Raises:
+        InputError: if it names experts that there are not.
+    """
+    if not name.startswith(EXPERTS):
+        return (name,)
+    return tuple(dict.fromkeys(read_experts(name).values()))
+
+
 class MixedExperts:
     """Experts of which each part is another's; stateless."""
 

@@ -23,45 +23,20 @@ from typing import Annotated, Any, Final, Literal, TypedDict, get_args
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command
-from pydantic import Field, PositiveInt
 
 from logs.rows import Turn
 from personas.templates import render
 from simulator.clarq import provider as rules
 from simulator.clarq.experts import Experts, Situation
+from simulator.clarq.playing import PROVIDER, SEEKER, TURN_LIMIT
 from simulator.clarq.provider import Decision, ProviderTurn
 from simulator.errors import SeatError
-from simulator.field_options import SPARSE
-from simulator.fields import EpisodeOptions, Fields
 from simulator.runner.turns import make_turn, state_after, task_turns
 from simulator.seats import Kind, Line, Reply, Seat, View
 from simulator.seeds import derive_seed
 from trees import Background, Frontier, Language, Task
 
-SEEKER: Final = "seeker"
-PROVIDER: Final = "provider"
 FAREWELLS: Final = ("goodbye", "再见")
-TURN_LIMIT: Final = 14  # seeker turns (paper VI-A)
-Personas = Literal["default", "paper"]
-"""Sets of stimuli: our own, or those of the paper (spec sections 2 and 4): its greeting, Jax's name in front
-of his turns in chat mode, and the plan of its completion prompt."""
-
-
-class DialogueRules(Fields):
-    """What a run and a study can say of their dialogues."""
-
-    turn_limit: PositiveInt = Field(default=TURN_LIMIT, description="seeker turns per dialogue")
-    mode: Literal["completion", "chat"] = Field(
-        default="completion", description="a model seeker's mode: completion or chat"
-    )
-    personas: Annotated[Personas, SPARSE] = Field(
-        default="default", description="greeting and seeker's prompts: our own, or those of the paper"
-    )
-    multi: bool = Field(default=False, description="the multi-info provider")
-
-
-class Rules(DialogueRules, EpisodeOptions):
-    """The rules of a dialogue."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,8 @@ from simulator.clarq.benchmark import BENCHMARK
 from simulator.clarq.compose import contains, strip_speaker
 from simulator.clarq.data import item_row
 from simulator.clarq.experts import Situation
-from simulator.clarq.graph import PROVIDER, SEEKER, farewell
+from simulator.clarq.graph import farewell
+from simulator.clarq.playing import PROVIDER, SEEKER
 from simulator.clarq.score import score_dialogue, score_rows
 from simulator.duplicates import CODE, Duplicates, DuplicatesOption
 from simulator.errors import InputError

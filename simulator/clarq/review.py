@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
 
 from logs.rows import Judgment
-from simulator.clarq.graph import PROVIDER
+from simulator.clarq.playing import PROVIDER
 from simulator.clarq.score import REVIEW_SUCCESS
 from simulator.clarq.views import Replay, ReplayStep
 from simulator.errors import InputError

@@ -8,12 +8,13 @@ from typing import Any, Final, Literal
 from logs.rows import Ending, Judgment, Score, Turn
 from simulator.clarq import graph
 from simulator.clarq.data import background_text, item_row, read_item
-from simulator.clarq.experts import EXPERTS, Experts, MixedExperts, Part, read_experts
-from simulator.clarq.graph import PROVIDER, SEEKER, ProviderAgent
+from simulator.clarq.experts import EXPERTS, Experts, MixedExperts, Part, models_of, read_experts
+from simulator.clarq.graph import ProviderAgent
 from simulator.clarq.players.experts_model import ModelExperts
 from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.clarq.players.seeker_model import ModelSeeker
 from simulator.clarq.players.seeker_offline import STYLES, OfflineSeeker
+from simulator.clarq.playing import PROVIDER, SEEKER, Rules
 from simulator.clarq.score import score_episode, score_rows
 from simulator.clarq.views import SeatView, replay, seat_view
 from simulator.errors import InputError
@@ -52,17 +53,6 @@ def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: 
     return ProviderAgent(ModelExperts(models(name)), "model")
 
 
-def models_of(name: str) -> tuple[str, ...]:
-    """Return the names of the models that a provider called `name` asks.
-
-    Raises:
-        InputError: if it names experts that there are not.
-    """
-    if not name.startswith(EXPERTS):
-        return (name,)
-    return tuple(dict.fromkeys(read_experts(name).values()))
-
-
 def _experts_by_part(name: str, models: Callable[[str], ChatModel]) -> dict[Part, Experts]:
     made: dict[str, Experts] = {}
     for model in models_of(name):
@@ -90,7 +80,7 @@ class ClarqRoom(Room[graph.Table, graph.State]):
     """See `simulator.runner.rooms.Room`."""
 
     name = "clarq"
-    seats: tuple[str, ...] = (graph.SEEKER, graph.PROVIDER)
+    seats: tuple[str, ...] = (SEEKER, PROVIDER)
 
     item_row = staticmethod(item_row)
     read_item = staticmethod(read_item)
@@ -105,7 +95,7 @@ class ClarqRoom(Room[graph.Table, graph.State]):
 
     def take(self, seat: str) -> Take[graph.Table, graph.State]:
         """Return what makes a turn of a reply of `seat`."""
-        return graph.seeker_turn if seat == graph.SEEKER else graph.provider_move
+        return graph.seeker_turn if seat == SEEKER else graph.provider_move
 
     def seat_due(self, table: graph.Table, state: graph.State) -> str | None:
         """Return the seat that is to move."""
@@ -136,13 +126,13 @@ class ClarqRoom(Room[graph.Table, graph.State]):
     def table(self, live: ActiveEpisode) -> graph.Table:
         """Return the graph's context."""
         options = live.episode.options
-        rules = graph.Rules.read(options)
+        rules = Rules.read(options)
         return graph.Table(
             episode_id=live.episode.id,
             task=live.item,
             prompt=background_text(live.item),
-            seeker=live.seats[graph.SEEKER],
-            provider=live.seats[graph.PROVIDER],
+            seeker=live.seats[SEEKER],
+            provider=live.seats[PROVIDER],
             record=live.record,
             seed=live.episode.seed,
             repeat=live.episode.repeat,

@@ -27,9 +27,9 @@ from logs.rows import Event, Judgment
 from personas.templates import render
 from simulator.clarq.benchmark import BENCHMARK
 from simulator.clarq.data import load_items
-from simulator.clarq.graph import PROVIDER, Rules
+from simulator.clarq.experts import models_of
 from simulator.clarq.players.experts_model import SEED
-from simulator.clarq.room import models_of
+from simulator.clarq.playing import PROVIDER, Rules
 from simulator.clarq.score import (
     JUDGE,
     judge_decides,

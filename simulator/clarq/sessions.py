@@ -10,8 +10,8 @@ from typing import Any, Final
 from logs import LogReader, LogWriter
 from simulator.clarq.assignment import DialogueStudy
 from simulator.clarq.data import load_items
-from simulator.clarq.graph import PROVIDER, SEEKER
 from simulator.clarq.players.seeker_offline import STYLES
+from simulator.clarq.playing import PROVIDER, SEEKER
 from simulator.clarq.room import ROOM
 from simulator.clarq.score import SUCCESS
 from simulator.clarq.views import SeatView

@@ -8,6 +8,7 @@ from typing import Literal
 
 from logs.rows import Ending, Judgment, Turn
 from simulator.clarq import graph
+from simulator.clarq.playing import PROVIDER
 from simulator.clarq.score import DialogueScores, score_episode, spoken_lines
 from simulator.runner.turns import task_turns
 from simulator.seats import Line
@@ -129,7 +130,7 @@ def seat_view(
         seeker_turns=graph.seeker_turns(state),
         turn_limit=table.turn_limit,
         background=task.background,
-        tree=provider_tree(frontier, multi=table.multi) if seat == graph.PROVIDER else None,
+        tree=provider_tree(frontier, multi=table.multi) if seat == PROVIDER else None,
         warning=warning,
         first=first,
         stage="done" if ending else stage,

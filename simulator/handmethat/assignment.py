@@ -1,51 +1,74 @@
-"""The paper's study with people: who is the robot, of which episode, under which rules.
+"""Studies with people: who is the robot or the human, of which episode, under which rules.
 
-25 episodes of each level for everybody and each mode; one thing may be taken, nothing asked, and the episode
-is over once the instruction has been carried out. Places, orders and people are the shared studies' concern.
+Each episode is a condition of its own, which so many people play, and nobody twice. The paper's protocol
+(``paper``): one thing may be taken, nothing asked, and the episode is over once the instruction has been
+carried out. With ``free`` the robot may ask, at a price. ::
+
+    benchmark: handmethat
+    seat: robot
+    settings: {protocol: free, mode: partial, opposite: offline/giver, per_level: 3}
+    judgments_per_item: 5
+    sets_per_participant: 12
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any
 
 from pydantic import PositiveInt
 
+from simulator.errors import InputError
 from simulator.handmethat.data import BUILTIN, draw_tasks
-from simulator.handmethat.graph import HUMAN, ROBOT
-from simulator.handmethat.playing import Posed
+from simulator.handmethat.playing import GIVER, HUMAN, PARTNER, ROBOT, EpisodeRules, Posed
 from simulator.handmethat.rows import BENCHMARK
 from simulator.handmethat.sample import Sample
 from simulator.handmethat.task import Task
-from simulator.handmethat.views import Mode
-from simulator.studies import Cell, Place
-from simulator.studies.material import ItemStudy
-from simulator.studies.settings import StudySettings
+from simulator.handmethat.views import Protocol
+from simulator.studies import Cell
+from simulator.studies.opposite import OppositeSettings, OppositeStudy
 from trees import Language
 
-GIVER: Final = "offline/giver"
 
-
-class Settings(StudySettings):
-    """What HandMeThat reads in a study file's ``settings``.
+class Settings(OppositeSettings, EpisodeRules):
+    """What HandMeThat reads in a study file's ``settings``, beside the rules of an episode.
 
     Attributes:
-        mode: what people see.
         data: where the episodes come from.
         per_level: at most so many of each level, drawn by the study's seed.
     """
 
-    mode: Mode = "partial"
+    protocol: Protocol = "paper"
     data: str = BUILTIN
     per_level: PositiveInt = 25
 
 
-class OneTryStudy(ItemStudy[Settings]):
-    """People as robots, under the paper's protocol, opposite the built-in giver."""
+class HouseholdStudy(OppositeStudy[Settings]):
+    """People as robots, or as the humans whom robots ask."""
 
     benchmark = BENCHMARK
-    seats = (ROBOT,)
+    seats = (ROBOT, HUMAN)
     reads = Settings
+    usual = {ROBOT: PARTNER, HUMAN: GIVER}  # noqa: RUF012
+
+    def read_settings(self) -> Settings:
+        """Read the settings.
+
+        Raises:
+            InputError: also if seat, setup, protocol and opposite do not go together.
+        """
+        settings: Settings = super().read_settings()
+        if HUMAN in self.study.people and settings.protocol == "paper":
+            raise InputError(
+                f"study {self.study.id!r}: under the protocol paper nothing is asked, so nobody can take "
+                "part as the human; choose the protocol free"
+            )
+        return settings
+
+    @property
+    def rules(self) -> Mapping[str, Any]:
+        """The rules of an episode."""
+        return self.settings.model_dump(mode="json", include=set(EpisodeRules.model_fields))
 
     def all_items(self) -> Sequence[Task]:
         """Return as many episodes of each level."""
@@ -56,16 +79,7 @@ class OneTryStudy(ItemStudy[Settings]):
         """Return the episode of a place, in the language of the pages."""
         return Posed(self.items[cell], language)
 
-    def options(self, place: Place, *, begun: bool) -> Mapping[str, object]:
-        """Return the rules of an episode."""
-        return {"mode": self.settings.mode, "protocol": "paper"}
-
     @property
     def task(self) -> str:
-        """The participant's seat."""
-        return ROBOT
-
-    @property
-    def seating(self) -> Mapping[str, str]:
-        """Return who sits where."""
-        return {ROBOT: "person", HUMAN: GIVER}
+        """``paper`` (one try, no questions), or as `OppositeStudy.task`."""
+        return "paper" if self.settings.protocol == "paper" else super().task

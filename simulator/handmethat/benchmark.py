@@ -44,6 +44,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
     ),
     checker=later("simulator.handmethat.data_command:checker"),
     register=later("simulator.handmethat.data_command:add_handmethat"),
+    studies=attribute("simulator.handmethat.assignment:HouseholdStudy"),
     folder=Path(__file__).parent,
     commands={
         "train handmethat": Command(

@@ -31,14 +31,12 @@ from personas.templates import render
 from simulator.errors import SeatError
 from simulator.handmethat.players.knows import AskedKnows, InsiderKnows, RobotKnows, robot_knows
 from simulator.handmethat.players.listening import Heard, hear, reveals
-from simulator.handmethat.playing import Play, Step, as_command
+from simulator.handmethat.playing import HUMAN, ROBOT, Play, Step, as_command
 from simulator.runner.turns import make_turn, state_after, task_turns
 from simulator.seats import Line, Reply, Seat, View
 from simulator.seeds import derive_seed
 from trees import Language
 
-ROBOT: Final = "robot"
-HUMAN: Final = "human"
 CLOSING: Final = ("thanks", "complaint")
 
 

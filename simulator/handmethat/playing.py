@@ -27,6 +27,12 @@ from trees import Language
 Refusal = Literal["", "no_questions", "no_more_questions", "one_thing"]
 Over = Literal["", "success", "stopped", "limit"]
 
+ROBOT: Final = "robot"
+HUMAN: Final = "human"
+GIVER: Final = "offline/giver"
+"""The built-in human."""
+PARTNER: Final = "offline/partner"
+"""With whom a person who gives the instruction plays, unless somebody else is chosen."""
 _QUESTION: Final = re.compile(r"\s*(?:question|问题|提问)\s*[:：]\s*", re.IGNORECASE)
 # verbs of commands that carry an instruction out; of change_state they depend on its argument
 _EXECUTES: Final[Mapping[str, frozenset[str]]] = {

@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 
 from logs.rows import Ending, Item, Judgment, Score, Turn, content_hash
 from simulator.handmethat import graph, show
-from simulator.handmethat.playing import Options, Play, Posed
+from simulator.handmethat.playing import HUMAN, ROBOT, Options, Play, Posed
 from simulator.handmethat.rows import BENCHMARK, item_row, task_from_row
 from simulator.handmethat.score import score_episode, score_rows
 from simulator.handmethat.seating import seat_for
@@ -24,7 +24,7 @@ class HandMeThatRoom(Room[graph.Table, graph.State]):
     """See `simulator.runner.rooms.Room`. Its items are `Posed`."""
 
     name = BENCHMARK
-    seats: tuple[str, ...] = (graph.ROBOT, graph.HUMAN)
+    seats: tuple[str, ...] = (ROBOT, HUMAN)
     seat_for = staticmethod(seat_for)
     build_graph = staticmethod(graph.build_graph)
     rebuild = staticmethod(graph.rebuild)
@@ -47,7 +47,7 @@ class HandMeThatRoom(Room[graph.Table, graph.State]):
 
     def take(self, seat: str) -> Take[graph.Table, graph.State]:
         """Return what makes a turn of a reply of `seat`."""
-        return graph.robot_turn if seat == graph.ROBOT else graph.answer_turn
+        return graph.robot_turn if seat == ROBOT else graph.answer_turn
 
     def seat_due(self, table: graph.Table, state: graph.State) -> str | None:
         """Return the seat that is to move."""
@@ -61,7 +61,7 @@ class HandMeThatRoom(Room[graph.Table, graph.State]):
         self, live: ActiveEpisode, state: graph.State, seat: str, ending: Ending | None, warning: str | None
     ) -> RobotView | HumanView:
         """Return what a person in `seat` may see now."""
-        build = show.robot_view if seat == graph.ROBOT else show.human_view
+        build = show.robot_view if seat == ROBOT else show.human_view
         view = build(self.table(live).play, live.episode.id, state, ending, warning)
         return replace(view, first=live.first, stage="done" if ending else live.stage)
 
@@ -88,8 +88,8 @@ class HandMeThatRoom(Room[graph.Table, graph.State]):
         return graph.Table(
             episode_id=live.episode.id,
             play=Play(item.task, item.language, Options.read(options)),
-            robot=live.seats[graph.ROBOT],
-            human=live.seats[graph.HUMAN],
+            robot=live.seats[ROBOT],
+            human=live.seats[HUMAN],
             record=live.record,
             seed=live.episode.seed,
             repeat=live.episode.repeat,

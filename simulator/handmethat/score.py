@@ -21,13 +21,12 @@ from logs.rows import Score, Turn
 from simulator.errors import InputError
 from simulator.handmethat.env.game import Costs
 from simulator.handmethat.env.questions import question_cost
-from simulator.handmethat.playing import Options, Play, Step
+from simulator.handmethat.playing import ROBOT, Options, Play, Step
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import Mode, Protocol
 from simulator.runner.turns import task_turns
 
 VERSION: Final = "handmethat-1"
-ROBOT: Final = "robot"
 _METRICS: Final = (
     "success",
     "score",

@@ -6,15 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from simulator.errors import InputError
-from simulator.handmethat.graph import HUMAN
 from simulator.handmethat.players.asking import AskingRobot
 from simulator.handmethat.players.models import ModelGiver, ModelRobot, OfflineGiver
 from simulator.handmethat.players.robots import LEARNED, ExpertRobot, HeuristicRobot, RandomRobot, load_robot
+from simulator.handmethat.playing import HUMAN, PARTNER
 from simulator.models import ChatModel
 from simulator.seats import Seat
 
-# Whom a person who gives the instruction plays with, unless somebody else is chosen.
-PARTNER: Final = "offline/partner"
 ROBOTS: Final = (
     "offline/asker[:K], offline/heuristic[:changes], offline/random, offline/expert, provider/model, "
     "seq2seq:FILE, drrn:FILE or script:FILE"

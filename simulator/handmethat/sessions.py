@@ -1,30 +1,26 @@
-"""HandMeThat episodes with people in them: what the web app calls."""
+"""HandMeThat episodes with people in them, free play and studies: what the web app calls."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any, Final, get_args
+from typing import Any, Final
 from uuid import uuid4
 
-from logs import LogReader, LogWriter, load_key
+from logs import LogReader, LogWriter
 from simulator.errors import InputError
-from simulator.handmethat.assignment import GIVER, OneTryStudy
+from simulator.handmethat.assignment import HouseholdStudy
 from simulator.handmethat.data import BUILTIN, load_tasks
-from simulator.handmethat.graph import HUMAN, ROBOT
-from simulator.handmethat.hierarchy import TABLES
-from simulator.handmethat.playing import Options, Posed
+from simulator.handmethat.playing import GIVER, HUMAN, PARTNER, ROBOT, Options, Posed
 from simulator.handmethat.room import ROOM
-from simulator.handmethat.seating import PARTNER
 from simulator.handmethat.show import instruction_text
 from simulator.handmethat.task import LEVELS, Task
-from simulator.handmethat.views import Mode, Protocol
 from simulator.models import ChatModel
 from simulator.runner.lobby import Opponent, menu, require_offered
-from simulator.studies import Study, read_study
-from simulator.studies.people import recognise
+from simulator.studies import Study
+from simulator.studies.graph import CONSENT, READY
 from simulator.studies.sessions import StudySessions
 from trees import Language
 
@@ -38,33 +34,20 @@ class CatalogEntry:
     """A task that can be played.
 
     Attributes:
-        level: None where it is kept from participants (the paper's protocol).
         title: the instruction, which tells no more than the robot is told anyway.
     """
 
     task_id: str
-    level: int | None
+    level: int
     quest: str
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class StudyStep:
-    """What a participant plays next.
-
-    Attributes:
-        place: its place in the participant's order, from 1.
-        total: episodes of the whole study, for one person and mode.
-    """
-
-    place: int
-    total: int
-
-
 class HandMeThatSessions(StudySessions):
-    """Play the tasks of one data set (the built-in ones by default), freely or in the paper's study."""
+    """Play the tasks of one data set (the built-in ones by default), and those of studies."""
 
-    material = OneTryStudy
+    material = HouseholdStudy
+    around = (CONSENT, replace(READY, when=("first",)))
 
     def __init__(
         self,
@@ -72,31 +55,23 @@ class HandMeThatSessions(StudySessions):
         reader: LogReader,
         models: Callable[[str], ChatModel],
         *,
-        data: str = "builtin",
+        data: str = BUILTIN,
+        studies: Sequence[Study] | None = None,
         env: Mapping[str, str] = os.environ,
         opponents: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(ROOM, log, reader, models, studies=[_on(data, study) for study in _BY_MODE.values()])
+        super().__init__(ROOM, log, reader, models, studies=studies)
         self._data = data
         self._env = env
         self._models = opponents
         self._loaded: dict[str, Task] | None = None
 
-    def catalog(self, language: Language, *, protocol: Protocol = "free") -> tuple[CatalogEntry, ...]:
-        """Return every task, by level, quest type and number.
-
-        In the paper's protocol nothing tells the level: neither the order nor the tasks' names.
-        """
-        entries = (
-            CatalogEntry(
-                task_id=_key(task.id) if protocol == "paper" else task.id,
-                level=None if protocol == "paper" else task.level,
-                quest=task.meaning.quest,
-                title=instruction_text(task, language),
-            )
+    def catalog(self, language: Language) -> tuple[CatalogEntry, ...]:
+        """Return every task, by level, quest type and number."""
+        return tuple(
+            CatalogEntry(task.id, task.level, task.meaning.quest, instruction_text(task, language))
             for task in self._tasks().values()
         )
-        return tuple(entries) if protocol == "free" else tuple(sorted(entries, key=lambda entry: entry.title))
 
     def opponents(self, seat: str) -> tuple[Opponent, ...]:
         """Who can sit opposite a person in `seat`: the built-in ones, a second person, models with a key."""
@@ -136,30 +111,6 @@ class HandMeThatSessions(StudySessions):
         task = self._any_task(level) if task_id is None else self._task(task_id)
         return await self.start_item(Posed(task, language), seats, options, name=_key(task.id))
 
-    def next_task(self, participant_key: str, *, mode: Mode = "partial") -> StudyStep | None:
-        """Return what a participant of the paper's study plays next; None if everything has been played.
-
-        Args:
-            participant_key: names the person, the same at every visit; the log gets a keyed hash of it.
-            mode: a study of its own for each.
-        """
-        desk = self._desk(_on(self._data, _BY_MODE[mode]).id)
-        person = recognise(desk.study, load_key(self._reader.path), participant_key)
-        done, total = 0 if person is None else desk.sets_done(person.participant), len(desk.quota.cells)
-        return StudyStep(done + 1, total) if done < total else None
-
-    async def start_study(
-        self, participant_key: str, *, language: Language, mode: Mode = "partial"
-    ) -> str | None:
-        """Begin the next episode of the paper's study for a person, or go on with the open one.
-
-        Returns:
-            The episode's id; None if everything has been played.
-        """
-        study = _on(self._data, _BY_MODE[mode])
-        entry = await self.enter(study.id, identity={}, participant_key=participant_key, language=language)
-        return entry.episode_id
-
     def _tasks(self) -> dict[str, Task]:
         if self._loaded is None:
             self._loaded = {task.id: task for task in load_tasks(self._data)}
@@ -169,9 +120,6 @@ class HandMeThatSessions(StudySessions):
         tasks = self._tasks()
         if task_id in tasks:
             return tasks[task_id]
-        for task in tasks.values():
-            if _key(task.id) == task_id:
-                return task
         raise InputError(
             f"There is no task {task_id!r}; pick one from the list.", code="no_task", task=task_id
         )
@@ -190,14 +138,3 @@ class HandMeThatSessions(StudySessions):
 def _key(task_id: str) -> str:
     """Return a name for a task that tells nothing: published names hold level and goal."""
     return blake2b(task_id.encode(), digest_size=6).hexdigest()
-
-
-_BY_MODE: Final = {mode: read_study(TABLES / f"study.{mode}.yaml") for mode in get_args(Mode)}
-
-
-def _on(data: str, study: Study) -> Study:
-    """Return a study of the episodes in `data`; with others than the built-in ones it is another study."""
-    if data == BUILTIN:
-        return study
-    name = f"{study.id}-{_key(data)}"
-    return study.model_copy(update={"id": name, "settings": {**study.settings, "data": data}})

@@ -24,7 +24,8 @@ from simulator.handmethat.hierarchy import TABLES
 from simulator.handmethat.meanings.model import Meaning, matching
 from simulator.handmethat.meanings.render import label, render_meaning, render_story, render_utterance
 from simulator.handmethat.players.knows import questions_for
-from simulator.handmethat.playing import Options, Play, Posed, Step
+from simulator.handmethat.playing import HUMAN as HUMAN_SEAT
+from simulator.handmethat.playing import ROBOT, Options, Play, Posed, Step
 from simulator.handmethat.score import options_of, score_episode
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import (
@@ -66,9 +67,9 @@ def robot_view(
     return RobotView(
         **_seen_by_both(play, state, ending),
         episode_id=episode_id,
-        seat=graph.ROBOT,
-        my_turn=seat_due == graph.ROBOT,
-        waiting_for=seat_due if seat_due != graph.ROBOT else None,
+        seat=ROBOT,
+        my_turn=seat_due == ROBOT,
+        waiting_for=seat_due if seat_due != ROBOT else None,
         mode=play.options.mode,
         protocol=play.options.protocol,
         places=tuple(seen.place(place) for place in play.task.world.locations),
@@ -90,7 +91,7 @@ def human_view(
     return HumanView(
         **_seen_by_both(play, state, ending),
         episode_id=episode_id,
-        seat=graph.HUMAN,
+        seat=HUMAN_SEAT,
         my_turn=pending is not None,
         waiting_for=seat_due if pending is None else None,
         meaning=meaning_text(task, task.meaning, language),
@@ -182,7 +183,7 @@ def deeds(play: Play, steps: Sequence[Step], lines: Sequence[Sequence[str]]) -> 
     answers = {
         number: answer[2] for number, (asked, answer) in enumerate(pairwise(lines)) if answer[1] == "answer"
     }
-    moves = (number for number, line in enumerate(lines) if line[0] == graph.ROBOT)
+    moves = (number for number, line in enumerate(lines) if line[0] == ROBOT)
     views = []
     for number, step in zip(moves, steps, strict=False):
         if step.question:

@@ -1,10 +1,10 @@
-"""Studies of two seats: the participant in one, and opposite whoever the settings name."""
+"""Studies of two seats: a participant opposite whoever the settings name, or two who are paired."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from simulator.errors import InputError
 from simulator.runner.build import require_seats
@@ -26,6 +26,8 @@ class OppositeSettings(StudySettings):
 
 
 SettingsT = TypeVar("SettingsT", bound=OppositeSettings)
+PAIR: Final = "pair"
+"""What participants do who are paired, in place of a seat."""
 
 
 class OppositeStudy(ItemStudy[SettingsT]):
@@ -49,13 +51,14 @@ class OppositeStudy(ItemStudy[SettingsT]):
             InputError: also if the setup is not the seat's, or a person is to sit opposite.
         """
         settings = super().read_settings()
-        kinds = {seat: PERSON if seat == self.study.seat else "" for seat in self.seats}
-        setup = load_room(self.benchmark).setup(kinds)
+        setup = "H2L" if self.study.seat == self.seats[0] else "L2H"
         problem = ""
-        if self.study.setup != setup:
+        if self.study.seats is None and self.study.setup != setup:
             problem = f"setup must be {setup} where the participant sits in the {self.study.seat}'s seat"
         elif settings.opposite == PERSON:
-            problem = "opposite is a person; people play with each other in free play only"
+            problem = "opposite is a person; people are paired with seats in place of seat"
+        elif settings.opposite and self.study.seats is not None:
+            problem = "opposite: nobody else takes part where people are paired"
         if problem:
             raise InputError(f"study {self.study.id!r}: {problem}")
         return settings
@@ -67,21 +70,22 @@ class OppositeStudy(ItemStudy[SettingsT]):
             InputError: says who can sit there.
         """
         super().check()
-        try:
-            require_seats(load_room(self.benchmark), self.seating, self.rules)
-        except InputError as error:
-            raise InputError(f"study {self.study.id!r}, settings: opposite: {error}") from error
+        for seats in (self.seating, {**self.seating, **self.study.pairing.partner}):
+            try:
+                require_seats(load_room(self.benchmark), seats, self.rules)
+            except InputError as error:
+                raise InputError(f"study {self.study.id!r}, opposite: {error}") from error
 
     @property
     def task(self) -> str:
-        """The participant's seat."""
-        return self.study.seat
+        """The participant's seat; ``pair`` where two people take part."""
+        return self.study.seat or PAIR
 
     @property
     def seating(self) -> Mapping[str, str]:
         """Return who sits where."""
         return {
-            seat: PERSON if seat == self.study.seat else self.settings.opposite or self.usual[seat]
+            seat: PERSON if seat in self.study.people else self.settings.opposite or self.usual[seat]
             for seat in self.seats
         }
 

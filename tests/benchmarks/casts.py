@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from logs import LogWriter
-from simulator.clarq.graph import PROVIDER, SEEKER, ProviderAgent
+from simulator.clarq.graph import ProviderAgent
 from simulator.clarq.players.experts_model import ModelExperts
 from simulator.clarq.players.experts_offline import OfflineExperts
 from simulator.clarq.players.seeker_model import ModelSeeker
+from simulator.clarq.playing import PROVIDER, SEEKER
 from simulator.models import ModelOptions, Request, load_model
 from simulator.seats import ScriptSeat, Seat, View
 

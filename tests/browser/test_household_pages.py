@@ -69,8 +69,6 @@ def through(page: Any, server: Any, look: Any, language: str) -> None:
     page.goto(f"{server.url}/handmethat")
     page.wait_for_selector(".hm-entry")
     look()
-    page.check("input[name=protocol][value=paper]", force=True)
-    look()
     begin(page, server, mode="full", language=language, level=3)
     page.click("[data-act=story][data-by='1']")
     look()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from household import begin, do, expert, task_of, type_in
-from playing import at_number, episode, number
+from playing import at_number, number
 
 from simulator.handmethat.env.observe import visible
 from simulator.handmethat.meanings.render import label
@@ -80,31 +80,6 @@ def test_a_person_is_asked_by_a_robot(server: Any, open_page: Any) -> None:
     page.click(".ab-send")
     page.wait_for_selector(".hm-result")
     assert page.inner_text(".hm-thought p >> nth=1") == meaning
-
-
-def test_the_study_goes_on_to_the_next_episode(server: Any, open_page: Any) -> None:
-    page = open_page().page
-    page.goto(f"{server.url}/handmethat")
-    page.wait_for_selector(".hm-entry")
-    page.check("input[name=protocol][value=paper]", force=True)
-    page.wait_for_selector("[data-progress]:visible")
-    assert re.fullmatch("P-[A-Z2-9]{8}", page.input_value("[name=participant]"))
-    assert not page.is_visible("input[name=level]")
-    page.click("[data-form=household] [type=submit]")
-    page.wait_for_selector(".ab-play.hm-robot")
-    first = episode(page)
-    assert page.locator(".hm-ask").count() == 0
-    type_in(page, "stop")
-    page.wait_for_selector(".hm-result")
-    assert not page.is_visible(".hm-thought")
-    assert "Episode 2 of" in page.inner_text(".hm-next")
-    page.click("[data-act=next-episode]")
-    page.wait_for_selector(".ab-play.hm-robot")
-    assert episode(page) != first
-    page.goto(f"{server.url}/handmethat")
-    page.wait_for_selector(".hm-entry")
-    page.check("input[name=protocol][value=paper]", force=True)
-    page.wait_for_selector("[data-progress-text]:has-text('Episode 2 of')")
 
 
 def test_the_pages_speak_chinese(server: Any, open_page: Any) -> None:

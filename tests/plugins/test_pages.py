@@ -13,7 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "ui"))  # fake_sessions, texts, visiting
 
-from fake_sessions import FakeSessions
+from fake_sessions import front
 from pydantic import BaseModel, Field, PositiveInt
 from texts import texts_of, unused
 from visiting import Page, ask_for_place, words
@@ -59,7 +59,8 @@ def room(installed: Path, log: tuple[LogWriter, LogReader]) -> DeclaredActions:
 
 @pytest.fixture
 def actions(room: DeclaredActions) -> Actions:
-    return Actions(FakeSessions(), Signer(b"a secret for tests"), rooms={room.room: room})
+    signer = Signer(b"a secret for tests")
+    return Actions(signer, {**front(signer), room.room: room})
 
 
 class Player:

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 sys.path.insert(0, str(Path(__file__).parent))  # fake_sessions, over_http, texts, visiting
 
-from fake_sessions import FakeSessions
+from fake_sessions import FakeSessions, front
 
 from logs import LogReader, LogWriter
 from ui.actions import Actions
@@ -31,7 +31,8 @@ def sessions() -> FakeSessions:
 
 @pytest.fixture
 def actions(sessions: FakeSessions) -> Actions:
-    return Actions(sessions, Signer(b"a secret for tests"))
+    signer = Signer(b"a secret for tests")
+    return Actions(signer, front(signer, sessions))
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from simulator.errors import ConflictError, SeatError
 from simulator.runner.lobby import Opponent
 from simulator.seats import Line, Reply
 from trees import OPENING, Background, Frontier, Node, Task, Tree
+from ui.clarq.actions import ClarqActions
 
 GREETING = {"en": "What can I do for you?", "zh": "有什么可以帮你？"}
 SECRET = "Xyzzy-plum"
@@ -53,10 +54,21 @@ class _Episode:
     frontiers: list[Frontier] = field(default_factory=list)
 
 
+def front(signer, sessions=None):
+    """The room whose entry is the home page."""
+    return {"clarq": ClarqActions(sessions or FakeSessions(), signer)}
+
+
 class FakeSessions:
     def __init__(self) -> None:
         self.episodes: dict[str, _Episode] = {}
         self._count = itertools.count(1)
+
+    def studies(self):
+        return ()
+
+    def study(self, study_id):
+        return None
 
     def catalog(self, language):
         words = ("Lamp", "Bridge") if language == "en" else ("灯", "桥")
@@ -110,6 +122,7 @@ class FakeSessions:
             background=BACKGROUND,
             tree=self._tree(episode) if seat == "provider" else None,
             warning=None,
+            stage="done" if episode.ended else "",
         )
 
     async def submit(self, episode_id, seat, reply: Reply, *, number=None):

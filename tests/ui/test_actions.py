@@ -30,7 +30,7 @@ def turn(page: dict[str, Any], number: int, text: str = "Which lantern?", **more
 
 
 def shown(html: str) -> dict[str, str]:
-    root = html[html.index("data-page") : html.index("data-render")]
+    root = html[html.index("data-page") : html.index("data-study")]
     return dict(re.findall(r'data-(number|my-turn|ended|trouble)="(\d+)"', root))
 
 
@@ -189,9 +189,9 @@ async def test_only_the_provider_judges(actions: Actions, sessions: FakeSessions
     seeker = await begin(actions)
     verdict = {"render": "render-one", "success": True}
     with pytest.raises(TokenError):
-        await actions.judge(seeker | verdict)
+        await actions.rooms["clarq"].calls["judge"](seeker | verdict)
     provider = await begin(actions, seat="provider", opposite="offline/seeker")
-    assert await actions.judge(provider | verdict) == {"accepted": True}
+    assert await actions.rooms["clarq"].calls["judge"](provider | verdict) == {"accepted": True}
     assert [list(episode.judged.values()) for episode in sessions.episodes.values()] == [[], [True]]
 
 

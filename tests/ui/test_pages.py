@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fake_sessions import BACKGROUND, SECRET, TREE, FakeSessions
@@ -15,12 +16,14 @@ from simulator.handmethat import graph as household
 from simulator.runner.finding import load_room
 from simulator.runner.lobby import Opponent
 from simulator.seats import Reply
+from ui.clarq.actions import LINK, ClarqActions
+from ui.clarq.entry import entry_page, task_groups
 from ui.i18n import LANGUAGES, Strings, strings
 from ui.render import environment
 from ui.render.frame import Frame, message_page
-from ui.render.home import home_page, task_groups
-from ui.render.play import Company, Invitation, Notice, play_page
-from ui.render.result import result_page
+from ui.render.play import Company, Invitation, Notice
+from ui.study.pages import Here
+from ui.tokens import Signer
 
 ROOMS = ("clarq", "handmethat", "ambibench", "ambient", "ambik")
 SHOWN = {"title", "aria-label", "placeholder", "alt", "label"}
@@ -80,22 +83,30 @@ def give(*indices: str) -> Reply:
     return Reply(move={"give": list(indices)})
 
 
+ACTIONS = ClarqActions(FakeSessions(), Signer(b"x"))
+
+
+def playing(frame: Frame, view: Any, company: Company | None = None, notice: Notice | None = None) -> str:
+    """The page of a dialogue that is going on."""
+    return ACTIONS.play_page(frame, Here(view=view, notice=notice), company or Company())
+
+
 async def every_page(texts: Strings) -> list[str]:
     """Each kind of page in each of its states."""
     frame = Frame(texts, "/play", "t=abc", research="/research", active="home")
     pages = [message_page(frame, name) for name in ("bad_link", "gone", "failed")]
     fake = FakeSessions()
     opponents = {seat: (*fake.opponents(seat), Opponent("model/x", True)) for seat in ("seeker", "provider")}
-    pages.append(home_page(frame, {"en": fake.catalog("en"), "zh": ()}, opponents))
+    pages.append(entry_page(frame, LINK, {"en": fake.catalog("en"), "zh": ()}, opponents, ()))
     for seat in ("seeker", "provider"):
         moves = (give("0"),) if seat == "provider" else ()
         sessions, episode = await dialogue(seat, *moves)
         view = await sessions.view(episode, seat)
         notice = Notice(texts("play.conflict"))
         for company in (Company(), Company(True, Invitation("/play?t=x", True)), Company(True)):
-            pages.append(play_page(frame, view, company, render_id="r", notice=notice))
+            pages.append(playing(frame, view, company, notice))
         fresh = await FakeSessions().start(task_id="t", language="en", seats={seat: "person"}) and view
-        pages.append(play_page(frame, fresh, Company(), render_id="r"))
+        pages.append(playing(frame, fresh))
     return pages + await waiting_pages(frame) + await result_pages(frame)
 
 
@@ -110,11 +121,7 @@ async def waiting_pages(frame: Frame) -> list[str]:
         views = [waiting, await sessions.view(episode, "seeker"), await sessions.view(episode, "provider")]
         await sessions.submit(episode, "provider", Reply(move={"give": ["0"]}, key="b"))
         views.append(await sessions.view(episode, "provider"))
-        pages += [
-            play_page(frame, view, Company(person), render_id="r")
-            for view in views
-            for person in (False, True)
-        ]
+        pages += [playing(frame, view, Company(person)) for view in views for person in (False, True)]
     return pages
 
 
@@ -128,7 +135,7 @@ async def result_pages(frame: Frame) -> list[str]:
     ):
         sessions, episode = await dialogue(seat, *moves)
         view, replay = await sessions.view(episode, seat), await sessions.replay(episode, seat)
-        pages.append(result_page(frame, view, replay, render_id="r"))
+        pages.append(ACTIONS.end_page(frame, Here(view=view), replay))
     return pages
 
 
@@ -184,6 +191,7 @@ async def test_every_text_is_used_somewhere() -> None:
         *(f"play.refused_{code}" for code in REFUSALS),
         "play.retry",
         "play.warning",
+        "play.warning_study",
         "result.aborted",
         "result.failed",
         "result.l_note_zh",
@@ -194,6 +202,7 @@ async def test_every_text_is_used_somewhere() -> None:
     }
     others = (
         "problem.",
+        "clarq.",
         "research.",
         "study.",
         "household.",
@@ -213,7 +222,7 @@ async def test_what_people_typed_is_shown_as_typed(seat: str) -> None:
     view = await sessions.view(episode, seat)
     frame = Frame(strings("en"), "/play", EVIL)
     notice = Notice(EVIL, "problem")
-    page = Page(play_page(frame, view, Company(True, Invitation(EVIL, True)), render_id=EVIL, notice=notice))
+    page = Page(playing(frame, view, Company(True, Invitation(EVIL, True)), notice))
     assert EVIL in page.texts
     assert not [tag for tag, _ in page.tags if tag in ("script", "img")]
     assert not [name for _, attrs in page.tags for name in attrs if name.startswith("on")]
@@ -230,7 +239,7 @@ def test_templates_pass_nothing_through_unescaped() -> None:
 async def test_a_seekers_page_holds_nothing_of_the_tree() -> None:
     sessions, episode = await dialogue("seeker", said="Hello there")
     view = await sessions.view(episode, "seeker")
-    html = play_page(Frame(strings("en")), view, Company(), render_id="r")
+    html = playing(Frame(strings("en")), view)
     assert html.count(SECRET) == 1  # the opening, which was given
     assert TREE.opening in html
 
@@ -238,7 +247,7 @@ async def test_a_seekers_page_holds_nothing_of_the_tree() -> None:
 async def test_before_the_opening_only_the_opening_can_be_given() -> None:
     sessions, episode = await dialogue("provider", Reply(text="Hm."))
     view = await sessions.view(episode, "provider")
-    page = Page(play_page(Frame(strings("en")), view, Company(), render_id="r"))
+    page = Page(playing(Frame(strings("en")), view))
     assert [attrs["data-index"] for _, attrs in page.tags if attrs.get("data-act") == "pick"] == ["0"]
     states = {attrs["data-node"]: attrs["data-state"] for _, attrs in page.tags if "data-node" in attrs}
     assert states == {"0": "available", "1": "locked", "1.1": "locked", "2": "locked", "3": "locked"}
@@ -247,7 +256,7 @@ async def test_before_the_opening_only_the_opening_can_be_given() -> None:
 async def test_the_provider_sees_given_available_and_locked_nodes() -> None:
     sessions, episode = await dialogue("provider", give("0"), give("2"))
     view = await sessions.view(episode, "provider")
-    page = Page(play_page(Frame(strings("en")), view, Company(), render_id="r"))
+    page = Page(playing(Frame(strings("en")), view))
     states = {attrs["data-node"]: attrs["data-state"] for _, attrs in page.tags if "data-node" in attrs}
     assert states == {"0": "given", "1": "available", "1.1": "locked", "2": "given", "3": "available"}
 

@@ -5,26 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from simulator.handmethat.graph import HUMAN, ROBOT
 from simulator.runner.lobby import Opponent
+from simulator.studies.cards import StudyCard
 from ui.i18n import LANGUAGES, strings
 from ui.render.environment import render
 from ui.render.frame import Frame, RoomLink
 from ui.render.opponents import opponent_options
+from ui.study.pages import offer
 
 LINK: Final = RoomLink("household", "/handmethat", "house")
-SEATS: Final = (ROBOT, HUMAN)
 MODES: Final = ("partial", "full")
-PROTOCOLS: Final = ("free", "paper")
 
 
-def entry_page(frame: Frame, levels: Sequence[int], opponents: Mapping[str, Sequence[Opponent]]) -> str:
+def entry_page(
+    frame: Frame,
+    levels: Sequence[int],
+    opponents: Mapping[str, Sequence[Opponent]],
+    studies: Sequence[StudyCard],
+) -> str:
     """Return the entry.
 
     Args:
         frame: its frame.
         levels: levels of which there are tasks; empty if there are no tasks.
         opponents: who can sit opposite, by the person's own seat.
+        studies: of this benchmark.
     """
     return render(
         "handmethat/entry",
@@ -33,9 +38,9 @@ def entry_page(frame: Frame, levels: Sequence[int], opponents: Mapping[str, Sequ
         languages=[(language, strings(language)("language.name")) for language in LANGUAGES],
         levels=levels,
         modes=MODES,
-        protocols=PROTOCOLS,
+        offers=[offer(frame, card) for card in studies if card.open],
         seats=[
-            (seat, opponent_options(frame.texts, opponents[seat], "household.home.opponent"))
-            for seat in SEATS
+            (seat, opponent_options(frame.texts, known, "household.home.opponent"))
+            for seat, known in opponents.items()
         ],
     )

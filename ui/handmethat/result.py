@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from simulator.handmethat.sessions import StudyStep
-from simulator.handmethat.views import HumanView, Reading, Replay, RobotView
+from simulator.handmethat.views import Reading, Replay
 from ui.handmethat.play import spoken
-from ui.render.environment import render
-from ui.render.frame import Frame
 
 COUNTS: Final[Mapping[str, str]] = {"goal": "g", "utterance": "u", "heard": "r", "meaning": "m"}
 
@@ -33,39 +30,15 @@ class Narrowing:
     width: float
 
 
-@dataclass(frozen=True, slots=True)
-class Study:
-    """Where a participant of the paper's study stands after this episode.
-
-    Attributes:
-        step: what comes next; None if everything has been played.
-        known: whether this browser told whose study it is.
-    """
-
-    step: StudyStep | None
-    language: str
-    mode: str
-    known: bool = True
-
-
-def result_page(
-    frame: Frame, view: HumanView | RobotView, replay: Replay, *, render_id: str, study: Study | None = None
-) -> str:
-    """Return the result as the person in the seat of `view` sees it."""
-    return render(
-        "handmethat/result",
-        frame.texts,
-        frame=frame,
-        view=view,
-        replay=replay,
-        scores=replay.scores,
-        render_id=render_id,
-        bars=bars(replay.readings),
-        narrowings=narrowings(replay.counts),
-        study=study,
-        number=whole,
-        spoken=spoken,
-    )
+def result_parts(replay: Replay) -> dict[str, object]:
+    """Return what the page of an ended episode shows: scores, and what was meant."""
+    return {
+        "scores": replay.scores,
+        "bars": bars(replay.readings),
+        "narrowings": narrowings(replay.counts),
+        "number": whole,
+        "spoken": spoken,
+    }
 
 
 def whole(value: float) -> str:

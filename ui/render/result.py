@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from simulator.clarq.graph import PROVIDER
-from simulator.clarq.views import ProviderNode, Replay, ReplayStep, SeatView
+from simulator.clarq.playing import PROVIDER
+from simulator.clarq.views import ProviderNode, Replay, ReplayStep
 from trees import OPENING
 from ui.i18n import Strings
 from ui.problems import reason_text
-from ui.render.environment import render
-from ui.render.frame import Frame
 from ui.render.tree import branches, small_map
 
 
@@ -41,25 +39,19 @@ class Finding:
     obtained: bool
 
 
-def result_page(frame: Frame, view: SeatView, replay: Replay, *, render_id: str) -> str:
-    """Return the result as the person in the seat of `view` sees it."""
+def result_parts(texts: Strings, replay: Replay) -> dict[str, object]:
+    """Return what the page of an ended dialogue shows: scores, what was found out, and the replay."""
     missing = set(replay.scores.missing)
     tree = branches(replay.opening, _opened(replay), replay.nodes)
-    return render(
-        "result",
-        frame.texts,
-        frame=frame,
-        view=view,
-        replay=replay,
-        scores=replay.scores,
-        render_id=render_id,
-        findings=[Finding(node, node.index not in missing) for node in replay.nodes],
-        needed=len(replay.nodes) + 1,
-        moments=[moment(frame.texts, step) for step in replay.steps],
-        tree=tree,
-        map=small_map(tree),
-        steps=steps_data(replay),
-    )
+    return {
+        "scores": replay.scores,
+        "findings": [Finding(node, node.index not in missing) for node in replay.nodes],
+        "needed": len(replay.nodes) + 1,
+        "moments": [moment(texts, step) for step in replay.steps],
+        "tree": tree,
+        "map": small_map(tree),
+        "moves": steps_data(replay),
+    }
 
 
 def moment(texts: Strings, step: ReplayStep) -> Moment:

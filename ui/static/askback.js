@@ -90,7 +90,7 @@ window.askback = (() => {
 
     // What the server answers; undefined if it did not (Gradio's client reports that on the console only).
     async call(name, data = {}) {
-      const from = { language: language(), path: location.pathname, query: location.search.slice(1), participant: store.read("askback.participant") || "" };
+      const from = { language: language(), path: location.pathname, query: location.search.slice(1) };
       try { return await this.server[`call_${name}`]({ ...from, ...data }); } catch { return undefined; }
     }
 

@@ -1,24 +1,15 @@
-// HandMeThat's pages: the entry's form and a participant's code; acting by click, by suggestion and by key.
+// HandMeThat's pages: the entry's form; acting by click, by suggestion and by key.
 "use strict";
 
 (() => {
-  const { store, part } = window.askback;
-  const PARTICIPANT = "askback.participant";
+  const { part } = window.askback;
   const SHOWN = 8;
-
-  const participant = () => store.read(PARTICIPANT) || "";
-
-  function newParticipant() {
-    const letters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
-    const drawn = crypto.getRandomValues(new Uint32Array(8));
-    return `P-${[...drawn].map((n) => letters[n % letters.length]).join("")}`;
-  }
 
   part({
     prepare() { this.choice = -1; },
 
     apply() {
-      if (this.kind === "household") this.fitEntry();
+      if (this.one("[data-form=household]")) this.fitEntry();
       if (!this.house) return;
       this.houseShown();
       this.suggest(false);
@@ -26,15 +17,9 @@
       this.refocus();
     },
 
-    ready() {
-      if (this.kind === "household") this.readyEntry();
-    },
-
     hear: {
       change(event) {
-        if (!event.target.closest("[data-form=household]")) return;
-        this.fitEntry();
-        if (["participant", "mode", "protocol"].includes(event.target.name)) this.askProgress();
+        if (event.target.closest("[data-form=household]")) this.fitEntry();
       },
       input(event) {
         if (this.house && event.target.id === "ab-reply") this.suggest(true);
@@ -56,7 +41,6 @@
       "story-play"(control) { this.storyPlay(control); },
       stop() { this.askStop(true); },
       "stop-no"() { this.askStop(false); },
-      "next-episode"(control) { this.nextEpisode(control); },
     },
 
     forms: {
@@ -175,73 +159,31 @@
       // ---- the entry
 
       fitEntry() {
-        const fields = this.one("[data-form=household]")?.elements;
-        if (!fields) return;
-        const seat = fields.seat.value;
-        const paper = seat === "robot" && fields.protocol.value === "paper";
-        for (const field of this.all("[data-for-role], [data-for-protocol]")) {
-          const { forRole, forProtocol } = field.dataset;
-          field.hidden = (forRole && forRole !== seat) || (forProtocol && (forProtocol === "paper") !== paper) || false;
-        }
-        const button = this.one("[data-form=household] [type=submit]");
-        if (!this.busy) button.textContent = paper ? button.dataset.goOn : button.dataset.begin;
-      },
-
-      readyEntry() {
-        const field = this.one("[name=participant]");
-        if (!participant()) store.write(PARTICIPANT, newParticipant());
-        field.value = participant();
-        this.askProgress();
-      },
-
-      async askProgress() {
-        const form = this.one("[data-form=household]");
-        const fields = form.elements;
-        const place = this.one("[data-progress]");
-        if (fields.protocol.value !== "paper" || !fields.participant.checkValidity() || !fields.participant.value) return;
-        store.write(PARTICIPANT, fields.participant.value);
-        const now = await this.call("progress", { participant: fields.participant.value, mode: fields.mode.value });
-        if (!now || now.failed || !place.isConnected) return;
-        const words = now.done ? place.dataset.done : now.place === 1 ? place.dataset.none : place.dataset.next.replace("{place}", now.place).replace("{total}", now.total);
-        this.one("[data-progress-text]").textContent = words;
-        place.querySelector("i").style.width = `${now.done ? 100 : (100 * (now.place - 1)) / now.total}%`;
+        const seat = this.one("[data-form=household]").elements.seat.value;
+        for (const field of this.all("[data-for-role]")) field.hidden = field.dataset.forRole !== seat;
       },
 
       async begin(form) {
         const fields = form.elements;
         const seat = fields.seat.value;
-        if (!fields.participant.reportValidity?.()) return;
-        const data = {
+        const button = form.querySelector("[type=submit]");
+        const problem = this.one("[data-problem]");
+        if (this.busy) return;
+        const label = button.textContent;
+        this.busy = button.disabled = problem.hidden = true;
+        button.textContent = button.dataset.busy;
+        const answer = await this.call("start", {
+          room: "handmethat",
           seat,
           episode_language: fields.language.value,
           mode: fields.mode.value,
-          protocol: seat === "robot" ? fields.protocol.value : "free",
           level: Number(fields.level.value) || null,
           opposite: fields[`opposite-${seat}`].value,
-          participant: fields.participant.value,
-        };
-        await this.enter(data, form.querySelector("[type=submit]"), this.one("[data-problem]"));
-      },
-
-      async nextEpisode(button) {
-        const { language, mode } = button.dataset;
-        await this.enter({ seat: "robot", episode_language: language, mode, protocol: "paper", participant: participant() }, button, null);
-      },
-
-      async enter(data, button, problem) {
-        if (this.busy) return;
-        const label = button.textContent;
-        this.busy = button.disabled = true;
-        if (problem) problem.hidden = true;
-        if (button.dataset.busy) button.textContent = button.dataset.busy;
-        const answer = await this.call("start", { room: "handmethat", ...data });
+        });
         if (answer?.go) { location.assign(answer.go); return; }
-        this.busy = button.disabled = false;
+        this.busy = button.disabled = problem.hidden = false;
         button.textContent = label;
-        if (problem) {
-          problem.hidden = false;
-          problem.textContent = answer?.problem || this.texts.failed;
-        } else this.toast(answer?.problem || this.texts.failed);
+        problem.textContent = answer?.problem || this.texts.failed;
       },
     },
   });

@@ -109,12 +109,14 @@ class StudyActions(ABC):
         seat: the seat of whoever comes, unless `seat_of` says otherwise.
         link: how the other pages lead there; its name begins the names of the benchmark's texts.
         move_call: the form of a turn.
+        moved: names the text that says that another window has gone on.
     """
 
     room: str
     seat: str
     link: RoomLink
     move_call: ClassVar[type[MoveCall]] = MoveCall
+    moved: ClassVar[str] = "study.session.moved"
 
     def __init__(self, sessions: StudySessions) -> None:
         self.sessions = sessions
@@ -224,7 +226,7 @@ class StudyActions(ABC):
                     seat.episode_id, seat.seat, asked.reply(), number=asked.number
                 )
             except ConflictError:
-                notice = Notice(frame.texts("study.session.moved"))
+                notice = Notice(frame.texts(self.moved))
             except (SeatError, InputError) as error:
                 notice = self.refused(frame, error)
             if notice is not None:

@@ -6,8 +6,9 @@ import re
 from typing import Literal, get_args
 
 from personas.templates import render
-from simulator.clarq.graph import SEEKER, Personas, SeekerKnows, persona
+from simulator.clarq.graph import SeekerKnows, persona
 from simulator.clarq.players.experts_model import SEED, dialogue_text
+from simulator.clarq.playing import SEEKER, Personas
 from simulator.errors import InputError
 from simulator.models import ChatModel, Message, Request
 from simulator.seats import Kind, Reply, View

@@ -12,8 +12,9 @@ from functools import lru_cache
 from typing import Any, Final, Literal, get_args
 
 from personas.templates import render
-from simulator.clarq.graph import SEEKER, TURN_LIMIT, farewell
+from simulator.clarq.graph import farewell
 from simulator.clarq.lexical import sentences
+from simulator.clarq.playing import SEEKER, TURN_LIMIT
 from simulator.clarq.seeker.noticing import Topic
 from simulator.clarq.seeker.topics import (
     Case,

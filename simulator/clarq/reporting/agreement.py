@@ -9,7 +9,7 @@ from itertools import combinations
 from operator import eq
 
 from logs.rows import Judgment, Turn
-from simulator.clarq.graph import PROVIDER
+from simulator.clarq.playing import PROVIDER
 from simulator.clarq.review import Failure, ProviderMark, Review, read_reviews
 from simulator.clarq.score import (
     REVIEW_SUCCESS,

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 sys.path.insert(0, str(Path(__file__).parent))  # labelling
 
-from fake_sessions import FakeSessions
+from fake_sessions import FakeSessions, front
 from visiting import no_models
 
 from logs import LogReader, LogWriter
@@ -57,7 +57,7 @@ def letters(log: tuple[LogWriter, LogReader]) -> AmbiBenchSessions:
 @pytest.fixture
 def actions(letters: AmbiBenchSessions) -> Actions:
     signer = Signer(b"a secret for tests")
-    return Actions(FakeSessions(), signer, rooms={"ambibench": AmbiBenchActions(letters)})
+    return Actions(signer, {**front(signer), "ambibench": AmbiBenchActions(letters)})
 
 
 @pytest.fixture

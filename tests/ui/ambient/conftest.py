@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 sys.path.insert(0, str(Path(__file__).parent))  # filling
 
-from fake_sessions import FakeSessions
+from fake_sessions import FakeSessions, front
 from visiting import no_models
 
 from logs import LogReader, LogWriter
@@ -57,9 +57,8 @@ def readings(log: tuple[LogWriter, LogReader]) -> AmbientSessions:
 
 @pytest.fixture
 def actions(readings: AmbientSessions) -> Actions:
-    return Actions(
-        FakeSessions(), Signer(b"a secret for tests"), rooms={AmbientActions.room: AmbientActions(readings)}
-    )
+    signer = Signer(b"a secret for tests")
+    return Actions(signer, {**front(signer), AmbientActions.room: AmbientActions(readings)})
 
 
 @pytest.fixture

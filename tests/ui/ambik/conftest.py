@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 sys.path.insert(0, str(Path(__file__).parent))  # seated
 
-from fake_sessions import FakeSessions
+from fake_sessions import FakeSessions, front
 from visiting import no_models
 
 from logs import LogReader, LogWriter
@@ -54,7 +54,7 @@ def kitchen(log: tuple[LogWriter, LogReader]) -> AmbikSessions:
 @pytest.fixture
 def actions(kitchen: AmbikSessions) -> Actions:
     signer = Signer(b"a secret for tests")
-    return Actions(FakeSessions(), signer, rooms={AmbikActions.room: AmbikActions(kitchen, signer)})
+    return Actions(signer, {**front(signer), AmbikActions.room: AmbikActions(kitchen, signer)})
 
 
 @pytest.fixture

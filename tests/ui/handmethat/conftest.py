@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from fake_sessions import FakeSessions
+from fake_sessions import front
 from visiting import no_models
 
 from logs import LogReader, LogWriter
@@ -22,7 +22,8 @@ def sessions(log: tuple[LogWriter, LogReader]) -> HandMeThatSessions:
 @pytest.fixture
 def actions(sessions: HandMeThatSessions) -> Actions:
     signer = Signer(b"a secret for tests")
-    return Actions(FakeSessions(), signer, "/research", {"handmethat": HouseholdActions(sessions, signer)})
+    rooms = {**front(signer), "handmethat": HouseholdActions(sessions, signer)}
+    return Actions(signer, rooms, "/research")
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,11 @@
-"""What the browser can ask for: beginning, moving, the study's progress, and who may not."""
+"""What the browser can ask for: beginning, moving, and who may not."""
 
 from __future__ import annotations
 
 from typing import Any
 from urllib.parse import parse_qs, urlparse
 
-import pytest
-from pydantic import ValidationError
+from fake_sessions import front
 
 from simulator.errors import InputError
 from simulator.handmethat.sessions import HandMeThatSessions
@@ -18,7 +17,6 @@ START = {
     "seat": "robot",
     "episode_language": "en",
     "mode": "partial",
-    "protocol": "free",
     "opposite": "offline/giver",
 }
 
@@ -26,7 +24,7 @@ START = {
 async def begin(actions: Actions, **wishes: Any) -> dict[str, Any]:
     """An episode; returns what every later call of its page says."""
     answer = await actions.start(START | wishes)
-    return {"path": "/play", "query": urlparse(answer["go"]).query, "language": "en", "participant": ""}
+    return {"path": "/play", "query": urlparse(answer["go"]).query, "language": "en"}
 
 
 def turn(page: dict[str, Any], number: int, text: str) -> dict[str, Any]:
@@ -90,25 +88,6 @@ async def test_the_other_benchmarks_link_opens_nothing_here(actions: Actions) ->
 async def test_a_start_that_fails_says_why(actions: Actions) -> None:
     assert "cannot sit" in (await actions.start(START | {"opposite": "replay/x"}))["problem"]
     assert "did not work" in (await actions.start(START | {"mode": "dark"}))["problem"]
-    assert "did not work" in (await actions.start(START | {"protocol": "paper"}))["problem"]
-
-
-async def test_a_study_goes_on_where_it_stopped(actions: Actions) -> None:
-    who = {"participant": "P-TEST", "mode": "partial"}
-    progress = actions.rooms["handmethat"].calls["progress"]
-    first = await progress(who)
-    assert first["place"] == 1
-    page = await begin(actions, protocol="paper", participant="P-TEST")
-    again = await begin(actions, protocol="paper", participant="P-TEST")
-    assert seat_of(actions, page).episode_id == seat_of(actions, again).episode_id
-    assert "Ask back" not in (await actions.page(page))["html"]
-    ended = await actions.send(turn(page | {"participant": "P-TEST"}, 1, "stop"))
-    assert f"Episode 2 of {first['total']}" in ended["html"]
-    assert (await progress(who))["place"] == 2
-    elsewhere = (await actions.page(page))["html"]
-    assert "Next episode" not in elsewhere
-    with pytest.raises(ValidationError):
-        await progress({"participant": "<b>", "mode": "partial"})
 
 
 async def test_the_entry_and_the_home_page(actions: Actions) -> None:
@@ -130,8 +109,7 @@ async def test_without_data_the_entry_says_so(
 
 
 async def test_without_handmethat_nothing_of_it_is_offered() -> None:
-    from fake_sessions import FakeSessions
-
-    bare = Actions(FakeSessions(), Signer(b"x"))
+    signer = Signer(b"x")
+    bare = Actions(signer, front(signer))
     assert "/handmethat" not in (await bare.page({"path": "/", "language": "en"}))["html"]
     assert "not served" in (await bare.start(START))["problem"]

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from texts import texts_of, unused
 from visiting import Page as Reader
 
-from simulator.handmethat.sessions import HandMeThatSessions, StudyStep
+from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.handmethat.views import LineView, Reading, RobotView
 from simulator.seats import Reply
+from ui.handmethat.actions import HouseholdActions
 from ui.handmethat.entry import LINK, entry_page
-from ui.handmethat.play import asked, play_page, spoken
-from ui.handmethat.result import Study, bars, narrowings, percent, result_page
+from ui.handmethat.play import asked, spoken
+from ui.handmethat.result import bars, narrowings, percent
 from ui.i18n import strings
 from ui.render.frame import Frame
 from ui.render.play import Company, Invitation, Notice
+from ui.study.pages import Here
+from ui.tokens import Signer
 
 SEATS = {"robot": "person", "human": "offline/giver"}
 EVIL = "\"'><img src=x onerror=alert(1)>{{7*7}}</textarea><script>alert(2)</script>"
@@ -29,6 +32,9 @@ class Page(Reader):
     def with_(self, name: str) -> list[dict[str, str | None]]:
         """The attributes of every tag that has the attribute `name`."""
         return [attrs for _, attrs in self.tags if name in attrs]
+
+
+ACTIONS = HouseholdActions(cast(HandMeThatSessions, None), Signer(b"x"))
 
 
 def frame(language: str = "en") -> Frame:
@@ -48,7 +54,17 @@ async def do(sessions: HandMeThatSessions, view: Any, text: str) -> Any:
 
 
 def robot(view: RobotView, language: str = "en", **more: Any) -> str:
-    return play_page(frame(language), view, more.pop("company", Company()), render_id="r", **more)
+    return playing(view, language, **more)
+
+
+def playing(view: Any, language: str = "en", company: Company | None = None, **more: Any) -> str:
+    """The page of an episode that is going on."""
+    return ACTIONS.play_page(frame(language), Here(view=view, **more), company or Company())
+
+
+def ended(view: Any, replay: Any, language: str = "en") -> str:
+    """The page of an episode that has ended."""
+    return ACTIONS.end_page(frame(language), Here(view=view), replay)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -85,8 +101,7 @@ async def test_questions_show_their_price(sessions: HandMeThatSessions) -> None:
     html = robot(view)
     for question in view.questions:
         assert f"{question.cost} points" in html
-    paper = await sessions.start_study("P-TEST", language="en")
-    shown = robot(await sessions.view(paper, "robot"))
+    shown = robot(await begin(sessions, protocol="paper"))
     assert "hm-question" not in shown
     assert "Paper’s study" in shown
 
@@ -121,11 +136,11 @@ async def test_a_waiting_page_offers_nothing_to_do(sessions: HandMeThatSessions)
     assert "Waiting for the human …" in page.texts
     human = await sessions.view(id, "human")
     for language in ("en", "zh"):
-        shown = play_page(frame(language), human, company, render_id="r")
+        shown = playing(human, language, company)
         assert human.meaning in "".join(Page(shown).texts)
-    assert "which one?" in "".join(Page(play_page(frame(), human, Company(), render_id="r")).texts)
+    assert "which one?" in "".join(Page(playing(human)).texts)
     idle = await do(sessions, human, "the left one")
-    assert "Watch the robot." in play_page(frame(), idle, Company(), render_id="r")
+    assert "Watch the robot." in playing(idle)
 
 
 async def test_what_people_typed_is_shown_as_typed(sessions: HandMeThatSessions) -> None:
@@ -140,7 +155,7 @@ async def test_what_people_typed_is_shown_as_typed(sessions: HandMeThatSessions)
 async def test_the_result_tells_what_was_meant(sessions: HandMeThatSessions, language: Any) -> None:
     view = await do(sessions, await begin(sessions, language), "stop")
     replay = await sessions.replay(view.episode_id, "robot")
-    page = Page(result_page(frame(language), view, replay, render_id="r"))
+    page = Page(ended(view, replay, language))
     words = "".join(page.texts)
     for told in (replay.meaning, replay.instruction, replay.why, *replay.demo, *replay.goal):
         assert told in words
@@ -161,16 +176,16 @@ async def test_who_gave_the_instruction_is_told_what_the_robot_did(
     await do(sessions, await sessions.view(id, "robot"), "stop")
     human, replay = await sessions.view(id, "human"), await sessions.replay(id, "human")
     texts = strings(language)
-    told = "".join(Page(result_page(frame(language), human, replay, render_id="r")).texts)
+    told = "".join(Page(ended(human, replay, language)).texts)
     for part in ("dance", texts("household.result.did_failed"), "where is it?", "over there"):
         assert part.lower() in told.lower()
     assert texts("household.result.over_gave_up") in told
     stopped = replace(replay, over="stopped", carried_out="Give it away", deeds=())
-    told = "".join(Page(result_page(frame(language), human, stopped, render_id="r")).texts)
+    told = "".join(Page(ended(human, stopped, language)).texts)
     assert texts("household.result.over_stopped", deed="Give it away") in told
     assert texts("household.result.did_nothing") in told
     view = await sessions.view(id, "robot")
-    own = "".join(Page(result_page(frame(language), view, replay, render_id="r")).texts)
+    own = "".join(Page(ended(view, replay, language)).texts)
     assert texts("household.result.over_gave_up") not in own
 
 
@@ -181,15 +196,11 @@ async def test_the_price_rule_is_told(sessions: HandMeThatSessions) -> None:
 
 
 async def test_in_a_study_the_answer_is_folded_away(sessions: HandMeThatSessions) -> None:
-    id = await sessions.start_study("P-TEST", language="en")
-    view = await do(sessions, await sessions.view(id, "robot"), "stop")
-    replay = await sessions.replay(id, "robot")
-    study = Study(StudyStep(2, 40), "en", "partial")
-    page = result_page(frame(), view, replay, render_id="r", study=study)
-    assert "Episode 2 of 40" in page
+    view = await do(sessions, await begin(sessions), "stop")
+    replay = await sessions.replay(view.episode_id, "robot")
+    page = ended(replace(view, study=True), replay)
     assert page.index("What was meant, and why") < page.index(replay.meaning)
-    done = result_page(frame(), view, replay, render_id="r", study=Study(None, "en", "partial"))
-    assert "last episode of the study" in done
+    assert replay.meaning not in ended(replace(view, study=True), None)
 
 
 def test_readings_as_bars() -> None:
@@ -229,14 +240,14 @@ def test_questions_read_without_their_mark(text: str) -> None:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_entry_names_everybody(sessions: HandMeThatSessions, language: str) -> None:
     opponents = {seat: sessions.opponents(seat) for seat in ("robot", "human")}
-    page = Page(entry_page(frame(language), (1, 2, 3, 4), opponents))
+    page = Page(entry_page(frame(language), (1, 2, 3, 4), opponents, ()))
     values = {(attrs.get("name"), attrs.get("value")) for tag, attrs in page.tags if tag == "input"}
     for seat, some in opponents.items():
         assert {(f"opposite-{seat}", one.name) for one in some} <= values
     assert {("level", str(level)) for level in (1, 2, 3, 4)} <= values
     ids = [attrs["id"] for attrs in page.with_("id")]
     assert len(ids) == len(set(ids))
-    empty = entry_page(frame(language), (), opponents)
+    empty = entry_page(frame(language), (), opponents, ())
     assert strings(language)("household.home.no_episodes") in empty
 
 

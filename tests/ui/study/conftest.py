@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "ambibench"))  # labelling
 
-from fake_sessions import FakeSessions
+from fake_sessions import front
 from visiting import no_models
 
 from logs import LogReader, LogWriter
@@ -47,7 +47,7 @@ def serve(log: tuple[LogWriter, LogReader]) -> Callable[..., Actions]:
 
     def make(*studies: Study) -> Actions:
         sessions = AmbiBenchSessions(*log, no_models, studies=studies or None)
-        rooms = {"ambibench": AmbiBenchActions(sessions)}
-        return Actions(FakeSessions(), Signer(b"a secret for tests"), rooms=rooms)
+        signer = Signer(b"a secret for tests")
+        return Actions(signer, {**front(signer), "ambibench": AmbiBenchActions(sessions)})
 
     return make

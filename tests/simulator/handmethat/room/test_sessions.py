@@ -6,7 +6,6 @@ import pytest
 
 from logs import LogReader, LogWriter
 from simulator.errors import ConflictError, InputError
-from simulator.handmethat.assignment import OneTryStudy
 from simulator.handmethat.builtin import builtin_tasks
 from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.models import ScriptModel
@@ -143,16 +142,14 @@ async def test_any_task_of_a_level(sessions):
         await sessions.start(task_id=None, language="en", seats=SEATS, level=7)
 
 
-def test_the_catalog_keeps_levels_from_participants(sessions):
-    free, paper = sessions.catalog("en"), sessions.catalog("en", protocol="paper")
-    assert len(free) == len(paper) == 8
-    assert free[0].task_id == "task-bring_me-3-0-1"
-    assert {entry.level for entry in free} == {1, 2, 3, 4}
-    assert "lamp" in free[0].title
-    assert "shelf" not in free[0].title
-    assert {entry.level for entry in paper} == {None}
-    assert not any("task" in entry.task_id for entry in paper)
-    assert sessions.catalog("zh")[0].title != free[0].title
+def test_the_catalog_tells_levels_and_instructions(sessions):
+    catalog = sessions.catalog("en")
+    assert len(catalog) == 8
+    assert catalog[0].task_id == "task-bring_me-3-0-1"
+    assert {entry.level for entry in catalog} == {1, 2, 3, 4}
+    assert "lamp" in catalog[0].title
+    assert "shelf" not in catalog[0].title
+    assert sessions.catalog("zh")[0].title != catalog[0].title
 
 
 async def test_names_from_a_browser_reach_nothing_else(sessions):
@@ -164,45 +161,3 @@ async def test_names_from_a_browser_reach_nothing_else(sessions):
             await sessions.start(**{"task_id": NAME, "language": "en", "seats": SEATS, **change})
     assert [one.name for one in sessions.opponents("robot") if one.available] == ["offline/giver", "person"]
     assert "offline/asker:2" in {one.name for one in sessions.opponents("human")}
-
-
-# The paper's study
-
-
-async def test_a_participant_plays_every_task_once(server, lamp):
-    sessions, played = server.sessions, []
-    for _ in range(8):
-        step = sessions.next_task("alice")
-        assert step is not None
-        assert (step.place, step.total) == (len(played) + 1, 8)
-        episode = await sessions.start_study("alice", language="en")
-        assert episode is not None
-        view = await sessions.view(episode, "robot")
-        assert (view.protocol, view.questions) == ("paper", ())
-        # Nothing that the page shows tells the level; published names do.
-        assert "task-" not in repr(view)
-        assert await sessions.start_study("alice", language="en") == episode, "the open one goes on"
-        await play(sessions, episode, lamp)
-        played.append(server.reader.episode(episode).item_hash)
-    assert len(set(played)) == 8
-    assert sessions.next_task("alice") is None
-    assert await sessions.start_study("alice", language="en") is None
-    assert sessions.next_task("alice", mode="full") is not None
-    assert sessions.next_task("bob") is not None
-    (run,) = [run.id for run in server.reader.runs() if run.id.startswith("study-handmethat-partial-")]
-    episodes = server.reader.episodes(run)
-    assert len({one.participant_id for one in episodes}) == 1
-    assert "alice" not in repr(episodes)
-
-
-async def test_a_place_in_the_study_is_one_of_the_shared_studies(server, lamp):
-    sessions = server.sessions
-    for name in ("alice", "bob"):
-        episode = await sessions.start_study(name, language="en")
-        await play(sessions, episode, lamp)
-        assert sessions.sets_done(episode)[0] == 1
-    rows = [row.run_id for row in server.reader.assignments()]
-    assert len(set(rows)) == 1 and len(rows) == 2
-    assert OneTryStudy.reads().per_level == 25
-    await sessions.withdraw(episode)
-    assert sessions.next_task("bob").place == 1

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from simulator.clarq.graph import PROVIDER, SEEKER
 from simulator.clarq.sessions import CatalogEntry
 from simulator.runner.lobby import Opponent
+from simulator.studies.cards import StudyCard
 from trees import Language
 from ui.i18n import LANGUAGES, strings
 from ui.render.environment import render
-from ui.render.frame import Frame
+from ui.render.frame import Frame, RoomLink
 from ui.render.opponents import opponent_options
+from ui.study.pages import offer
 
-SEATS: Final = (SEEKER, PROVIDER)
 _TITLE: Final = {"en": 68, "zh": 32}  # characters of a task that a menu shows
 
 
@@ -37,25 +37,34 @@ class TaskGroup:
     entries: tuple[TaskOption, ...]
 
 
-def home_page(
+def entry_page(
     frame: Frame,
+    link: RoomLink,
     catalogs: Mapping[Language, Sequence[CatalogEntry]],
     opponents: Mapping[str, Sequence[Opponent]],
+    studies: Sequence[StudyCard],
 ) -> str:
     """Return the home page.
 
     Args:
         frame: its frame.
+        link: how the other pages lead there.
         catalogs: the tasks by language.
         opponents: who can sit opposite, by the person's own seat.
+        studies: of this benchmark.
     """
     return render(
-        "home",
+        "clarq/entry",
         frame.texts,
         frame=frame,
+        room=link,
+        offers=[offer(frame, card) for card in studies if card.open],
         languages=[(language, strings(language)("language.name")) for language in LANGUAGES],
         catalogs={language: task_groups(entries, language) for language, entries in catalogs.items()},
-        seats=[(seat, opponent_options(frame.texts, opponents[seat], "home.opponents")) for seat in SEATS],
+        seats=[
+            (seat, opponent_options(frame.texts, known, "home.opponents"))
+            for seat, known in opponents.items()
+        ],
     )
 
 

@@ -1,0 +1,1 @@
+"""The players' pages of ClarQ-LLM: the entry, both seats, the result."""
