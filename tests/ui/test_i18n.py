@@ -24,6 +24,15 @@ def test_both_languages_have_the_same_fields(name: str) -> None:
     assert ZH.texts[name].strip()
 
 
+def test_phrases_of_reports_are_chinese_and_name_what_they_hold() -> None:
+    assert not EN.phrases
+    for phrase, said in ZH.phrases.items():
+        assert fields(said) <= fields(phrase), phrase
+        assert re.search("[\u4e00-\u9fff]", said) or re.fullmatch(r"\W*\w?\W*|ε|κ", said), phrase
+    assert ZH.phrase("long: S, D and L with 95 % intervals") == "long：S、D、L 及 95% 区间"
+    assert ZH.phrase("nothing that is known") == EN.phrase("nothing that is known")
+
+
 def test_chinese_is_chinese() -> None:
     names = [name for name in EN.texts if not name.startswith("research.")]
     same = {

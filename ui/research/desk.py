@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from logs import LogReader, ModelUsage, Played, Progress
-from logs.rows import Ending, Judgment, ModelCall, Run, Turn
+from logs import LogReader, Played, Progress
+from logs.rows import Judgment, ModelCall, Run, Turn
 from simulator import catalog
 from simulator.clarq.data import BENCHMARK, read_item
 from simulator.clarq.reporting.report import Report, report
 from simulator.clarq.score import REVIEW_SUCCESS, Scored, score_run
 from simulator.clarq.views import Replay, replay
 from simulator.errors import InputError
-from trees import Task
 
 _KEPT_RUNS = 8
 _State = tuple[int, ...]
@@ -89,12 +88,9 @@ class RunData:
 
     run: Run
     played: Mapping[str, Played]
-    endings: Mapping[str, Ending]
     scored: tuple[Scored, ...]
     report: Report
     judgments: tuple[Judgment, ...]
-    usage: tuple[ModelUsage, ...]
-    tasks: Mapping[str, Task]
 
     @cached_property
     def by_id(self) -> dict[str, Scored]:
@@ -230,10 +226,7 @@ class Desk:
         return RunData(
             run=run,
             played={played.episode.id: played for played in self.reader.turns_of_run(run.id)},
-            endings=self.reader.endings(run.id),
             scored=scored,
             report=report(self.reader, run.id, scored),
             judgments=tuple(self.reader.judgments(run_id=run.id)),
-            usage=tuple(self.reader.usage(run.id)),
-            tasks={item.hash: read_item(item) for item in self.reader.items(run.id)},
         )

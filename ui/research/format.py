@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from simulator.stats import Interval
 
-DIGITS = {"success": 3, "aqd": 2, "aql": 1}
-SIGNED = frozenset({"aqd"})
 _MINUS = "\N{MINUS SIGN}"
 
 
@@ -29,11 +27,6 @@ def count(value: int) -> str:
 def dollars(value: float) -> str:
     """Return US dollars; cents only where they say something."""
     return f"${value:.2f}" if value >= 1 or value == 0 else f"${value:.4f}"
-
-
-def p_value(p: float) -> str:
-    """Return a p-value as journals write it."""
-    return "< .001" if p < 0.001 else f"= {p:.3f}".replace("0.", ".", 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +85,3 @@ def cell(interval: Interval, on: Scale, digits: int, *, signed: bool = False) ->
         at=on.place(interval.value),
         zero=on.place(0.0) if on.low < 0 < on.high else None,
     )
-
-
-def metric_cell(metric: str, interval: Interval | None, on: Scale) -> Cell:
-    """Return an interval of S, D or L; a dash without one."""
-    if interval is None:
-        return Cell(value="–", interval="", low=0.0, high=0.0, at=0.0, zero=None)
-    return cell(interval, on, DIGITS[metric], signed=metric in SIGNED)

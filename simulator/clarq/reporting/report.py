@@ -1,12 +1,11 @@
-"""The tables and curves of a run (the paper's Tables I to V and Fig. 4), and two runs side by side."""
+"""The tables and curves of a run (the paper's Tables I to V and Fig. 4)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 from logs import LogReader
 from simulator.clarq.reporting.agreement import PairOfJudges, judge_agreement
@@ -16,7 +15,7 @@ from simulator.figures import Cell, Column, Figure, Table
 from simulator.frames import Frames
 from simulator.reporting import Section, slug
 from simulator.runner.logged import endings_of_runs
-from simulator.stats import Interval, bootstrap_mean, mcnemar, paired_bootstrap, share
+from simulator.stats import Interval, bootstrap_mean, share
 from trees import Language
 from trees.model import task_type
 
@@ -196,117 +195,3 @@ def _remarks(report: Report) -> Iterator[str]:
     for pair in report.judges:
         kappa = "" if pair.kappa is None else f", κ {pair.kappa:.3f}"
         yield f"{pair.first} and {pair.second} say the same of {pair.equal} of {pair.n} dialogues{kappa}"
-
-
-class Pair(NamedTuple):
-    """One item as both runs played it."""
-
-    first: Scored
-    second: Scored
-
-    @property
-    def change(self) -> int:
-        """1 if only the second succeeded, -1 if only the first did, else 0."""
-        return int(self.second.scores.success) - int(self.first.scores.success)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """One metric in both runs.
-
-    Attributes:
-        metric: ``success``, ``aqd`` or ``aql``.
-        first: in the first run, over the shared items.
-        second: in the second.
-        difference: second minus first, paired, with a bootstrap interval.
-        p: two-sided exact McNemar test of success (repeats of an item change together); None for the other
-            metrics.
-    """
-
-    metric: str
-    first: Interval
-    second: Interval
-    difference: Interval
-    p: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """Two runs on the items they share, in one language.
-
-    Attributes:
-        pairs: the shared items, in the order of the first run.
-        differences: S; D and L where both dialogues of a pair were played to their end.
-        gained: items that only the second run succeeds on.
-        lost: items that only the first run succeeds on.
-    """
-
-    language: Language
-    pairs: tuple[Pair, ...]
-    differences: tuple[Difference, ...]
-    gained: int
-    lost: int
-
-    @property
-    def differing(self) -> tuple[Pair, ...]:
-        """The items on which one succeeds and the other does not, those gained first."""
-        return tuple(sorted((pair for pair in self.pairs if pair.change), key=lambda pair: -pair.change))
-
-
-def compare(first: Sequence[Scored], second: Sequence[Scored]) -> tuple[Comparison, ...]:
-    """Compare two runs, one comparison per language; empty if they share no item.
-
-    Episodes are paired by the item's content; several plays of one item in their order.
-    """
-    shared = pairs(first, second)
-    languages = dict.fromkeys(pair.first.task.language for pair in shared)
-    return tuple(
-        _comparison(language, [pair for pair in shared if pair.first.task.language == language])
-        for language in languages
-    )
-
-
-def pairs(first: Sequence[Scored], second: Sequence[Scored]) -> tuple[Pair, ...]:
-    """Return the plays of the same items in two runs, in the order of the first."""
-    partners, plays = _plays(second), _plays(first)
-    shared = {plays[play].episode.id: partners[play] for play in plays.keys() & partners.keys()}
-    return tuple(Pair(scored, shared[scored.episode.id]) for scored in first if scored.episode.id in shared)
-
-
-def _plays(run: Sequence[Scored]) -> dict[tuple[str, int], Scored]:
-    """Return the episodes of a run by their item, and which play of it they are."""
-    counts: Counter[str] = Counter()
-    plays = {}
-    for scored in sorted(run, key=lambda scored: scored.episode.repeat):
-        item = scored.episode.item_hash
-        plays[item, counts[item]] = scored
-        counts[item] += 1
-    return plays
-
-
-def _comparison(language: Language, pairs: Sequence[Pair]) -> Comparison:
-    ended = [pair for pair in pairs if pair.first.ended and pair.second.ended]
-    changes = Counter(pair.change for pair in pairs)
-    differences = [_difference("success", pairs)]
-    differences += [_difference(metric, ended) for metric in ("aqd", "aql") if ended]
-    return Comparison(
-        language=language,
-        pairs=tuple(pairs),
-        differences=tuple(differences),
-        gained=changes[1],
-        lost=changes[-1],
-    )
-
-
-def _difference(metric: str, pairs: Sequence[Pair]) -> Difference:
-    items = [pair.first.episode.item_hash for pair in pairs]
-    before, after = ([getattr(scored.scores, metric) for scored in side] for side in zip(*pairs, strict=True))
-    is_share = metric == "success"
-    mean = share if is_share else partial(bootstrap_mean, bounds=None)
-    return Difference(
-        metric=metric,
-        first=mean(before, items),
-        second=mean(after, items),
-        difference=paired_bootstrap(before, after, items, bounds=(-1.0, 1.0) if is_share else None),
-        p=mcnemar(before, after, items) if is_share else None,
-    )
