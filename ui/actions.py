@@ -123,6 +123,18 @@ class Actions:
         seat = self._seat(asked)
         return {"html": await self._study_room(seat).withdraw(self._frame(asked), seat)}
 
+    async def leave(self, call: Mapping[str, Any]) -> Answer:
+        """Let somebody who is paired go before the end; answers with the page that says so."""
+        asked = PageCall.model_validate(call)
+        seat = self._seat(asked)
+        return {"html": await self._study_room(seat).leave(self._frame(asked), seat)}
+
+    async def wait_again(self, call: Mapping[str, Any]) -> Answer:
+        """Let somebody whose partner has left wait for another one; answers with the page."""
+        asked = PageCall.model_validate(call)
+        seat = self._seat(asked)
+        return {"html": await self._study_room(seat).wait_again(self._frame(asked), seat)}
+
     def _entered(self, entered: Pass | str) -> Answer:
         return {"html": entered} if isinstance(entered, str) else {"go": address(self.signer.sign(entered))}
 

@@ -64,6 +64,7 @@ class ConversationActions(StudyActions):
             "my_turn": view.my_turn or bool(view.stage),
             "ended": view.ended,
             "trouble": view.warning is not None,
+            "stage": view.stage,
         }
 
     def seat_of(self, card: StudyCard) -> str:

@@ -40,6 +40,8 @@ def players_blocks(actions: Actions, starts: Starts) -> gr.Blocks:
         "enter_study": actions.enter_study,
         "next_set": actions.next_set,
         "withdraw": actions.withdraw,
+        "leave": actions.leave,
+        "wait_again": actions.wait_again,
         "send": actions.send,
     }
     for room in actions.rooms.values():

@@ -88,6 +88,22 @@ class StudyRoom(RoomActions, Protocol):
         """
         ...
 
+    async def leave(self, frame: Frame, seat: Pass) -> str:
+        """End the set of somebody who is paired, before its end; what they did stays. Return the page.
+
+        Raises:
+            AskbackError: if nobody is paired there.
+        """
+        ...
+
+    async def wait_again(self, frame: Frame, seat: Pass) -> str:
+        """Let somebody whose partner has left wait for another one; return the page.
+
+        Raises:
+            AskbackError: if nobody is paired there.
+        """
+        ...
+
     async def withdraw(self, frame: Frame, seat: Pass) -> str:
         """Erase a participant's sets, and say so.
 

@@ -9,6 +9,7 @@ from typing import Final, Literal, get_args
 from simulator.errors import ConflictError
 from simulator.studies.admission import Code, Completion
 from simulator.studies.desk import StudyDesk
+from simulator.studies.parts import Pairing
 from simulator.studies.questions import Question
 from trees import Language
 
@@ -50,6 +51,8 @@ class StudyCard:
         builtin: whether it comes with Askback: its pay is then a paper's, and nobody's promise here.
         preview: whether nothing in it counts.
         contact: whom participants can write to, by language; empty if nobody is named.
+        seats: the participants', two where they are paired.
+        pairing: how they are; None if they are not.
     """
 
     id: str
@@ -67,6 +70,8 @@ class StudyCard:
     builtin: bool = False
     preview: bool = False
     contact: Mapping[Language, str] = field(default_factory=dict)
+    seats: tuple[str, ...] = ()
+    pairing: Pairing | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +117,8 @@ def card_of(
         builtin=builtin,
         preview=preview,
         contact={language: study.contact_in(language) for language in get_args(Language)},
+        seats=study.people,
+        pairing=study.pairing if study.seats else None,
     )
 
 

@@ -45,7 +45,6 @@ from simulator.studies.pairing import (
     task_options,
 )
 from simulator.studies.participation import WAITING_ROOM
-from simulator.studies.parts import Pairing
 from simulator.studies.quota import Place
 
 LOST: Final = "lost"
@@ -60,11 +59,13 @@ class Waiting:
     Attributes:
         since: when they began to wait.
         until: when the wait ends, whoever comes.
+        seconds_left: until then.
         then: what comes then: ``model`` or ``paid_exit``.
     """
 
     since: datetime
     until: datetime
+    seconds_left: float
     then: str
 
 
@@ -102,11 +103,6 @@ class Pairs:
         self._absent = absent
         self._study = desk.study
         self._lock = asyncio.Lock()
-
-    @property
-    def pairing(self) -> Pairing:
-        """Return what the study says of it."""
-        return self._study.pairing
 
     def task(self, episode: Episode) -> Task | None:
         """Return the newest task of a participant's set."""
@@ -172,26 +168,30 @@ class Pairs:
         await self.settle()
         return self._desk.lobby().standing(_guest(episode).set)
 
-    def reason(self, episode: Episode) -> str:
+    def reason(self, episode_id: str) -> str:
         """Return why somebody's set ended before its task; empty if it did not."""
-        ending = self._reader.ending(episode.id)
+        ending = self._reader.ending(episode_id)
         return ending.message if ending is not None and ending.message in REASONS else ""
 
-    def waiting(self, episode: Episode) -> Waiting | None:
+    def waiting(self, episode_id: str) -> Waiting | None:
         """Return for how long somebody waits; None if they do not."""
+        episode = self._reader.episode(episode_id)
         lobby, set, pairing = self._desk.lobby(), _guest(episode).set, self._study.pairing
         if lobby.standing(set) != "waiting":
             return None
         since, _ = lobby.waiting[set]
         then = "model" if any(seat != episode.options["seat"] for seat in pairing.partner) else "paid_exit"
-        return Waiting(since=since, until=since + timedelta(minutes=pairing.wait_minutes), then=then)
+        until = since + timedelta(minutes=pairing.wait_minutes)
+        left = max(0.0, (until - self._desk.now()).total_seconds())
+        return Waiting(since=since, until=until, seconds_left=left, then=then)
 
-    async def wait_again(self, episode: Episode) -> None:
+    async def wait_again(self, episode_id: str) -> None:
         """Put somebody whose partner has left into the waiting room once more.
 
         Raises:
             ConflictError: if the study does not offer that, or they have lost nobody.
         """
+        episode = self._reader.episode(episode_id)
         lobby, set = self._desk.lobby(), _guest(episode).set
         task = lobby.task(set)
         lost = task is not None and lobby.standing(set) == "lost" and _guest(episode) in lobby.guests
@@ -200,8 +200,9 @@ class Pairs:
         await self._event(WAITING, episode, after=task.number)
         await self.settle()
 
-    async def leave(self, episode: Episode) -> None:
+    async def leave(self, episode_id: str) -> None:
         """Let somebody go: their task ends for both, and they are done."""
+        episode = self._reader.episode(episode_id)
         async with self._lock:
             lobby, guest = self._desk.lobby(), _guest(episode)
             task, standing = lobby.task(guest.set), lobby.standing(guest.set)

@@ -110,7 +110,7 @@ class StudySessions(HeldStudies):
         """
         episode, desk, person = self._taking_part(episode_id)
         if pairs := self._pairs_of(episode):
-            await pairs.leave(episode)
+            await pairs.leave(episode_id)
         # Erasing reaches whatever they have done on this log, so nothing of it may go on afterwards.
         for episode in self._reader.episodes(participant_id=person):
             live = ActiveEpisode(

@@ -72,6 +72,7 @@ class AmbikActions(StudyActions):
             "my_turn": view.stage not in ("gather", "wait", "done"),
             "ended": view.stage == "done",
             "trouble": view.warning is not None,
+            "stage": view.stage,
         }
 
     async def check_pair(self, call: Mapping[str, Any]) -> Answer:

@@ -85,6 +85,7 @@ class DeclaredActions(StudyActions):
             "my_turn": view.my_turn or view.stage != "task",
             "ended": ended,
             "trouble": view.warning is not None,
+            "stage": view.stage,
         }
 
     def seat_of(self, card: StudyCard) -> str:

@@ -93,6 +93,7 @@
     },
 
     apply() {
+      this.stBeat();
       if (this.session) this.stShown();
       else if (this.kind === "study-message") this.stFocus();
     },
@@ -120,6 +121,7 @@
       "st-enter"(control) { this.stGo("enter_study", { participant_key: participant() }, control); },
       "st-next"(control) { this.stGo("next_set", {}, control); },
       "st-copy"(control) { this.stCopy(control); },
+      "st-page"(control) { this.stPage(control); },
       "st-withdraw"() { this.one("[data-withdraw]")?.showModal(); },
       "st-withdraw-no"() { this.one("[data-withdraw]").close(); },
       "st-withdraw-yes"(control) { this.stWithdraw(control); },
@@ -250,7 +252,35 @@
         if (answer && !this.busy) await this.show(answer.html);
       },
 
+      // ---- being there, where somebody waits: told again and again, also from a tab that is out of sight
+
+      stBeat() {
+        clearInterval(this.stBeats);
+        const seconds = Number(this.one("[data-beat]")?.dataset.beat);
+        if (seconds) this.stBeats = setInterval(() => this.stTell(), seconds * 1000);
+      },
+
+      async stTell() {
+        try {
+          const response = await fetch("/api/state", { headers: { "X-Askback-Seat": token() } });
+          if (!response.ok) return;
+          const { stage } = await response.json();
+          if (stage === this.one("[data-at]")?.dataset.at || this.busy) return;
+        } catch { return; }
+        const answer = await this.insist("page");
+        if (answer && !this.busy) await this.show(answer.html);
+      },
+
       // ---- beginning and leaving
+
+      // Ask for something that the server answers with the next page.
+      async stPage(control) {
+        control.disabled = true;
+        const answer = await this.insist(control.dataset.call);
+        control.disabled = false;
+        if (answer?.html) await this.show(answer.html);
+        else this.toast(this.texts.failed);
+      },
 
       // Ask for an episode and go there; without one, show the page or the words that say why.
       async stGo(call, data, button) {

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Final
 from urllib.parse import parse_qsl
 
 from pydantic import Field
@@ -19,13 +20,26 @@ from logs.rows import Turn
 from simulator.errors import ConflictError, InputError, SeatError
 from simulator.seats import Reply
 from simulator.studies.cards import StudyCard
+from simulator.studies.pairing import AWAY, LEFT, NO_PARTNER, PARTNER_LEFT
+from simulator.studies.pairs import LOST, Pairs
+from simulator.studies.participation import WAITING_ROOM
 from simulator.studies.sessions import StudySessions
 from ui.calls import Answer, Call, PageCall
 from ui.problems import problem_text
 from ui.render.frame import Frame, RoomLink
 from ui.render.play import Notice
 from ui.rooms import Call as RoomCall
-from ui.study.pages import ASKED, Here, Sets, View, message_page, questions_page, session_page, spoken
+from ui.study.pages import (
+    ASKED,
+    Here,
+    Sets,
+    View,
+    message_page,
+    questions_page,
+    session_page,
+    spoken,
+    waiting_page,
+)
 from ui.tokens import Pass
 
 _KEY = r"^[A-Za-z0-9_-]{16,64}$"
@@ -195,7 +209,7 @@ class StudyActions(ABC):
         )
         if entry.episode_id is None:
             return self._message(frame, entry.refusal or "closed", entry.completion)
-        return Pass(entry.episode_id, self.seat_of(card), room=self.room, study=card.id)
+        return Pass(entry.episode_id, entry.seat or self.seat_of(card), room=self.room, study=card.id)
 
     async def next_set(self, frame: Frame, seat: Pass) -> Pass | str:
         """See `ui.rooms.StudyRoom.next_set`."""
@@ -206,7 +220,7 @@ class StudyActions(ABC):
         if entry.episode_id is None:
             frame = spoken(frame, self._seen(seat.study))
             return self._message(frame, entry.refusal or "closed", entry.completion)
-        return Pass(entry.episode_id, seat.seat, room=self.room, study=seat.study)
+        return Pass(entry.episode_id, entry.seat or seat.seat, room=self.room, study=seat.study)
 
     async def page(self, frame: Frame, seat: Pass, asked: PageCall) -> str:
         """Return the page of an episode as it stands."""
@@ -248,6 +262,26 @@ class StudyActions(ABC):
             return self._message(frame, "gone")
         return self._left(frame, seat, "withdrawn")
 
+    async def leave(self, frame: Frame, seat: Pass) -> str:
+        """See `ui.rooms.StudyRoom.leave`."""
+        await self._pairs(seat).leave(seat.episode_id)
+        return await self._stands(frame, seat)
+
+    async def wait_again(self, frame: Frame, seat: Pass) -> str:
+        """See `ui.rooms.StudyRoom.wait_again`."""
+        with suppress(ConflictError):  # it went on in another tab: the page says where it stands
+            await self._pairs(seat).wait_again(seat.episode_id)
+        return await self._stands(frame, seat)
+
+    def _pairs(self, seat: Pass) -> Pairs:
+        pairs = self.sessions.pairs(seat.episode_id)
+        if pairs is None:
+            raise InputError("Nobody is paired here.")
+        return pairs
+
+    async def _stands(self, frame: Frame, seat: Pass) -> str:
+        return await self._shown(frame, seat, await self.sessions.view(seat.episode_id, seat.seat))
+
     async def state(self, seat: Pass) -> Answer:
         """Return where an episode stands, for a page that comes back into sight."""
         view = await self.sessions.view(seat.episode_id, seat.seat)
@@ -257,6 +291,7 @@ class StudyActions(ABC):
             "my_turn": not ended,
             "ended": ended,
             "trouble": view.warning is not None,
+            "stage": view.stage,
         }
 
     # Pages
@@ -270,6 +305,10 @@ class StudyActions(ABC):
         here = Here(view=view, card=card, sets=sets, notice=notice, seat=seat)
         if view.stage in ASKED:
             return questions_page(frame, self.link, here, self.steps(view))
+        if view.stage in (WAITING_ROOM, LOST):
+            return waiting_page(
+                frame, self.link, here, self.steps(view), self._pairs(seat).waiting(seat.episode_id)
+            )
         if view.stage == "debriefing":
             return session_page("study/debriefing", frame, self.link, here, self.steps(view))
         if view.stage != "done":
@@ -282,6 +321,9 @@ class StudyActions(ABC):
         """Return the page for somebody whose episode was broken off, or who left afterwards."""
         if sets.completion is not None and sets.completion.outcome == "screened_out":
             return "screened_out"
+        pairs = self.sessions.pairs(seat.episode_id)
+        if pairs is not None and (reason := pairs.reason(seat.episode_id)):
+            return PARTED[reason]
         cause = view.ending.cause if view.ending is not None else None
         return "broken" if broken_off(view) and cause != seat.seat else "declined"
 
@@ -314,6 +356,15 @@ class StudyActions(ABC):
     def _seen(self, study_id: str) -> StudyCard | None:
         """Return a study's card, whose places may have been counted a while ago."""
         return (self._known.get(study_id) or self.study(study_id)) if study_id else None
+
+
+PARTED: Final[Mapping[str, str]] = {
+    LEFT: "left",
+    AWAY: "away",
+    NO_PARTNER: "unpaired",
+    PARTNER_LEFT: "partner_left",
+}
+"""The page for somebody whose set ended before its task, by the reason."""
 
 
 def study_of(query: str) -> str:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import ceil
 from typing import Any, Final, Protocol
 
 from logs.rows import Ending
 from simulator.studies import Completion
 from simulator.studies.cards import StudyCard
+from simulator.studies.pairing import beat
+from simulator.studies.pairs import LOST, Waiting
+from simulator.studies.participation import WAITING_ROOM
 from simulator.studies.questions import When, Words
 from trees import Language
 from ui.i18n import Strings, strings
@@ -17,6 +21,7 @@ from ui.render.frame import Frame, RoomLink
 from ui.render.play import Notice
 from ui.tokens import Pass
 
+_POLL_SECONDS: Final = 3
 ONCE: Final = ("consent", "instructions", "comprehension", "qualification", "questions_before")
 """Steps of a person's first set only."""
 ASKED: Final[Mapping[str, When]] = {
@@ -147,9 +152,19 @@ def session_page(
         minutes=whole(card.minutes) if card is not None and card.minutes else "",
         pay=pay_in_words(frame.texts, card) if card is not None else "",
         steps=steps_shown(steps, here),
-        step=steps.get(here.view.stage, here.view.stage),
+        step={WAITING_ROOM: "task", LOST: "task", **steps}.get(here.view.stage, here.view.stage),
+        beat=beat_seconds(here),
         **more,
     )
+
+
+def beat_seconds(here: Here) -> int:
+    """Return how often a page tells that its person is there; 0 where nobody waits for them."""
+    if here.card is None or here.card.pairing is None or here.view.stage == "done":
+        return 0
+    if here.view.stage == WAITING_ROOM:
+        return _POLL_SECONDS
+    return max(1, int(beat(here.card.pairing).total_seconds() / 2))
 
 
 def questions_page(frame: Frame, link: RoomLink, here: Here, steps: Mapping[Any, str]) -> str:
@@ -163,6 +178,22 @@ def questions_page(frame: Frame, link: RoomLink, here: Here, steps: Mapping[Any,
     questions = [question for question in card.questions if question.when == when]
     return session_page(
         "study/questions", frame, link, here, steps, questions=questions, words=words, when=when
+    )
+
+
+def waiting_page(
+    frame: Frame, link: RoomLink, here: Here, steps: Mapping[Any, str], waiting: Waiting | None
+) -> str:
+    """Return the waiting room; of somebody whose partner has left (not `waiting`), what they are offered."""
+    return session_page(
+        "study/waiting",
+        frame,
+        link,
+        here,
+        steps,
+        waiting=waiting,
+        minutes_left=ceil(waiting.seconds_left / 60) if waiting else 0,
+        wait=whole(here.card.pairing.wait_minutes) if here.card and here.card.pairing else "",
     )
 
 
