@@ -236,7 +236,7 @@ def remove(name: str) -> Dataset:
     """
     dataset = find(name)
     if dataset is None:
-        known = ", ".join(one.name for one in list_all()) or "nothing"
+        known = ", ".join(dataset.name for dataset in list_all()) or "nothing"
         raise InputError(f"no data are registered as {name!r}; registered: {known}")
     root = data_folder() / name
     (root / MANIFEST).unlink()

@@ -54,13 +54,13 @@ def told_once(
         if earlier == place:
             kept.append((row, line))
             continue
-        told = message.format(line=read.lines[earlier])
+        sentence = message.format(line=read.lines[earlier])
         if duplicates == "keep":
             kept.append((row, line))
-            faults.append(Fault(str(path), known[0], line, CODE, f"{told}; counted again", "warning"))
+            faults.append(Fault(str(path), known[0], line, CODE, f"{sentence}; counted again", "warning"))
         else:
-            faults.append(Fault(str(path), known[0], line, code, told))
-    rows, lines = tuple(one for one, _ in kept), tuple(line for _, line in kept)
+            faults.append(Fault(str(path), known[0], line, code, sentence))
+    rows, lines = tuple(row for row, _ in kept), tuple(line for _, line in kept)
     return Read(rows, lines, tuple(sorted([*read.faults, *faults], key=lambda fault: fault.line)))
 
 

@@ -66,10 +66,10 @@ def read_consent(text: str, seat: str) -> str:
     Raises:
         SeatError: if it is neither.
     """
-    said = text.strip()
-    if said not in (YES, NO):
+    words = text.strip()
+    if words not in (YES, NO):
         raise SeatError("Say yes or no.", seat, code="consent")
-    return said
+    return words
 
 
 def checked_length(text: str, seat: str) -> str:

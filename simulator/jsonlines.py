@@ -81,18 +81,18 @@ class Row:
     def one_of(self, name: str, allowed: tuple[T, ...]) -> T:
         """Return one of some values."""
         value = self.get(name, _MISSING)
-        for one in allowed:
-            if value == one and type(value) is type(one):
-                return one
+        for choice in allowed:
+            if value == choice and type(value) is type(choice):
+                return choice
         raise self.wrong(name, self._said(value, f"one of {', '.join(map(str, allowed))}"))
 
     def parsed(self, name: str, parse: Callable[[Any], T], value: Any = _MISSING) -> T:
         """Return a field (or `value` in it) read by a function that raises `InputError` or `ValueError`."""
-        given = self.get(name, _MISSING) if value is _MISSING else value
-        if given is _MISSING:
+        raw = self.get(name, _MISSING) if value is _MISSING else value
+        if raw is _MISSING:
             raise self.wrong(name, "is missing")
         try:
-            return parse(given)
+            return parse(raw)
         except (InputError, ValueError) as error:
             raise self.wrong(name, f": {error}") from error
 
@@ -213,9 +213,9 @@ def _object(raw: bytes) -> dict[str, Any]:
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
-        twice = next(name for name in found if names.count(name) > 1)
+        twice = next(name for name in fields if names.count(name) > 1)
         raise FieldError(f"{twice} stands there twice")
-    return found
+    return fields

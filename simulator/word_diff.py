@@ -50,7 +50,7 @@ def word_diff(original: str, rewrite: str) -> tuple[Piece, ...]:
 
 def _words(text: str) -> tuple[str, list[_Word]]:
     """Return the white space that a text begins with, and its words."""
-    spans = [found.span() for found in _TOKEN.finditer(text)]
+    spans = [match.span() for match in _TOKEN.finditer(text)]
     begins = [begin for begin, _ in spans] + [len(text)]
     words = [_Word(text[a:b], text[b:nxt]) for (a, b), nxt in zip(spans, begins[1:], strict=True)]
     return text[: begins[0]], words
@@ -69,8 +69,8 @@ def _joined(words: Iterable[_Word]) -> str:
 
 def _merged(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """Yield neighbours of one kind made one; between two ``same`` the removed come before the added."""
-    some = [piece for piece in pieces if piece.text]
-    for same, group in groupby(some, key=lambda piece: piece.change == "same"):
+    kept = [piece for piece in pieces if piece.text]
+    for same, group in groupby(kept, key=lambda piece: piece.change == "same"):
         members = list(group)
         kinds: tuple[Change, ...] = ("same",) if same else ("removed", "added")
         for kind in kinds:

@@ -110,9 +110,9 @@ def aws_from_text(text: str, id: str) -> AwsPrompt:
         InputError: if it is none; names the first line that differs, or the name that nobody knows.
     """
     start = _INPUT.format(name="")
-    said = [line.removeprefix(start) for line in text.split("\n") if line.startswith(start)]
-    *examples, query = said or [""]
-    origin = next((one for one in origins() if query in names(one)), None)
+    queries = [line.removeprefix(start) for line in text.split("\n") if line.startswith(start)]
+    *examples, query = queries or [""]
+    origin = next((origin for origin in origins() if query in names(origin)), None)
     if origin is None:
         raise InputError(f"the bucket is for {query!r}, which is in no list of names")
     prompt = AwsPrompt(

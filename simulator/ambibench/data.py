@@ -201,8 +201,8 @@ def generate_items(
         case "instruction":
             return generate_instruction(draw.seed, kind or "uninformative", **shared)
         case "multiple" | "wug":
-            told = "wug" if setting == "wug" else kind or "uninformative"
-            return generate_multiple(draw.seed, told, length=draw.length, **shared)
+            instruction = "wug" if setting == "wug" else kind or "uninformative"
+            return generate_multiple(draw.seed, instruction, length=draw.length, **shared)
         case "ft_train":
             return tuple(
                 item

@@ -43,7 +43,7 @@ def table(name: str) -> Mapping[str, Any]:
 
 
 def _pairs() -> dict[Pair, tuple[Feature, Feature]]:
-    return {pair: (one["a"], one["b"]) for pair, one in table("features")["pairs"].items()}
+    return {pair: (values["a"], values["b"]) for pair, values in table("features")["pairs"].items()}
 
 
 PAIRS: Final[Mapping[Pair, tuple[Feature, Feature]]] = MappingProxyType(_pairs())

@@ -76,8 +76,8 @@ def read_items(
     Raises:
         InputError: if the file cannot be read at all.
     """
-    found, faults = read_file(path, duplicates)
-    return tuple(item for item, _ in found), faults
+    items, faults = read_file(path, duplicates)
+    return tuple(item for item, _ in items), faults
 
 
 def read_file(
@@ -187,7 +187,7 @@ def _document(path: Path, text: str) -> Iterator[_Raw]:
         yield _Raw(document, 1 + text[: text.index("{")].count("\n"), f"{path.stem}-01")
     lines = _lines_of_objects(text, [record for records in groups.values() for record in records])
     for name, records in groups.items():
-        defaults = next((told for start, told in _GROUPS.items() if name.startswith(start)), {})
+        defaults = next((fields for start, fields in _GROUPS.items() if name.startswith(start)), {})
         for number, record in enumerate(records, start=1):
             yield _Raw(record, next(lines), f"{name}-{number:02}", defaults)
 

@@ -60,8 +60,8 @@ def beliefs(prompt: Prompt) -> tuple[Belief, ...]:
     Raises:
         ValueError: if every hypothesis contradicts an example.
     """
-    _, told = read_instruction(prompt.instruction)
-    left = hypotheses(prompt.pair) if told is None else (told,)
+    _, hypothesis = read_instruction(prompt.instruction)
+    left = hypotheses(prompt.pair) if hypothesis is None else (hypothesis,)
     thought = []
     for k, example in enumerate(prompt.examples, start=1):
         if not left:

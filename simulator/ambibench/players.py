@@ -146,10 +146,10 @@ def text_payload(item: Item, reply: Reply, *, person: bool) -> dict[str, Any]:
 
 def _circumstances(move: Mapping[str, Any], *, person: bool) -> dict[str, Any]:
     """Return how a model was asked; of people when the trial was shown, and whether keys were used."""
-    told = {"decoding": dict(move["decoding"]) if "decoding" in move else None}
+    logged = {"decoding": dict(move["decoding"]) if "decoding" in move else None}
     if not person:
-        return told
-    return {**told, "person": True, "private": _PRIVATE, **measured(move, PARTICIPANT)}
+        return logged
+    return {**logged, "person": True, "private": _PRIVATE, **measured(move, PARTICIPANT)}
 
 
 def person_text(text: str) -> str:
@@ -328,8 +328,8 @@ def label_table(completion: Completion) -> tuple[tuple[str, float], ...]:
     if place is None:
         return ()
     # Some servers leave the token that was written out of its own alternatives.
-    told = any(token == place.token for token, _ in place.top)
-    return place.top if told else ((place.token, place.logprob), *place.top)
+    listed = any(token == place.token for token, _ in place.top)
+    return place.top if listed else ((place.token, place.logprob), *place.top)
 
 
 def _decoding(request: Request, service: str, options: Options) -> dict[str, Any]:

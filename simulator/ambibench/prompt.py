@@ -189,13 +189,13 @@ def check_prompt(prompt: Prompt) -> None:
         if (read.a, read.b) != (example.a, example.b):
             raise InputError(f"{where}: its features are coded otherwise than the sentence says.")
         if prompt.hypothesis.label(example.a, example.b) != example.label:
-            said = f"{prompt.salient}, {prompt.hypothesis.value} labelled X"
-            raise InputError(f"{where}: the label {example.label} does not follow {said}.")
-    kind, told = read_instruction(prompt.instruction)
+            rule = f"{prompt.salient}, {prompt.hypothesis.value} labelled X"
+            raise InputError(f"{where}: the label {example.label} does not follow {rule}.")
+    kind, hypothesis = read_instruction(prompt.instruction)
     if kind != prompt.kind:
         raise InputError(f"prompt {prompt.id}: its instruction is {kind}, not {prompt.kind}.")
     # The labels follow the hypothesis (above), so an instruction that names it cannot contradict them.
-    if told not in (None, prompt.hypothesis):
+    if hypothesis not in (None, prompt.hypothesis):
         raise InputError(f"prompt {prompt.id}: its instruction tells another task than its labels follow.")
 
 
@@ -203,8 +203,8 @@ def _pieces(prompt: Prompt) -> list[str]:
     """Return the text up to the first label, from it to the second, and so on, without the last label."""
     before = (prompt.instruction, *(example.label for example in prompt.examples))
     return [
-        f"{said}\n{_EXAMPLE[prompt.format].format(sentence=example.sentence)}{_BLANK[prompt.format]}"
-        for said, example in zip(before, prompt.examples, strict=False)
+        f"{line}\n{_EXAMPLE[prompt.format].format(sentence=example.sentence)}{_BLANK[prompt.format]}"
+        for line, example in zip(before, prompt.examples, strict=False)
     ]
 
 

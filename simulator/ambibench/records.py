@@ -280,8 +280,8 @@ def read_trial_file(path: Path, duplicates: Duplicates = "refuse") -> Read[Trial
             )
     if not trials:
         raise InputError(f"{path}: holds no trials; it must be JSON lines, one object per trial.")
-    found = Read(tuple(trials.values()), tuple(trials), ())
-    once = told_once(path, found, lambda trial: (trial.trial_id or "", repr(trial)), duplicates)
+    read = Read(tuple(trials.values()), tuple(trials), ())
+    once = told_once(path, read, lambda trial: (trial.trial_id or "", repr(trial)), duplicates)
     again = {fault.line for fault in once.faults}
     rows = (
         replace(trial, trial_id=None) if line in again else trial

@@ -87,7 +87,7 @@ def prompt_from_text(text: str, *, id: str, setting: Setting | None = None) -> P
     """
     lines = text.split("\n")
     try:
-        kind, told = read_instruction(lines[0])
+        kind, hypothesis = read_instruction(lines[0])
     except InputError as error:
         raise TextError(1, str(error)) from error
     questions = (spellings.values() for spellings in table("instructions")["questions"].values())
@@ -110,13 +110,13 @@ def prompt_from_text(text: str, *, id: str, setting: Setting | None = None) -> P
         for pair in pairs
     }
     fitting = [task for pair in pairs for task in consistent(pair, examples[pair])]
-    if told is not None and told not in fitting:
+    if hypothesis is not None and hypothesis not in fitting:
         raise TextError(1, "the instruction contradicts the labels")
     if not fitting:
         raise InputError(f"the labels follow no feature of {' or '.join(pairs)}")
-    if told is None and len(fitting) > 1:
+    if hypothesis is None and len(fitting) > 1:
         raise AmbiguousTextError(fitting)
-    task = told or fitting[0]
+    task = hypothesis or fitting[0]
     return Prompt(
         id=id,
         setting=setting or likely_setting(kind, examples[task.pair], question),
@@ -215,7 +215,7 @@ def _untold(record: Mapping[str, Any], place: str) -> dict[str, Any]:
     except InputError as error:
         raise InputError(f"{place}: instruction: {error}") from error
     setting = likely_setting(record.get("instruction_kind", kind), prompt.examples)
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "id": place,
         "instruction_kind": kind,
         "setting": "ft_train" if "finetune_prompt" in record else setting,
@@ -226,8 +226,8 @@ def _untold(record: Mapping[str, Any], place: str) -> dict[str, Any]:
         ]
         if not fitting:
             raise InputError(f"{place}: salient_task: the labels do not follow {prompt.salient}")
-        told["polarity"] = fitting[0].value
-    return told
+        fields["polarity"] = fitting[0].value
+    return fields
 
 
 def _texts(item: Item) -> dict[str, Any]:

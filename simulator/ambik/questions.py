@@ -74,9 +74,9 @@ def answer_to(heard: Heard, pair: Pair, question: str) -> tuple[Heard, str]:
 
 def names_what_was_said(pair: Pair, question: str) -> bool:
     """Return True if a question names something that the clear task has said: nothing is open in it."""
-    said = content_of(" ".join((pair.clear, *pair.clear_plan)))
+    words = content_of(" ".join((pair.clear, *pair.clear_plan)))
     asked = content_of(in_english(question).lower())
-    return bool(asked & said) and not kitchen_words(asked) - said and len(asked - said) <= 1
+    return bool(asked & words) and not kitchen_words(asked) - words and len(asked - words) <= 1
 
 
 def hear_scenario(scenario: Scenario, question: str) -> frozenset[Literal["objects", "place"]]:
@@ -85,15 +85,15 @@ def hear_scenario(scenario: Scenario, question: str) -> frozenset[Literal["objec
     tokens, asked = frozenset(TOKEN.findall(text)), content_of(text)
     things = [thing(name) for name in scenario.objects]
     objects = same_words(word for each in things for word in (*each.stems, *called(each)))
-    place, said = content_of(scenario.location), content_of(scenario.task)
+    place, task = content_of(scenario.location), content_of(scenario.task)
     sides: set[Literal["objects", "place"]] = set()
     if not asked and tokens & QUESTION_WORDS:
         return frozenset(("objects", "place"))
-    if len(asked - objects - place - said) > 1 or tokens & {"why", "who", "when", "how"}:
+    if len(asked - objects - place - task) > 1 or tokens & {"why", "who", "when", "how"}:
         return frozenset()
     if "where" in tokens or asked & place:
         sides.add("place")
-    if (asked & objects or (not asked - said and QUESTION_WORDS & tokens)) and "where" not in tokens:
+    if (asked & objects or (not asked - task and QUESTION_WORDS & tokens)) and "where" not in tokens:
         sides.add("objects")
     return frozenset(sides)
 

@@ -81,9 +81,9 @@ def what_is_done(action: str, answers: Iterable[str] = (), given: Iterable[str] 
     text = action
     while (shorter := _BRACKETS.sub(lambda hit: hit[0] if folded(hit[0]) in own else " ", text)) != text:
         text = shorter
-    said = {_plain(part) for answer in answers for part in (answer, *_SENTENCE.split(answer))}
+    sentences = {_plain(part) for answer in answers for part in (answer, *_SENTENCE.split(answer))}
     first, *rest = _SENTENCE.split(text) or [""]
-    return " ".join((first, *(sentence for sentence in rest if _plain(sentence) not in said)))
+    return " ".join((first, *(sentence for sentence in rest if _plain(sentence) not in sentences)))
 
 
 def _plain(sentence: str) -> str:

@@ -159,7 +159,7 @@ def topic_of(pair: Pair) -> Topic:
     named = _nouns_after(question) - words.asked.keys()
     facets = _facets(pair, question, bool(target), named)
     scene = same_words(word for each in things for word in each.stems)
-    told, full = _alternatives(pair, target, group, step) if target else ({}, {})
+    tells, full = _alternatives(pair, target, group, step) if target else ({}, {})
     # Others are called as the open thing is if they are of its kind: which Emmental, where Gouda is meant.
     alike = [each for each in group if target and each.category and each.category == target[0].category]
     gone = step - clear
@@ -177,7 +177,7 @@ def topic_of(pair: Pair) -> Topic:
             for each in target
             for word in (each.stems[-1], each.head, *stems(each.category.replace("_", " ")))
         ),
-        told=told,
+        told=tells,
         full=full,
         step=step,
         attributes=_attributes(target, question),

@@ -159,9 +159,9 @@ def _logged(task: Task, played: Played) -> Dialogue:
     """Return a dialogue of the log; what was given stands in the turns' payload."""
     steps, frontier = [], Frontier(task.tree)
     for position, turn in enumerate(task_turns(played.turns)):
-        given = [str(index) for index in turn.payload.get("give", [])]
-        nodes = tuple(index for index in given if index != OPENING)
-        step = ProviderStep(position, frontier, nodes, OPENING in given)
+        indices = [str(index) for index in turn.payload.get("give", [])]
+        nodes = tuple(index for index in indices if index != OPENING)
+        step = ProviderStep(position, frontier, nodes, OPENING in indices)
         if turn.seat == PROVIDER and position:
             steps.append(step)
         frontier = step.after

@@ -76,9 +76,9 @@ class Coefficients:
         """Return the chance that each node is given, and last that none is; shape (nodes + 1,), sums to 1."""
         refusals = np.logaddexp(0, np.concatenate([logits, logits + self.leniency]))
         before = np.exp(-np.concatenate([[0.0], np.cumsum(refusals)]))
-        given = before[:-1] - before[1:]
+        differences = before[:-1] - before[1:]
         count = len(logits)
-        return np.append(given[:count] + given[count:], before[-1])
+        return np.append(differences[:count] + differences[count:], before[-1])
 
     @cached_property
     def _asked(self) -> Floats:
@@ -196,8 +196,8 @@ class Judged:
         """Chance of each available node to be the one given, and last of none; sums to 1."""
         walk = self.style.ranking.chances(self.logits)
         rejected = float(scipy.special.expit(self.rejection))
-        given = walk[:-1] / max(float(walk[:-1].sum()), _TINY)
-        return np.append(given * (1 - rejected), rejected)
+        shares = walk[:-1] / max(float(walk[:-1].sum()), _TINY)
+        return np.append(shares * (1 - rejected), rejected)
 
     @cached_property
     def rejection(self) -> float:
@@ -225,7 +225,7 @@ class Judged:
         features = reading.features.asked[asking, best]
         column, likeness = reading.index.column, reading.likeness.max(axis=0)
         mine = float(likeness[column[reading.available[best]]])
-        given = max((float(likeness[column[node]]) for node in reading.given), default=0.0)
+        nearest = max((float(likeness[column[node]]) for node in reading.given), default=0.0)
         none = float(self.style.ranking.chances(self.logits)[-1])
         values = (
             np.log(none + _TINY) - np.log1p(_TINY - none),
@@ -238,7 +238,7 @@ class Judged:
             reading.unknown,
             1 - features[ASKED.index("topic_cover")],
             features[ASKED.index("attribute_missing")],
-            given - mine,
+            nearest - mine,
             reading.opening_likeness - mine,
             reading.features.node[best, NODE.index("passed_over")],
             np.log(len(reading.available)),

@@ -124,8 +124,8 @@ def _row(episodes: Sequence[Asking], benchmark: str, robot: str, user: str, kind
         )
         if could_ask
         else None,
-        useful=_per_question(episodes, lambda told: told.useful),
-        price=_per_question(episodes, lambda told: told.price, bounds=None),
+        useful=_per_question(episodes, lambda record: record.useful),
+        price=_per_question(episodes, lambda record: record.price, bounds=None),
         right=right(settled),
         right_asking=right([episode for episode in settled if episode.asked]),
         right_silent=right([episode for episode in settled if not episode.asked]),

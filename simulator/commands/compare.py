@@ -133,8 +133,8 @@ def one_benchmark(reader: LogReader, runs: Sequence[str]) -> Benchmark[Any, Any]
         raise InputError("Name a run; askback log list shows them.")
     names = {run: reader.run(run).benchmark for run in runs}
     if len(set(names.values())) > 1:
-        of = ", ".join(f"{run} is of {benchmark}" for run, benchmark in names.items())
-        raise InputError(f"Only runs of one benchmark can be compared item by item: {of}.")
+        benchmarks = ", ".join(f"{run} is of {benchmark}" for run, benchmark in names.items())
+        raise InputError(f"Only runs of one benchmark can be compared item by item: {benchmarks}.")
     return catalog.find(next(iter(names.values())))
 
 

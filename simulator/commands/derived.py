@@ -60,8 +60,8 @@ def _derived(verb: str, benchmark: Benchmark[Any, Any], help: str) -> Command:
 
 
 def _help(benchmark: Benchmark[Any, Any]) -> str:
-    told = benchmark.report.help if benchmark.report is not None else ""
-    return told.split("\n", maxsplit=1)[0] or _REPORT
+    help = benchmark.report.help if benchmark.report is not None else ""
+    return help.split("\n", maxsplit=1)[0] or _REPORT
 
 
 def _made(make: Callable[[], Callable[..., Any]], benchmark: Benchmark[Any, Any]) -> Any:

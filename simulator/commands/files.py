@@ -59,7 +59,7 @@ def check_files(paths: Sequence[Path]) -> tuple[Fault, ...]:
     for checker in checkers:
         found = {path: checker.find(path) for path in paths}
         fruitless -= {path for path, files in found.items() if files}
-        files = sorted({file for some in found.values() for file in some} - taken)
+        files = sorted({file for paths in found.values() for file in paths} - taken)
         faults.extend(checker.check(files) if files else ())
         taken.update(files)
     known = "; ".join(checker.kind for checker in checkers)
@@ -77,7 +77,7 @@ def all_checkers() -> list[Checker]:
     from simulator.studies.checking import checker
 
     checkers = [checker(), *filter(None, map(_checker, catalog.installed()))]
-    return sorted(checkers, key=lambda one: one.greedy)
+    return sorted(checkers, key=lambda checker: checker.greedy)
 
 
 def _checker(benchmark: Benchmark[Any, Any]) -> Checker | None:
@@ -129,7 +129,11 @@ def data_add(
     ] = False,
 ) -> None:
     """Copy published data into your Askback folder, check them, and give them a name."""
-    known = {one.name: register for one in catalog.installed() if (register := _register(one)) is not None}
+    known = {
+        benchmark.name: register
+        for benchmark in catalog.installed()
+        if (register := _register(benchmark)) is not None
+    }
     if benchmark not in known:
         raise InputError(f"no benchmark {benchmark!r} takes data; known: {', '.join(known)}")
     known[benchmark](path, name or benchmark, partial)
@@ -160,8 +164,8 @@ def data_remove(name: Annotated[str, typer.Argument(help="The data's name.")]) -
 
 def _print_faults(console: Console, faults: Sequence[Fault]) -> None:
     if console.is_terminal:
-        for file, some in groupby(faults, key=lambda fault: fault.file):
-            console.print(_faults_table(file, tuple(some)))
+        for file, group in groupby(faults, key=lambda fault: fault.file):
+            console.print(_faults_table(file, tuple(group)))
     else:
         # A pipe gets one line per fault, to be searched or shown in an editor.
         for fault in faults:

@@ -60,13 +60,13 @@ def save(figure: Figure, path: Path | str, *, width: float = PAGE) -> Path:
 
 def rows(figure: Figure) -> list[dict[str, Any]]:
     """Return every number of a figure in long form, under `HEADINGS`; None where a column does not apply."""
-    found = []
+    written = []
     for panel in figure.panels:
         for mark in panel.marks:
             for values in _points(mark):
                 point = {"panel": panel.title, "series": mark.name, **values}
-                found.append({heading: point.get(heading) for heading in HEADINGS})
-    return found
+                written.append({heading: point.get(heading) for heading in HEADINGS})
+    return written
 
 
 def csv_text(figure: Figure) -> str:

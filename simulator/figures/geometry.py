@@ -72,11 +72,11 @@ def legend(figure: Figure) -> tuple[Entry, ...]:
         banded[mark.name] = banded.get(mark.name, False) or (isinstance(mark, Line) and mark.low is not None)
     series = [mark for mark in marks.values() if not isinstance(mark, Level)]
     levels = [mark for mark in marks.values() if isinstance(mark, Level)]
-    found = strokes((mark.name, mark.colour, getattr(mark, "style", "solid")) for mark in series)
+    drawn = strokes((mark.name, mark.colour, getattr(mark, "style", "solid")) for mark in series)
     for level in levels:
-        found[level.name] = Stroke(level.colour or "muted", "circle", "dotted", False)
+        drawn[level.name] = Stroke(level.colour or "muted", "circle", "dotted", False)
     return tuple(
-        Entry(mark.name, type(mark), found[mark.name], banded[mark.name]) for mark in (*series, *levels)
+        Entry(mark.name, type(mark), drawn[mark.name], banded[mark.name]) for mark in (*series, *levels)
     )
 
 
@@ -93,7 +93,7 @@ def boxes(panel: Panel) -> tuple[Boxes, ...]:
     grouped = [mark for mark in marks if isinstance(mark, Bars)]
     width = GROUP / len(grouped) if len(grouped) > 1 else SINGLE
     top = dict.fromkeys(place, 0.0)
-    found = []
+    places = []
     for number, mark in enumerate(marks):
         offset = (number - (len(grouped) - 1) / 2) * width if isinstance(mark, Bars) else 0
         centres = tuple(place[category] + offset for category in mark.categories)
@@ -101,8 +101,8 @@ def boxes(panel: Panel) -> tuple[Boxes, ...]:
         if isinstance(mark, Stacked):
             for category, share in zip(mark.categories, mark.y, strict=True):
                 top[category] += share
-        found.append(Boxes(mark, centres, bottoms, width))
-    return tuple(found)
+        places.append(Boxes(mark, centres, bottoms, width))
+    return tuple(places)
 
 
 def whiskers(mark: Line | Bars) -> tuple[tuple[float, ...], tuple[float, ...]] | None:

@@ -203,12 +203,12 @@ def _told(mark: Line | Bars | Stacked) -> list[str]:
     """Return what stands behind each value in its hover text (lines), or all of it (bars)."""
     counts = mark.n if isinstance(mark.n, tuple) else (mark.n,) * len(mark.y)
     lows, highs = getattr(mark, "low", None), getattr(mark, "high", None)
-    told = []
+    lines = []
     for place, (y, n) in enumerate(zip(mark.y, counts, strict=True)):
         value = "" if isinstance(mark, Line) else f"{y:.3f}"
         interval = "" if lows is None or highs is None else f" [{lows[place]:.3f}, {highs[place]:.3f}]"
-        told.append(value + interval + ("" if n is None else f" n={n}"))
-    return told
+        lines.append(value + interval + ("" if n is None else f" n={n}"))
+    return lines
 
 
 def _axes(layout: Plotly, figure: Figure, number: int, look: Look) -> None:
@@ -217,13 +217,13 @@ def _axes(layout: Plotly, figure: Figure, number: int, look: Look) -> None:
     rows, columns = grid(figure)
     row, column = divmod(number, columns)
     tail = _tail(number)
-    shared_y = same([(one.y_label, y_range(one)) for one in figure.panels])
+    shared_y = same([(panel.y_label, y_range(panel)) for panel in figure.panels])
     gap_x = (0.035 if shared_y else 0.09) if columns > 1 else 0
     wide = (1 - gap_x * (columns - 1)) / columns
     gap_y = _GAP / (rows * PANEL_HEIGHT[min(columns, 4)] + (rows - 1) * _GAP)
     high = (1 - gap_y * (rows - 1)) / rows
     left, top = column * (wide + gap_x), 1 - row * (high + gap_y)
-    label_x = last_in_column(figure, number, columns) or not same([one.x_label for one in figure.panels])
+    label_x = last_in_column(figure, number, columns) or not same([panel.x_label for panel in figure.panels])
     named = categories(panel)
     ticks = tuple(range(len(named))) if named else x_ticks(panel)
     layout[f"xaxis{tail}"] = {

@@ -111,7 +111,7 @@ def strokes(series: Iterable[tuple[str, str | None, str]]) -> dict[str, Stroke]:
     wanted = list(series)
     taken = {colour for _, colour, _ in wanted}
     free = [colour for colour in COLOURS if colour not in taken] or list(COLOURS)
-    found: dict[str, Stroke] = {}
+    drawn: dict[str, Stroke] = {}
     chosen = 0
     for place, (name, colour, dash) in enumerate(wanted):
         times = 0
@@ -119,8 +119,8 @@ def strokes(series: Iterable[tuple[str, str | None, str]]) -> dict[str, Stroke]:
             times, index = divmod(chosen, len(free))
             colour, chosen = free[index], chosen + 1
         again = DASHES[(DASHES.index(dash) + times) % len(DASHES)]
-        found[name] = Stroke(colour, MARKERS[place % len(MARKERS)], again, times % 2 == 1)
-    return found
+        drawn[name] = Stroke(colour, MARKERS[place % len(MARKERS)], again, times % 2 == 1)
+    return drawn
 
 
 def luminance(colour: str) -> float:

@@ -219,7 +219,7 @@ def _bars(axes: Axes, mark: Bars | Stacked, box: Boxes, entry: Entry, width: flo
 def _axes(axes: Axes, figure: Figure, number: int, columns: int, width: float) -> None:
     panel = figure.panels[number]
     first = number % columns == 0
-    shared_y = same([(one.y_label, y_range(one)) for one in figure.panels])
+    shared_y = same([(panel.y_label, y_range(panel)) for panel in figure.panels])
     axes.set_xlim(*x_window(panel))
     axes.set_ylim(*y_window(panel))
     axes.set_axisbelow(True)
@@ -228,7 +228,7 @@ def _axes(axes: Axes, figure: Figure, number: int, columns: int, width: float) -
         size = float(matplotlib.rcParams["axes.titlesize"])
         letters = _letters(width - (1.2 if columns == 1 else 0.35), size * 1.1)
         axes.set_title("\n".join(wrap(panel.title, letters)), loc="left")
-    if last_in_column(figure, number, columns) or not same([one.x_label for one in figure.panels]):
+    if last_in_column(figure, number, columns) or not same([panel.x_label for panel in figure.panels]):
         axes.set_xlabel(panel.x_label)
     if first or not shared_y:
         axes.set_ylabel(panel.y_label)

@@ -108,7 +108,7 @@ class Table:
         writer = csv.writer(out, lineterminator="\n")
         ends = ("", "_low", "_high", "_n")
         heads = zip(self.heads, spread, strict=True)
-        writer.writerow(f"{one.name}{end}" for one, wide in heads for end in (ends if wide else ends[:1]))
+        writer.writerow(f"{head.name}{end}" for head, wide in heads for end in (ends if wide else ends[:1]))
         for row in self.rows:
             cells = zip(row, spread, strict=True)
             writer.writerow(value for cell, wide in cells for value in _spread(cell, 4 if wide else 1))
@@ -118,7 +118,7 @@ class Table:
         r"""Return a ``tabular`` for booktabs; texts to the left, numbers to the right, ``--`` for None."""
         sides = "".join("l" if self._has_texts(place) else "r" for place in range(len(self.heads)))
         lines = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule"]
-        lines += [latex_row(escape_latex(one.name) for one in self.heads), r"\midrule"]
+        lines += [latex_row(escape_latex(head.name) for head in self.heads), r"\midrule"]
         for row in self.rows:
             told = zip(row, self.heads, strict=True)
             cells = ["--" if cell is None else shown(cell, head) for cell, head in told]

@@ -34,7 +34,7 @@ class TextColumn:
     @property
     def width(self) -> int:
         """Signs of the longest cell, or of the head."""
-        return max(cell_len(one.plain) for one in (self.head, *self.cells))
+        return max(cell_len(cell.plain) for cell in (self.head, *self.cells))
 
     def least(self, *, whole_words: bool) -> int:
         """Return what it cannot do without; a word longer than a name may be is folded in any case."""
@@ -70,7 +70,7 @@ class UncutTable:
         if _needed(map(least, self.columns)) <= width:
             yield self.columns
             return
-        first = next((at for at, one in enumerate(self.columns) if not one.folds), len(self.columns))
+        first = next((at for at, column in enumerate(self.columns) if not column.folds), len(self.columns))
         names = self.columns[:first]
         of_names = [max(least(name), min(name.width, _NAMES)) for name in names]
         block: list[TextColumn] = []
@@ -98,7 +98,7 @@ class UncutTable:
                 made.add_column(column.head, justify="left", overflow="fold", min_width=least(column))
             else:
                 made.add_column(column.head, justify="right", no_wrap=True, min_width=column.width)
-        for row in zip(*(one.cells for one in columns), strict=True):
+        for row in zip(*(column.cells for column in columns), strict=True):
             made.add_row(*row)
         return made
 

@@ -81,11 +81,11 @@ class Venn:
     def svg(self, *, dark: bool = False) -> str:
         """Return the diagram as an SVG element that says in its description what it shows."""
         look = DARK if dark else LIGHT
-        told = "; ".join(f"{self.area_name(area)} {count}" for area, count in self.counts.items())
+        areas = "; ".join(f"{self.area_name(area)} {count}" for area, count in self.counts.items())
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img" '
             f'class="venn" font-family="inherit"><title>{escape(self.title)}</title>'
-            f"<desc>{escape(told)}</desc>"
+            f"<desc>{escape(areas)}</desc>"
         ]
         for (x, y), colour in zip(_CENTRES, _COLOURS, strict=True):
             fill = look.colour(colour)

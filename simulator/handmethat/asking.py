@@ -68,9 +68,9 @@ def need_of(item: Task) -> Need:
 def exchange(turns: Sequence[Turn]) -> tuple[tuple[str, str], ...]:
     """Return each question that was answered, and the answer."""
     return tuple(
-        (str(one.payload["command"]), two.text)
-        for one, two in pairwise(turns)
-        if one.payload.get("kind") == "question" and two.payload.get("kind") == "answer"
+        (str(turn.payload["command"]), two.text)
+        for turn, two in pairwise(turns)
+        if turn.payload.get("kind") == "question" and two.payload.get("kind") == "answer"
     )
 
 

@@ -109,10 +109,10 @@ def _all_of(folder: Path, sets: Mapping[Path, Sequence[Path]]) -> dict[str, Path
         InputError: if different episodes have one name: then somebody must choose.
     """
     files: dict[str, Path] = {}
-    for file in (file for some in sets.values() for file in some):
+    for file in (file for files in sets.values() for file in files):
         other = files.setdefault(f"{FOLDER}/{file.name}", file)
         if other is not file and other.read_bytes() != file.read_bytes():
-            listed = ", ".join(f"{home.relative_to(folder)} ({len(some)})" for home, some in sets.items())
+            listed = ", ".join(f"{home.relative_to(folder)} ({len(files)})" for home, files in sets.items())
             raise InputError(
                 f"{folder}: {len(sets)} sets of episodes, and {file.name} is another one in "
                 f"{other.parent.relative_to(folder)} than in {file.parent.relative_to(folder)}; add them one "

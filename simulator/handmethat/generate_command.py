@@ -82,8 +82,8 @@ def generate_command(
     except KeyboardInterrupt:
         console.print("Interrupted; the same command continues.")
         raise typer.Exit(130) from None
-    found = statistics([facts for _, facts in tally.kept], tally.rejections)
-    print_report(console, statistics_report(found))
+    counts = statistics([facts for _, facts in tally.kept], tally.rejections)
+    print_report(console, statistics_report(counts))
     _print_costs(console, tally, time.monotonic() - start)
     console.print(f"The episodes are in {out}.", soft_wrap=True)
 

@@ -47,14 +47,14 @@ class Sample:
 
     def draw(self, strata: Sequence[Stratum]) -> tuple[int, ...]:
         """Return the numbers of those drawn, in order, out of episodes of these strata."""
-        some = range(len(strata))
+        chosen = range(len(strata))
         most = len(strata) if self.limit is None else self.limit
         if self.shares == "proportional":
-            return stratified(some, most, lambda i: strata[i], self.seed)
+            return stratified(chosen, most, lambda i: strata[i], self.seed)
         if self.per_level is not None:
-            levels = Counter(one.level for one in strata)
+            levels = Counter(stratum.level for stratum in strata)
             most = min(most, sum(min(self.per_level, size) for size in levels.values()))
-        return balanced(some, most, lambda i: strata[i].level, lambda i: strata[i][1:], self.seed)
+        return balanced(chosen, most, lambda i: strata[i].level, lambda i: strata[i][1:], self.seed)
 
     def to_json(self, population: int) -> dict[str, Any]:
         """Return how it was drawn, for the log, out of so many."""
@@ -92,12 +92,15 @@ def stratum(task: Task) -> Stratum:
 
 def makeup(strata: Iterable[Stratum]) -> Makeup:
     """Return what episodes of these strata are."""
-    some = list(strata)
-    levels, quests = Counter(one.level for one in some), Counter(one.quest for one in some)
+    chosen = list(strata)
+    levels, quests = (
+        Counter(stratum.level for stratum in chosen),
+        Counter(stratum.quest for stratum in chosen),
+    )
     return Makeup(
         levels={level: levels[level] for level in LEVELS if levels[level]},
         quests={quest: quests[quest] for quest in QUESTS if quests[quest]},
-        templates=len({one.goal for one in some} - {None}),
+        templates=len({stratum.goal for stratum in chosen} - {None}),
     )
 
 

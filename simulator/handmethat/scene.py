@@ -112,7 +112,7 @@ def _tables() -> _Tables:
     traits = {name: _traits(kind) for name, kind in table.kinds.items()}
     return _Tables(
         locations=tuple(traits[name] for name in table.locations),
-        movables={name: one for name, one in traits.items() if one.kind.movable},
+        movables={name: trait for name, trait in traits.items() if trait.kind.movable},
         subclasses=tuple(table.subclasses.values()),
         by_name=dict(table.subclasses),
     )
@@ -189,13 +189,13 @@ def _places(row: Subclass, stock: Stock, rules: SceneRules) -> tuple[str, ...]:
 def _first_states(
     uniform: _Uniform, traits: list[_Traits], containers: list[int], rules: SceneRules
 ) -> dict[str, BitSet]:
-    location = {one.kind.name: i for i, one in enumerate(_tables().locations)}
+    location = {trait.kind.name: i for i, trait in enumerate(_tables().locations)}
     cooking = {location["oven"], location["microwave"]} | (
         {location["stove"]} if rules.stove_cooks else set()
     )
-    food = [i for i, one in enumerate(traits) if one.food]
-    dusty = [i for i, one in enumerate(traits) if one.dusts and uniform() < _CHANCE_OF_DUST]
-    stained = [i for i, one in enumerate(traits) if one.stains and uniform() < _CHANCE_OF_DUST]
+    food = [i for i, trait in enumerate(traits) if trait.food]
+    dusty = [i for i, trait in enumerate(traits) if trait.dusts and uniform() < _CHANCE_OF_DUST]
+    stained = [i for i, trait in enumerate(traits) if trait.stains and uniform() < _CHANCE_OF_DUST]
     return {
         "dusty": bit_set(dusty),
         "stained": bit_set(stained),

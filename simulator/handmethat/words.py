@@ -58,9 +58,9 @@ def all_words(language: str) -> Mapping[str, str]:
         raise InputError(f"No words in the language {language!r}; there are {' and '.join(LANGUAGES)}.")
     path = TABLES / f"words.{language}.yaml"
     table: dict[str, dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8"))
-    found: dict[str, str] = {}
+    words: dict[str, str] = {}
     for state, (true, false) in table.pop("states").items():
-        found |= {state: true, f"not {state}": false}
+        words |= {state: true, f"not {state}": false}
     for group in table.values():
-        found |= group
-    return MappingProxyType(found)
+        words |= group
+    return MappingProxyType(words)

@@ -62,12 +62,12 @@ class State(NamedTuple):
 
     def contents(self, container: int) -> list[int]:
         """Return what lies directly in or on `container`, in the order of creation."""
-        found, where, place = [], container, self.place
-        one = place.find(where)
-        while one >= 0:
-            found.append(one)
-            one = place.find(where, one + 1)
-        return found
+        inside, where, place = [], container, self.place
+        at = place.find(where)
+        while at >= 0:
+            inside.append(at)
+            at = place.find(where, at + 1)
+        return inside
 
     def with_place(self, entity: int, container: int) -> State:
         """The state after `entity` has been laid into `container` (`NOTHING`: taken from its place)."""
@@ -218,8 +218,8 @@ def entities(bits: BitSet) -> Iterator[int]:
 def bit_set(some: Iterable[int]) -> BitSet:
     """Return the bit set of some entities."""
     bits = 0
-    for one in some:
-        bits |= 1 << one
+    for entity in some:
+        bits |= 1 << entity
     return bits
 
 

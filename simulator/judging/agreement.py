@@ -71,7 +71,7 @@ def tally(ratings: Sequence[Sequence[Hashable]], categories: Sequence[Hashable])
     """
     place = {category: number for number, category in enumerate(categories)}
     try:
-        columns = np.array([place[one] for subject in ratings for one in subject], dtype=np.intp)
+        columns = np.array([place[rating] for subject in ratings for rating in subject], dtype=np.intp)
     except KeyError as error:
         raise ValueError(f"{error.args[0]!r} is none of the categories") from error
     rows = np.repeat(np.arange(len(ratings)), [len(subject) for subject in ratings])
@@ -191,8 +191,8 @@ def cluster_kappa(
         "observed": Measure(columns, observed, len(first), SHARE),
         "kappa": Measure(columns, kappa, len(first), _CHANCE_CORRECTED),
     }
-    found = intervals(measures, seed=seed, resamples=resamples)
-    shared, corrected = found["observed"], found["kappa"]
+    bounds = intervals(measures, seed=seed, resamples=resamples)
+    shared, corrected = bounds["observed"], bounds["kappa"]
     assert shared is not None and corrected is not None  # there are ratings, and kappa of equals is 1
     return shared, corrected
 
@@ -242,7 +242,7 @@ def alpha_measure(
         number: of groups, where the last ones may have no unit.
     """
     # In an order of their own: resamples are not to depend on that of the units.
-    values = sorted({one for unit in units for one in unit}, key=_name)
+    values = sorted({value for unit in units for value in unit}, key=_name)
     distances = np.array([distance(value, other) for value in values for other in values], dtype=float)
     distances = distances.reshape(len(values), len(values))
     counts = tally(units, values)

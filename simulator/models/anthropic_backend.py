@@ -62,8 +62,8 @@ class AnthropicModel(remote.ServerModel):
             raise cannot_continue(self.name)
         if request.top_logprobs is not None:
             raise Unsupported(f"{self.name} gives no log-probabilities; Anthropic's interface has none")
-        system, said = _split(request)
-        body: dict[str, Any] = {"messages": said, "max_tokens": request.max_tokens}
+        system, dialogue = _split(request)
+        body: dict[str, Any] = {"messages": dialogue, "max_tokens": request.max_tokens}
         extra = dict(self.identity.extra)
         if system:
             body["system"] = system
@@ -130,15 +130,15 @@ def _takes_temperature(model: str) -> bool:
 def _split(request: Request) -> tuple[str, list[dict[str, str]]]:
     """Return the system prompt, and the rest of the messages."""
     system: list[str] = []
-    said: list[dict[str, str]] = []
+    dialogue: list[dict[str, str]] = []
     for message in request.messages:
         if message.role != "system":
-            said.append({"role": message.role, "content": message.content})
-        elif said:
+            dialogue.append({"role": message.role, "content": message.content})
+        elif dialogue:
             raise BadRequest("a system message must come before all others")
         else:
             system.append(message.content)
-    return "\n\n".join(system), said
+    return "\n\n".join(system), dialogue
 
 
 def _usage(answer: Answer) -> Usage:

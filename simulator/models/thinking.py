@@ -52,8 +52,8 @@ def parted(text: str) -> Parted:
         kept.append(text[at : match.start()])
         at = match.end()
     thought = "\n\n".join(piece for match in pieces if (piece := match.group(1).strip()))
-    said = "".join([*kept, text[at:]])
-    return Parted(said.lstrip() if not kept[0].strip() else said, thought, tuple(map(_span, pieces)))
+    answer = "".join([*kept, text[at:]])
+    return Parted(answer.lstrip() if not kept[0].strip() else answer, thought, tuple(map(_span, pieces)))
 
 
 def _span(match: re.Match[str]) -> tuple[int, int]:

@@ -193,9 +193,9 @@ class Wording:
         """Return how many of the prompt's tokens are the shared messages; 0 if it begins with others."""
         if request.plain or not request.shared:
             return 0
-        said = _prompt(request)
+        prompt = _prompt(request)
         # What a schema adds comes first, too.
-        first = said[: request.shared + len(said) - len(request.messages)]
+        first = prompt[: request.shared + len(prompt) - len(request.messages)]
         try:
             head = self._templated(first, add_generation_prompt=False)
         except imported("jinja2").TemplateError:  # some templates want a question to come last
@@ -219,8 +219,8 @@ class Wording:
         tail = tokens[-max(len(stop.encode()) for stop in request.stop) - 4 :]
         # The last tokens may read otherwise by themselves: the whole decides.
         return all(
-            cut(said, request.stop) != said
-            for said in (self.said(request, read, part) for part in (tail, tokens))
+            cut(words, request.stop) != words
+            for words in (self.said(request, read, part) for part in (tail, tokens))
         )
 
     def text(self, token: int) -> str:
@@ -243,11 +243,11 @@ class Wording:
 
 
 def _prompt(request: Request) -> list[dict[str, str]]:
-    said = messages(request)
+    dialogue = messages(request)
     schema = json_schema(request.schema)
     if schema is None:
-        return said
+        return dialogue
     instruction = "Answer with one JSON object that matches this JSON schema:\n" + json.dumps(schema)
-    if said and said[0]["role"] == "system":
-        return [{"role": "system", "content": f"{said[0]['content']}\n\n{instruction}"}, *said[1:]]
-    return [{"role": "system", "content": instruction}, *said]
+    if dialogue and dialogue[0]["role"] == "system":
+        return [{"role": "system", "content": f"{dialogue[0]['content']}\n\n{instruction}"}, *dialogue[1:]]
+    return [{"role": "system", "content": instruction}, *dialogue]

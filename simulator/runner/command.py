@@ -155,8 +155,8 @@ def run_name(name: str | None, pair: tuple[str, str], pairs: Collection[tuple[st
     if name is None:
         return None
     who, what = pair
-    player = who.rpartition("/")[2].replace(":", "-") if len({one for one, _ in pairs}) > 1 else ""
-    part = what if len({one for _, one in pairs}) > 1 else ""
+    player = who.rpartition("/")[2].replace(":", "-") if len({player for player, _ in pairs}) > 1 else ""
+    part = what if len({part for _, part in pairs}) > 1 else ""
     return "-".join(filter(None, (name, player, part)))
 
 
@@ -171,13 +171,13 @@ def read_ranges(option: str, text: str, such_as: str) -> list[int]:
     Raises:
         InputError: if it is not of that form.
     """
-    found: list[int] = []
+    numbers: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdigit() or (dash and not last.isdigit()) or int(first) > int(last or first):
             raise InputError(f"{option} {text!r}: write numbers and ranges, such as {such_as}.")
-        found.extend(range(int(first), int(last or first) + 1))
-    return found
+        numbers.extend(range(int(first), int(last or first) + 1))
+    return numbers
 
 
 def play(request: RunRequest, console: Console) -> str:

@@ -132,8 +132,8 @@ TableT = TypeVar("TableT", bound=OneSeatTable[Any, Any])
 def rebuild(turns: Iterable[Turn]) -> State:
     """Return the state after `turns`, which must be an episode's, in order."""
     logged = tuple(turns)
-    said = [[turn.payload["kind"], turn.text] for turn in logged]
-    return State(said=said, since=due_since(logged))
+    dialogue = [[turn.payload["kind"], turn.text] for turn in logged]
+    return State(said=dialogue, since=due_since(logged))
 
 
 def step_due(table: OneSeatTable[Any, StepT], state: State) -> StepT | None:

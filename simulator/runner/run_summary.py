@@ -71,9 +71,9 @@ def has_gone_wrong(statuses: Mapping[str, int]) -> bool:
 
 def print_usage(console: Console, usage: Iterable[ModelUsage]) -> None:
     """Print what models took, a line for each."""
-    for one in usage:
-        cost = f"${one.cost:.4f}" if not one.unpriced else "no price known"
-        console.print(f"[dim]{one.model}: {one.calls} calls, {one.cached} from the cache, {cost}[/dim]")
+    for model in usage:
+        cost = f"${model.cost:.4f}" if not model.unpriced else "no price known"
+        console.print(f"[dim]{model.model}: {model.calls} calls, {model.cached} from the cache, {cost}[/dim]")
 
 
 def runs_and_files(names: Sequence[str]) -> tuple[list[str], list[Path]]:

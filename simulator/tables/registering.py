@@ -141,8 +141,8 @@ def say_added(added: Added, report: Sequence[str] = ()) -> None:
     dataset = added.dataset
     holds = ", ".join(f"{key} {value}" for key, value in dataset.details.items())
     registered = f"Registered as {dataset.name!r} in {dataset.folder}"
-    said = registered if added.changed else f"{dataset.name!r} has not changed"
-    for line in (f"{said}: {holds}.", *report):
+    outcome = registered if added.changed else f"{dataset.name!r} has not changed"
+    for line in (f"{outcome}: {holds}.", *report):
         Console().print(line, highlight=False, markup=False, soft_wrap=True)
 
 

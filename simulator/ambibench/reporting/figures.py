@@ -193,8 +193,8 @@ def figure_4(trials: pd.DataFrame) -> Drawn:
         lines = curves(pivot(means(here[here["variant"].isna()], "correct", ("actor", "k"))))
         for variant in present(here, "variant"):
             for line in curves(pivot(means(where(here, variant=variant), "correct", ("actor", "k")))):
-                told = variant in line.name
-                lines.append(line if told else replace(line, name=f"{line.name}, finetuned ({variant})"))
+                named = variant in line.name
+                lines.append(line if named else replace(line, name=f"{line.name}, finetuned ({variant})"))
         if lines:
             panels.append(k_panel(pair_title(pair), [*lines, oracle_line(here)]))
         else:

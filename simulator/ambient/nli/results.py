@@ -269,12 +269,12 @@ _KEYS: Final = ("em", "f1", "group_em")
 
 def model_places(files: Sequence[Path]) -> list[Path]:
     """Return the places of some files for `read_results`: folders of models, and files called otherwise."""
-    found: dict[Path, None] = {}
+    places: dict[Path, None] = {}
     for file in files:
         folder = file.parent.parent if seed_of(file.parent) is not None else file.parent
         odd = file.suffix == ".jsonl" and file.name != PREDICTIONS and not file.name.endswith("_logits.jsonl")
-        found[file if odd else folder] = None
-    return list(found)
+        places[file if odd else folder] = None
+    return list(places)
 
 
 def inferred(places: Sequence[Path], examples: Sequence[Example], *, first: Sequence[Model] = ()) -> Inferred:

@@ -178,8 +178,8 @@ async def paraphrase(model: ChatModel, view: View, item: ClaimItem) -> Reply:
     answers = await sample(model, request)
     texts = list(map(squeeze, answers.samples))
     distinct = list(kept(texts, item.cleaned))
-    told = {"top_p": request.top_p, "samples": PARAPHRASES}
-    decoding = {"service": model.name, **drawn(request), **told}
+    settings = {"top_p": request.top_p, "samples": PARAPHRASES}
+    decoding = {"service": model.name, **drawn(request), **settings}
     move = {"texts": texts, "kept": distinct, "decoding": decoding}
     return Reply(text="\n".join(distinct), move=move, seconds=answers.seconds)
 

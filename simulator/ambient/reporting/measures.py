@@ -104,8 +104,8 @@ class Measure:
     @property
     def rounded(self) -> str:
         """The value as people read it, without interval and unit."""
-        told = self.told
-        number = told.value if isinstance(told, Interval) else told
+        value = self.told
+        number = value.value if isinstance(value, Interval) else value
         return "–" if number is None else half_up(number, _DIGITS[self.unit])
 
     @property
@@ -117,8 +117,10 @@ class Measure:
     @property
     def interval(self) -> str:
         """The interval as people read it; empty if there is none."""
-        told, digits = self.told, _DIGITS[self.unit]
-        return told.in_brackets(lambda number: half_up(number, digits)) if isinstance(told, Interval) else ""
+        value, digits = self.told, _DIGITS[self.unit]
+        return (
+            value.in_brackets(lambda number: half_up(number, digits)) if isinstance(value, Interval) else ""
+        )
 
     @property
     def printed(self) -> str:
@@ -248,8 +250,8 @@ def half_up(number: float, digits: int = 1) -> str:
     A half that binary fractions miss by less than 1e-9 is a half.
     """
     exact = Decimal(repr(round(number, 9)))
-    told = exact.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
-    return f"{abs(told) if told == 0 else told:.{digits}f}"
+    rounded = exact.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
+    return f"{abs(rounded) if rounded == 0 else rounded:.{digits}f}"
 
 
 def measures_table(measures: Sequence[Measure]) -> Table:

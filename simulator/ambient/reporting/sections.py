@@ -195,8 +195,8 @@ def _inference(
     ]
     results = inferred(model_places(held), context.examples, first=models)
     # What is wrong with rows has been told on reading them.
-    told = set(map(str, problems.faults))
-    problems.faults += [problem for problem in results.problems if problem not in told]
+    sentences = set(map(str, problems.faults))
+    problems.faults += [problem for problem in results.problems if problem not in sentences]
     if played and not results.gold:
         results.gold = tuple(record.gold for record in played[0].answers.rows)
     if results.models:

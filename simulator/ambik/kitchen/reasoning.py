@@ -110,10 +110,10 @@ def _after_answer(
 ) -> Judgement:
     """Return what it does with what it was told; the question is not asked twice."""
     question, answer = case.exchanges[-1]
-    told = " ".join(affirmed(text) for _, text in case.exchanges)
+    answers = " ".join(affirmed(text) for _, text in case.exchanges)
     edits, used = [], False
     for opening in nouns:
-        meant = _meant(told, opening, case.things)
+        meant = _meant(answers, opening, case.things)
         used = used or bool(meant)
         if names := meant or opening.names[:1]:
             edits.append(_edit(case, opening, " and the ".join(names)))

@@ -119,8 +119,8 @@ def read_candidate(text: str, kind: Ambiguity) -> Candidate | None:
     for line in text.splitlines():
         for field in ("task", "question", "answer"):
             label = _LABEL[field].match(line)
-            if label and (said := _said(line[label.end() :])):
-                fields.setdefault(field, said)
+            if label and (entry := _said(line[label.end() :])):
+                fields.setdefault(field, entry)
     return Candidate(type=kind, **fields) if len(fields) == 3 else None
 
 
@@ -289,8 +289,8 @@ async def _draft(asker: Asker, scene: Scene, task: str, dropped: tuple[Dropped, 
     chosen = first_open(task, candidates)
     rewritten: tuple[str, ...] = ()
     if plan and chosen is not None:
-        told: dict[str, Any] = {"task": task, "plan": plan, "ambiguous": candidates[chosen].task}
-        rewritten = read_plan(await asker.ask(scene, "rewrite", **told) or "")
+        variables: dict[str, Any] = {"task": task, "plan": plan, "ambiguous": candidates[chosen].task}
+        rewritten = read_plan(await asker.ask(scene, "rewrite", **variables) or "")
     return Made(
         scene.id,
         draft=Draft(

@@ -113,8 +113,8 @@ def form_lines(reader: LogReader, run_id: str, *, whole: bool = False) -> Iterat
                 case "answer" if turn.payload.get("person"):
                     yield place.line(turn, {"seat": USER}, USER)
                 case "annotate":
-                    told = {"form": turn.payload["form"], "problems": turn.payload["problems"]}
-                    yield place.line(turn, {"seat": ANNOTATOR, **told}, ANNOTATOR)
+                    annotation = {"form": turn.payload["form"], "problems": turn.payload["problems"]}
+                    yield place.line(turn, {"seat": ANNOTATOR, **annotation}, ANNOTATOR)
 
 
 def _decoding(reader: LogReader, run_id: str) -> dict[tuple[str, int], Json]:

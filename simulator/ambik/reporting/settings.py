@@ -64,8 +64,8 @@ def _optional(name: str) -> tuple[Any, None]:
     described = next(extra.description for extra in extras if getattr(extra, "description", None))
     usual = getattr(DEFAULT, name)
     of_files = "" if usual is None else f", of files {usual}"
-    said = f"{described}; default: as in the run{of_files}"
-    return Annotated[(kind | None, *extras, Field(description=said))], None
+    help = f"{described}; default: as in the run{of_files}"
+    return Annotated[(kind | None, *extras, Field(description=help))], None
 
 
 _FIELDS: Final[dict[str, Any]] = {name: _optional(name) for name in _SWITCHES}

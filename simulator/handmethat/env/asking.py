@@ -166,7 +166,7 @@ def _unpunctuated(words: str) -> str:
 
 def _questions(words: str) -> list[str]:
     """Return the sentences that are questions; all of them if none has a question mark."""
-    sentences = [one for one in _SENTENCE.split(words) if one.strip()]
+    sentences = [sentence for sentence in _SENTENCE.split(words) if sentence.strip()]
     return [sentence for sentence in sentences if sentence.endswith("?")] or sentences
 
 
@@ -331,13 +331,13 @@ class _Sentence:
 
     def _add_place(self, before: int, start: int, place: Mention) -> None:
         """Keep a place, whose words begin at `before`; its own qualities say nothing about the object."""
-        bits, found = int(place.value), self._found
-        where, last = found[-1] if found else (0, place)
+        bits, mentions = int(place.value), self._found
+        where, last = mentions[-1] if mentions else (0, place)
         bracketed = re.fullmatch(r"[^,]*\s,\s", self.words[where:start]) and bits.bit_count() == 1
-        if found and last.key == place.key and bracketed and int(last.value) & bits:
-            found[-1] = (where, last._replace(value=bits))  # its identifier in brackets
+        if mentions and last.key == place.key and bracketed and int(last.value) & bits:
+            mentions[-1] = (where, last._replace(value=bits))  # its identifier in brackets
             return
-        kept = [pair for pair in found if not before <= pair[0] < start or pair[1].key == place.key]
+        kept = [pair for pair in mentions if not before <= pair[0] < start or pair[1].key == place.key]
         # "In the blue or the red box" names two places.
         choices = re.split(r"\bor\b|还是|或者?", self.words[before:start])
         places = [_which(self._world, bits, choice) for choice in choices]

@@ -88,8 +88,8 @@ class HandMeThatDiscrete(gymnasium.Env[Any, Any]):
 
     def __init__(self, *, slots: int = SLOTS, **options: Any) -> None:
         refused = {"observation", "render_text", "language", "append_view", "extended", "render_mode"}
-        if found := refused & options.keys():
-            raise InputError(f"{min(found)}: HandMeThatDiscrete has no text; leave it out")
+        if names := refused & options.keys():
+            raise InputError(f"{min(names)}: HandMeThatDiscrete has no text; leave it out")
         if options.get("commands", "listed") is None:
             raise InputError("commands None: HandMeThatDiscrete needs them; say listed or strict")
         self._env = HandMeThat(observation="structured", render_text=False, **options)
@@ -155,18 +155,18 @@ class HandMeThatDiscrete(gymnasium.Env[Any, Any]):
 
 def utterance_row(world: World, utterance: Meaning) -> NDArray[np.int16]:
     """Return what was said, by the columns of `UTTERANCE`."""
-    table, said = hierarchy(), dict(utterance.description)
-    place = next((str(said[key]) for key in PLACE_KEYS if key in said), None)
+    table, description = hierarchy(), dict(utterance.description)
+    place = next((str(description[key]) for key in PLACE_KEYS if key in description), None)
     argument, quest = utterance.argument, utterance.quest
     numbers = (
         1 + QUESTS.index(quest),
-        class_numbers().get(str(said.get("class")), 0),
-        subclass_numbers().get(str(said.get("subclass")), 0),
-        1 + list(table.kinds).index(str(said["type"])) if "type" in said else 0,
+        class_numbers().get(str(description.get("class")), 0),
+        subclass_numbers().get(str(description.get("subclass")), 0),
+        1 + list(table.kinds).index(str(description["type"])) if "type" in description else 0,
         0 if place is None else 1 + world.index[place],
-        *(1 + bool(said[name]) if name in said else 0 for name in STATES),
-        1 + table.colors.index(str(said["color"])) if "color" in said else 0,
-        1 + table.sizes.index(str(said["size"])) if "size" in said else 0,
+        *(1 + bool(description[name]) if name in description else 0 for name in STATES),
+        1 + table.colors.index(str(description["color"])) if "color" in description else 0,
+        1 + table.sizes.index(str(description["size"])) if "size" in description else 0,
         1 + world.index[argument] if quest == "move_to" and argument is not None else 0,
         _numbered(VERBS).get(argument or "", 0),
     )
@@ -177,7 +177,7 @@ def story_rows(task: Task) -> NDArray[np.int16]:
     """Return what the human did, by number and rows."""
     array = np.zeros((STORY, 1 + _STORY_ARGS), np.int16)
     for i, (name, args) in enumerate(task.actions[-STORY:]):
-        array[i, : 1 + len(args)] = (1 + STORY_VERBS.index(name), *(one + 1 for one in args))
+        array[i, : 1 + len(args)] = (1 + STORY_VERBS.index(name), *(argument + 1 for argument in args))
     return array
 
 

@@ -357,8 +357,8 @@ class HandMeThat(gymnasium.Env[Any, str]):
         if now.done:
             # As published: three words that mean nothing.
             return ["it", "is", "over"]
-        found = game.valid(now, self._commands, extended=self._extended, reference=self._reference)
-        return list(found)
+        commands = game.valid(now, self._commands, extended=self._extended, reference=self._reference)
+        return list(commands)
 
 
 def _text_spaces(language: Language) -> tuple[spaces.Text, spaces.Text]:

@@ -126,8 +126,8 @@ class _Human:
         """Return what the human says of each thing asked for; it does not care if nothing is to be told."""
         values = {ask: _TELLS[ask](self) for ask in asks}
         parts = (self.words[f"no_{ask}"] if value is None else value for ask, value in values.items())
-        told = any(value is not None for value in values.values())
-        return "value" if told else "indifferent", self.words["between"].join(parts)
+        is_known = any(value is not None for value in values.values())
+        return "value" if is_known else "indifferent", self.words["between"].join(parts)
 
     def value(self, key: str) -> str | None:
         """Return the colour or size."""
@@ -209,7 +209,7 @@ class _Human:
             case "kind":
                 return self.kind_verdict(str(value))
             case "object":
-                return "yes" if int(value) & bit_set(one for one, _ in self.task.in_meaning) else "no"
+                return "yes" if int(value) & bit_set(entity for entity, _ in self.task.in_meaning) else "no"
             case "destination" if meaning.quest != "move_to":
                 return "no"
             case "place" | "destination":

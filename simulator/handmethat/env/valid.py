@@ -35,10 +35,10 @@ class Offers:
             *(f"move to {self._labels[place]}" for place in world.locations),
             f"move to {HUMAN_WORD}",
         )
-        of = world.of
-        self._openable, self._receptacles = of("openable"), of("receptacle")
-        self._toggleable, self._sliceable = of("toggleable"), of("sliceable")
-        self._cleanable = of("dustyable") | of("stainable")
+        members = world.of
+        self._openable, self._receptacles = members("openable"), members("receptacle")
+        self._toggleable, self._sliceable = members("toggleable"), members("sliceable")
+        self._cleanable = members("dustyable") | members("stainable")
         self._brushes = bit_set(
             entity for word in CLEANING_TOOLS for entity in entities(_of_type(world, word))
         )

@@ -72,45 +72,45 @@ def parse_templates(text: str, sets: Mapping[str, tuple[int, ...]]) -> tuple[int
     """
     if text in sets:
         return sets[text]
-    found: set[int] = set()
+    numbers: set[int] = set()
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not (first.isdecimal() and (last.isdecimal() or not dash)):
             raise InputError(f"--templates {text!r}: give {', '.join(sets)}, or numbers such as 1-5,8,67")
-        found |= set(range(int(first), int(last or first) + 1))
-    unknown = sorted(found - set(sets["all"]))
-    if unknown or not found:
+        numbers |= set(range(int(first), int(last or first) + 1))
+    unknown = sorted(numbers - set(sets["all"]))
+    if unknown or not numbers:
         top = max(sets["all"])
         raise InputError(f"--templates {text!r}: {unknown or 'nothing'}; templates are numbered 0 to {top}")
-    return tuple(sorted(found))
+    return tuple(sorted(numbers))
 
 
 def share_out(total: int, shares: Mapping[Level, float]) -> dict[Level, int]:
     """`total` divided by `shares` in whole numbers, the rest by largest remainders, first levels first."""
     whole = sum(shares.values())
     exact = {level: total * share / whole for level, share in shares.items()}
-    found = {level: int(value) for level, value in exact.items()}
-    order = sorted(shares, key=lambda level: (found[level] - exact[level], level))
-    for level in order[: total - sum(found.values())]:
-        found[level] += 1
-    return found
+    counts = {level: int(value) for level, value in exact.items()}
+    order = sorted(shares, key=lambda level: (counts[level] - exact[level], level))
+    for level in order[: total - sum(counts.values())]:
+        counts[level] += 1
+    return counts
 
 
 def _pairs(option: str, text: str, allowed: tuple[str, ...]) -> dict[str, float]:
-    found: dict[str, float] = {}
+    shares: dict[str, float] = {}
     for part in text.split(","):
         name, _, weight = (piece.strip() for piece in part.partition(":"))
         try:
             value = float(weight)
         except ValueError:
             value = -1.0
-        if name not in allowed or not 0 <= value < float("inf") or name in found:
+        if name not in allowed or not 0 <= value < float("inf") or name in shares:
             example = ",".join(f"{one}:1" for one in allowed)
             raise InputError(f"{option} {text!r}: give each of {', '.join(allowed)} at most once: {example}")
-        found[name] = value
-    if not any(found.values()):
+        shares[name] = value
+    if not any(shares.values()):
         raise InputError(f"{option} {text!r}: at least one weight must be above 0")
-    return found
+    return shares
 
 
 # Households tried for one template before another is drawn, and templates before the attempt is given up.
@@ -216,21 +216,21 @@ def make_attempt(job: Job) -> Attempt:
     start = time.process_time()
     plan, profile = job.plan, load_profile(job.plan.profile)
     rejections: Counter[str] = Counter()
-    redrawn, found = 0, None
+    redrawn, episode = 0, None
     for redraw, quest, template in _draws(plan, job.number):
         redrawn = redraw
-        found = _search(plan, profile, job.number, redraw, quest, template, rejections)
-        if found is not None:
+        episode = _search(plan, profile, job.number, redraw, quest, template, rejections)
+        if episode is not None:
             break
     level, failure, facts, file, row = None, "", None, b"", None
-    if found is not None:
-        level = found.task.level
-    if found is not None and level not in job.closed:
-        task = add_demo(found.task) if plan.demos else found.task
+    if episode is not None:
+        level = episode.task.level
+    if episode is not None and level not in job.closed:
+        task = add_demo(episode.task) if plan.demos else episode.task
         if isinstance(task, Rejection):
             failure = task.cause
         else:
-            facts = facts_of(task, pool=found.pool, strict=found.strict, subgoals=found.subgoals)
+            facts = facts_of(task, pool=episode.pool, strict=episode.strict, subgoals=episode.subgoals)
             file = file_text(task).encode() if job.file else b""
             row = task_to_row(task) if job.row else None
     cpu = time.process_time() - start
@@ -263,9 +263,9 @@ def _draws(plan: Plan, number: int) -> Iterator[tuple[int, Quest, int]]:
     """Yield quest type and template of an attempt; then other templates for the same quest type."""
     random = Random(derive_seed(plan.seed, "draw", number))
     quest = _weighted(random, plan.mix)
-    some = _serving(plan.templates, quest)
+    templates = _serving(plan.templates, quest)
     for redraw in range(REDRAWS):
-        yield redraw, quest, some[int(random.random() * len(some))]
+        yield redraw, quest, templates[int(random.random() * len(templates))]
 
 
 @cache

@@ -60,16 +60,16 @@ Utterance = Meaning
 
 def describe(specifiers: Mapping[str, Value] | Iterable[Specifier]) -> tuple[Specifier, ...]:
     """Return specifiers in canonical order."""
-    given = dict(specifiers)
-    return tuple((key, given[key]) for key in KEYS if key in given)
+    values = dict(specifiers)
+    return tuple((key, values[key]) for key in KEYS if key in values)
 
 
 def matching(world: World, state: State, description: Iterable[Specifier]) -> BitSet:
     """Return the movable entities that fit every specifier; a state that an entity lacks is a mismatch."""
-    found = world.of("movable")
+    things = world.of("movable")
     for key, value in description:
-        found &= extension(world, state, key, value)
-    return found
+        things &= extension(world, state, key, value)
+    return things
 
 
 def extension(world: World, state: State, key: str, value: Value) -> BitSet:

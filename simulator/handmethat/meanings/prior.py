@@ -81,8 +81,8 @@ def prior(
     tables: _Tables = {}
     blocks = [
         block
-        for quest, some in rewards.items()
-        for block in _blocks(world, state, quest, some, targets, rest, profile, tables)
+        for quest, worth in rewards.items()
+        for block in _blocks(world, state, quest, worth, targets, rest, profile, tables)
     ]
     weights = np.concatenate([block.weights.ravel() for block in blocks]) if blocks else np.empty(0)
     likely = _cut(weights)
@@ -113,8 +113,8 @@ class _Block:
     def decode(self, indices: Sequence[int]) -> list[Meaning]:
         """Return the meanings at some places of the flattened `weights`."""
         many, quest = len(self.arguments), self.quest
-        told = {row: self.table.decode(row) for row in {index // many for index in indices}}
-        return [Meaning(quest, told[index // many], self.arguments[index % many]) for index in indices]
+        rows = {row: self.table.decode(row) for row in {index // many for index in indices}}
+        return [Meaning(quest, rows[index // many], self.arguments[index % many]) for index in indices]
 
 
 def _blocks(
@@ -136,15 +136,15 @@ def _blocks(
     everybody = universe(world, profile)
     if not profile.all_meanings:
         every = tuple(argument for argument in every if argument in useful)
-        some = _union(sources(world, quest, argument, useful, profile) for argument in every)
-        groups: dict[BitSet, tuple[str | None, ...]] = {some: every} if some else {}
+        things = _union(sources(world, quest, argument, useful, profile) for argument in every)
+        groups: dict[BitSet, tuple[str | None, ...]] = {things: every} if things else {}
     else:
         groups = {}
         for argument in every:
-            some = sources(world, quest, argument, useful, profile)
-            groups[some] = (*groups.get(some, ()), argument)
+            things = sources(world, quest, argument, useful, profile)
+            groups[things] = (*groups.get(things, ()), argument)
     blocks = []
-    for some, arguments in groups.items():
+    for things, arguments in groups.items():
         subclasses = has_subclasses(quest, profile)
         if profile.all_meanings:
             if subclasses not in tables:
@@ -152,9 +152,9 @@ def _blocks(
                 tables[subclasses] = descriptions(
                     world, state, everything, subclasses=subclasses, among=everybody
                 )
-            table = tables[subclasses].about(some)
+            table = tables[subclasses].about(things)
         else:
-            table = descriptions(world, state, some, subclasses=subclasses, among=everybody)
+            table = descriptions(world, state, things, subclasses=subclasses, among=everybody)
             # All that fits must be useful with one and the same argument; most fails without asking which.
             inside = words([useful[argument] for argument in arguments], len(world))
             union = np.bitwise_or.reduce(inside)

@@ -67,8 +67,8 @@ def _with_attributes(world: World, entity: int, language: str, *, identifiers: b
     kind, color, size = world.kinds[entity].name, world.colors[entity], world.sizes[entity]
     noun = kind if identifiers else word(kind, language)
     if language == "zh":
-        return "".join([word(one, language) for one in (color, size) if one] + [noun])
-    return " ".join([one for one in (size, color) if one] + [noun])
+        return "".join([word(adjective, language) for adjective in (color, size) if adjective] + [noun])
+    return " ".join([adjective for adjective in (size, color) if adjective] + [noun])
 
 
 _AGENT = "human-"
@@ -99,8 +99,8 @@ def render_story(
     world: World, actions: Iterable[Action], language: str, *, labels: bool = False
 ) -> tuple[str, ...]:
     """Return what the human did, a sentence for each action; one that says so if there was none."""
-    told = tuple(render_action(world, action, language, labels=labels) for action in actions)
-    return told or (str(wording(language)["no_story"]),)
+    sentences = tuple(render_action(world, action, language, labels=labels) for action in actions)
+    return sentences or (str(wording(language)["no_story"]),)
 
 
 def render_description(world: World, actions: Iterable[Action], said: str, language: str) -> str:
@@ -154,8 +154,8 @@ def render_utterance(world: World, utterance: Utterance, language: str, seed: in
         body = _pick(table["bodies"]["anywhere" if anywhere else utterance.quest], synonym).format(
             np=noun, place=_destination(world, utterance, name, language)
         )
-    said = _pick(table["openers"], opener).format(body=body)
-    return said if language == "zh" else said[0].upper() + said[1:].lower()
+    sentence = _pick(table["openers"], opener).format(body=body)
+    return sentence if language == "zh" else sentence[0].upper() + sentence[1:].lower()
 
 
 def render_meaning(world: World, meaning: Meaning, language: str) -> str:
@@ -177,10 +177,10 @@ def render_meaning(world: World, meaning: Meaning, language: str) -> str:
 
 def _english_np(world: World, meaning: Meaning, name: _Namer) -> str:
     table = wording("en")
-    told = table["between_adjectives"].join(_adjectives(meaning))
+    adjectives = table["between_adjectives"].join(_adjectives(meaning))
     return str(
         table["np"].format(
-            adjectives=told + table["after_adjectives"] if told else "",
+            adjectives=adjectives + table["after_adjectives"] if adjectives else "",
             head=_kind(meaning) or table["no_kind"],
             place=_place(world, meaning, name, "en"),
         )
@@ -189,13 +189,13 @@ def _english_np(world: World, meaning: Meaning, name: _Namer) -> str:
 
 def _any_english(world: World, meaning: Meaning, name: _Namer) -> str:
     table, kind = wording("en"), _kind(meaning)
-    told = table["between_adjectives"].join(_labels(meaning, "en"))
+    adjectives = table["between_adjectives"].join(_labels(meaning, "en"))
     place = _place(world, meaning, name, "en")
-    if not (told or kind):
+    if not (adjectives or kind):
         return str(table["anything"].format(place=place))
     return str(
         table["any"].format(
-            adjectives=told + table["after_adjectives"] if told else "",
+            adjectives=adjectives + table["after_adjectives"] if adjectives else "",
             head=word(kind, "en") if kind else table["any_kind"],
             place=place,
         )
@@ -205,17 +205,17 @@ def _any_english(world: World, meaning: Meaning, name: _Namer) -> str:
 def _chinese_np(world: World, meaning: Meaning, name: _Namer) -> str:
     table, kind = wording("zh"), _kind(meaning)
     place = _place(world, meaning, name, "zh")
-    told = _chinese_adjectives(meaning, bool(kind))
+    adjectives = _chinese_adjectives(meaning, bool(kind))
     # Of two attributes one says 的: 桌子上敞开的箱子, but 桌子上的红色箱子.
-    link = table["of"] if place and table["of"] not in told else ""
-    return f"{place}{link}{told}{word(kind, 'zh') if kind else table['no_kind']}"
+    link = table["of"] if place and table["of"] not in adjectives else ""
+    return f"{place}{link}{adjectives}{word(kind, 'zh') if kind else table['no_kind']}"
 
 
 def _any_chinese(world: World, meaning: Meaning, name: _Namer) -> str:
     table, kind = wording("zh"), _kind(meaning)
-    told = _chinese_adjectives(meaning, bool(kind))
+    adjectives = _chinese_adjectives(meaning, bool(kind))
     head = word(kind, "zh") if kind else table["any_kind"]
-    return f"{_place(world, meaning, name, 'zh')}{table['any']}{told}{head}"
+    return f"{_place(world, meaning, name, 'zh')}{table['any']}{adjectives}{head}"
 
 
 def _chinese_adjectives(meaning: Meaning, has_noun: bool) -> str:
@@ -224,8 +224,8 @@ def _chinese_adjectives(meaning: Meaning, has_noun: bool) -> str:
     words = _labels(meaning, "zh")
     bare = sum(meaning.get(key) is not None for key in ("color", "size")) if has_noun else 0
     linked, unlinked = words[: len(words) - bare], words[len(words) - bare :]
-    told = table["between_adjectives"].join(linked)
-    return (told + table["of"] if told else "") + "".join(unlinked)
+    adjectives = table["between_adjectives"].join(linked)
+    return (adjectives + table["of"] if adjectives else "") + "".join(unlinked)
 
 
 def _adjectives(meaning: Meaning) -> list[str]:

@@ -105,9 +105,9 @@ class Rsa:
     def speaker(self, meaning: int) -> Floats:
         """Return S(u | m) for the meaning of that index; shape (utterances,)."""
         last = self._rounds[-1]
-        said = self.utterances.columns[slice(*self.utterances.starts[meaning : meaning + 2])]
+        columns = self.utterances.columns[slice(*self.utterances.starts[meaning : meaning + 2])]
         chances = np.zeros(len(self.utterances))
-        chances[said] = np.exp(last.h[said] - last.a[meaning])
+        chances[columns] = np.exp(last.h[columns] - last.a[meaning])
         return chances
 
     def listener(self, utterance: int) -> Floats:
@@ -134,13 +134,13 @@ class Rsa:
         depth = self.depth if depth is None else depth
         if not 1 <= depth <= self.depth:
             raise ValueError(f"There are tables of depth 1 to {self.depth}, not of {depth}.")
-        one = self._rounds[depth]
+        last = self._rounds[depth]
         rows = np.repeat(np.arange(len(self.pool)), np.diff(self.utterances.starts))
         columns = self.utterances.columns
         speaker = np.zeros((len(self.pool), len(self.utterances)))
         listener = np.zeros_like(speaker)
-        speaker[rows, columns] = np.exp(one.h[columns] - one.a[rows])
-        listener[rows, columns] = np.exp(one.f[rows] + one.g[columns])
+        speaker[rows, columns] = np.exp(last.h[columns] - last.a[rows])
+        listener[rows, columns] = np.exp(last.f[rows] + last.g[columns])
         return Tables(speaker, listener)
 
     @cached_property
@@ -252,8 +252,8 @@ def rsa_view(task: Task, *, depth: int = DEPTH, most: int = MOST) -> RsaView:
     profile = profile_of(task)
     pool = _pool(task, profile)
     rsa = Rsa(pool, enumerate_utterances(pool, profile), profile, depth)
-    said = tuple(rsa.utterances)
-    if task.utterance not in said:
+    utterances = tuple(rsa.utterances)
+    if task.utterance not in utterances:
         raise InputError(
             f"{task.id}: what is said in it cannot be said for any likely meaning by the rules of profile "
             f"{profile.name}; the episode was made by others",
@@ -261,21 +261,22 @@ def rsa_view(task: Task, *, depth: int = DEPTH, most: int = MOST) -> RsaView:
             profile=profile.name,
         )
     tables = rsa.table()
-    spoken = said.index(task.utterance)
+    spoken = utterances.index(task.utterance)
     rows = _first(tables.listener[:, spoken] + 1e-6 * pool.probabilities, most)
     rows = _with(
-        rows, [pool.meanings.index(one) for one in (task.meaning, task.heard) if one in pool.meanings]
+        rows,
+        [pool.meanings.index(meaning) for meaning in (task.meaning, task.heard) if meaning in pool.meanings],
     )
     weight = pool.probabilities[rows] @ tables.speaker[rows]
     columns = _with([spoken], [place for place in _first(weight, most) if place != spoken])[:most]
     return RsaView(
         meanings=tuple(pool.meanings[i] for i in rows),
-        utterances=tuple(said[i] for i in columns),
+        utterances=tuple(utterances[i] for i in columns),
         prior=pool.probabilities[rows],
         speaker=tables.speaker[np.ix_(rows, columns)],
         listener=tables.listener[np.ix_(rows, columns)],
         pool=len(pool),
-        said=len(said),
+        said=len(utterances),
         depth=depth,
     )
 

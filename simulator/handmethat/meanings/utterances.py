@@ -142,8 +142,8 @@ def _codes(meaning: Meaning, bit: dict[Specifier, int], head: dict[Head, int]) -
         if pair[0] in KIND_KEYS:
             codes += [code | bit[kind] for kind in _coarser(pair) for code in codes]
         else:
-            one = bit[pair]
-            codes += [code | one for code in codes]
+            own = bit[pair]
+            codes += [code | own for code in codes]
     return codes
 
 
@@ -183,9 +183,9 @@ def true_by_sets(pool: Pool, spoken: Utterances) -> Utterances:
     in_order, count = tuple(fits.values()), len(fits)
     movable, low = pool.world.of("movable"), (1 << count) - 1
     meant = [reduce(and_, (fits[pair] for pair in meaning.description), movable) for meaning in pool.meanings]
-    said = [reduce(and_, (in_order[i] for i in entities(code & low)), movable) for code in spoken.codes]
+    extensions = [reduce(and_, (in_order[i] for i in entities(code & low)), movable) for code in spoken.codes]
     size = len(pool.world)
-    within = ~(words(meant, size)[:, None] & ~words(said, size)).any(axis=2)
+    within = ~(words(meant, size)[:, None] & ~words(extensions, size)).any(axis=2)
     heads = {head: i for i, head in enumerate(spoken.heads)}
     answers = np.array([[_answers(asked, head) for head in heads] for asked in heads])
     asked = [heads[meaning.quest, meaning.argument] for meaning in pool.meanings]

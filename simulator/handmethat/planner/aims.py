@@ -104,7 +104,7 @@ class _Test:
 
     def __init__(self, option: Option) -> None:
         self.option = option
-        self.places = tuple((one.entity, one.place) for one in option if one.place != NOTHING)
+        self.places = tuple((test.entity, test.place) for test in option if test.place != NOTHING)
         self.placed = bit_set(entity for entity, _ in self.places)
         states: dict[str, list[BitSet]] = {}
         for demand in option:

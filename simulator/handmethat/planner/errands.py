@@ -88,7 +88,7 @@ class Errands:
         loads = tuple(self.loads.items())
         if not (self.jobs or self.lids):
             return loads
-        return loads, tuple([(job, *some) for job, some in self.jobs.items()]), tuple(self.lids)
+        return loads, tuple([(job, *counts) for job, counts in self.jobs.items()]), tuple(self.lids)
 
     def first(self) -> list[int]:
         """Return what is to be sliced, heated, cooled or soaked before it is carried."""
@@ -129,7 +129,7 @@ def run(walk: Walk, errands: Errands, style: ErrandStyle, fixed: BitSet) -> None
     Raises:
         DeadEndError: if that does not work.
     """
-    loads, dirty, of = errands.loads, errands.dirty, errands.of
+    loads, dirty, owners = errands.loads, errands.dirty, errands.of
     if not errands.jobs:
         if len(loads) == 1:
             for entity, place in loads.items():
@@ -143,7 +143,7 @@ def run(walk: Walk, errands: Errands, style: ErrandStyle, fixed: BitSet) -> None
     _change_first(walk, errands, style, fixed)
     if dirty and style.clean_first:
         jobs.clean(walk, dirty, style.tools)
-    if toggled := of("toggled") + of("toggled", False):
+    if toggled := owners("toggled") + owners("toggled", False):
         # In a movable container nothing can be switched.
         _switch(walk, errands, [entity for entity, place in loads.items() if not walk.is_location[place]])
     if style.stage:
@@ -153,9 +153,9 @@ def run(walk: Walk, errands: Errands, style: ErrandStyle, fixed: BitSet) -> None
         jobs.clean(walk, dirty, style.tools)
     if toggled:
         _switch(walk, errands, toggled)
-    if opened := of("open"):
+    if opened := owners("open"):
         jobs.visit(walk, [entity for entity in opened if walk.is_shut(entity)], walk.open)
-    _close(walk, of("open", False) + errands.lids)
+    _close(walk, owners("open", False) + errands.lids)
 
 
 def _close(walk: Walk, lids: Sequence[int]) -> None:

@@ -76,7 +76,7 @@ class Trips:
         touched = 0
         for operator in operators:
             touched |= operator.needs | operator.adds
-        carried = (one for one, thing in self._things.items() if thing.held & touched)
+        carried = (entity for entity, thing in self._things.items() if thing.held & touched)
         self._boxes = bit_set(carried) & world.of("receptacle")
 
     def count(self, facts: Facts, marks: Facts, more: Iterable[Trip] = ()) -> int:
@@ -190,11 +190,13 @@ class LowerBound:
         marks = self._marks(facts)
         if self._alternatives is not None:
             each = (_together(marks, alternative) for alternative in self._alternatives)
-            counts = (self._count(facts, marks, one) for one in each if one is not None)
+            counts = (self._count(facts, marks, marked) for marked in each if marked is not None)
             return min(counts, default=UNREACHABLE)
         common, choices = _together(marks, self._goal.facts), list[list[Facts]]()
         for choice in self._goal.choices:
-            members = [one for one in (_common(marks, member) for member in choice) if one is not None]
+            members = [
+                marked for marked in (_common(marks, member) for member in choice) if marked is not None
+            ]
             if common is None or not members:
                 return UNREACHABLE
             common |= reduce(and_, members)
@@ -335,7 +337,7 @@ def _common(marks: _Marks, goal: Target) -> Facts | None:
     """Return the landmarks of a goal: of a disjunction those that all its members share."""
     together = _together(marks, goal.facts)
     for choice in goal.choices:
-        members = [one for one in (_common(marks, member) for member in choice) if one is not None]
+        members = [marked for marked in (_common(marks, member) for member in choice) if marked is not None]
         if together is None or not members:
             return None
         together |= reduce(and_, members)

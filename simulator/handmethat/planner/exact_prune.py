@@ -60,7 +60,9 @@ class Symmetry:
                     firsts.append(first)
                 else:
                     classes.append((mask, [first]))
-        self._classes = [one for classes in by_type.values() for one in classes if len(one[1]) > 1]
+        self._classes = [
+            members for classes in by_type.values() for members in classes if len(members[1]) > 1
+        ]
 
     def canonical(self, facts: Facts) -> Facts:
         """Return the same number for all states that differ by an exchange of like things."""
@@ -98,7 +100,7 @@ def _is_outdone(operator: Operator, by: Iterable[Operator], of_use: Facts) -> bo
 
 def _blocks(grounding: Grounding) -> dict[int, tuple[int, Facts]]:
     """Return where the facts of each movable thing begin, and as many ones as it has."""
-    found: dict[int, tuple[int, Facts]] = {}
+    firsts: dict[int, tuple[int, Facts]] = {}
     movable = grounding.relevant & grounding.world.of("movable")
     own: dict[int, list[int]] = {entity: [] for entity in entities(movable)}
     for atom, bit in grounding.atoms.items():
@@ -106,8 +108,8 @@ def _blocks(grounding: Grounding) -> dict[int, tuple[int, Facts]]:
             own[atom[1]].append(bit.bit_length() - 1)
     for entity, numbers in own.items():
         assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
-        found[entity] = (numbers[0], (1 << len(numbers)) - 1)
-    return found
+        firsts[entity] = (numbers[0], (1 << len(numbers)) - 1)
+    return firsts
 
 
 def _form(goal: Target, mask: Facts = 0, one: int = 0, other: int = 0) -> _Form:

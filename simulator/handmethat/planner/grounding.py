@@ -92,7 +92,7 @@ class Grounding:
         return tuple(self._name(atom) for atom, bit in self.atoms.items() if bit & facts)
 
     def _name(self, atom: Atom) -> str:
-        return " ".join(one if isinstance(one, str) else self.world.name(one) for one in atom)
+        return " ".join(term if isinstance(term, str) else self.world.name(term) for term in atom)
 
 
 def bits(facts: Facts) -> Iterator[Facts]:
@@ -157,7 +157,9 @@ def _operators(
             needed[known.last].append(known)
         elif len(names) == 1:
             place = schema.params.index(names[0])
-            allowed[place] = [one for one in allowed[place] if _holds(world, schema, need, names, (one,))]
+            allowed[place] = [
+                entity for entity in allowed[place] if _holds(world, schema, need, names, (entity,))
+            ]
         elif names:
             test = _Known(schema.params, names, partial(_holds, world, schema, need, names))
             tests[test.last].append(test)
@@ -171,10 +173,12 @@ def _operators(
         if depth:
             choice = allowed[depth - 1]
             begun = [
-                ((*args, one), needs, adds, deletes) for args, needs, adds, deletes in begun for one in choice
+                ((*args, entity), needs, adds, deletes)
+                for args, needs, adds, deletes in begun
+                for entity in choice
             ]
         for test in tests[depth - 1]:
-            begun = [one for one in begun if test(one[0])]
+            begun = [partial for partial in begun if test(partial[0])]
         for literal in needed[depth - 1]:
             begun = [
                 (args, needs | facts, adds, deletes)

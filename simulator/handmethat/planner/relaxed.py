@@ -38,20 +38,20 @@ class Target(NamedTuple):
         """Return True if the goal holds where `facts` do."""
         if self.facts & facts != self.facts:
             return False
-        return all(any(one.holds(facts) for one in choice) for choice in self.choices)
+        return all(any(member.holds(facts) for member in choice) for choice in self.choices)
 
     def first_met(self, facts: Facts) -> Facts:
         """Return the facts by which the goal holds: of each disjunction the first member that is met."""
-        found = self.facts
+        met = self.facts
         for choice in self.choices:
-            found |= next(one.first_met(facts) for one in choice if one.holds(facts))
-        return found
+            met |= next(member.first_met(facts) for member in choice if member.holds(facts))
+        return met
 
     def shuffled(self, random: Random) -> Target:
         """Return the same goal, the members of every disjunction in a random order."""
         choices = []
         for choice in self.choices:
-            members = [one.shuffled(random) for one in choice]
+            members = [member.shuffled(random) for member in choice]
             random.shuffle(members)
             choices.append(tuple(members))
         return Target(self.facts, tuple(choices))
@@ -59,8 +59,8 @@ class Target(NamedTuple):
     def mentioned(self) -> Facts:
         """Return every fact that occurs in it."""
         facts = self.facts
-        for one in chain.from_iterable(self.choices):
-            facts |= one.mentioned()
+        for member in chain.from_iterable(self.choices):
+            facts |= member.mentioned()
         return facts
 
 
@@ -145,16 +145,16 @@ class RelaxedGraph:
         if groups is None:
             groups = self._adding[fact] = [group for group in self._groups if group[0] & fact]
         before = layers[next(i for i, reached in enumerate(layers) if reached & fact) - 1]
-        found = len(self.operators)
+        first = len(self.operators)
         for _, common, ways in groups:
             if common & before == common:
                 for needs, number in ways:
-                    if number >= found:
+                    if number >= first:
                         break
                     if needs & before == needs:
-                        found = number
+                        first = number
                         break
-        return found
+        return first
 
 
 def wanted(grounding: Grounding, subgoals: Sequence[Subgoal]) -> Target:
@@ -169,7 +169,12 @@ def wanted(grounding: Grounding, subgoals: Sequence[Subgoal]) -> Target:
 def _subgoal(grounding: Grounding, subgoal: Subgoal) -> Target:
     return _all_of(
         [
-            _one_of([_all_of([_demanded(grounding, subgoal, one) for one in option]) for option in choice])
+            _one_of(
+                [
+                    _all_of([_demanded(grounding, subgoal, alternative) for alternative in option])
+                    for option in choice
+                ]
+            )
             for choice in choices_of(grounding.world, subgoal)
         ]
     )

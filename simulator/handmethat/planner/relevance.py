@@ -62,7 +62,7 @@ def find_targets(world: World, state: State, goal: Goal, distractors: bool) -> T
             siblings_x |= _siblings(world, subgoal.x)
         if subgoal.y is not None and subgoal.form in ANYWHERE:
             siblings |= _siblings(world, subgoal.y)
-    mentioned = [state_ for one in goal.subgoals for state_ in _mentioned(one)]
+    mentioned = [state_ for subgoal in goal.subgoals for state_ in _mentioned(subgoal)]
     tools = bit_set(
         entity
         for word in mentioned

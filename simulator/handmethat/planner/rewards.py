@@ -53,7 +53,7 @@ def groundings(
         return
     placed = (entity for entity in entities(some & world.of("movable")) if state.container(entity) != NOTHING)
     if quest == "bring_me":
-        yield from ((one, None) for one in placed)
+        yield from ((entity, None) for entity in placed)
         return
     movable, nesting = world.of("movable"), world.of("receptacle")
     names = [(place, world.names[place], movable >> place & 1) for place in places]

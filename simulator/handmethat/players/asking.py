@@ -90,7 +90,7 @@ def next_move(knows: InsiderKnows, many: int, *, always: bool = False) -> str:
         weighed = belief if play.options.mode == "full" else belief.somewhere()
         best = best_question(households, weighed, left)
         if best is None and always and not asked:
-            best = min(left, key=lambda one: one.cost, default=None)
+            best = min(left, key=lambda question: question.cost, default=None)
         if best is not None:
             return f"question: {best.text}"
     return _act(knows, belief, len(asked))
@@ -124,7 +124,7 @@ def _act(knows: InsiderKnows, belief: Belief, asked: int) -> str:
 def _moments(play: Play, commands: Sequence[str]) -> Iterator[_Moment]:
     world, mode = play.task.world, play.options.mode
     state = play.game.start().state
-    handled = bit_set(one for action in play.task.actions for one in action.args if one >= 0)
+    handled = bit_set(entity for action in play.task.actions for entity in action.args if entity >= 0)
     seen = handled | visible(world, state, mode)
     yield _Moment(state, seen)
     for step in play.steps(commands):
@@ -146,7 +146,7 @@ def _target(play: Play, belief: Belief, moment: _Moment, seed: int) -> tuple[int
     if utterance.quest == "move_to" and argument is None:
         put = [action.args[1] for action in play.task.actions if "-put-" in action.name]
         places = list(entities(destinations(world, belief) & moment.seen)) or list(world.locations)
-        argument = world.names[one_of(random, [one for one in put if one in places] or places)]
+        argument = world.names[one_of(random, [place for place in put if place in places] or places)]
     tools = tools_for(world, entity, utterance)
     return None if tools & ~moment.seen else (entity, argument)
 
@@ -177,7 +177,7 @@ def _places(play: Play, belief: Belief, seed: int) -> list[int]:
         for entity in entities(candidates(dream, state, belief.somewhere())):
             place = dream.names[location_of(dream, state, entity)]
             counts[place] = counts.get(place, 0) + 1
-    held = {location_of(world, play.game.start().state, one) for one in entities(belief.place & ~named)}
+    held = {location_of(world, play.game.start().state, entity) for entity in entities(belief.place & ~named)}
     first = {*entities(named), *held}
     return sorted(
         world.locations,

@@ -45,29 +45,31 @@ class Heard(NamedTuple):
 def hear(task: Task, question: str, language: Language, said: Iterable[str]) -> Heard:
     """Listen to `question`; `said` is what the human has said before, the instruction included."""
     text = question.removeprefix("question:").strip()
-    given = answer(task, text, language)
+    reply = answer(task, text, language)
     # Who names too much at once may not be told any of it.
-    words = (*([text] if given.key != "too_many" else []), given.text, *said)
+    words = (*([text] if reply.key != "too_many" else []), reply.text, *said)
     fair = (mention._replace(negated=False) for each in words for mention in read_mentions(task.world, each))
-    return Heard(text, given, tuple(dict.fromkeys(fair)))
+    return Heard(text, reply, tuple(dict.fromkeys(fair)))
 
 
 def reveals(task: Task, heard: Heard, text: str) -> tuple[str, ...]:
     """Return what `text` tells beyond what is fair: ``color=red``, ``place=table`` and so on."""
-    told = dict.fromkeys(mention._replace(negated=False) for mention in read_mentions(task.world, text))
-    return tuple(_named(task.world, one) for one in told if not _is_fair(task.world, one, heard.fair))
+    mentions = dict.fromkeys(mention._replace(negated=False) for mention in read_mentions(task.world, text))
+    return tuple(
+        _named(task.world, mention) for mention in mentions if not _is_fair(task.world, mention, heard.fair)
+    )
 
 
 def guards(task: Task, heard: Heard, text: str) -> tuple[Guard, ...]:
     """Return why `text` cannot stand as the answer; empty if it can."""
-    found: list[Guard] = []
+    guards: list[Guard] = []
     if reveals(task, heard, text):
-        found.append("reveals")
+        guards.append("reveals")
     if _misses(task, heard, text):
-        found.append("misses")
+        guards.append("misses")
     if polarity(text) not in _FITS[heard.answer.kind]:
-        found.append("contradicts")
-    return tuple(found)
+        guards.append("contradicts")
+    return tuple(guards)
 
 
 def polarity(text: str) -> Polarity:
@@ -100,12 +102,14 @@ def _is_fair(world: World, mention: Mention, fair: tuple[Mention, ...]) -> bool:
         return True
     if mention.key == "kind":
         return any(
-            one.key == "kind" and str(mention.value) in kinds_above(str(one.value)) for one in fair
+            other.key == "kind" and str(mention.value) in kinds_above(str(other.value)) for other in fair
         ) or any(
-            _within(_extent(world, one), world.of(str(mention.value))) for one in fair if one.key in _PLACES
+            _within(_extent(world, other), world.of(str(mention.value)))
+            for other in fair
+            if other.key in _PLACES
         )
     if mention.key in _PLACES:
-        return any(_within(_extent(world, one), _extent(world, mention)) for one in fair)
+        return any(_within(_extent(world, other), _extent(world, mention)) for other in fair)
     return False
 
 

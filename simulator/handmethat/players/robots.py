@@ -97,7 +97,9 @@ def _candidates(task: Task) -> tuple[int, ...]:
     picked = {action.args[0] for action in task.actions if "pick-up" in action.name}
     names = {kinds[entity].name for entity in picked}
     uttered = tuple(dict.fromkeys(entity for entity, _ in task.in_utterance))
-    return tuple(one for one in uttered if kinds[one].name in names and one not in picked) or uttered
+    return (
+        tuple(entity for entity in uttered if kinds[entity].name in names and entity not in picked) or uttered
+    )
 
 
 class ExpertRobot:
