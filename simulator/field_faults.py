@@ -72,7 +72,7 @@ def _field_fault(fault: ErrorDetails, value: Any, head: int, known: str) -> Fiel
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         # The fault is the whole object's; what is wrong is the field that says which type it is.
         path = (*path, context["discriminator"].strip("'"))
-    said = shortened(context.get("tag", fault["input"]))
+    written = shortened(context.get("tag", fault["input"]))
     match kind:
         case "extra_forbidden":
             return FieldFault((), f"unknown key {_joined(path)!r}" + (f"; known: {known}" if known else ""))
@@ -84,15 +84,15 @@ def _field_fault(fault: ErrorDetails, value: Any, head: int, known: str) -> Fiel
             choices = context.get("expected") or context["expected_tags"]
             # Pydantic's list reads 'a', 'b' or 'c'.
             choices = choices.replace("'", "").replace(" or ", ", ")
-            return FieldFault(path, f"is {said}, not one of {choices}")
+            return FieldFault(path, f"is {written}, not one of {choices}")
         case "value_error":
             return FieldFault(path, str(context["error"]))
     for pattern, name in _KINDS:
         if pattern.fullmatch(kind):
-            return FieldFault(path, f"is {said}, not {name}")
+            return FieldFault(path, f"is {written}, not {name}")
     message = fault["msg"]
     if message.startswith("Input should"):
-        message = f"is {said}; {message.replace('Input should', 'it must', 1)}"
+        message = f"is {written}; {message.replace('Input should', 'it must', 1)}"
     return FieldFault(path, message)
 
 

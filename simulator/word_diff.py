@@ -35,9 +35,9 @@ def word_diff(original: str, rewrite: str) -> tuple[Piece, ...]:
     The pieces that are not ``added`` make up the original, to the letter; those that are not ``removed`` the
     rewrite.
     """
-    (one, old), (other, new) = _words(original), _words(rewrite)
+    (marked, old), (other, new) = _words(original), _words(rewrite)
     matcher = SequenceMatcher(None, [w.text for w in old], [w.text for w in new], autojunk=False)
-    pieces = list(_both(one, other))
+    pieces = list(_both(marked, other))
     for kind, start, end, begin, stop in matcher.get_opcodes():
         if kind == "equal":
             for before, after in zip(old[start:end], new[begin:stop], strict=True):

@@ -199,10 +199,10 @@ def _lines_of_objects(text: str, values: Sequence[object]) -> Iterator[int]:
         start = text.find("{", place) if isinstance(value, dict) else -1
         while start >= 0:
             try:
-                found, end = decoder.raw_decode(text, start)
+                parsed, end = decoder.raw_decode(text, start)
             except ValueError:  # a brace in a string
-                found, end = None, start
-            if found == value:
+                parsed, end = None, start
+            if parsed == value:
                 place = end
                 break
             start = text.find("{", start + 1)

@@ -133,8 +133,8 @@ _FIRST: Final[Mapping[Kind, Start]] = {"decide": "propose", "answer": "answer", 
 def rebuild(turns: Iterable[Turn]) -> State:
     """Return the state after `turns`, which must be an episode's, in order."""
     logged = tuple(turns)
-    said = [_line(turn.seat, turn.payload, turn.text) for turn in logged]
-    return State(said=said, since=due_since(logged), move={})
+    lines = [_line(turn.seat, turn.payload, turn.text) for turn in logged]
+    return State(said=lines, since=due_since(logged), move={})
 
 
 def due(table: Table, state: State) -> Due | None:

@@ -237,7 +237,7 @@ def meant(pair: Pair) -> tuple[tuple[Thing, ...], tuple[Thing, ...]]:
     ]
     things, shortlist = tuple(map(thing, pair.things)), tuple(map(thing, pair.shortlist))
     step = line_of(pair.ambiguous_plan, pair.step)
-    in_step, said = same_words(stems(step)), frozenset(stems(f"{pair.question} {pair.answer}"))
+    in_step, in_answer = same_words(stems(step)), frozenset(stems(f"{pair.question} {pair.answer}"))
     target = [
         each
         for each in dict.fromkeys((*shortlist, *things))
@@ -245,7 +245,7 @@ def meant(pair: Pair) -> tuple[tuple[Thing, ...], tuple[Thing, ...]]:
             is_found(concept, each.name) and begin.search(each.name.lower())
             for concept, begin in zip(positive, begins, strict=True)
         )
-        and (each in shortlist or (not same_words(each.stems) <= in_step and each.head in said))
+        and (each in shortlist or (not same_words(each.stems) <= in_step and each.head in in_answer))
     ]
     if not target and positive:
         spoken = [mention.things[0] for mention in single(pair.answer, things)]

@@ -144,17 +144,19 @@ def _compared(frame: pd.DataFrame, metric: Metric, first: str, second: str) -> t
     means = table.pivot_table(metric.name, ["item", "language"], "run", aggfunc="mean").dropna()
     if not {first, second} <= set(means.columns) or means.empty:
         return None
-    one, two = means[first].astype(float), means[second].astype(float)
+    baseline, other = means[first].astype(float), means[second].astype(float)
     items = means.index.get_level_values("item").tolist()
-    differences = (two - one).groupby(level="item").mean().to_numpy(dtype=np.float64)
+    differences = (other - baseline).groupby(level="item").mean().to_numpy(dtype=np.float64)
     return (
         first,
         second,
         len(differences),
-        float(one.mean()),
-        float(two.mean()),
-        paired_bootstrap(one.tolist(), two.tolist(), items, bounds=(-1.0, 1.0) if metric.is_share else None),
-        mcnemar_or_permutation(one.tolist(), two.tolist(), items, differences),
+        float(baseline.mean()),
+        float(other.mean()),
+        paired_bootstrap(
+            baseline.tolist(), other.tolist(), items, bounds=(-1.0, 1.0) if metric.is_share else None
+        ),
+        mcnemar_or_permutation(baseline.tolist(), other.tolist(), items, differences),
         detectable(differences),
     )
 

@@ -57,9 +57,9 @@ def check_files(paths: Sequence[Path]) -> tuple[Fault, ...]:
     fruitless, taken = set(paths), set[Path]()
     checkers = all_checkers()
     for checker in checkers:
-        found = {path: checker.find(path) for path in paths}
-        fruitless -= {path for path, files in found.items() if files}
-        files = sorted({file for paths in found.values() for file in paths} - taken)
+        files_of = {path: checker.find(path) for path in paths}
+        fruitless -= {path for path, files in files_of.items() if files}
+        files = sorted({file for paths in files_of.values() for file in paths} - taken)
         faults.extend(checker.check(files) if files else ())
         taken.update(files)
     known = "; ".join(checker.kind for checker in checkers)

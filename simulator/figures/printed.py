@@ -94,7 +94,7 @@ def render(figure: Figure, format: Literal["png", "svg", "pdf"], width: float) -
         width: in centimetres.
     """
     caption = "Subject" if format == "pdf" else "Description"
-    told = {"Title": figure.title, caption: figure.caption}
+    facts = {"Title": figure.title, caption: figure.caption}
     date = "CreationDate" if format == "pdf" else "Date"
     extra = {"Software": "Askback"} if format == "png" else {"Creator": "Askback", date: None}
     out = io.BytesIO()
@@ -102,7 +102,7 @@ def render(figure: Figure, format: Literal["png", "svg", "pdf"], width: float) -
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_settings(figure.name, width))
         drawing = draw(figure, width)
-        metadata = {key: value for key, value in told.items() if value} | extra
+        metadata = {key: value for key, value in facts.items() if value} | extra
         drawing.savefig(out, format=format, dpi=DPI, metadata=metadata)
     return out.getvalue()
 

@@ -120,8 +120,8 @@ class Table:
         lines = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule"]
         lines += [latex_row(escape_latex(head.name) for head in self.heads), r"\midrule"]
         for row in self.rows:
-            told = zip(row, self.heads, strict=True)
-            cells = ["--" if cell is None else shown(cell, head) for cell, head in told]
+            columns = zip(row, self.heads, strict=True)
+            cells = ["--" if cell is None else shown(cell, head) for cell, head in columns]
             lines.append(latex_row(map(escape_latex, cells)))
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 

@@ -93,8 +93,8 @@ def register(path: str | Path, name: str = BENCHMARK, *, partial: bool = False) 
 def _sets(folder: Path) -> dict[Path, list[Path]]:
     """Return the folders with episodes in them, `folder` itself or below, and their episode files."""
     homes = [folder, *sorted(path for path in folder.rglob("*") if path.is_dir())]
-    found = {home: [file for file in episode_files(home) if _is_episode(file)] for home in homes}
-    sets = {home: files for home, files in found.items() if files}
+    by_home = {home: [file for file in episode_files(home) if _is_episode(file)] for home in homes}
+    sets = {home: files for home, files in by_home.items() if files}
     if not sets:
         raise InputError(
             f"{folder}: no folder {FOLDER} or another with files like level3_task0_bring_me_goal59.json in it"

@@ -137,7 +137,7 @@ def make_kind(name: str, cls: str, subclass: str, abilities: tuple[str, ...], ro
     elif "has-ontop" in abilities:
         relation = "ontop"
     states = {state for ability, state in STATE_OF_ABILITY.items() if ability in abilities}
-    cleaners = (one.removesuffix("-cleanable") for one in abilities if one.endswith("-cleanable"))
+    cleaners = (ability.removesuffix("-cleanable") for ability in abilities if ability.endswith("-cleanable"))
     return Kind(
         name=name,
         cls=cls,

@@ -172,11 +172,11 @@ def _places_of(uniform: _Uniform, places: list[tuple[int, int]], things: int) ->
     if all(count == 1 for _, count in places):
         begins = [begin for begin, _ in places]
         return [begins[int(uniform() * many)] for _ in range(things)]
-    found = []
+    lying = []
     for _ in range(things):
         begin, count = places[int(uniform() * many)]
-        found.append(begin if count == 1 else begin + int(uniform() * count))
-    return found
+        lying.append(begin if count == 1 else begin + int(uniform() * count))
+    return lying
 
 
 def _places(row: Subclass, stock: Stock, rules: SceneRules) -> tuple[str, ...]:

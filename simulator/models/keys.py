@@ -114,9 +114,9 @@ def content_key(request: Request | ScoreRequest) -> str:
         return _sha256("score " + _canonical(content(request)))
     asked = sha256()
     for message in request.messages:
-        said = message.content.encode("utf-8", "surrogatepass")
-        asked.update(f"{message.role} {len(said)} ".encode())
-        asked.update(said)
+        encoded = message.content.encode("utf-8", "surrogatepass")
+        asked.update(f"{message.role} {len(encoded)} ".encode())
+        asked.update(encoded)
     asked.update(_canonical([parameters(request), request.repeat]).encode())
     asked.update(_schema_text(request.schema).encode())
     return asked.hexdigest()

@@ -142,8 +142,8 @@ class OpenAIModel(OpenAIServer):
             raise Malformed(f"{self.name}: the server's answer has no message", text=str(answer), usage=usage)
         text = choice.message.content or ""
         if choice.message.refusal or choice.finish_reason == "content_filter":
-            said = choice.message.refusal or text
-            raise Refused(f"{self.name} declined: {said or 'content filter'}", text=said, usage=usage)
+            spoken = choice.message.refusal or text
+            raise Refused(f"{self.name} declined: {spoken or 'content filter'}", text=spoken, usage=usage)
         if not self._sampling:
             text = remote.cut(text, request.stop)
         return Completion(

@@ -244,14 +244,14 @@ class TransformersModel:
 
     def _completion(self, request: Request, job: Job) -> Completion:
         first = job.written[0]
-        said = tuple(self._wording.said(request, job.ids, tokens) for tokens in job.written)
-        texts = tuple(cut(text, request.stop) for text in said)
+        wordings = tuple(self._wording.said(request, job.ids, tokens) for tokens in job.written)
+        texts = tuple(cut(text, request.stop) for text in wordings)
         return Completion(
             text=texts[0],
             samples=texts if request.samples > 1 else (),
             logprobs=tuple(map(self._wording.chance, first, job.looks)) if job.looks else (),
             usage=Usage(len(job.ids), sum(map(len, job.written))),
-            finish_reason="stop" if first[-1] in self._ends or texts[0] != said[0] else "length",
+            finish_reason="stop" if first[-1] in self._ends or texts[0] != wordings[0] else "length",
         )
 
     def _by_the_library(self, request: Request, given_up: threading.Event) -> Completion:

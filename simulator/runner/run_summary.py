@@ -113,12 +113,12 @@ def print_problems(
     for fault in faults:
         warns = isinstance(fault, Fault) and fault.severity == "warning"
         (warned if warns else left_out).append(fault_text(fault))
-    for title, some in (("faults; the rows are left out", left_out), ("warnings", warned)):
-        if some:
-            say(console, f"{len(some)} {title}:")
-        for one in some[:_FAULTS]:
-            say(console, f"  {one}", "yellow")
-        if len(some) > _FAULTS:
-            say(console, f"  … and {len(some) - _FAULTS} more (--json has them all)", "yellow")
+    for title, sentences in (("faults; the rows are left out", left_out), ("warnings", warned)):
+        if sentences:
+            say(console, f"{len(sentences)} {title}:")
+        for sentence in sentences[:_FAULTS]:
+            say(console, f"  {sentence}", "yellow")
+        if len(sentences) > _FAULTS:
+            say(console, f"  … and {len(sentences) - _FAULTS} more (--json has them all)", "yellow")
     for reason in unreadable:
         say(console, reason, "red")

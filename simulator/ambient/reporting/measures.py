@@ -129,8 +129,8 @@ class Measure:
 
     def to_json(self) -> dict[str, Any]:
         """Return value, ends of the interval and denominator, in the unit; what is not known is left out."""
-        told = self.told
-        value, low, high = told[:3] if isinstance(told, Interval) else (told, None, None)
+        measured = self.told
+        value, low, high = measured[:3] if isinstance(measured, Interval) else (measured, None, None)
         plain = {
             "title": self.title,
             "unit": self.unit,

@@ -107,9 +107,9 @@ def _vote_rows(
     asked = any(votes.original.values())
     counts: list[Cell] = [votes.original[label] if asked else None for label in LABELS]
     names = ((kind, kinds.get(kind)) for kind in (example.categories if example else ()))
-    told = [kind if share is None else f"{kind} ({100 * share.value:.1f} %)" for kind, share in names]
+    shares = [kind if share is None else f"{kind} ({100 * share.value:.1f} %)" for kind, share in names]
     text = f"P: {votes.premise}\nH: {votes.hypothesis}"
-    rows: list[list[Cell]] = [[record.id, text, gold, *counts, None, ", ".join(told) or None]]
+    rows: list[list[Cell]] = [[record.id, text, gold, *counts, None, ", ".join(shares) or None]]
     for slot in votes.slots:
         sentence = f"{record.side[0].upper()}: {slot.sentence}"
         label = letters([slot.label]) if slot.label else "distractor"

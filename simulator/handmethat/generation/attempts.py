@@ -105,7 +105,7 @@ def _pairs(option: str, text: str, allowed: tuple[str, ...]) -> dict[str, float]
         except ValueError:
             value = -1.0
         if name not in allowed or not 0 <= value < float("inf") or name in shares:
-            example = ",".join(f"{one}:1" for one in allowed)
+            example = ",".join(f"{name}:1" for name in allowed)
             raise InputError(f"{option} {text!r}: give each of {', '.join(allowed)} at most once: {example}")
         shares[name] = value
     if not any(shares.values()):

@@ -134,16 +134,16 @@ def run_batch(
     if gate.full:
         return
     for attempt in in_order(make_attempt, jobs(), workers):
-        one, kept = _count(attempt, gate)
+        counted, kept = _count(attempt, gate)
         if kept is not None:
             idle = Tally()
             if keep is not None:
                 keep(kept)
-        idle.add(one)
+        idle.add(counted)
         _check_patience(plan, idle, gate)
-        group.add(one)
+        group.add(counted)
         if tell is not None:
-            tell(one)
+            tell(counted)
         if group.attempts == _GROUP or gate.full:
             yield group
             group = Tally()

@@ -180,10 +180,10 @@ def _ask(
     spoken = draw(rsa.speaker(chosen), random.random())
     sample = random.random() if profile.sampled_reading else None
     heard = pool.meanings[choose_reading(rsa.listener(spoken), sample)]
-    said = groundings_of(world, current, utterances[spoken], story.targets)
+    fitting = groundings_of(world, current, utterances[spoken], story.targets)
     read = groundings_of(world, current, heard, story.targets)
     useful = worth[meaning.quest].useful
-    hardness = level_of(meant, said, read, useful, profile)
+    hardness = level_of(meant, fitting, read, useful, profile)
     if hardness is None:
         return Rejection("no level")
     style: Style = profile.style
@@ -204,7 +204,7 @@ def _ask(
         utterance=utterances[spoken],
         heard=heard,
         in_meaning=meant,
-        in_utterance=said,
+        in_utterance=fitting,
         useful=useful,
         in_heard=read,
         seed=seed,

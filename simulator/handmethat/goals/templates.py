@@ -226,7 +226,7 @@ def _options(slot: Slot, stock: Stock, values: list[str], type_of: dict[str, str
     """Return what a slot may be filled with after what has been drawn."""
     if slot.kind == "drawn":
         types = stock.types(slot.name)
-        return [one for one in types if one not in values] if slot.tag else types
+        return [kind for kind in types if kind not in values] if slot.tag else types
     if slot.kind in ("location", "type"):
         return (slot.name,) if slot.kind == "location" or stock.count(slot.name) else ()
     kind = type_of.get(slot.name, slot.name)

@@ -61,10 +61,10 @@ def level_of(
     Returns:
         None if it is of no level of the paper and the profile drops such instructions.
     """
-    meant, said, heard, helps = map(frozenset, (in_meaning, in_utterance, in_reading, useful))
-    if meant == said:
+    meant, uttered, heard, helps = map(frozenset, (in_meaning, in_utterance, in_reading, useful))
+    if meant == uttered:
         return Hardness(1, True)
-    if meant == said & helps:
+    if meant == uttered & helps:
         return Hardness(2, True)
     if meant == (heard & helps if profile.useful_reading else heard):
         return Hardness(3, True)

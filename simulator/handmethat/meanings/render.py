@@ -86,10 +86,10 @@ def render_action(world: World, action: Action, language: str, *, labels: bool =
     table, name = wording(language), action.name.removeprefix(_AGENT)
     names = {}
     for parameter, entity in zip(domain("human")[action.name].params, action.args, strict=True):
-        told = (label if labels else text_name)(world, entity, language)
-        names[parameter] = told
+        label_text = (label if labels else text_name)(world, entity, language)
+        names[parameter] = label_text
         if entity != HUMAN and (relation := world.kinds[entity].relation):
-            names[f"{parameter}_at"] = table["place"][relation].format(container=told)
+            names[f"{parameter}_at"] = table["place"][relation].format(container=label_text)
     patterns = _label_patterns(language) if labels else table["actions"]
     sentence = table["label_story"] if labels and "label_story" in table else table["story"]
     return str(sentence.format(does=patterns[name].format(**names)))

@@ -110,18 +110,18 @@ class Trips:
             for box in entities(self._boxes)
             if (self._things[box].held | self._things[box].anywhere) & marks or self._things[box].held & facts
         )
-        for one, thing in self._things.items():
+        for entity, thing in self._things.items():
             if not thing.anywhere & marks:
                 continue
             into = [thing.containers[fact] for fact in bits(thing.anywhere & marks)]
             lies = thing.containers.get(facts & thing.anywhere, -1)
             boxes = bit_set(box for box in (*into, lies) if box >= 0) & self._boxes
-            here = self._where(facts, one)
+            here = self._where(facts, entity)
             there = frozenset(self._spot(facts, container) for container in into) - {here, 0}
             if not here or not there or (boxes and (boxes & moved or len(into) > 1)):
                 continue
             moved |= boxes
-            trips.append(Trip(one, here, there))
+            trips.append(Trip(entity, here, there))
         return trips
 
     def _where(self, facts: Facts, one: int) -> Facts:
@@ -286,11 +286,11 @@ class LowerBound:
         taken = {trip.thing for trip in self._trips.of(facts, common)}
         for members in choices:
             trips = [self._trips.of(facts, member & ~common) for member in members]
-            things = {trip.thing for some in trips for trip in some}
-            if taken & things or any(len(some) != 1 for some in trips):
+            things = {trip.thing for group in trips for trip in group}
+            if taken & things or any(len(group) != 1 for group in trips):
                 continue
             taken |= things
-            each = [some[0] for some in trips]
+            each = [group[0] for group in trips]
             here = {trip.here for trip in each}
             there = frozenset.intersection(*(trip.there for trip in each))
             found.append(Trip(-1, here.pop() if len(here) == 1 else 0, there))

@@ -57,9 +57,9 @@ def groundings(
         return
     movable, nesting = world.of("movable"), world.of("receptacle")
     names = [(place, world.names[place], movable >> place & 1) for place in places]
-    for one in placed:
-        nests = nesting >> one & 1
-        yield from ((one, name) for place, name, inner in names if not (inner and nests) and place != one)
+    for thing in placed:
+        nests = nesting >> thing & 1
+        yield from ((thing, name) for place, name, inner in names if not (inner and nests) and place != thing)
 
 
 def action_for(world: World, state: State, grounding: Grounding) -> Action:

@@ -72,9 +72,9 @@ def believe(task: Task, answers: Iterable[tuple[str, str]]) -> Belief:
 def _learn(world: World, belief: Belief, question: str, answer: str) -> Belief:
     asked = read_question(world, question.partition(":")[2] if ":" in question else question)
     for mention in asked.mentions:
-        said = polarity(answer)
-        if mention.key in STATES and said:
-            holds = (bool(mention.value) != mention.negated) == (said == "yes")
+        verdict = polarity(answer)
+        if mention.key in STATES and verdict:
+            holds = (bool(mention.value) != mention.negated) == (verdict == "yes")
             belief = replace(belief, states=(*belief.states, (mention.key, holds)))
     for key, value, negated in read_mentions(world, answer):
         if negated:
@@ -88,20 +88,20 @@ def _learn(world: World, belief: Belief, question: str, answer: str) -> Belief:
         elif key == "kind" and asked.asks:
             belief = replace(belief, kinds=(*belief.kinds, str(value)))
         elif key in STATE_KEYS and asked.asks:
-            told = value if isinstance(value, bool) else str(value)
-            belief = replace(belief, states=(*belief.states, (key, told)))
+            wanted = value if isinstance(value, bool) else str(value)
+            belief = replace(belief, states=(*belief.states, (key, wanted)))
     return belief
 
 
 def candidates(world: World, state: State, belief: Belief) -> BitSet:
     """Return the things that fit; what contradicts the utterance is not believed."""
-    said = matching(world, state, belief.utterance.description)
+    described = matching(world, state, belief.utterance.description)
     if belief.utterance.quest == "change_state":
         able = 0
         for ability in VERBS.get(belief.utterance.argument or "", ()):
             able |= world.of(ability)
-        said &= able
-    fitting = said
+        described &= able
+    fitting = described
     for kind in belief.kinds:
         fitting = fitting & world.of(kind) or fitting
     for specifier in belief.states:

@@ -91,9 +91,9 @@ _FITS: Final[dict[str, frozenset[Polarity]]] = {
 def _misses(task: Task, heard: Heard, text: str) -> bool:
     if heard.answer.kind != "value":
         return False
-    told = tuple(read_mentions(task.world, text))
+    read = tuple(read_mentions(task.world, text))
     mentions = dict.fromkeys(read_mentions(task.world, heard.answer.text))
-    return not all(_is_fair(task.world, mention, told) for mention in mentions)
+    return not all(_is_fair(task.world, mention, read) for mention in mentions)
 
 
 def _is_fair(world: World, mention: Mention, fair: tuple[Mention, ...]) -> bool:
