@@ -17,7 +17,7 @@ from logs import LogReader, LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator import catalog, studies
-from simulator.ambibench.rows import BENCHMARK as AMBIBENCH
+from simulator.ambibench.items import BENCHMARK as AMBIBENCH
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.ambient.items import BENCHMARK as AMBIENT
 from simulator.ambient.sessions import AmbientSessions

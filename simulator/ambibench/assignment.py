@@ -25,8 +25,8 @@ from simulator.ambibench.features import (
     value_code,
 )
 from simulator.ambibench.generation import draw_instruction, draw_multiple
+from simulator.ambibench.items import BENCHMARK
 from simulator.ambibench.prompt import PARTICIPANT, Prompt
-from simulator.ambibench.rows import BENCHMARK
 from simulator.errors import InputError
 from simulator.seeds import derive_seed
 from simulator.studies import Cell, cell_name, parse_cell

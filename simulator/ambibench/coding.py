@@ -16,8 +16,8 @@ from typing import Final, Literal, NamedTuple, get_args
 from logs import LogReader
 from logs.rows import Judgment
 from simulator.ambibench.features import VALUES, Feature
+from simulator.ambibench.items import BENCHMARK, item_from_row, settings_of
 from simulator.ambibench.prompt import Prompt
-from simulator.ambibench.rows import BENCHMARK, item_from_row, settings_of
 from simulator.errors import InputError
 from simulator.judging import Form, JudgingForm, Opinions, in_own_order, require_known, third_decides
 from simulator.judging.agreement import cluster_kappa

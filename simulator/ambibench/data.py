@@ -40,8 +40,8 @@ from simulator.ambibench.generation import (
     generate_multiple,
     generate_verbalise,
 )
+from simulator.ambibench.items import BENCHMARK
 from simulator.ambibench.prompt import Item, setting_of
-from simulator.ambibench.rows import BENCHMARK
 from simulator.duplicates import CODE, Duplicates
 from simulator.errors import InputError
 from simulator.field_options import Option

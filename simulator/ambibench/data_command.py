@@ -13,8 +13,8 @@ from simulator.ambibench.data import item_files
 from simulator.ambibench.features import PAIRS
 from simulator.ambibench.files import read_file
 from simulator.ambibench.generation import LENGTH, LENGTHS
+from simulator.ambibench.items import BENCHMARK, is_grouped
 from simulator.ambibench.prompt import Item, Prompt, setting_of
-from simulator.ambibench.rows import BENCHMARK, is_grouped
 from simulator.ambibench.statistics import balance_findings
 from simulator.benchmark import Checker
 from simulator.datasets import Added

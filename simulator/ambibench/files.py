@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from simulator.ambibench.aws import AwsPrompt, aws_from_text, is_aws_text
+from simulator.ambibench.items import AmbiguousTextError, TextError, item_record, prompt_from_text, read_item
 from simulator.ambibench.prompt import (
     Item,
     check_prompt,
@@ -29,7 +30,6 @@ from simulator.ambibench.prompt import (
     scored_positions,
     trials,
 )
-from simulator.ambibench.rows import AmbiguousTextError, TextError, item_record, prompt_from_text, read_item
 from simulator.duplicates import CODE, Duplicates
 from simulator.errors import InputError
 from simulator.tables.records import is_lines, read_entries, read_text

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from logs.rows import Ending, Judgment, Score, Turn
-from simulator.ambibench import rows, views
+from simulator.ambibench import items, views
 from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.oracle import Belief, beliefs
 from simulator.ambibench.players import (
@@ -92,11 +92,11 @@ class Table(OneSeatTable[Item, Trial]):
 class AmbiBenchRoom(OneSeatRoom[Table]):
     """See `simulator.runner.rooms.Room`. Its items are prompts (`prompt.Item`)."""
 
-    name = rows.BENCHMARK
+    name = items.BENCHMARK
     seats: tuple[str, ...] = (PARTICIPANT,)
     table_type = Table
-    item_row = staticmethod(rows.item_row)
-    read_item = staticmethod(rows.item_from_row)
+    item_row = staticmethod(items.item_row)
+    read_item = staticmethod(items.item_from_row)
     seat_for = staticmethod(seat_for)
 
     def view(

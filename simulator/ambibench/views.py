@@ -10,10 +10,10 @@ from typing import Any, Literal, NamedTuple
 from logs.rows import Ending, Judgment, Turn
 from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.features import PAIRS, Format, Label, Setting, value_name
+from simulator.ambibench.items import item_record
 from simulator.ambibench.oracle import Belief, beliefs
 from simulator.ambibench.players import gives_feedback
 from simulator.ambibench.prompt import Item, Prompt, Trial, setting_of, trials, whole_text
-from simulator.ambibench.rows import item_record
 from simulator.ambibench.score import TrialScore, category, logged_rules, read_answer, score_trials
 from simulator.runner.one_seat import OneSeatTable, State, step_due
 

@@ -8,8 +8,8 @@ from participating import begin, moved_on
 from playing import episode, number
 
 from logs import LogReader
+from simulator.ambibench.items import item_from_row
 from simulator.ambibench.prompt import Prompt
-from simulator.ambibench.rows import item_from_row
 
 TWENTY = "ambibench-multiple"
 ONE = "ambibench-uninformative"

@@ -8,8 +8,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from simulator.ambibench.features import Feature, Format
+from simulator.ambibench.items import BENCHMARK
 from simulator.ambibench.prompt import PARTICIPANT
-from simulator.ambibench.rows import BENCHMARK
 from simulator.ambibench.sessions import AmbiBenchSessions, setting_with
 from simulator.ambibench.views import Replay
 from simulator.studies.cards import StudyCard

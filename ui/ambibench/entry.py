@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from simulator.ambibench.features import FEATURES, FORMATS, Hypothesis, instruction
-from simulator.ambibench.rows import BENCHMARK
+from simulator.ambibench.items import BENCHMARK
 from simulator.studies.cards import StudyCard
 from ui.render.environment import render
 from ui.render.frame import Frame, RoomLink

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from logs import LogReader
 from simulator.ambibench.features import PAIRS, Feature, Hypothesis, value_name
+from simulator.ambibench.items import item_from_row
 from simulator.ambibench.oracle import best_guess
 from simulator.ambibench.reporting.pages import posterior_figure
-from simulator.ambibench.rows import item_from_row
 from simulator.ambibench.views import Replay, ReplayTrial, TextReplay, replay
 from ui.i18n import Strings
 from ui.research.figures import plot

@@ -12,7 +12,7 @@ from simulator.ambibench.aws import (
     origins,
 )
 from simulator.ambibench.generation import generate_aws
-from simulator.ambibench.rows import item_record, read_item
+from simulator.ambibench.items import item_record, read_item
 from simulator.errors import InputError
 
 GOOD = "aws s3 mb s3://bucket-for-ava --region "

@@ -12,6 +12,14 @@ from shared_data import SHARED
 
 from simulator.ambibench.features import FEATURES, FORMATS, KINDS
 from simulator.ambibench.generation import draw_instruction, draw_multiple
+from simulator.ambibench.items import (
+    AmbiguousTextError,
+    TextError,
+    is_grouped,
+    likely_setting,
+    prompt_from_text,
+    read_item,
+)
 from simulator.ambibench.prompt import (
     Example,
     Prompt,
@@ -23,14 +31,6 @@ from simulator.ambibench.prompt import (
     scored_positions,
     shown_text,
     whole_text,
-)
-from simulator.ambibench.rows import (
-    AmbiguousTextError,
-    TextError,
-    is_grouped,
-    likely_setting,
-    prompt_from_text,
-    read_item,
 )
 from simulator.errors import InputError
 

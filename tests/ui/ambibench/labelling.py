@@ -7,8 +7,8 @@ from typing import Any
 import visiting
 
 from logs import LogReader
+from simulator.ambibench.items import item_from_row
 from simulator.ambibench.prompt import Prompt
-from simulator.ambibench.rows import item_from_row
 from ui.actions import Actions
 
 

@@ -19,11 +19,11 @@ from simulator.ambibench.generation import (
     generate_multiple,
     generate_verbalise,
 )
+from simulator.ambibench.items import item_from_row, item_row
 from simulator.ambibench.oracle import beliefs
 from simulator.ambibench.players import Options, label_payload, text_payload
 from simulator.ambibench.prompt import Item, Prompt, trials
 from simulator.ambibench.room import ROOM
-from simulator.ambibench.rows import item_from_row, item_row
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.runner.sessions import Sessions
 from simulator.seats import Reply

@@ -18,8 +18,8 @@ from simulator.ambibench.generation import (
     generate_multiple,
     generate_verbalise,
 )
+from simulator.ambibench.items import item_from_row, item_record, item_row, read_item
 from simulator.ambibench.prompt import Prompt
-from simulator.ambibench.rows import item_from_row, item_record, item_row, read_item
 from simulator.errors import InputError
 
 
