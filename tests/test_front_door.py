@@ -30,7 +30,7 @@ PLAYING = ("gradio", "langgraph", "torch")
 LIGHT = {
     **dict.fromkeys(("--help", "run --help", "check --help", "check", "data list", "log list"), HEAVY),
     **dict.fromkeys(
-        [f"run {name} --help" for name in ("handmethat", "ambibench", "ambient", "ambik")],
+        [f"run {name} --help" for name in ("clarq", "handmethat", "ambibench", "ambient", "ambik")],
         (*PLAYING, "pandas", "openai"),
     ),
     **dict.fromkeys(("study list", "report ambik --help", "stats ambik --help"), PLAYING),

@@ -23,8 +23,6 @@ from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode, Room, Take
 from simulator.seats import Seat
 from trees import Task
 
-SEEKERS: Final = "offline/seeker[:careful|hasty|verbose], provider/model or script:FILE"
-PROVIDERS: Final = "offline/experts, provider/model, experts:type=A,walk=B,respond=C or script:FILE"
 _STEPS_PER_TURN: Final = 5
 
 

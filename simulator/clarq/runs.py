@@ -53,7 +53,6 @@ from simulator.models import (
 from simulator.models.schema import parsed
 from simulator.orders import Limit, RunOrder, RunSpec, Selection
 from simulator.reporting import json_text
-from simulator.reports import print_whole, run_summary
 from simulator.runner.build import Models
 from simulator.runner.command import Afterwards, RunRequest, asked_how, read_ranges, refuse_idle_options
 from simulator.runner.model_flags import ModelFlags
@@ -282,6 +281,8 @@ def score_command(
     exclude_aborted: bool = False,
 ) -> None:
     """See `simulator.runner.scoring.Scorer`; here a judge may be named."""
+    from simulator.reports import print_whole, run_summary  # here: no help waits for pandas
+
     path = log or default_path()
     options = flags.options(path)
     refuse_idle_options(options, asked=bool(judge))
