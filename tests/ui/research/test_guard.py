@@ -30,6 +30,9 @@ class NoSessions:
     def catalog(self, language):
         return ()
 
+    def studies(self):
+        return ()
+
     def opponents(self, seat):
         return ()
 
