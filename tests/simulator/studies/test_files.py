@@ -32,6 +32,7 @@ exclude: []
 seed: 7
 """
 
+BUILTIN = (Path(data.__file__).parent / "studies" / "h2l.yaml").read_text(encoding="utf-8")
 PAIRED = "setup: H2H\nseats: [robot, human]"
 Write = Callable[..., Path]
 
@@ -151,8 +152,8 @@ def test_studies_that_contradict_each_other_or_the_benchmark(
     write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paths = [
-        write(),
-        write(name="second.yaml"),
+        write(BUILTIN),
+        write(BUILTIN, "second.yaml"),
         write(TEXT.replace("pattern", "b").replace("handmethat", "tictactoe"), "b.yaml"),
         write(TEXT.replace("pattern", "c").replace("robot", "cook"), "c.yaml"),
     ]
@@ -167,7 +168,7 @@ def test_studies_that_contradict_each_other_or_the_benchmark(
 
     declared = replace(catalog.find("handmethat"), studies=lambda: refuse)
     monkeypatch.setattr(catalog, "find", lambda name: declared)
-    (fault,) = check_studies(paths[:1])
+    (fault,) = check_studies([write()])
     assert fault.message == "settings: 20 is too much"
 
 
@@ -181,7 +182,7 @@ def test_askback_check_knows_studies_from_tasks(
     write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("simulator.commands.files.all_checkers", lambda: [checker(), data.checker()])
-    study = write()
+    study = write(BUILTIN)
     broken = write("benchmark: ambibench\nid: [\n", "broken.yml")
     task = write("id: wood\ntype: 1\n", "task.yaml")
     write("benchmark: none", "notes.txt")
