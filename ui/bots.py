@@ -100,7 +100,8 @@ class _Page:
     @classmethod
     def read(cls, html: str) -> _Page | None:
         """Return it; None of a page that belongs to no episode."""
-        state = dict(_STATE.findall(html))
+        # The page itself comes first; lines of a dialogue have numbers, too.
+        state = dict(reversed(_STATE.findall(html)))
         if "episode" not in state:
             return None
         return cls(

@@ -56,6 +56,7 @@ def test_what_is_lost_or_doubled_is_counted(tmp_path: Path) -> None:
 
 def test_a_page_says_where_its_episode_stands() -> None:
     html = '<div data-episode="e" data-number="3" data-stage="task" data-my-turn="1" data-ended="0">'
+    html += '<li data-number="0">'
     page = _Page.read(html)
     assert page is not None
     assert (page.episode, page.number, page.stage, page.my_turn, page.ended) == ("e", 3, "task", True, False)
