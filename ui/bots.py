@@ -148,6 +148,8 @@ class Player:
         self._models = Models(options=ModelOptions())
         self._people_alone: set[str] = set()
         self._calls: type[MoveCall] = move_call_of(study.benchmark)
+        if study.seats:
+            raise InputError(f"study {study.id!r} pairs people: bots take part alone, and play no such study")
         benchmark = catalog.find(study.benchmark)
         self._usual = {seat.name: seat.usual for seat in benchmark.seats}
         if self._usual[study.seat] == PERSON:
@@ -192,7 +194,7 @@ class Player:
 
 
 async def _stop(turn: Turn) -> None:
-    raise _Reached(Reply(text=turn.text), None)
+    raise _Reached(Reply(text=turn.text, move=turn.payload), None)
 
 
 def _answer(question: Question, random: Random) -> str | list[str]:

@@ -33,6 +33,7 @@ from ui.ambibench.actions import AmbiBenchActions
 from ui.ambient.actions import AmbientActions
 from ui.ambik.actions import AmbikActions
 from ui.clarq.actions import ClarqActions
+from ui.conversation import ConversationActions
 from ui.declared.actions import DeclaredActions
 from ui.handmethat.actions import HouseholdActions
 from ui.health import add_health
@@ -224,5 +225,5 @@ async def _invitation(study: str, request: Request) -> Response:
 
 def move_call_of(benchmark: str) -> type[MoveCall]:
     """Return the form of a participant's turn; a benchmark without pages of its own has the plain one."""
-    rooms = StudyActions.__subclasses__()
+    rooms = [*StudyActions.__subclasses__(), *ConversationActions.__subclasses__()]
     return next((room.move_call for room in rooms if getattr(room, "room", "") == benchmark), MoveCall)

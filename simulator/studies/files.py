@@ -238,6 +238,11 @@ class Study(Part):
         return f"{PEOPLE}{self.id}" if self.seats else self.run_id
 
     @property
+    def runs(self) -> tuple[str, ...]:
+        """All runs of the study; the scored one first."""
+        return tuple(dict.fromkeys((self.run_id, self.sets_run)))
+
+    @property
     def content_hash(self) -> str:
         """sha256 of what the file says; comments, order and layout do not count."""
         return content_hash(self.to_json())

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from logs import LogReader
+from logs.query import Played
 from simulator.errors import InputError
 from simulator.studies.desk import StudyDesk
 
@@ -71,21 +72,27 @@ def payment_of(
     names = {row.participant_id: row.value for row in rows}
     earned = dict.fromkeys(people, 0.0)
     if metric is not None:
-        owners = {episode.id: episode.participant_id for episode in reader.episodes(study.run_id)}
+        owners = {played.episode.id: _players(played) for played in reader.turns_of_run(study.run_id)}
         scores = list(reader.scores(run_id=study.run_id, latest=True))
         if metric not in (known := {score.metric for score in scores}):
             names_of_scores = ", ".join(sorted(known)) or "none"
             raise InputError(f"study {study.id!r} has no score {metric!r}; it has {names_of_scores}.")
         for score in scores:
-            person = owners[score.episode_id]
-            if score.metric == metric and score.value is not None and person in earned:
-                earned[person] += score.value * amount
+            if score.metric == metric and score.value is not None:
+                for person in owners[score.episode_id] & earned.keys():
+                    earned[person] += score.value * amount
     return Payment(
         approve=_named(names, (person for person in people if person not in failed)),
         review=_named(names, failed),
         bonus={names[person]: due for person, due in earned.items() if person in names and due >= _CENT},
         unknown=tuple(person for person in people if person not in names),
     )
+
+
+def _players(played: Played) -> set[str]:
+    """Return who played an episode: its participant, or both of a pair."""
+    people = {turn.payload.get("participant_id") for turn in played.turns}
+    return {person for person in (*people, played.episode.participant_id) if person}
 
 
 def _named(names: dict[str, str], people: Iterable[str]) -> tuple[str, ...]:

@@ -69,14 +69,18 @@ def signs(reader: LogReader, study: Study) -> pd.DataFrame:
 
 def _turns(reader: LogReader, study: Study) -> Iterator[dict[str, Any]]:
     """Yield what participants said, those who have withdrawn left out."""
-    erased = erased_episodes(reader, study.run_id)
-    for played in reader.turns_of_run(study.run_id):
-        if played.episode.id not in erased and played.episode.participant_id:
-            who = {"participant": played.episode.participant_id, "episode": played.episode.id}
-            for turn in played.turns:
-                if turn.seat == study.seat:
+    for run in study.runs:
+        erased = erased_episodes(reader, run)
+        for played in reader.turns_of_run(run):
+            for turn in () if played.episode.id in erased else played.turns:
+                alone = turn.seat == study.seat or run != study.run_id
+                person = turn.payload.get("participant_id") or (
+                    played.episode.participant_id if alone else None
+                )
+                if person:
                     yield {
-                        **who,
+                        "participant": person,
+                        "episode": played.episode.id,
                         "kind": turn.payload.get("kind"),
                         **{name: getattr(turn, name) for name in _OF_TURNS[1:]},
                     }
@@ -98,7 +102,7 @@ def _row(study: Study, person: str, turns: pd.DataFrame) -> dict[str, Any]:
     }
     return {
         "participant": person,
-        "sets": turns["episode"].nunique(),
+        "sets": task["episode"].nunique(),
         "turn_seconds": task["seconds"].median(),
         "typed_per_second": typed,
         "same_text": same,

@@ -1,6 +1,6 @@
 """A study as it is cited and kept: its file, its log, its prompts, and what all of them were made with.
 
-The log in a snapshot holds the study's run alone, without outside identities and without whoever has
+The log in a snapshot holds the study's runs alone, without outside identities and without whoever has
 withdrawn. Every Askback reads it (``--log FOLDER/log.sqlite``) and scores it again, to the same numbers.
 """
 
@@ -41,7 +41,9 @@ def write_snapshot(reader: LogReader, study: Study, folder: Path) -> dict[str, o
         LogError: if the folder cannot be written.
     """
     run = reader.run(study.run_id)
-    written = {file.name for file in export_log(reader, folder, format="log", runs=[run.id])}
+    begun = {run.id for run in reader.runs()}
+    runs = [id for id in study.runs if id in begun]
+    written = {file.name for file in export_log(reader, folder, format="log", runs=runs)}
     texts = {"study.json": json.dumps(run.config["study"], ensure_ascii=False, indent=2) + "\n"}
     asked = {call.prompt_version for call in reader.model_calls(run_id=run.id)} - {""}
     prompts = sources_of(run.benchmark, asked)

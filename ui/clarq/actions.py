@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Final, Literal
 from urllib.parse import parse_qs
 
 from pydantic import Field
 
+from logs.rows import Turn
 from simulator.clarq.data import BENCHMARK
 from simulator.clarq.playing import PROVIDER, SEEKER
 from simulator.clarq.sessions import VERDICT, ClarqSessions
@@ -54,6 +55,19 @@ class SpeakCall(MoveCall):
     give: tuple[str, ...] = Field(default=(), max_length=50)
     before: str = Field(default="", max_length=1000)
     after: str = Field(default="", max_length=1000)
+
+    @classmethod
+    def fields_at(
+        cls, stage: str, options: Mapping[str, Any], turns: Sequence[Turn]
+    ) -> dict[str, Any] | None:
+        """See `MoveCall.fields_at`: people alone say how it went."""
+        return {"text": VERDICT.choices[0]} if stage == VERDICT.kind else None
+
+    @classmethod
+    def fields_of(cls, reply: Reply, knows: Any) -> dict[str, Any]:
+        """See `MoveCall.fields_of`: what is given stands in the tree already."""
+        give = (reply.move or {}).get("give", [])
+        return {"give": give} if give else {"text": reply.text}
 
     def form(self) -> dict[str, Any]:
         """Return what is given, for `Reply.move`."""

@@ -18,16 +18,19 @@ from hypothesis import strategies as st
 
 from logs import LogReader, LogWriter, erase_participant
 from logs.export import export_log
-from logs.rows import Ending, Item, Turn, content_hash
+from logs.rows import Ending, Item, Score, Turn, content_hash
 from simulator.errors import ConflictError, InputError
 from simulator.seats import Reply
 from simulator.studies import Study
 from simulator.studies.graph import COMMENT, CONSENT, Step
 from simulator.studies.material import StudyMaterial
 from simulator.studies.pairs import LOST
+from simulator.studies.payment import payment_of
+from simulator.studies.quality import signs
 from simulator.studies.reconcile import reconcile
 from simulator.studies.sessions import StudySessions
 from simulator.studies.settings import StudySettings
+from simulator.studies.snapshot import write_snapshot
 
 ASKER, TELLER = "asker", "teller"
 SEATS = (ASKER, TELLER)
@@ -275,6 +278,34 @@ async def test_two_people_are_asked_alone_meet_play_and_are_asked_alone(house: H
     assert replay == [seen.item, "Which colour is it?", "It is red."]
     desk = house.sessions._desks["duets"]
     assert reconcile(desk, house.reader).balanced
+
+
+async def test_what_is_looked_at_and_taken_home_knows_both_people_of_a_pair(
+    house: House, tmp_path: Path
+) -> None:
+    await house.ready("anna")
+    await house.ready("ben")
+    asker, teller = house.by_seat("anna", "ben")
+    await house.say(asker, "Which colour is it?")
+    await house.say(teller, "It is red.")
+    for who in (asker, teller):
+        await house.say(who, "Nice.")
+    (task,) = house.tasks()
+    people = set(task.options["people"].values())
+    table = signs(house.reader, house.study)
+    assert set(table["participant"]) == people and list(table["sets"]) == [1, 1]
+    await house.log.write(Score(episode_id=task.id, metric="right", value=2.0, version="1"))
+    owed = payment_of(house.sessions._desks["duets"], house.reader, metric="right", amount=0.5)
+    # They came by no platform: nobody can be paid there, and that is said.
+    assert (set(owed.unknown), owed.bonus, owed.approve) == (people, {}, ())
+    manifest = write_snapshot(house.reader, house.study, tmp_path / "out")
+    with LogReader(tmp_path / "out" / "log.sqlite") as kept:
+        for run in house.study.runs:
+            assert [each.id for each in kept.episodes(run)] == [
+                each.id for each in house.reader.episodes(run)
+            ]
+        assert len(kept.episodes(house.study.runs[1])) == 2
+    assert manifest["episodes"] == {"completed": 1}
 
 
 async def test_a_turn_sent_twice_is_one_turn(house: House) -> None:
