@@ -214,9 +214,10 @@ async def test_no_link_where_nobody_is_to_come(actions: Actions) -> None:
 async def test_waiting_pages_hear_when_the_other_has_moved(actions: Actions) -> None:
     page = await begin(actions, opposite="person")
     token = parse_qs(page["query"])["t"][0]
-    assert await actions.state(token) == {"number": 1, "my_turn": True, "ended": False, "trouble": False}
+    waiting = {"number": 1, "my_turn": True, "ended": False, "trouble": False, "stage": ""}
+    assert await actions.state(token) == waiting
     await actions.send(turn(page, 1))
-    assert await actions.state(token) == {"number": 2, "my_turn": False, "ended": False, "trouble": False}
+    assert await actions.state(token) == {**waiting, "number": 2, "my_turn": False}
     with pytest.raises(TokenError):
         await actions.state("nonsense")
 

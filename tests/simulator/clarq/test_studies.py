@@ -258,6 +258,7 @@ def test_built_in_studies_are_of_both_seats():
     for material in held.values():
         material.check()
     assert {name: material.seating for name, material in held.items()} == {
+        "clarq-h2h": {"seeker": "person", "provider": "person"},
         "clarq-h2l": {"seeker": "person", "provider": "offline/experts"},
         "clarq-l2h": {"seeker": "offline/seeker", "provider": "person"},
     }

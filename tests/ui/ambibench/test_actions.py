@@ -215,6 +215,7 @@ async def test_a_result_where_the_study_shows_it(actions: Actions, log: Log) -> 
 async def test_where_an_episode_stands(actions: Actions, log: Log) -> None:
     visit = await play(actions, setting="instruction")
     assert await actions.state(visit.token) == {
+        "stage": "instructions",
         "number": 0,
         "my_turn": True,
         "ended": False,

@@ -42,7 +42,7 @@ async def test_an_episode_begins_and_shows_itself(actions: Actions) -> None:
     html = (await actions.page(page))["html"]
     assert "You are the robot" in html
     state = await actions.state(parse_qs(page["query"])["t"][0])
-    assert state == {"number": 1, "my_turn": True, "ended": False, "trouble": False}
+    assert state == {"number": 1, "my_turn": True, "ended": False, "trouble": False, "stage": ""}
 
 
 async def test_nonsense_costs_a_move_and_changes_nothing(actions: Actions) -> None:
