@@ -11,7 +11,7 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
@@ -27,6 +27,8 @@ from simulator.runner.rooms import ActiveEpisode, AnyRoom
 from simulator.seats import Reply
 from simulator.seeds import derive_seed
 
+MODEL_FAILURE: Final = "model_failed"
+"""Kind of the event of a model opposite a person that gave no answer."""
 _MOVED_ON = "The dialogue has moved on; here is where it stands now."
 
 
@@ -269,7 +271,7 @@ class Sessions:
         except ModelError as error:
             self._warnings[here.id] = Trouble(f"{type(error).__name__}: {error}", error.code)
             details = {"error": self._warnings[here.id]}
-            await self._log.write(Event(kind="model_failed", episode_id=here.id, details=details))
+            await self._log.write(Event(kind=MODEL_FAILURE, episode_id=here.id, details=details))
         except LogConflict:  # another process lets the same seats move; what it wrote is read below
             pass
         except LogError:

@@ -355,7 +355,8 @@ def _print_plan(study: Study) -> None:
         hourly = f"{study.pay.amount / study.pay.minutes * 60:.2f}"
         console.print(f"pay {total} in all, {hourly} per hour if a set takes {study.pay.minutes:g} minutes")
     codes = study.completion_codes.model_dump()
-    needless = {"failed_check", *(() if study.seats else ("paid_exit",))}
+    paid = study.seats or study.model_failure.then == "paid_exit"
+    needless = {"failed_check"} if paid else {"failed_check", "paid_exit"}
     if missing := [name for name, code in codes.items() if code is None and name not in needless]:
         console.print(f"[yellow]no completion code for:[/yellow] {', '.join(missing)}", highlight=False)
 

@@ -299,9 +299,16 @@ class StudyDesk(Openings):
 
     # Giving places
 
+    def _is_spent(self) -> bool:
+        """Return True if the models opposite have cost what they may."""
+        budget = self.study.model_budget
+        if budget is None:
+            return False
+        return sum(usage.cost for usage in self._reader.usage(self.study.run_id)) >= budget
+
     async def _give(self, person: Person, language: str, mine: Sequence[Place]) -> Admission:
         participant = person.participant
-        if self.closed_since is not None:
+        if self.closed_since is not None or self._is_spent():
             return await self._refuse("closed", participant)
         while True:
             now = self._clock()

@@ -57,7 +57,7 @@ from pydantic import (
 
 from logs.rows import Json, Setup, content_hash
 from simulator.errors import InputError
-from simulator.studies.parts import Codes, Pairing, Part, Pay, Resume
+from simulator.studies.parts import Codes, ModelFailure, Pairing, Part, Pay, Resume
 from simulator.studies.questions import MOST_TRIES, Question, Text, Words
 from trees import Language, bounded
 from trees.faults import Fault, first_and_more
@@ -112,6 +112,8 @@ class Study(Part):
         questions: that people are asked about the instructions, before and after the task.
         comprehension_tries: how often questions about the instructions may be answered; whoever has then not
             answered all of them rightly is screened out.
+        model_failure: what becomes of somebody whose model opposite gives no answer.
+        model_budget: US dollars that the models opposite may cost; then nobody new is let in.
         seed: every random choice of the study descends from it.
     """
 
@@ -143,6 +145,8 @@ class Study(Part):
     texts: dict[str, Words] = Field(default_factory=dict)
     questions: tuple[Question, ...] = ()
     comprehension_tries: Annotated[int, Field(ge=1, le=MOST_TRIES)] = 2
+    model_failure: ModelFailure = ModelFailure()
+    model_budget: PositiveFloat | None = None
     seed: int = 0
 
     @field_validator("participants", mode="before")
@@ -368,6 +372,7 @@ def _message(kind: str, place: str, where: str, message: str) -> str:
             "completion_codes": Codes,
             "resume": Resume,
             "pairing": Pairing,
+            "model_failure": ModelFailure,
             "questions": Question,
         }
         parent, _, key = place.rpartition(".")

@@ -45,7 +45,8 @@ NO_PARTNER: Final = "no partner came"
 PARTNER_LEFT: Final = "the partner left"
 REASONS: Final = (LEFT, AWAY, NO_PARTNER, PARTNER_LEFT)
 """Why a set ends before its task is played."""
-PAID: Final = (NO_PARTNER, PARTNER_LEFT)
+MODEL_FAILED: Final = "the model opposite failed"
+PAID: Final = (NO_PARTNER, PARTNER_LEFT, MODEL_FAILED)
 """Reasons for which somebody leaves with the code of a paid exit."""
 
 Standing = Literal["new", "waiting", "playing", "played", "lost"]

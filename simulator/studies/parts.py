@@ -1,4 +1,4 @@
-"""Parts of a study file that are mappings of their own: pay, codes, coming back, pairing."""
+"""Parts of a study file that are mappings of their own: pay, codes, coming back, pairs, failing models."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pydantic import (
     Field,
     NonNegativeFloat,
     PositiveFloat,
+    PositiveInt,
     StringConstraints,
     model_validator,
 )
@@ -44,7 +45,7 @@ class Codes(Part):
 
     Attributes:
         failed_check: for whoever was done but missed an attention check; default: that of ``complete``.
-        paid_exit: for whoever was ready but got no partner, or whose partner left.
+        paid_exit: for whoever was ready but got no partner, or whose partner left, or whose model failed.
     """
 
     complete: _Code | None = None
@@ -65,6 +66,21 @@ class Resume(Part):
 
     policy: Literal["resume", "restart", "block"] = "resume"
     max_age_minutes: PositiveFloat | None = None
+
+
+class ModelFailure(Part):
+    """What becomes of a participant whose model opposite gives no answer.
+
+    Each time somebody's page asks for it, the model is asked again, with the retries that every request has.
+
+    Attributes:
+        then: ``wait``: they may try again as often as they like; ``paid_exit``: after `tries` the set ends
+            and they leave with the code of that name.
+        tries: of one turn.
+    """
+
+    then: Literal["wait", "paid_exit"] = "wait"
+    tries: PositiveInt = 3
 
 
 class Pairing(Part):

@@ -15,6 +15,7 @@ from simulator.errors import ConflictError, InputError, SeatError
 from simulator.forms import YES
 from simulator.runner.execute import Recorder
 from simulator.runner.rooms import ActiveEpisode
+from simulator.runner.sessions import MODEL_FAILURE
 from simulator.seats import Reply
 from simulator.studies.admission import Admission, Completion
 from simulator.studies.cards import REFUSALS, Entry, left_with
@@ -22,7 +23,7 @@ from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
 from simulator.studies.graph import MISSED, WAYS_OUT, declined
 from simulator.studies.held import HeldStudies
-from simulator.studies.pairing import REASONS
+from simulator.studies.pairing import MODEL_FAILED, REASONS
 from simulator.studies.pairs import Pairs
 from simulator.studies.quota import Place
 from trees import Language
@@ -143,6 +144,8 @@ class StudySessions(HeldStudies):
         episode = self._reader.episode(episode_id)
         pairs = self._pairs_of(episode)
         shown = await (pairs.view(episode) if pairs else super().view(episode_id, seat))
+        if pairs is None and await self._gave_up(episode):
+            shown = await super().view(episode_id, seat)
         await self._settle(episode)
         return shown
 
@@ -161,6 +164,8 @@ class StudySessions(HeldStudies):
         pairs = self._pairs_of(episode)
         if pairs is None:
             shown = await super().submit(episode_id, seat, reply, number=number)
+            if await self._gave_up(episode):
+                shown = await super().view(episode_id, seat)
         else:
             shown = await pairs.submit(episode, reply, number)
         await self._settle(episode)
@@ -239,6 +244,20 @@ class StudySessions(HeldStudies):
             name=name,
             participant_id=person,
         )
+
+    async def _gave_up(self, episode: Episode) -> bool:
+        """End a set whose model has failed as often as its study lets it; return True if that is done now."""
+        desk = self._study_desk(episode)
+        if desk is None or desk.study.model_failure.then == "wait" or episode.id not in self._warnings:
+            return False
+        turns = self._reader.turns(episode.id)
+        since = turns[-1].created_at if turns else ""
+        failed = self._reader.events(episode_id=episode.id, kind=MODEL_FAILURE)
+        if sum(event.created_at >= since for event in failed) < desk.study.model_failure.tries:
+            return False
+        async with self._lock(episode.id):
+            await self._abort(episode.id, MODEL_FAILED, "model")
+        return True
 
     async def _begin(self, desk: StudyDesk, episode: Episode) -> None:
         """Tell the desk that a participant begins, or end the episode if they may not any more."""

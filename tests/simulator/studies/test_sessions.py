@@ -12,8 +12,10 @@ from urllib.parse import parse_qsl
 import pytest
 
 from logs import LogReader, LogWriter, load_key
-from logs.rows import Ending, Item, Turn, content_hash
+from logs.rows import Ending, Item, ModelCall, Turn, content_hash
 from simulator.errors import ConflictError, InputError, SeatError
+from simulator.models.errors import TimedOut
+from simulator.runner.sessions import MODEL_FAILURE
 from simulator.seats import Reply
 from simulator.studies import Study, parse_cell
 from simulator.studies.cards import Entry
@@ -61,6 +63,8 @@ class Guessing:
     async def advance(self, live: Any, state: dict[str, Any]) -> dict[str, Any]:
         if "crash" in state["guesses"]:
             raise SeatError("The warden said nothing that could be read.", WARDEN)
+        if "mute" in state["guesses"]:
+            raise TimedOut("no answer")
         return state
 
     def accept(self, live: Any, state: dict[str, Any], seat: str, reply: Reply) -> Turn:
@@ -305,6 +309,41 @@ async def test_whom_a_model_fails_leaves_with_what_they_did(house: House) -> Non
     assert house.states() == ["returned"]
     assert [turn.text for turn in house.reader.turns(episode)] == ["yes", RIGHT, "crash"]
     assert house.sessions.completion(episode).code == "R"
+
+
+@pytest.mark.parametrize(("then", "code"), [("paid_exit", "P"), ("wait", None)])
+async def test_whose_model_fails_again_and_again_leaves_as_the_study_says(
+    house: House, then: str, code: str | None
+) -> None:
+    codes = {"complete": "C", "returned": "R", "paid_exit": "P"}
+    more = {"model_failure": {"then": then, "tries": 3}, "completion_codes": codes}
+    house.again(study(**more))
+    episode = (await house.enter("anna")).episode_id
+    assert episode is not None
+    await house.say(episode, "yes", RIGHT, "mute")  # the first try of three
+    house.again(study(**more))
+    await house.sessions.view(episode, SEAT)
+    assert house.sessions.completion(episode) is None
+    await house.sessions.view(episode, SEAT)
+    left = house.sessions.completion(episode)
+    assert (left.code if left else None) == code
+    assert house.states()[-1] == ("returned" if code else "started")
+    if code is not None:
+        # What was said is kept, the place is free again, and the log says which model failed.
+        assert [turn.text for turn in house.reader.turns(episode)][-1] == "mute"
+        assert len(house.reader.events(episode_id=episode, kind=MODEL_FAILURE)) == 3
+
+
+async def test_nobody_new_comes_in_when_the_models_have_cost_what_they_may(house: House) -> None:
+    house.again(study(model_budget=1.0))
+    episode = await house.first_set("anna")
+    assert (await house.enter("ben")).episode_id is not None
+    await house.log.write(
+        ModelCall(id="c", episode_id=episode, turn_number=0, purpose="x", model="m", cost=1.5)
+    )
+    entry = await house.enter("cleo")
+    assert (entry.episode_id, entry.refusal) == (None, "closed")
+    assert (await house.enter("ben")).episode_id is not None
 
 
 @pytest.mark.parametrize("when", ["between", "within", "from the set before"])
