@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from simulator.errors import AskbackError, InputError
 from ui.calls import PLAY, Answer, PageCall, address
 from ui.i18n import strings
+from ui.invitations import TakeCall, invitation_page
 from ui.problems import problem_text
 from ui.render.frame import Frame, message_page
 from ui.rooms import STUDY, RoomActions, StudyRoom
@@ -152,11 +153,42 @@ class Actions:
     # Episodes
 
     async def _play(self, asked: PageCall) -> Answer:
+        frame = self._frame(asked)
         try:
-            seat = self._seat(asked)
+            seat = self.signer.read_any(_token(asked))
         except TokenError:
-            return {"html": message_page(self._frame(asked), "bad_link")}
-        return {"html": await self._room(seat.room).page(self._frame(asked), seat, asked)}
+            return {"html": message_page(frame, "bad_link")}
+        room = self._room(seat.room)
+        if not seat.is_invitation:
+            return {"html": await room.page(frame, seat, asked)}
+        try:
+            taken = seat.seat in room.holders(seat.episode_id)
+        except LookupError:
+            return {"html": message_page(frame, "gone")}
+        if taken:
+            return {"html": message_page(frame, "seat_taken")}
+        return {"html": invitation_page(frame, room.link, seat.seat)}
+
+    async def take_seat(self, call: Mapping[str, Any]) -> Answer:
+        """Take the seat that the page invites to; answers as `start` does, or with a page that says why not.
+
+        Whoever has it already is led to it again.
+        """
+        asked = TakeCall.model_validate(call)
+        frame = self._frame(asked)
+        try:
+            seat = self.signer.read_any(_token(asked))
+            if not seat.is_invitation:
+                raise TokenError("this link invites nobody")
+        except TokenError:
+            return {"html": message_page(frame, "bad_link")}
+        holder = self.signer.holder(seat, asked.participant_key)
+        try:
+            if not await self._room(seat.room).take_seat(seat, holder):
+                return {"html": message_page(frame, "seat_taken")}
+        except LookupError:
+            return {"html": message_page(frame, "gone")}
+        return {"go": address(self.signer.sign(replace(seat, holder=holder)))}
 
     async def send(self, call: Mapping[str, Any]) -> Answer:
         """Take a turn; ``accepted`` tells whether it counts, so that the draft may be dropped."""
@@ -171,14 +203,18 @@ class Actions:
     async def state(self, token: str) -> Answer:
         """Return where a dialogue stands, for a page that waits.
 
+        Whoever has invited others is told how many have taken their seats (``taken``), too.
+
         Raises:
             TokenError: if the token is not ours.
         """
         seat = self.signer.read(token)
-        return await self._room(seat.room).state(seat)
+        room = self._room(seat.room)
+        taken = {"taken": len(room.holders(seat.episode_id))} if seat.host else {}
+        return await room.state(seat) | taken
 
     def _seat(self, asked: PageCall) -> Pass:
-        return self.signer.read(parse_qs(asked.query).get("t", [""])[0])
+        return self.signer.read(_token(asked))
 
     def _frame(self, asked: PageCall, active: str = "") -> Frame:
         texts, rooms = strings(asked.language), tuple(room.link for room in self.rooms.values())[1:]
@@ -188,3 +224,7 @@ class Actions:
         if name not in self.rooms:
             raise InputError(f"{name} is not served here.", code="not_served", room=name)
         return self.rooms[name]
+
+
+def _token(asked: PageCall) -> str:
+    return parse_qs(asked.query).get("t", [""])[0]

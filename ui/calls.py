@@ -8,6 +8,8 @@ from urllib.parse import urlencode
 from pydantic import BaseModel, ConfigDict, Field
 
 Answer = dict[str, Any]
+BROWSER_KEY: Final = r"^[A-Za-z0-9_-]{16,64}$"
+"""The form of what a browser draws once and keeps: it says who comes again."""
 PLAY: Final = "/play"
 """Where every episode is played, whatever the benchmark."""
 

@@ -13,11 +13,12 @@ from typing import Any, ClassVar, Final
 from simulator.errors import InputError, SeatError
 from simulator.studies.cards import StudyCard
 from simulator.studies.sessions import StudySessions
-from ui.calls import Answer, address
+from ui.calls import Answer
+from ui.invitations import invitation
 from ui.problems import problem_text
 from ui.render.frame import Frame, message_page
 from ui.render.opponents import opposite
-from ui.render.play import Company, Invitation, Notice
+from ui.render.play import Company, Notice
 from ui.study.actions import StudyActions
 from ui.study.pages import Here, session_page, welcome_page
 from ui.tokens import Pass, Signer
@@ -51,10 +52,6 @@ class ConversationActions(StudyActions):
     @abstractmethod
     def end_parts(self, frame: Frame, view: Any, replay: Any) -> Mapping[str, object]:
         """Return what the page of an ended conversation shows beside the view and the replay."""
-
-    @abstractmethod
-    def has_moved(self, view: Any, seat: str) -> bool:
-        """Return True if whoever sits in `seat` has said anything of their own."""
 
     async def state(self, seat: Pass) -> Answer:
         """Return where a conversation stands, for a page that waits."""
@@ -122,6 +119,5 @@ class ConversationActions(StudyActions):
         if seat is None or not seat.host:
             return Company(seat is not None and seat.person_opposite)
         other = opposite(self.seats, seat.seat)
-        guest = Pass(seat.episode_id, other, person_opposite=True, room=self.room)
-        link = address(self.signer.sign(guest))
-        return Company(True, Invitation(link, fresh=not self.has_moved(here.view, other)))
+        taken = other in self.holders(seat.episode_id)
+        return Company(True, invitation(self.signer, seat, other, taken=taken))

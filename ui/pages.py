@@ -43,6 +43,7 @@ def players_blocks(actions: Actions, starts: Starts) -> gr.Blocks:
         "leave": actions.leave,
         "wait_again": actions.wait_again,
         "send": actions.send,
+        "take_seat": actions.take_seat,
     }
     for room in actions.rooms.values():
         calls |= room.calls

@@ -42,6 +42,22 @@ class RoomActions(Protocol):
         """
         ...
 
+    def holders(self, episode_id: str) -> Mapping[str, str]:
+        """Return who has taken each seat of an episode that somebody was invited to and has taken.
+
+        Raises:
+            LookupError: if there is no such episode.
+        """
+        ...
+
+    async def take_seat(self, seat: Pass, holder: str) -> bool:
+        """Give a seat to `holder` if it is free; return True if it is theirs.
+
+        Raises:
+            LookupError: if there is no such episode.
+        """
+        ...
+
     async def page(self, frame: Frame, seat: Pass, asked: PageCall) -> str:
         """Return the page of an episode as it stands."""
         ...

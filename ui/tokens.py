@@ -1,5 +1,7 @@
 """Capability tokens: whoever holds the link may sit in that one seat of that one episode, nobody else.
 
+An invitation to a seat is a token, too, but opens nothing: it has to be taken first (`ui.invitations`).
+
 A token is ``payload.signature``: the payload names episode and seat, the signature is an HMAC-SHA256 under
 a secret that never leaves the server's data home.
 """
@@ -20,6 +22,7 @@ from pathlib import Path
 SECRET_FILE = "ui-secret.key"
 CLARQ = "clarq"
 _PURPOSE = b"askback seat v1\n"
+_HOLDER = b"askback holder v1\n"
 
 
 class TokenError(Exception):
@@ -37,6 +40,7 @@ class Pass:
         host: whether its holder began the episode, and so may see the link for the second person.
         room: the benchmark that it belongs to.
         study: the id of the study that it is part of; empty in free play.
+        holder: who has taken the seat that they were invited to, as the log calls them; else empty.
     """
 
     episode_id: str
@@ -45,6 +49,12 @@ class Pass:
     host: bool = False
     room: str = CLARQ
     study: str = ""
+    holder: str = ""
+
+    @property
+    def is_invitation(self) -> bool:
+        """True if the seat has to be taken before anything can be done in it."""
+        return self.person_opposite and not (self.host or self.holder)
 
 
 class Signer:
@@ -60,15 +70,29 @@ class Signer:
 
     def sign(self, seat: Pass) -> str:
         """Return the token for `seat`."""
-        fields = [seat.episode_id, seat.seat, int(seat.person_opposite), int(seat.host)]
-        # Links that were sent before there was a second benchmark stay good.
-        if seat.room != CLARQ or seat.study:
-            fields += [seat.room, seat.study] if seat.study else [seat.room]
+        fields: list[str | int] = [seat.episode_id, seat.seat, int(seat.person_opposite), int(seat.host)]
+        fields += [seat.room, seat.study, seat.holder]
         payload = json.dumps(fields, separators=(",", ":")).encode()
         return f"{_encode(payload)}.{_encode(self._mac(payload))}"
 
+    def holder(self, seat: Pass, browser: str) -> str:
+        """Return what the log calls the browser that takes a seat; in every seat another name."""
+        named = json.dumps([seat.episode_id, seat.seat, browser]).encode()
+        return hmac.new(self._secret, _HOLDER + named, hashlib.sha256).hexdigest()[:32]
+
     def read(self, token: str) -> Pass:
         """Return what `token` entitles to.
+
+        Raises:
+            TokenError: if it is not a token that this server signed, or an invitation.
+        """
+        seat = self.read_any(token)
+        if seat.is_invitation:
+            raise TokenError("the seat has to be taken first")
+        return seat
+
+    def read_any(self, token: str) -> Pass:
+        """Return what `token` entitles or invites to.
 
         Raises:
             TokenError: if it is not a token that this server signed.
@@ -76,6 +100,7 @@ class Signer:
         payload, signature = _split(token)
         if not hmac.compare_digest(signature, self._mac(payload)):
             raise TokenError("the link was not made by this server")
+        # Links that were sent before there was a second benchmark have four fields, and stay good.
         episode_id, seat, person_opposite, host, *rest = json.loads(payload)
         return Pass(episode_id, seat, bool(person_opposite), bool(host), *rest)
 

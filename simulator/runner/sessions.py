@@ -29,6 +29,8 @@ from simulator.seeds import derive_seed
 
 MODEL_FAILURE: Final = "model_failed"
 """Kind of the event of a model opposite a person that gave no answer."""
+SEAT_TAKEN: Final = "seat.taken"
+"""The event of somebody who takes a seat that they were invited to: ``seat``, and ``holder``, a pseudonym."""
 _MOVED_ON = "The dialogue has moved on; here is where it stands now."
 
 
@@ -159,6 +161,33 @@ class Sessions:
         await self._log.write(episode)
         return episode.id
 
+    def holders(self, episode_id: str) -> dict[str, str]:
+        """Return who holds each seat of an episode that has been taken (`take_seat`).
+
+        Raises:
+            NotInLog: if there is no such episode.
+        """
+        self._reader.episode(episode_id)
+        held: dict[str, str] = {}
+        for event in self._reader.events(episode_id=episode_id, kind=SEAT_TAKEN):
+            held.setdefault(event.details["seat"], event.details["holder"])
+        return held
+
+    async def take_seat(self, episode_id: str, seat: str, holder: str) -> bool:
+        """Give a person's seat to `holder` unless somebody has taken it; return True if it is theirs.
+
+        Raises:
+            NotInLog: if there is no such episode.
+            InputError: if no person sits there.
+        """
+        async with self._lock(episode_id):
+            _require_person(self._reader.episode(episode_id), seat)
+            if seat not in self.holders(episode_id):
+                details = {"seat": seat, "holder": holder}
+                await self._log.write(Event(kind=SEAT_TAKEN, episode_id=episode_id, details=details))
+        # Another server on the log may have written one, too: the first one counts.
+        return self.holders(episode_id)[seat] == holder
+
     async def view(self, episode_id: str, seat: str) -> Any:
         """Return what a person in `seat` sees now; a seat opposite that is due (after a restart) moves first.
 
@@ -168,7 +197,7 @@ class Sessions:
         """
         async with self._lock(episode_id):
             here = await self._load(episode_id)
-            _require_person(here, seat)
+            _require_person(here.live.episode, seat)
             here = await self._advance(here)
         return self._shown(here, seat)
 
@@ -190,7 +219,7 @@ class Sessions:
         """
         async with self._lock(episode_id):
             here = await self._load(episode_id)
-            _require_person(here, seat)
+            _require_person(here.live.episode, seat)
             if not any(reply.key and turn.key == reply.key for turn in here.turns):
                 await self._take(here, seat, reply, number)
                 here = await self._load(episode_id)
@@ -294,8 +323,8 @@ class Sessions:
             raise ConflictError("The dialogue has not ended yet.")
 
 
-def _require_person(here: _Here, seat: str) -> None:
-    if here.live.episode.seats.get(seat) != "person":
+def _require_person(episode: Episode, seat: str) -> None:
+    if episode.seats.get(seat) != "person":
         raise InputError(f"No person sits in the {seat}'s seat of this dialogue.", code="no_person")
 
 

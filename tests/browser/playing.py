@@ -28,6 +28,13 @@ def begin(page: Any, server: Any, seat: str = "seeker", task: str = "", opposite
     page.wait_for_selector(f".ab-play-{seat}")
 
 
+def take_seat(page: Any, link: str, seen: str) -> None:
+    """Open an invitation, take the seat, and wait for `seen`."""
+    page.goto(link)
+    page.click("[data-act=st-take]")
+    page.wait_for_selector(seen)
+
+
 def number(page: Any) -> int:
     """The number that the next turn will have."""
     return int(page.get_attribute(".ab-page", "data-number"))

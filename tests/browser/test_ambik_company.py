@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from in_the_kitchen import begin, draft_of, play, task_of
-from playing import episode, rows
+from playing import episode, rows, take_seat
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -31,7 +31,7 @@ def test_either_may_be_ready_first_and_nothing_is_shown_before_both_are(
 ) -> None:
     pages = {host: open_page().page, guest: open_page().page}
     play(pages[host], server, host, "person", "preferences")
-    pages[guest].goto(pages[host].input_value("[data-link]"))
+    take_seat(pages[guest], pages[host].input_value("[data-link]"), ".st-instructions")
     for page in pages.values():
         at(page, ".st-instructions")
     pair = task_of(server, pages[host]).pair
@@ -49,7 +49,7 @@ def test_either_may_be_ready_first_and_nothing_is_shown_before_both_are(
     assert pages[host].locator(".st-notices .ab-notice").count() == 0
     assert pair.clear in pages["user"].inner_text(".ak-wish")
     assert pair.clear not in pages["robot"].inner_text("#ab-content")
-    assert pages[host].locator(".ak-invite:not([open])").count() == 1
+    assert pages[host].locator(".ab-invite:not([open])").count() == 1
     seats = rows(server, "SELECT seat FROM turns WHERE episode_id = ? ORDER BY number", episode(pages[host]))
     assert seats == [(guest,), (host,)]
 

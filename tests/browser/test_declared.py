@@ -9,7 +9,7 @@ import pytest
 from looking import beyond_the_edge, broken_rules, looking
 from packages import TWENTY_QUESTIONS, install, write_guess_number
 from participating import Curious, found, newcomer, settled, tab_to
-from playing import at_number, episode, number, rows, turns
+from playing import at_number, episode, number, rows, take_seat, turns
 from serving import Server, free_port
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -81,8 +81,7 @@ def test_free_play_ends_with_what_was_hidden(server: Server, open_page: Any) -> 
 def test_two_people_play_by_a_link_one_by_keyboard_alone(server: Server, open_page: Any) -> None:
     host, guest = open_page().page, open_page(width=390, height=700).page
     begin(host, server, item=ROSE, opposite_answerer="person")
-    guest.goto(host.input_value("[data-link]"))
-    guest.wait_for_selector(".bl-play")
+    take_seat(guest, host.input_value("[data-link]"), ".bl-play")
     assert guest.locator("[data-link], [data-choices]").count() == 0
     say(host, "Is it alive?")
     assert host.inner_text(".ab-thinking-text") == "Waiting for: Answerer"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from household import begin, do, expert, task_of, type_in
-from playing import at_number, number
+from playing import at_number, number, take_seat
 
 from simulator.handmethat.env.observe import visible
 from simulator.handmethat.meanings.render import label
@@ -51,8 +51,7 @@ def test_a_person_gives_the_instruction_and_answers(server: Any, open_page: Any)
     page, other = open_page().page, open_page().page
     begin(page, server, opposite="person", level=3)
     link = page.input_value("[data-link]")
-    other.goto(link)
-    other.wait_for_selector(".ab-play.hm-human")
+    take_seat(other, link, ".ab-play.hm-human")
     task = task_of(server, page)
     assert other.locator(".hm-secret .ab-chips li").count() >= 1
     before = number(page)

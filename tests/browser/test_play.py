@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from looking import broken_rules, looking
 from playing import at_number, begin, episode, moved_on, number, rows, say_goodbye, task_of, turns
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -86,11 +87,32 @@ def test_two_people_play_by_link(server: Any, open_page: Any) -> None:
     begin(host, server, opposite="person")
     link = host.input_value("[data-link]")
     assert link.startswith(server.url)
-    guest.goto(link)
+    with looking(guest, broken_rules, widths=(1280, 360), dark=True) as look:
+        guest.goto(link)
+        guest.wait_for_selector("h1:has-text('You are invited to play'):focus")  # in the host's language
+        look()
+    host.fill("#ab-reply", "Hello!")
+    guest.keyboard.press("Tab")
+    guest.keyboard.press("Enter")
     guest.wait_for_selector(".ab-play-provider")
+    # The host's page tells of it by itself, and what is being written stays.
+    host.wait_for_selector("summary:has-text('The second person has taken their seat')")
+    assert host.input_value("#ab-reply") == "Hello!"
     assert guest.inner_text(".ab-talk-who") == "You are the provider"  # the link carries the host's language
     assert guest.locator("[data-link]").count() == 0
     assert guest.is_disabled(".ab-send")
+    for again in (guest.url, link):  # in the browser that has the seat, both lead back to it
+        guest.goto(again)
+        guest.wait_for_selector(".ab-play-provider")
+    third = open_page(locale="zh-CN").page
+    with looking(third, broken_rules, widths=(1280, 360), dark=True) as look:
+        third.goto(link.replace("lang=en", "lang=zh"))
+        third.wait_for_selector("h1:has-text('这个座位已有人')")
+        look()
+    assert third.locator(".ab-message-card a[href='/']").count() == 1
+    assert [row for (row,) in rows(server, "SELECT kind FROM events WHERE kind = 'seat.taken'")] == [
+        "seat.taken"
+    ]
 
     host.fill("#ab-reply", "Hello! How is it done?")
     host.press("#ab-reply", "Enter")

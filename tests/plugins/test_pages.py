@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "ui"))  # fake_sessions, text
 from fake_sessions import front
 from pydantic import BaseModel, Field, PositiveInt
 from texts import texts_of, unused
-from visiting import Page, ask_for_place, words
+from visiting import Page, ask_for_place, invitation_to, take_seat, words
 
 from logs import LogReader, LogWriter
 from simulator import catalog
@@ -196,8 +196,11 @@ async def test_few_replies_are_buttons_and_only_they_count(actions: Actions) -> 
 
 async def test_two_people_play_by_an_invitation(actions: Actions) -> None:
     host = await begin(actions, item=ROSE, others={"answerer": "person"})
-    link = Page(await host.look()).one("data-link")["value"]
-    guest = Player(actions, link)
+    link = await invitation_to(actions, host.at)
+    shown = words((await actions.page(Player(actions, link).at))["html"])
+    assert "Twenty questions" in shown and "Your seat: Answerer" in shown and "rose" not in shown
+    guest = Player(actions, "?" + (await take_seat(actions, link))["query"])
+    await host.look()
     assert "data-link" not in await guest.look()
     assert 'data-my-turn="0"' in guest.html and "rose" in guest.html and "rose" not in host.html
     assert "You can answer as soon as it is your turn" in guest.html

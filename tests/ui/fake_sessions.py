@@ -50,6 +50,7 @@ class _Episode:
     gave: list[tuple[str, ...]] = field(default_factory=list)
     keys: dict[str, int] = field(default_factory=dict)
     judged: dict[str, bool] = field(default_factory=dict)
+    holders: dict[str, str] = field(default_factory=dict)
     ended: str | None = None
     frontiers: list[Frontier] = field(default_factory=list)
 
@@ -102,6 +103,12 @@ class FakeSessions:
         self.episodes[episode_id] = episode
         self._advance(episode)
         return episode_id
+
+    def holders(self, episode_id):
+        return self.episodes[episode_id].holders
+
+    async def take_seat(self, episode_id, seat, holder):
+        return self.episodes[episode_id].holders.setdefault(seat, holder) == holder
 
     async def view(self, episode_id, seat):
         episode = self.episodes[episode_id]

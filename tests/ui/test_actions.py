@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from fake_sessions import SECRET, TREE, FakeSessions
 from pydantic import ValidationError
+from visiting import invitation_to, take_seat
 
 from simulator.errors import InputError, SeatError, Trouble
 from ui.actions import Actions
@@ -197,12 +198,9 @@ async def test_only_the_provider_judges(actions: Actions, sessions: FakeSessions
 
 async def test_the_host_gets_a_link_for_the_other_seat_and_the_guest_gets_none(actions: Actions) -> None:
     host = await begin(actions, opposite="person")
-    html = (await actions.page(host))["html"]
-    link = re.search(r'value="(/play\?t=[^"]+)"', html)
-    assert link is not None
-    query = urlparse(link.group(1)).query
-    assert actions.signer.read(parse_qs(query)["t"][0]).seat == "provider"
-    guest = (await actions.page(host | {"query": query}))["html"]
+    guest_page = await take_seat(actions, await invitation_to(actions, host))
+    assert actions.signer.read(parse_qs(guest_page["query"])["t"][0]).seat == "provider"
+    guest = (await actions.page(guest_page))["html"]
     assert "You are the provider" in guest
     assert "Link for the second person" not in guest
 
@@ -214,10 +212,12 @@ async def test_no_link_where_nobody_is_to_come(actions: Actions) -> None:
 async def test_waiting_pages_hear_when_the_other_has_moved(actions: Actions) -> None:
     page = await begin(actions, opposite="person")
     token = parse_qs(page["query"])["t"][0]
-    waiting = {"number": 1, "my_turn": True, "ended": False, "trouble": False, "stage": ""}
-    assert await actions.state(token) == waiting
+    stands = {"number": 1, "my_turn": True, "ended": False, "trouble": False, "stage": ""}
+    assert await actions.state(token) == stands | {"taken": 0}
+    await take_seat(actions, await invitation_to(actions, page))
+    assert await actions.state(token) == stands | {"taken": 1}
     await actions.send(turn(page, 1))
-    assert await actions.state(token) == {**waiting, "number": 2, "my_turn": False}
+    assert await actions.state(token) == stands | {"number": 2, "my_turn": False, "taken": 1}
     with pytest.raises(TokenError):
         await actions.state("nonsense")
 

@@ -19,6 +19,7 @@ from simulator.seats import Reply
 from ui.clarq.actions import LINK, ClarqActions
 from ui.clarq.entry import entry_page, task_groups
 from ui.i18n import LANGUAGES, Strings, strings
+from ui.invitations import invitation_page
 from ui.render import environment
 from ui.render.frame import Frame, message_page
 from ui.render.play import Company, Invitation, Notice
@@ -94,7 +95,8 @@ def playing(frame: Frame, view: Any, company: Company | None = None, notice: Not
 async def every_page(texts: Strings) -> list[str]:
     """Each kind of page in each of its states."""
     frame = Frame(texts, "/play", "t=abc", research="/research", active="home")
-    pages = [message_page(frame, name) for name in ("bad_link", "gone", "failed")]
+    pages = [message_page(frame, name) for name in ("bad_link", "gone", "failed", "seat_taken")]
+    pages.append(invitation_page(frame, LINK, "provider"))
     fake = FakeSessions()
     opponents = {seat: (*fake.opponents(seat), Opponent("model/x", True)) for seat in ("seeker", "provider")}
     pages.append(entry_page(frame, LINK, {"en": fake.catalog("en"), "zh": ()}, opponents, ()))
@@ -103,7 +105,8 @@ async def every_page(texts: Strings) -> list[str]:
         sessions, episode = await dialogue(seat, *moves)
         view = await sessions.view(episode, seat)
         notice = Notice(texts("play.conflict"))
-        for company in (Company(), Company(True, Invitation("/play?t=x", True)), Company(True)):
+        hosts = [Company(True, Invitation("/play?t=x", taken=taken)) for taken in (False, True)]
+        for company in (Company(), *hosts, Company(True)):
             pages.append(playing(frame, view, company, notice))
         fresh = await FakeSessions().start(task_id="t", language="en", seats={seat: "person"}) and view
         pages.append(playing(frame, fresh))

@@ -1,3 +1,4 @@
+import base64
 import stat
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,8 +13,35 @@ SIGNER = Signer(b"one secret")
 
 @given(st.text(), st.sampled_from(["seeker", "provider"]), st.booleans(), st.booleans())
 def test_a_token_says_what_was_signed(episode: str, seat: str, company: bool, host: bool) -> None:
-    signed = Pass(episode, seat, company, host)
+    signed = Pass(episode, seat, company, host, holder="somebody")
     assert SIGNER.read(SIGNER.sign(signed)) == signed
+
+
+@given(st.text(), st.sampled_from(["seeker", "provider"]), st.booleans(), st.booleans())
+def test_an_invitation_opens_nothing(episode: str, seat: str, company: bool, host: bool) -> None:
+    signed = Pass(episode, seat, company, host)
+    token = SIGNER.sign(signed)
+    assert SIGNER.read_any(token) == signed
+    if not signed.is_invitation:
+        assert SIGNER.read(token) == signed
+        return
+    with pytest.raises(TokenError, match="taken"):
+        SIGNER.read(token)
+
+
+def test_a_holder_is_called_otherwise_in_every_seat() -> None:
+    seats = [Pass("e", "seeker"), Pass("e", "provider"), Pass("f", "seeker")]
+    names = {SIGNER.holder(seat, key) for seat in seats for key in ("browser one", "browser two")}
+    assert len(names) == 6 and not any("browser" in name for name in names)
+    assert SIGNER.holder(seats[0], "browser one") == SIGNER.holder(seats[0], "browser one")
+
+
+def test_links_of_the_first_version_stay_good() -> None:
+    payload = b'["play/one","seeker",0,0]'
+    token = ".".join(
+        base64.urlsafe_b64encode(data).rstrip(b"=").decode() for data in (payload, SIGNER._mac(payload))
+    )
+    assert SIGNER.read(token) == Pass("play/one", "seeker")
 
 
 @given(st.data())

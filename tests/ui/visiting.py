@@ -171,3 +171,15 @@ async def ask_for_place(
     given = {"study": study} | ({"PROLIFIC_PID": who, "SESSION_ID": "s"} if who else {})
     call = {"path": "/study", "query": urlencode(given), "language": language, "participant_key": key}
     return await actions.enter_study(call)
+
+
+async def take_seat(actions: Actions, link: str, key: str = KEY, language: str = "en") -> dict[str, Any]:
+    """What every later call says from the page of a seat that an invitation led to."""
+    at = {"path": "/play", "query": urlparse(link).query, "language": language}
+    answer = await actions.take_seat(at | {"participant_key": key})
+    return at | {"query": urlparse(answer["go"]).query}
+
+
+async def invitation_to(actions: Actions, host: dict[str, Any]) -> str:
+    """The link on the page of somebody who is to invite another person."""
+    return Page((await actions.page(host))["html"]).one("data-link")["value"] or ""

@@ -14,11 +14,12 @@ from simulator.runner.lobby import PERSON
 from simulator.studies.cards import StudyCard
 from ui.ambik.calls import CheckCall, SeatCall, StartCall
 from ui.ambik.pages import OPPOSITE, SEATS, STEPS, check_answer, end_page, entry_page, stage_page
-from ui.calls import Answer, address
+from ui.calls import Answer
 from ui.i18n import strings
+from ui.invitations import invitation
 from ui.render.environment import render
 from ui.render.frame import Frame, RoomLink
-from ui.render.play import Company, Invitation
+from ui.render.play import Company
 from ui.rooms import Call as RoomCall
 from ui.study.actions import StudyActions
 from ui.study.pages import Here, offer
@@ -121,8 +122,9 @@ class AmbikActions(StudyActions):
             return Company()
         if not seat.host:
             return Company(person=True)
-        guest = Pass(seat.episode_id, OPPOSITE[here.view.seat], person_opposite=True, room=self.room)
-        return Company(True, Invitation(address(self._signer.sign(guest)), fresh=here.view.number == 0))
+        other = OPPOSITE[here.view.seat]
+        taken = other in self.holders(seat.episode_id)
+        return Company(True, invitation(self._signer, seat, other, taken=taken))
 
     def end_page(self, frame: Frame, here: Here, replay: Any) -> str:
         """Return the page of an episode that is through."""

@@ -152,7 +152,3 @@ class ClarqActions(ConversationActions):
     def end_parts(self, frame: Frame, view: SeatView, replay: Replay) -> Mapping[str, object]:
         """Return scores, what was found out, and the replay."""
         return result_parts(frame.texts, replay)
-
-    def has_moved(self, view: SeatView, seat: str) -> bool:
-        """Return True if somebody has; the provider's first line is a fixed greeting."""
-        return sum(line.seat == seat for line in view.lines) > (1 if seat == PROVIDER else 0)

@@ -12,10 +12,12 @@ from simulator.runner.declared_views import Result, SeatPage
 from simulator.runner.lobby import PERSON
 from simulator.studies.cards import StudyCard
 from simulator.studies.declared import DeclaredSessions
-from ui.calls import Answer, Call, address
+from ui.calls import Answer, Call
 from ui.declared.pages import STEPS, end_page, entry_page, play_page
 from ui.i18n import DECLARED, DEFAULT, declared_texts
+from ui.invitations import invitation
 from ui.render.frame import Frame, RoomLink
+from ui.render.play import Invitation
 from ui.study.actions import StudyActions
 from ui.study.pages import Here, session_page, welcome_page
 from ui.tokens import Pass, Signer
@@ -106,17 +108,13 @@ class DeclaredActions(StudyActions):
             return play_page(frame, self.link, here, self._invitations(here))
         return session_page(f"declared/{here.view.stage}", frame, self.link, here, STEPS)
 
-    def _invitations(self, here: Here) -> Mapping[str, str]:
-        """Return the links for the other people, if this page's person began the episode."""
+    def _invitations(self, here: Here) -> Mapping[str, Invitation]:
+        """Return the invitations for the other people, if this page's person began the episode."""
         seat, view = here.seat, here.view
         if seat is None or not seat.host:
             return {}
-
-        def link(name: str) -> str:
-            guest = Pass(seat.episode_id, name, person_opposite=True, room=self.room)
-            return address(self._signer.sign(guest))
-
-        return {name: link(name) for name in view.people}
+        taken = self.holders(seat.episode_id)
+        return {name: invitation(self._signer, seat, name, taken=name in taken) for name in view.people}
 
     def end_page(self, frame: Frame, here: Here, replay: Any) -> str:
         """Return the page of an episode that is through."""

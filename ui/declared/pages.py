@@ -14,6 +14,7 @@ from ui.i18n import Strings
 from ui.render.environment import render
 from ui.render.frame import Frame, RoomLink
 from ui.render.opponents import opponent_options
+from ui.render.play import Invitation
 from ui.study.pages import Here, offer, session_page, whole
 
 STEPS: Final[Mapping[str, str]] = {
@@ -108,14 +109,14 @@ def entry_page(
     )
 
 
-def play_page(frame: Frame, link: RoomLink, here: Here, invitations: Mapping[str, str]) -> str:
+def play_page(frame: Frame, link: RoomLink, here: Here, invitations: Mapping[str, Invitation]) -> str:
     """Return the page of an episode that is going on.
 
     Args:
         frame: its frame.
         link: the benchmark.
         here: the episode.
-        invitations: for each seat that this page's person may invite somebody to, the link.
+        invitations: for each seat that this page's person may invite somebody to.
     """
     view: SeatPage = here.view
     texts = frame.texts
@@ -135,7 +136,6 @@ def play_page(frame: Frame, link: RoomLink, here: Here, invitations: Mapping[str
         else (),
         label=kind_label(texts, link, view),
         invitations=invitations,
-        fresh=not any(move.seat in view.people for move in view.moves),
     )
 
 

@@ -97,7 +97,3 @@ class HouseholdActions(ConversationActions):
     def end_parts(self, frame: Frame, view: RobotView | HumanView, replay: Replay) -> Mapping[str, object]:
         """Return scores and what was meant."""
         return result_parts(replay)
-
-    def has_moved(self, view: RobotView | HumanView, seat: str) -> bool:
-        """Return True if somebody has; the instruction is voiced for the human and shows nothing."""
-        return any(line.seat == seat and line.kind != "utterance" for line in view.lines)

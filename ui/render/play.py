@@ -22,11 +22,11 @@ class Invitation:
 
     Attributes:
         link: path and query, without the host (the browser knows under which name it reached us).
-        fresh: nobody has moved opposite yet.
+        taken: somebody has taken the seat.
     """
 
     link: str
-    fresh: bool
+    taken: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -243,7 +243,7 @@
           if (!response.ok) return;
           const now = await response.json();
           this.toast("");
-          if (now.number !== this.number || now.ended || now.trouble) await this.akRefresh();
+          if (now.number !== this.number || now.ended || now.trouble || this.invitesNow(now)) await this.akRefresh();
         } catch {
           this.toast(this.texts.offline);
         }

@@ -279,7 +279,7 @@
         if (this.following) return;
         this.following = true;
         // Every look lets the seat opposite move; while its model fails, only the person asks it again.
-        while (this.kind === "play" && !this.ended && !this.myTurn && !this.trouble) {
+        while (this.kind === "play" && !this.ended && !this.trouble && (!this.myTurn || this.one("[data-invited='0']"))) {
           await sleep(POLL_MS);
           if (!document.hidden) await this.look();
         }
@@ -293,7 +293,7 @@
           if (!response.ok) return;
           const now = await response.json();
           this.toast("");
-          if (now.number !== this.number || now.ended || now.trouble) await this.refresh();
+          if (now.number !== this.number || now.ended || now.trouble || this.invitesNow(now)) await this.refresh();
         } catch {
           this.toast(this.texts.offline);
         }

@@ -95,10 +95,11 @@
     apply() {
       this.stBeat();
       if (this.session) this.stShown();
-      else if (this.kind === "study-message") this.stFocus();
+      else if (["study-message", "message", "invitation"].includes(this.kind)) this.stFocus();
     },
 
     ready() {
+      if (this.root?.dataset.code === "seat_taken") this.stReturn();
       if (this.session && this.root.dataset.recent && !this.ended) this.noteRecent();
     },
 
@@ -119,6 +120,7 @@
     acts: {
       "st-go"(control) { this.stSend({ text: control.dataset.say }, this.byKey); },
       "st-enter"(control) { this.stGo("enter_study", { participant_key: participant() }, control); },
+      "st-take"(control) { this.stGo("take_seat", { participant_key: participant() }, control); },
       "st-next"(control) { this.stGo("next_set", {}, control); },
       "st-copy"(control) { this.stCopy(control); },
       "st-page"(control) { this.stPage(control); },
@@ -246,7 +248,8 @@
         if (!this.session || this.ended || this.busy) return;
         try {
           const response = await fetch("/api/state", { headers: { "X-Askback-Seat": token() } });
-          if (response.ok && (await response.json()).number === this.number) return;
+          const now = response.ok ? await response.json() : {};
+          if (now.number === this.number && !this.invitesNow(now)) return;
         } catch { return; }
         const answer = await this.insist("page");
         if (answer && !this.busy) await this.show(answer.html);
@@ -269,6 +272,17 @@
         } catch { return; }
         const answer = await this.insist("page");
         if (answer && !this.busy) await this.show(answer.html);
+      },
+
+      // ---- invitations to other seats
+
+      // Whether a seat has been taken since the page was made.
+      invitesNow({ taken }) { return this.one("[data-invited]") !== null && taken !== this.all("[data-invited='1']").length; },
+
+      // The seat is taken; perhaps by this browser.
+      async stReturn() {
+        const answer = await this.call("take_seat", { participant_key: participant() });
+        if (answer?.go) location.replace(answer.go);
       },
 
       // ---- beginning and leaving

@@ -24,7 +24,7 @@ from simulator.studies.pairing import AWAY, LEFT, NO_PARTNER, PARTNER_LEFT
 from simulator.studies.pairs import LOST, Pairs
 from simulator.studies.participation import WAITING_ROOM
 from simulator.studies.sessions import StudySessions
-from ui.calls import Answer, Call, PageCall
+from ui.calls import BROWSER_KEY, Answer, Call, PageCall
 from ui.problems import problem_text
 from ui.render.frame import Frame, RoomLink
 from ui.render.play import Notice
@@ -42,7 +42,6 @@ from ui.study.pages import (
 )
 from ui.tokens import Pass
 
-_KEY = r"^[A-Za-z0-9_-]{16,64}$"
 _Id = Annotated[str, Field(max_length=40)]
 _Typed = Annotated[str, Field(max_length=4000)]
 
@@ -57,7 +56,7 @@ class EnterCall(Call):
 
     language: str = Field(default="en", max_length=16)
     query: str = Field(default="", max_length=2000)
-    participant_key: str = Field(pattern=_KEY)
+    participant_key: str = Field(pattern=BROWSER_KEY)
 
 
 class MoveCall(Call):
@@ -221,6 +220,14 @@ class StudyActions(ABC):
             frame = spoken(frame, self._seen(seat.study))
             return self._message(frame, entry.refusal or "closed", entry.completion)
         return Pass(entry.episode_id, entry.seat or seat.seat, room=self.room, study=seat.study)
+
+    def holders(self, episode_id: str) -> Mapping[str, str]:
+        """See `ui.rooms.RoomActions.holders`."""
+        return self.sessions.holders(episode_id)
+
+    async def take_seat(self, seat: Pass, holder: str) -> bool:
+        """See `ui.rooms.RoomActions.take_seat`."""
+        return await self.sessions.take_seat(seat.episode_id, seat.seat, holder)
 
     async def page(self, frame: Frame, seat: Pass, asked: PageCall) -> str:
         """Return the page of an episode as it stands."""

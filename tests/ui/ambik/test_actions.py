@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import urlparse
 
 import pytest
 from seated import Visit, draft_of, enter, pair_fields, play, task_of
-from visiting import Page, ask_for_place, words
+from visiting import Page, ask_for_place, take_seat, words
 
 from logs import LogReader, LogWriter
 from ui.actions import Actions
@@ -103,12 +102,12 @@ async def test_an_annotator_sends_a_pair_or_deletes_it(actions: Actions, log: Lo
 async def test_two_people_play_together(actions: Actions, log: Log) -> None:
     robot = await play(actions, "robot", opposite="person", type="preferences")
     link = Page(robot.html).one("data-link")["value"] or ""
-    user = Visit(actions, urlparse(link).query)
+    user = Visit(actions, (await take_seat(actions, link))["query"])
     await user.look()
     assert (robot.stage, user.stage) == ("instructions", "instructions")
     await robot.begin()
     assert robot.stage == "gather"  # until the user has read the instructions, too
-    assert "has opened the link" in words(robot.html) and "data-link" in robot.html
+    assert "has taken the seat" in words(robot.html) and "data-link" in robot.html
     assert Page(robot.html).one("data-waiting")["data-waiting"] == "1"
     assert (await actions.state(robot.token))["my_turn"] is False
     assert "data-link" not in user.html

@@ -260,13 +260,16 @@ def test_a_user_sees_what_they_want_before_they_tell_the_robot(language: str) ->
     assert Page(html).one("data-thinking")["data-thinking"] == strings(language)("ambik.wait.robot")
 
 
-def test_the_link_is_at_hand_before_the_task_and_folded_away_in_it() -> None:
-    host = Company(True, Invitation("/play?t=x", fresh=False))
-    for stage, open_ in (("instructions", True), ("gather", True), ("decide", False), ("wait", False)):
-        page = Page(page_of(view(stage, may_ask=True), host))
-        (invite,) = [attrs for tag, attrs in page.tags if tag == "details" and "ak-invite" in attrs["class"]]
-        assert ("open" in invite) == open_
-        assert ("once more" in words(page_of(view(stage), host))) != open_
+def test_the_link_is_at_hand_until_the_seat_is_taken() -> None:
+    for taken in (False, True):
+        host = Company(True, Invitation("/play?t=x", taken=taken))
+        for stage in ("instructions", "gather", "decide", "wait"):
+            page = Page(page_of(view(stage, may_ask=True), host))
+            (invite,) = [
+                attrs for tag, attrs in page.tags if tag == "details" and "ab-invite" in attrs["class"]
+            ]
+            assert ("open" in invite) != taken
+            assert ("has taken their seat" in words(page_of(view(stage), host))) == taken
 
 
 @pytest.mark.each("language", LANGUAGES)

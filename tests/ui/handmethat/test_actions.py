@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlparse
 
 from fake_sessions import front
+from visiting import invitation_to, take_seat
 
 from simulator.errors import InputError
 from simulator.handmethat.sessions import HandMeThatSessions
@@ -56,11 +57,10 @@ async def test_nonsense_costs_a_move_and_changes_nothing(actions: Actions) -> No
 
 async def test_two_people_get_a_link_each(actions: Actions) -> None:
     page = await begin(actions, opposite="person")
-    html = (await actions.page(page))["html"]
-    link = html.split("data-link", 1)[0].rpartition('value="')[2].partition('"')[0]
-    guest = {"path": "/play", "query": urlparse(link).query, "language": "zh"}
-    assert seat_of(actions, guest) == Pass(
-        seat_of(actions, page).episode_id, "human", True, False, "handmethat"
+    guest = await take_seat(actions, await invitation_to(actions, page), language="zh")
+    seat = seat_of(actions, guest)
+    assert seat == Pass(
+        seat_of(actions, page).episode_id, "human", True, False, "handmethat", holder=seat.holder
     )
     assert "您是人" in (await actions.page(guest))["html"]
     await actions.send(turn(page, 1, "which one?"))
