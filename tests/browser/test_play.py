@@ -110,9 +110,8 @@ def test_two_people_play_by_link(server: Any, open_page: Any) -> None:
         third.wait_for_selector("h1:has-text('这个座位已有人')")
         look()
     assert third.locator(".ab-message-card a[href='/']").count() == 1
-    assert [row for (row,) in rows(server, "SELECT kind FROM events WHERE kind = 'seat.taken'")] == [
-        "seat.taken"
-    ]
+    taken = "SELECT count(*) FROM events WHERE kind = 'seat.taken' AND episode_id = ?"
+    assert rows(server, taken, episode(host)) == [(1,)]
 
     host.fill("#ab-reply", "Hello! How is it done?")
     host.press("#ab-reply", "Enter")
