@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from logs import LogReader
 from simulator import catalog
@@ -23,6 +23,9 @@ from simulator.studies.files import Study, find_studies, read_study
 from simulator.studies.quota import Cell, Place, quota_of, wanted_cells
 from simulator.studies.settings import StudySettings
 from trees import Language
+
+if TYPE_CHECKING:
+    from simulator.runner.rooms import AnyRoom
 
 SettingsT = TypeVar("SettingsT", bound=StudySettings)
 DATA: Final = "data"
@@ -86,6 +89,24 @@ class StudyMaterial(ABC, Generic[SettingsT]):
         """
         _ = self.settings
         quota_of(self.study, self.cells)
+
+    def check_seats(self, room: AnyRoom, rules: Mapping[str, Any]) -> None:
+        """Refuse a study in which somebody is named who cannot sit where they are to.
+
+        Args:
+            room: the benchmark's.
+            rules: of every episode, as its options have them.
+
+        Raises:
+            InputError: says who can sit there.
+        """
+        from simulator.runner.build import require_seats  # a list of studies needs no models
+
+        for seats in (self.seating, {**self.seating, **self.study.pairing.partner}):
+            try:
+                require_seats(room, seats, rules)
+            except InputError as error:
+                raise InputError(f"study {self.study.id!r}, opposite: {error}") from error
 
     @property
     def languages(self) -> tuple[Language, ...]:
@@ -231,7 +252,6 @@ class DeclaredStudy(ItemStudy[StudySettings]):
         Raises:
             InputError: also if the setup is not that of the seats, or somebody cannot sit in one.
         """
-        from simulator.runner.build import require_seats
         from simulator.runner.finding import room_of
 
         super().check()
@@ -248,12 +268,7 @@ class DeclaredStudy(ItemStudy[StudySettings]):
                 raise InputError(
                     f"{where}settings: {seat.name} is a person; seats names people who are paired"
                 )
-        partner = {**dict.fromkeys(self.study.people, "person"), **self.study.pairing.partner}
-        for seats in (self.seating, {**self.seating, **partner}):
-            try:
-                require_seats(room, seats, self.rules)
-            except InputError as error:
-                raise InputError(f"{where}{error}") from error
+        self.check_seats(room, self.rules)
 
     @property
     def _others(self) -> tuple[SeatSpec, ...]:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final, TypeVar
 
 from simulator.errors import InputError
-from simulator.runner.build import require_seats
 from simulator.runner.finding import load_room
 from simulator.runner.lobby import PERSON
 from simulator.studies.material import ItemStudy
@@ -27,7 +26,7 @@ class OppositeSettings(StudySettings):
 
 SettingsT = TypeVar("SettingsT", bound=OppositeSettings)
 PAIR: Final = "pair"
-"""What participants do who are paired, in place of a seat."""
+"""The task of participants who are paired, in place of a seat."""
 
 
 class OppositeStudy(ItemStudy[SettingsT]):
@@ -70,11 +69,7 @@ class OppositeStudy(ItemStudy[SettingsT]):
             InputError: says who can sit there.
         """
         super().check()
-        for seats in (self.seating, {**self.seating, **self.study.pairing.partner}):
-            try:
-                require_seats(load_room(self.benchmark), seats, self.rules)
-            except InputError as error:
-                raise InputError(f"study {self.study.id!r}, opposite: {error}") from error
+        self.check_seats(load_room(self.benchmark), self.rules)
 
     @property
     def task(self) -> str:
