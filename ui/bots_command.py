@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -84,11 +83,25 @@ def memory(process: int) -> float | None:
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS:")), None)
 
 
-def lost_and_doubled(reader: LogReader, acknowledged: Sequence[tuple[str, str]]) -> tuple[int, int]:
-    """Return how many acknowledged turns are not in the log, and how many stand there more than once."""
-    episodes = {episode for episode, _ in acknowledged}
-    logged = Counter((episode, turn.key) for episode in episodes for turn in reader.turns(episode))
-    return sum(logged[turn] == 0 for turn in acknowledged), sum(logged[turn] > 1 for turn in acknowledged)
+def lost_and_doubled(
+    reader: LogReader, seat: str, acknowledged: Sequence[tuple[str, str]]
+) -> tuple[int, int]:
+    """Return how many acknowledged turns are not in the log, and how many stand there beside them.
+
+    Args:
+        reader: of the log.
+        seat: of the bots.
+        acknowledged: episode and key of each turn that the server said it took.
+    """
+    said = set(acknowledged)
+    logged = {
+        (episode, turn.key, turn.number)
+        for episode in {episode for episode, _ in said}
+        for turn in reader.turns(episode)
+        if turn.seat == seat and turn.key
+    }
+    there = {(episode, key) for episode, key, _ in logged}
+    return len(said - there), len(logged) - len(said & there)
 
 
 def bots_command(
@@ -129,7 +142,7 @@ def bots_command(
         material = material_of(chosen)
         assert material is not None
         balance = reconcile(StudyDesk(writer, reader, chosen, material.cells), reader)
-        lost, doubled = lost_and_doubled(reader, tally.acknowledged)
+        lost, doubled = lost_and_doubled(reader, chosen.seat, tally.acknowledged)
     books = "the books balance" if balance.balanced else "the books do not balance"
     console.print(f"{lost} acknowledged turns lost, {doubled} doubled; {books}", highlight=False)
     for finding in balance.findings:

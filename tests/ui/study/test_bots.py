@@ -49,9 +49,14 @@ def test_what_is_lost_or_doubled_is_counted(tmp_path: Path) -> None:
         log.put(Item(hash="h", benchmark="clarq", name="i", language="en", data={}))
         log.put(Episode(id="e", run_id="r", item_hash="h", language="en", seats={}, seed=0))
         log.put(Turn(episode_id="e", number=0, seat="seeker", text="a", key="0.k"))
+        log.put(Turn(episode_id="e", number=1, seat="provider", text="b", key="1.p"))
     with LogReader(path) as reader:
-        assert lost_and_doubled(reader, [("e", "0.k")]) == (0, 0)
-        assert lost_and_doubled(reader, [("e", "0.k"), ("e", "1.k")]) == (1, 0)
+        assert lost_and_doubled(reader, "seeker", [("e", "0.k")]) == (0, 0)
+        assert lost_and_doubled(reader, "seeker", [("e", "0.k"), ("e", "1.k")]) == (1, 0)
+    with LogWriter(path, durable=False) as log:
+        log.put(Turn(episode_id="e", number=2, seat="seeker", text="a", key="2.k"))
+    with LogReader(path) as reader:
+        assert lost_and_doubled(reader, "seeker", [("e", "0.k")]) == (0, 1)
 
 
 def test_a_page_says_where_its_episode_stands() -> None:
