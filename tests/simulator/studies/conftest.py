@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Item, Status, Turn, content_hash
 from simulator.studies import Cell, Study, StudyDesk
 from simulator.studies.admission import Admission
+
+sys.path.insert(0, str(Path(__file__).parent))  # duets, guessing
 
 GIVEN: dict[str, Any] = {
     "id": "pattern",
