@@ -1,4 +1,4 @@
-"""What the players' pages can ask of the server: show a page, begin an episode, move.
+"""Calls of the players' pages: show a page, begin an episode, move.
 
 Every call comes from a browser, so nothing in it is believed: its form is checked here, its right by the
 signed token. A call answers with a whole page made from `Sessions.view`, never from what the call said.

@@ -52,7 +52,7 @@ _STARTS: Final = 90.0
 
 @dataclass(frozen=True, kw_only=True)
 class Habits:
-    """What bots do.
+    """Habits of bots.
 
     Attributes:
         think: seconds before each turn, on average.
@@ -69,7 +69,7 @@ class Habits:
 
 @dataclass
 class Tally:
-    """What came of all bots.
+    """Outcomes of all bots.
 
     Attributes:
         seconds: from sending a turn to its answer, of each.
@@ -88,7 +88,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class _Page:
-    """What a page says of its episode."""
+    """The state of an episode, as its page has it."""
 
     html: str
     episode: str
@@ -134,7 +134,7 @@ class _Overheard:
 
 
 class Player:
-    """What the participants of a study would say, according to the built-in player of their seat.
+    """The words of a study's participants, according to the built-in player of their seat.
 
     Args:
         study: whose participants they are.

@@ -1,4 +1,4 @@
-"""What the pages of a conversation between two seats can ask of the server, beside what all studies' can.
+"""Calls of the pages of a conversation between two seats, beside those of all studies.
 
 A person plays opposite a built-in player, a model, or a second person who comes by a link. The page of the
 conversation is the same in free play and in a study, where other pages stand before and after it.

@@ -36,7 +36,7 @@ from trees.model import Split
 
 
 class Settings(OppositeSettings, DialogueRules):
-    """What ClarQ-LLM reads in a study file's ``settings``, beside the rules of a dialogue.
+    """Settings that ClarQ-LLM reads in a study file's ``settings``, beside the rules of a dialogue.
 
     Attributes:
         data: where the tasks come from: ``builtin``, the name of registered data, or a path.

@@ -1,4 +1,4 @@
-"""Who takes part in a dialogue of ClarQ-LLM, and by which rules."""
+"""The seats of a dialogue of ClarQ-LLM, and its rules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ of his turns in chat mode, and the plan of its completion prompt."""
 
 
 class DialogueRules(Fields):
-    """What a run and a study can say of their dialogues."""
+    """Rules of dialogues that a run and a study can set."""
 
     turn_limit: PositiveInt = Field(default=TURN_LIMIT, description="seeker turns per dialogue")
     mode: Literal["completion", "chat"] = Field(

@@ -31,7 +31,7 @@ from trees import Language
 
 
 class Settings(OppositeSettings, EpisodeRules):
-    """What HandMeThat reads in a study file's ``settings``, beside the rules of an episode.
+    """Settings that HandMeThat reads in a study file's ``settings``, beside the rules of an episode.
 
     Attributes:
         data: where the episodes come from.

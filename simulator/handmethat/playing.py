@@ -45,7 +45,7 @@ _TAKES: Final = frozenset({"pick-up", "pick-up-from"})
 
 
 class EpisodeRules(Fields):
-    """What a run and a study can say of their episodes.
+    """Rules of episodes that a run and a study can set.
 
     Attributes:
         mode: what the robot sees; of a run its selection says it.
@@ -76,7 +76,7 @@ class EpisodeRules(Fields):
 
 
 class Options(EpisodeRules, EpisodeOptions):
-    """What governs an episode.
+    """Options of an episode.
 
     Attributes:
         longest: characters of a command or question that are read; None for any number, as in logs that do

@@ -65,7 +65,7 @@ def _offline(seat: str, name: str) -> Seat:
     known = (
         [OfflineGiver.name]
         if seat == HUMAN
-        else [*(one for one in _ROBOTS if one != "offline/asker"), "offline/asker:K"]
+        else [*(robot for robot in _ROBOTS if robot != "offline/asker"), "offline/asker:K"]
     )
     raise InputError(
         f"Nobody called {name!r} can sit in the {seat}'s seat; offline there: {', '.join(known)}."

@@ -1,4 +1,4 @@
-"""What people see of an episode of a declared benchmark: the contract between its room and the pages."""
+"""Views that people have of a declared benchmark's episode: the contract between its room and the pages."""
 
 from __future__ import annotations
 

@@ -73,16 +73,16 @@ def show_balance(
 ) -> None:
     """Compare places, episodes and, if given, the platform's submissions; exit code 1 if they differ."""
     console = Console()
-    found = with_desk(find_study(study, log), log, lambda desk, reader: reconcile(desk, reader, export))
-    console.print(f"[bold]places[/bold]  {_counts(found.places)}", highlight=False)
-    console.print(f"[bold]episodes[/bold]  {_counts(found.episodes)}", highlight=False)
-    if found.submissions is not None:
-        console.print(f"[bold]submissions[/bold]  {_counts(found.submissions)}", highlight=False)
-    for finding in found.findings:
+    balance = with_desk(find_study(study, log), log, lambda desk, reader: reconcile(desk, reader, export))
+    console.print(f"[bold]places[/bold]  {_counts(balance.places)}", highlight=False)
+    console.print(f"[bold]episodes[/bold]  {_counts(balance.episodes)}", highlight=False)
+    if balance.submissions is not None:
+        console.print(f"[bold]submissions[/bold]  {_counts(balance.submissions)}", highlight=False)
+    for finding in balance.findings:
         mark = "[dim]explained[/dim]" if finding.explained else "[yellow]look[/yellow]"
         console.print(f"{mark}  {finding.sentence}", highlight=False)
-    console.print("The books balance." if found.balanced else "The books do not balance.")
-    if not found.balanced:
+    console.print("The books balance." if balance.balanced else "The books do not balance.")
+    if not balance.balanced:
         raise typer.Exit(1)
 
 

@@ -30,9 +30,9 @@ def show_quality(
     """Signs that somebody did not take care, with the numbers behind them: who deserves a second look."""
     chosen = find_study(study, log)
     with LogReader(log or default_path()) as reader:
-        found = signs(reader, chosen)
+        people = signs(reader, chosen)
     table = Table(Column("participant", no_wrap=True), *_SIGNS)
-    for row in found.astype(object).where(found.notna(), None).to_dict("records"):
+    for row in people.astype(object).where(people.notna(), None).to_dict("records"):
         numbers = (row["turn_seconds"], row["typed_per_second"], row["same_text"])
         shown = ("" if number is None else f"{number:.1f}" for number in numbers)
         table.add_row(
@@ -40,8 +40,8 @@ def show_quality(
         )
     Console().print(table)
     if csv is not None:
-        joined = {name: found[name].map(" ".join) for name in ("missed", "signs")}
-        found.assign(**joined).to_csv(csv, index=False)
+        joined = {name: people[name].map(" ".join) for name in ("missed", "signs")}
+        people.assign(**joined).to_csv(csv, index=False)
 
 
 def write_payment(

@@ -36,7 +36,7 @@ class HeldStudies(Sessions):
     """
 
     around: ClassVar[tuple[Step, ...]] = ()
-    """What people are asked beside the benchmark's task, in free play or in studies."""
+    """Steps that people are asked beside the benchmark's task, in free play or in studies."""
     material: Callable[..., StudyMaterial[Any]]
     """Makes what the benchmark gives a study, of the study and a reader of the log."""
 
@@ -78,7 +78,7 @@ class HeldStudies(Sessions):
     def _spoken(self, study: Study, wish: str) -> Language:
         """Return the language of a participant's pages."""
         known = self._materials[study.id].languages
-        return next((one for want in (wish, study.language) for one in known if one == want), known[0])
+        return next((wanted for wanted in (wish, study.language) if wanted in known), known[0])
 
     def _hold(self, study: Study) -> None:
         material = self.material(study, self._reader)

@@ -1,4 +1,4 @@
-"""Who plays with whom in a study with two seats: pure functions over what the log holds.
+"""Pairing of the people of a study with two seats: pure functions over what the log holds.
 
 A participant's set has an episode of its own for what only they are asked (consent, instructions, questions
 before and after; `simulator.studies.participation`). Whoever has come to the task waits, until an episode of
@@ -104,7 +104,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lobby:
-    """What the log holds of a study's pairing.
+    """The state of a study's pairing, as the log holds it.
 
     Attributes:
         tasks: in the order made.

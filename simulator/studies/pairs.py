@@ -54,7 +54,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """What somebody who waits is told.
+    """The state of somebody's wait, as they are told.
 
     Attributes:
         since: when they began to wait.

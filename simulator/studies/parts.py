@@ -27,7 +27,7 @@ class Part(BaseModel):
 
 
 class Pay(Part):
-    """What a participant is paid for one set.
+    """The pay of a participant for one set.
 
     Attributes:
         amount: in units of `currency`; 0: nothing, but `minutes` are told all the same.
@@ -41,7 +41,7 @@ class Pay(Part):
 
 
 class Codes(Part):
-    """What a participant hands in where they came from, by how it ended.
+    """Codes that a participant hands in where they came from, by how it ended.
 
     Attributes:
         failed_check: for whoever was done but missed an attention check; default: that of ``complete``.
@@ -56,7 +56,7 @@ class Codes(Part):
 
 
 class Resume(Part):
-    """What happens when somebody comes back to a set that they have begun.
+    """The rule for somebody who comes back to a set that they have begun.
 
     Attributes:
         policy: ``resume``: they go on where they were; ``restart``: they get a new set in the same
@@ -69,7 +69,7 @@ class Resume(Part):
 
 
 class ModelFailure(Part):
-    """What becomes of a participant whose model opposite gives no answer.
+    """The rule for a participant whose model opposite gives no answer.
 
     Each time somebody's page asks for it, the model is asked again, with the retries that every request has.
 
@@ -84,7 +84,7 @@ class ModelFailure(Part):
 
 
 class Pairing(Part):
-    """How two participants meet, and what becomes of somebody who is left without a partner.
+    """Rules by which two participants meet, and of what becomes of somebody who is left without a partner.
 
     Attributes:
         wait_minutes: the longest that somebody who is ready waits for a partner.

@@ -24,7 +24,7 @@ _CENT: Final = 0.01
 
 @dataclass(frozen=True, kw_only=True)
 class Payment:
-    """What is owed in a study, by the platform's names of people.
+    """Pay that is owed in a study, by the platform's names of people.
 
     Attributes:
         approve: who was done and missed no attention check.

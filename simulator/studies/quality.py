@@ -94,7 +94,7 @@ def _row(study: Study, person: str, turns: pd.DataFrame) -> dict[str, Any]:
     same = Counter(texts).most_common(1)[0][1] / len(texts) if len(texts) >= _TEXTS else None
     points = _points(study, turns)
     missed = sorted({name for payload in turns["payload"] for name in payload.get(MISSED, ())})
-    found = {
+    shown = {
         "typed": pd.notna(typed) and typed > TYPED,
         "same": same is not None and same > SAME,
         "straight": len(points) >= _SCALES and len(set(points)) == 1,
@@ -108,7 +108,7 @@ def _row(study: Study, person: str, turns: pd.DataFrame) -> dict[str, Any]:
         "same_text": same,
         "scales": len(set(points)) if len(points) >= _SCALES else None,
         "missed": tuple(missed),
-        "signs": tuple(name for name, there in found.items() if there),
+        "signs": tuple(name for name, there in shown.items() if there),
     }
 
 

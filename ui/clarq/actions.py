@@ -1,4 +1,4 @@
-"""What ClarQ-LLM's pages can ask of the server, beside what all conversations' can (`ui.conversation`)."""
+"""Calls of ClarQ-LLM's pages, beside those of all conversations (`ui.conversation`)."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class ClarqActions(ConversationActions):
 
     @property
     def calls(self) -> Mapping[str, Call]:
-        """What only these pages ask."""
+        """The calls of these pages alone."""
         return {"judge": self.judge}
 
     async def home(self, frame: Frame) -> str:

@@ -1,4 +1,4 @@
-"""What the pages of a benchmark that is a declaration can ask of the server, beside what all studies' can."""
+"""Calls of the pages of a benchmark that is a declaration, beside those of all studies."""
 
 from __future__ import annotations
 

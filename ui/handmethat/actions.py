@@ -1,4 +1,4 @@
-"""What HandMeThat's pages can ask of the server, beside what all conversations' can (`ui.conversation`)."""
+"""Calls of HandMeThat's pages, beside those of all conversations (`ui.conversation`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands beside a conversation that is going on: a sentence, a link for the second person."""
+"""The part beside a conversation that is going on: a sentence, a link for the second person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people said in a run of AmbiEnt, item by item."""
+"""People's answers in a run of AmbiEnt, item by item."""
 
 from __future__ import annotations
 

@@ -117,8 +117,8 @@ def entries(reader: LogReader, benchmark: Benchmark[Any, Any], run: str) -> tupl
 
     def entry(episode: rows.Episode) -> Entry:
         known, item = scores.get(episode.id, {}), items[episode.item_hash]
-        told = {**item.data, **details.get(episode.id, {})}
-        fields = {name: str(each) for name, each in told.items() if _is_short(each)}
+        values = {**item.data, **details.get(episode.id, {})}
+        fields = {name: str(each) for name, each in values.items() if _is_short(each)}
         ending = endings.get(episode.id)
         status = ending.status if ending else "open"
         value = known.get(headline.name)

@@ -1,4 +1,4 @@
-"""What can be taken home of runs: the report in every form, every episode, all that the log holds."""
+"""Downloads of runs: the report in every form, every episode, all that the log holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What benchmarks show of their runs beside what follows from declarations: drawings, desks, people."""
+"""Parts of the pages of runs beside what follows from declarations: drawings, desks, people."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ui.research.view import Page, ShowEpisode, Visit
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What pages are made from."""
+    """The sources of pages."""
 
     desk: Desk
     kept: CachedReports
@@ -42,7 +42,7 @@ ShowPage = Callable[[Visit, RunCard, Sources], Page]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extras:
-    """What a benchmark adds.
+    """Additions of a benchmark.
 
     Attributes:
         episode: shows an episode in its own way, in place of the transcript.

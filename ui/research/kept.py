@@ -1,4 +1,4 @@
-"""What pages have made of runs, kept for as long as the runs stand as they did."""
+"""Results that pages have made of runs, kept for as long as the runs stand as they did."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GROWING: Final = ("turns", "endings", "judgments", "scores")
 
 
 class CachedReports:
-    """What was made of runs, made again only when they have changed; may be used from any thread.
+    """Results made of runs, made again only when they have changed; may be used from any thread.
 
     Args:
         reader: of the log.

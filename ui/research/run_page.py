@@ -307,8 +307,8 @@ def _comparable(other: RunCard, card: RunCard) -> bool:
 def _beside(reader: LogReader, runs: Sequence[str], item: str) -> tuple[Transcript, ...]:
     """Return the episodes of runs on one item, the first of each."""
     named = {row.hash: row.name for row in reader.items()}
-    found = (
+    episodes = (
         next((each for each in reader.episodes(run, latest=True) if named[each.item_hash] == item), None)
         for run in runs
     )
-    return tuple(transcript(reader, episode.id) for episode in found if episode is not None)
+    return tuple(transcript(reader, episode.id) for episode in episodes if episode is not None)

@@ -75,7 +75,7 @@ def _types(name: str, dialogues: Sequence[Scored]) -> Bars:
     for dialogue in sorted(dialogues, key=lambda dialogue: dialogue.task.type):
         by_type.setdefault(dialogue.task.type, []).append(dialogue)
     shares = [
-        share([one.scores.success for one in group], [one.episode.item_hash for one in group])
+        share([episode.scores.success for episode in group], [episode.episode.item_hash for episode in group])
         for group in by_type.values()
     ]
     return Bars(
