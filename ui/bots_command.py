@@ -24,9 +24,7 @@ from rich.console import Console
 from logs import LogReader, LogWriter
 from logs.cli import LogOption
 from simulator.errors import InputError
-from simulator.studies.command import find_study
-from simulator.studies.desk import StudyDesk
-from simulator.studies.material import material_of
+from simulator.studies.command import find_study, with_desk
 from simulator.studies.reconcile import reconcile
 from ui.bots import Habits, Tally, play
 
@@ -138,18 +136,21 @@ def bots_command(
     _print_tally(console, tally, n, think)
     if held is not None:
         console.print(f"the server holds {held:.0f} MB")
-    with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
-        material = material_of(chosen)
-        assert material is not None
-        balance = reconcile(StudyDesk(writer, reader, chosen, material.cells), reader)
-        lost, doubled = lost_and_doubled(reader, chosen.seat, tally.acknowledged)
+    balance, (lost, doubled) = with_desk(
+        chosen,
+        path,
+        lambda desk, reader: (
+            reconcile(desk, reader),
+            lost_and_doubled(reader, chosen.seat, tally.acknowledged),
+        ),
+    )
     books = "the books balance" if balance.balanced else "the books do not balance"
     console.print(f"{lost} acknowledged turns lost, {doubled} doubled; {books}", highlight=False)
     for finding in balance.findings:
         if not finding.explained:
             console.print(f"  {finding.sentence}", highlight=False)
     print(f"log: {path}")
-    if lost or doubled or not balance.balanced or tally.errors:
+    if lost or doubled or not balance.balanced or tally.errors or not tally.acknowledged:
         raise typer.Exit(1)
 
 

@@ -306,7 +306,7 @@ def with_desk(study: Study, log: Path | None, look: Callable[[StudyDesk, LogRead
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
         material = material_of(study)
         assert material is not None  # `find_study` has looked
-        return look(StudyDesk(writer, reader, study, material.cells), reader)
+        return look(StudyDesk(writer, reader, study, material.cells, seats=material.seating), reader)
 
 
 def _print_progress(console: Console, study: Study, progress: StudyProgress) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 from hashlib import sha256
 
@@ -10,6 +11,7 @@ import app
 from logs import LogReader, LogWriter, NotInLog
 from logs.rows import Score
 from simulator.ambibench.assignment import PatternStudy
+from simulator.clarq.sessions import ClarqSessions
 from simulator.errors import InputError
 from simulator.studies import StudyDesk
 from simulator.studies.command import find_study
@@ -90,6 +92,16 @@ def test_checking_says_what_a_study_comes_to(tmp_path):
     output = run("check", STUDY).output
     assert "96 sets" in output and "120.00 USD in all, 12.50 per hour" in output
     assert "no completion code for: screened_out" in output
+
+
+async def test_a_study_that_was_opened_by_command_can_be_entered(tmp_path):
+    log = tmp_path / "log.sqlite"
+    await asyncio.to_thread(run, "open", "clarq-h2l", "--log", log)
+    async with LogWriter(log, durable=True) as writer:
+        with LogReader(log) as reader:
+            sessions = ClarqSessions(writer, reader, lambda name: None)
+            entry = await sessions.enter("clarq-h2l", identity={}, participant_key="k", language="en")
+            assert entry.episode_id is not None
 
 
 def test_opening_prints_both_links_and_pausing_takes_nobody_new(tmp_path):
