@@ -46,9 +46,9 @@ __all__ = [
 class Log:
     """A log that is read: episodes, turns and judgments of its runs as pandas frames."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, with_excluded: bool = False) -> None:
         self.path = path
-        self._reader = LogReader(path)
+        self._reader = LogReader(path, with_excluded=with_excluded)
 
     def __enter__(self) -> Self:
         return self
@@ -111,16 +111,18 @@ class Log:
         return list(self._reader.episodes(run, latest=True))
 
 
-def load_log(path: str | Path | None = None) -> Log:
+def load_log(path: str | Path | None = None, *, with_excluded: bool = False) -> Log:
     """Open a log for reading.
 
     Args:
         path: the file; default: ``$ASKBACK_LOG``, or the one in your Askback folder.
+        with_excluded: have frames hold people who were excluded from their study, and say so
+            (``excluded``); by default they are left out.
 
     Raises:
         LogError: if there is no log at `path`, or it holds something else.
     """
-    return Log(Path(path) if path is not None else default_path())
+    return Log(Path(path) if path is not None else default_path(), with_excluded=with_excluded)
 
 
 def run(

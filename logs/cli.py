@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
+from logs.backup import back_up, restore
 from logs.erase import erase_participant
 from logs.export import Format, export_log
 from logs.paths import LOG_VARIABLE, default_path
@@ -145,6 +146,30 @@ def tail_command(
             return
         if waiting and lines:
             _say(f"Nobody has said anything in run {run} yet.")
+
+
+@log_app.command("backup")
+def backup_command(
+    file: Annotated[Path, typer.Argument(help="The copy to write; its key goes beside it.")],
+    log: LogOption = None,
+) -> None:
+    """Copy the log as it is at this moment, while it is being written, with the key of its pseudonyms."""
+    back_up(log or default_path(), file)
+    _say(f"Wrote {file}. Keep it as safe as the log: who is erased there later stands in it still.")
+
+
+@log_app.command("restore")
+def restore_command(
+    file: Annotated[Path, typer.Argument(help="A copy that `askback log backup` wrote.", exists=True)],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Keep the log that is there under another name.")
+    ] = False,
+    log: LogOption = None,
+) -> None:
+    """Put a copy in the place of the log, which no program may have open."""
+    path = log or default_path()
+    aside = restore(file, path, replace=replace)
+    _say(f"{path} is what {file} holds." + (f" What was there is {aside} now." if aside else ""))
 
 
 @log_app.command("erase")

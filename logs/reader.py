@@ -17,6 +17,8 @@ from logs.connect import BUSY_SECONDS, connect_for_reading, log_error
 from logs.errors import LogError, NotInLog
 from logs.query import ModelUsage, Played, Progress, State, and_run, and_status, missing, where_equal
 from logs.rows import (
+    EXCLUDED,
+    INCLUDED,
     RESTORED,
     WITHDREW,
     Assignment,
@@ -43,8 +45,10 @@ _NEAR_AMONG = 5000
 class LogReader:
     """Reads a log. Every method may be called from any thread; each sees what is committed by then."""
 
-    def __init__(self, path: Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
-        """Open the log at `path`.
+    def __init__(
+        self, path: Path, *, busy_seconds: float = BUSY_SECONDS, with_excluded: bool = False
+    ) -> None:
+        """Open the log at `path`; `with_excluded`: who was excluded from a study counts in it all the same.
 
         Raises:
             NotALog: there is no file, or it holds something else.
@@ -52,6 +56,7 @@ class LogReader:
         """
         self.path = Path(path)
         self._busy_seconds = busy_seconds
+        self._with_excluded = with_excluded
         self._lock = threading.Lock()
         self._closed = False
         self._idle: list[sqlite3.Connection] = [connect_for_reading(self.path, busy_seconds=busy_seconds)]
@@ -283,18 +288,35 @@ class LogReader:
         erased = (participant.id for participant in self.participants() if participant.details.get("erased"))
         return frozenset((*erased, *self.withdrawals()))
 
+    def uncounted_participants(self, run_id: str | None = None) -> frozenset[str]:
+        """Return those who count nowhere, and those who were excluded from one run (default: from any)."""
+        excluded = () if self._with_excluded else self.exclusions(run_id)
+        return self.erased_participants().union(excluded)
+
     def withdrawals(self) -> dict[str, Event]:
         """Return the event of each person who has withdrawn and is not erased yet, by pseudonym."""
-        kinds = ", ".join(f"'{kind}'" for kind in (WITHDREW, RESTORED))
-        newest: dict[str, Event] = {}
-        for event in self._query(Event, f"FROM events WHERE kind IN ({kinds}) ORDER BY seq"):
-            newest[event.participant_id or ""] = event
+        newest = {event.participant_id or "": event for event in self._events((WITHDREW, RESTORED))}
         # Erasing empties the details.
         return {
             who: event
             for who, event in newest.items()
             if event.kind == WITHDREW and "erase_at" in event.details
         }
+
+    def exclusions(self, run_id: str | None = None) -> dict[str, Event]:
+        """Return the event of each person who is excluded from a study's run, by pseudonym; default: any."""
+        newest = {
+            (event.run_id, event.participant_id or ""): event for event in self._events((EXCLUDED, INCLUDED))
+        }
+        return {
+            who: event
+            for (run, who), event in newest.items()
+            if event.kind == EXCLUDED and run_id in (None, run)
+        }
+
+    def _events(self, kinds: Sequence[str]) -> list[Event]:
+        names = ", ".join("?" * len(kinds))
+        return self._query(Event, f"FROM events WHERE kind IN ({names}) ORDER BY seq", kinds)
 
     def participants(self) -> list[Participant]:
         """Return all participants, oldest first."""

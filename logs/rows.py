@@ -280,6 +280,12 @@ WITHDREW: Final = "participant.withdrew"
 RESTORED: Final = "participant.restored"
 """Kind of the event that takes a withdrawal back."""
 
+EXCLUDED: Final = "participant.excluded"
+"""Kind of the event of somebody whom a researcher excluded from a study's run: why, and who did."""
+
+INCLUDED: Final = "participant.included"
+"""Kind of the event that takes an exclusion back."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:

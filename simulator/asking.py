@@ -237,7 +237,7 @@ def _records_of(reader: LogReader, run: str, exclude_aborted: bool) -> Iterator[
     judgments: defaultdict[str | None, list[Judgment]] = defaultdict(list)
     for judgment in reader.judgments(run_id=run):
         judgments[judgment.episode_id].append(judgment)
-    erased, endings = reader.erased_participants(), reader.endings(run)
+    erased, endings = reader.uncounted_participants(run), reader.endings(run)
     for played in reader.turns_of_run(run):
         episode, turns = played
         ending = endings.get(episode.id)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from simulator.asking import Asked, Part
+    from simulator.blocks import Block
+    from simulator.desks import Desk
     from simulator.fields import Fields
     from simulator.frames import Frames
     from simulator.judging import JudgingForm
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from simulator.runner.rooms import AnyRoom
     from simulator.runner.scoring import Scorer
     from simulator.seats import Reply, View
+    from simulator.studies.declared import PlaySessions
     from simulator.studies.material import StudyMaterial
     from trees.faults import Fault
 
@@ -65,11 +68,16 @@ class Due(NamedTuple):
         seat: who is to move.
         kind: of the move.
         choices: the only replies that there are; a page has a button for each. Empty where any text will do.
+        form: the model whose fields are to be filled in; they are the payload of the move.
+        closing: the words that end the episode, by their name in ``texts.yaml``; a page has a button that
+            says them in the language of the item. Empty where there are none.
     """
 
     seat: str
     kind: str
     choices: tuple[str, ...] = ()
+    form: type[BaseModel] | None = None
+    closing: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,55 +163,6 @@ class Metric:
     def is_share(self) -> bool:
         """Return True if values lie between 0 and 1."""
         return self.unit == "share"
-
-
-class Heading(NamedTuple):
-    """A heading."""
-
-    text: str
-
-
-class Text(NamedTuple):
-    """Paragraphs, with an empty line between them."""
-
-    text: str
-
-
-class Talk(NamedTuple):
-    """The dialogue so far, as bubbles; at most one of a page."""
-
-    moves: Sequence[Move]
-
-
-class Table(NamedTuple):
-    """Rows of cells, and the names of the columns."""
-
-    rows: Sequence[Sequence[object]]
-    head: Sequence[str] = ()
-
-
-class Chips(NamedTuple):
-    """Short texts beside each other: things, properties."""
-
-    texts: Sequence[str]
-
-
-class Meter(NamedTuple):
-    """An amount, as a bar.
-
-    Attributes:
-        label: a name in ``texts.yaml``, or the words themselves.
-        value: from 0 to `most`.
-        most: there can be.
-    """
-
-    label: str
-    value: float
-    most: float
-
-
-Block = Heading | Text | Talk | Table | Chips | Meter
-"""A part of a page; ``ui/templates/blocks`` draws each."""
 
 
 class AskingNotes(NamedTuple):
@@ -330,6 +289,8 @@ class Benchmark(Generic[ItemT, RulesT]):
         report: what else that command takes and tells.
         judging: forms in which people judge episodes and items, each found when it is asked for; judgments of
             items of a run are rows of the frame of its judgments.
+        desks: where researchers judge; each is found when it is asked for, and its words stand in
+            ``desks.yaml``.
         folder: of ``texts.yaml`` (the words of pages), ``studies/*.yaml`` and ``prompts/*.jinja``.
         graph: builds the LangGraph machine; by default one node a seat, which take turns as `next_seat` says.
         room: plays the episodes of a benchmark whose machine is its own; imported late.
@@ -341,6 +302,9 @@ class Benchmark(Generic[ItemT, RulesT]):
         checker: the files that `askback check` can check.
         register: what `askback data add NAME` does: path, name, whether a part will do.
         studies: the material of its studies; None: what follows from a declaration, or, with a room, none.
+        sessions: what serves the pages of a benchmark with a room that shows blocks (`simulator.blocks`).
+        picture: what its entry shows beside the words that it begins with; by default seats and metrics.
+        icon: of its card, by its name in ``ui/templates/icons.html.jinja``.
     """
 
     name: str
@@ -364,6 +328,7 @@ class Benchmark(Generic[ItemT, RulesT]):
     reports: tuple[SectionMaker, ...] = ()
     report: ReportSpec | None = None
     judging: tuple[Callable[[], JudgingForm[Any]], ...] = ()
+    desks: tuple[Callable[[], Desk[Any]], ...] = ()
     folder: Path | None = None
     graph: Callable[[], StateGraph[Any, Any, Any, Any]] | None = None
     room: Callable[[], AnyRoom] | None = None
@@ -374,6 +339,9 @@ class Benchmark(Generic[ItemT, RulesT]):
     checker: Callable[[], Checker] | None = None
     register: Callable[[Path, str, bool], None] | None = None
     studies: Callable[[], type[StudyMaterial[Any]]] | None = None
+    sessions: Callable[[], type[PlaySessions]] | None = None
+    picture: Callable[[], Sequence[Block]] | None = None
+    icon: str = "ask"
 
     def __post_init__(self) -> None:
         declared = {name: getattr(self, name) for name in _DECLARED}

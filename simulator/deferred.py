@@ -50,9 +50,9 @@ def deferred(place: str | Callable[[], Any], help: str) -> typer.Typer:
     return typer.Typer(cls=Deferred, help=help)
 
 
-def _command(found: typer.Typer | Callable[..., Any]) -> Any:
-    if isinstance(found, typer.Typer):
-        return get_group(found)
+def _command(target: typer.Typer | Callable[..., Any]) -> Any:
+    if isinstance(target, typer.Typer):
+        return get_group(target)
     alone = typer.Typer(add_completion=False)
-    alone.command()(found)
+    alone.command()(target)
     return get_command(alone)

@@ -2,11 +2,13 @@
 
 Every report is a pivot of these. Which episodes count is one rule for all benchmarks
 (`simulator.runner.logged`): a frame of episodes holds those that were played to their end, and those that a
-failing seat aborted, which are unsuccessful; people who have withdrawn are in none.
+failing seat aborted, which are unsuccessful; people who have withdrawn are in none, nor are those who
+were excluded from their study, unless the reader counts them (then ``excluded`` says who they are).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
@@ -19,7 +21,7 @@ from logs import LogReader
 from logs.rows import Judgment, ModelCall, Run
 from simulator import catalog
 from simulator.reporting import Problems
-from simulator.runner.logged import ENDED, erased_episodes, seat_failed
+from simulator.runner.logged import ENDED, MODEL_FAILURE, erased_episodes, seat_failed, took_part
 from simulator.studies.questions import ASKED_AFTER, ASKED_BEFORE, TRIED
 
 EPISODE_COLUMNS: Final = (
@@ -39,6 +41,8 @@ EPISODE_COLUMNS: Final = (
 MadeT = TypeVar("MadeT")
 SEAT: Final = "seat."
 """Begins the names of columns that say who sat in a seat: ``seat.seeker``."""
+FAILURES: Final = "model_failures"
+"""The column that says how often a model opposite a person gave no answer; only where one has."""
 ANSWER: Final = "answer."
 """Begins the names of columns with answers to a study's own questions: ``answer.age``."""
 _ASKED: Final = (TRIED, ASKED_BEFORE, ASKED_AFTER)
@@ -215,7 +219,12 @@ def _episodes_of(reader: LogReader, run: Run, exclude_aborted: bool) -> Iterable
     # With several kinds of items, a benchmark has metrics that do not apply to this run.
     scored = {metric for values in scores.values() for metric in values} or {metrics[0].name}
     unsuccessful = {metric.name: metric.unsuccessful for metric in metrics if metric.name in scored}
-    erased = erased_episodes(reader, run.id)
+    erased, excluded = erased_episodes(reader, run.id), frozenset(reader.exclusions(run.id))
+    failures = Counter(
+        event.episode_id
+        for event in reader.events(kind=MODEL_FAILURE)
+        if event.episode_id is not None and event.episode_id in endings
+    )
     for played in reader.turns_of_run(run.id):
         episode, ending = played.episode, endings.get(played.episode.id)
         if episode.id in erased or ending is None:
@@ -238,6 +247,8 @@ def _episodes_of(reader: LogReader, run: Run, exclude_aborted: bool) -> Iterable
             "turns": len(played.turns),
             "seconds": sum(turn.seconds or 0.0 for turn in played.turns),
             **{SEAT + seat: who for seat, who in episode.seats.items()},
+            **({"excluded": took_part(excluded, played)} if excluded else {}),
+            **({FAILURES: failures[episode.id]} if failures else {}),
             **{
                 ANSWER + name: answer
                 for turn in played.turns

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs
 from pydantic import ValidationError
 
 from simulator.errors import AskbackError, InputError
-from ui.calls import PLAY, Answer, PageCall, address
+from ui.calls import PLAY, AcknowledgeCall, Answer, PageCall, address
 from ui.i18n import strings
 from ui.invitations import TakeCall, invitation_page
 from ui.problems import problem_text
@@ -136,6 +136,12 @@ class Actions:
         seat = self._seat(asked)
         return {"html": await self._study_room(seat).wait_again(self._frame(asked), seat)}
 
+    async def acknowledge(self, call: Mapping[str, Any]) -> Answer:
+        """Record that somebody has read a researcher's message; answers with the page without it."""
+        asked = AcknowledgeCall.model_validate(call)
+        seat = self._seat(asked)
+        return {"html": await self._study_room(seat).acknowledge(self._frame(asked), seat, asked.message)}
+
     def _entered(self, entered: Pass | str) -> Answer:
         return {"html": entered} if isinstance(entered, str) else {"go": address(self.signer.sign(entered))}
 
@@ -199,6 +205,25 @@ class Actions:
         except TokenError:
             return {"accepted": False, "html": message_page(frame, "bad_link")}
         return await self._room(seat.room).send(frame, seat, call)
+
+    async def check_form(self, call: Mapping[str, Any]) -> Answer:
+        """Return what is wrong with a form that is not sent yet; nothing counts by it.
+
+        Raises:
+            TokenError: if the call comes from no page of an episode.
+        """
+        asked = PageCall.model_validate(call)
+        seat = self._seat(asked)
+        return await self._room(seat.room).check(self._frame(asked), seat, call)
+
+    async def judge(self, call: Mapping[str, Any]) -> Answer:
+        """Note what the person in a seat says of an episode that is over.
+
+        Raises:
+            TokenError: if the call comes from no page of somebody who is asked.
+        """
+        seat = self._seat(PageCall.model_validate(call))
+        return await self._study_room(seat).judge(seat, call)
 
     async def state(self, token: str) -> Answer:
         """Return where a dialogue stands, for a page that waits.

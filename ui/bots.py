@@ -2,7 +2,8 @@
 
 A bot opens the study's link and sends what a page sends. What it says is what the built-in player of its seat
 would say: it reads that from the server's log, but every word goes over HTTP and counts only once the server
-has said so. Bots think, leave in the middle, load their page again and send a turn twice.
+has said so. Bots think, leave in the middle, load their page again and send a turn twice; where a study pairs
+people, they wait for each other.
 """
 
 from __future__ import annotations
@@ -12,42 +13,31 @@ import re
 import secrets
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any, Final
-from urllib.parse import urlparse
+from urllib.parse import parse_qs, urlparse
 
 import httpx
 
 from logs import LogReader, load_key
-from logs.rows import Episode, Turn
-from simulator import catalog
 from simulator.errors import AskbackError, InputError
-from simulator.models import ModelOptions
-from simulator.runner.build import Models
-from simulator.runner.finding import load_room
-from simulator.runner.lobby import PERSON
-from simulator.runner.rooms import ActiveEpisode
-from simulator.runner.turns import task_turns
-from simulator.seats import Reply
 from simulator.seeds import derive_seed
 from simulator.studies.files import Study
 from simulator.studies.links import personal_link
-from simulator.studies.questions import Question
-from ui.server import move_call_of
-from ui.study.actions import MoveCall
-from ui.study.pages import ASKED
+from simulator.studies.pairs import LOST
+from ui.bot_player import Page, Player
 
 _CALL: Final = "/gradio_api/component_server/"
-_STATE: Final = re.compile(r'data-(episode|number|stage|my-turn|ended)="([^"]*)"')
 _NOTICE: Final = re.compile(r'<p class="ab-notice[^>]*>([^<]*)<')
-_SAID: Final = {"consent": "yes", "instructions": "ready", "debriefing": "read", "comment": "A bot was here."}
 _PATIENCE: Final = 60.0
-"""Seconds that a bot goes on trying to reach a server that does not answer."""
-_POLL: Final = 0.5
-_STARTS: Final = 90.0
+"""Seconds that a bot goes on asking a server that refuses it."""
+_AWAY: Final = 300.0
+"""Seconds that it waits for one that is not there: a busy machine takes long to start it again."""
+_POLL: Final = 1.5
+"""Seconds after which a page that waits asks again (``play.js``)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,135 +76,12 @@ class Tally:
     elapsed: float = 0.0
 
 
-@dataclass(frozen=True)
-class _Page:
-    """The state of an episode, as its page has it."""
-
-    html: str
-    episode: str
-    number: int
-    stage: str
-    my_turn: bool
-    ended: bool
-
-    @classmethod
-    def read(cls, html: str) -> _Page | None:
-        """Return it; None of a page that belongs to no episode."""
-        # The page itself comes first; lines of a dialogue have numbers, too.
-        state = dict(reversed(_STATE.findall(html)))
-        if "episode" not in state:
-            return None
-        return cls(
-            html,
-            state["episode"],
-            int(state["number"]),
-            state.get("stage", ""),
-            state.get("my-turn") == "1",
-            state.get("ended") == "1",
-        )
-
-
-class _Reached(Exception):
-    def __init__(self, reply: Reply, knows: Any) -> None:
-        self.reply = reply
-        self.knows = knows
-
-
-class _Overheard:
-    """A built-in player in the seat of a bot: what it says ends the playing, and nothing is written."""
-
-    def __init__(self, seat: Any) -> None:
-        self._seat = seat
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._seat, name)
-
-    async def reply(self, view: Any) -> Reply:
-        raise _Reached(await self._seat.reply(view), view.task)
-
-
-class Player:
-    """The words of a study's participants, according to the built-in player of their seat.
-
-    Args:
-        study: whose participants they are.
-        reader: of the log that the server writes.
-    """
-
-    def __init__(self, study: Study, reader: LogReader) -> None:
-        self._study = study
-        self._reader = reader
-        self._room: Any = load_room(study.benchmark)
-        self._models = Models(options=ModelOptions())
-        self._people_alone: set[str] = set()
-        self._calls: type[MoveCall] = move_call_of(study.benchmark)
-        if study.seats:
-            raise InputError(f"study {study.id!r} pairs people: bots take part alone, and play no such study")
-        benchmark = catalog.find(study.benchmark)
-        self._usual = {seat.name: seat.usual for seat in benchmark.seats}
-        if self._usual[study.seat] == PERSON:
-            raise InputError(f"study {study.id!r}: {study.benchmark} has no built-in player for {study.seat}")
-
-    async def fields(self, page: _Page, random: Random) -> dict[str, Any]:
-        """Return what a page would send as the next turn."""
-        stage = page.stage.removesuffix("_again")
-        if stage in ASKED:
-            asked = [question for question in self._study.questions if question.when == ASKED[stage]]
-            return {"text": "", "answers": {question.id: _answer(question, random) for question in asked}}
-        if stage in _SAID:
-            return {"text": _SAID[stage]}
-        episode = self._reader.episode(page.episode)
-        turns = task_turns(self._reader.turns(episode.id))
-        willing = self._calls.fields_at(stage, episode.options, turns)
-        if willing is not None:
-            self._people_alone.add(stage)
-            return willing
-        of_all = [turn for turn in turns if turn.payload.get("kind") not in self._people_alone]
-        reached = await self._builtin(episode, of_all)
-        return self._calls.fields_of(reached.reply, reached.knows)
-
-    async def _builtin(self, episode: Episode, turns: Sequence[Turn]) -> _Reached:
-        # Only the participant's is asked anything.
-        seats = {
-            seat: self._room.seat_for(seat, self._usual[seat], self._models, episode.options)
-            for seat in self._room.seated(episode.options)
-        }
-        seats[self._study.seat] = _Overheard(seats[self._study.seat])
-        live = ActiveEpisode(
-            episode=episode,
-            item=self._room.read_item(self._reader.item(episode.item_hash)),
-            seats=seats,
-            record=_stop,
-        )
-        try:
-            await self._room.advance(live, self._room.rebuild(turns))
-        except _Reached as reached:
-            return reached
-        raise InputError(f"{episode.id}: the built-in {self._study.seat} has nothing to say")
-
-
-async def _stop(turn: Turn) -> None:
-    raise _Reached(Reply(text=turn.text, move=turn.payload), None)
-
-
-def _answer(question: Question, random: Random) -> str | list[str]:
-    if question.right is not None:
-        return question.right
-    if question.kind in ("choice", "choices"):
-        chosen = random.choice([*question.choices])
-        return [chosen] if question.kind == "choices" else chosen
-    if question.kind == "scale":
-        return str(random.randint(1, question.points))
-    if question.kind == "number":
-        return str(question.least if question.least is not None else question.most or 30)
-    return "A bot was here."
-
-
 class Bot:
     """One participant.
 
     Args:
         site: the server.
+        study: in which it takes part.
         link: of the study, for them alone.
         player: says what they say.
         habits: of all bots.
@@ -223,9 +90,10 @@ class Bot:
     """
 
     def __init__(
-        self, site: Site, link: str, player: Player, habits: Habits, tally: Tally, seed: int
+        self, site: Site, study: Study, link: str, player: Player, habits: Habits, tally: Tally, seed: int
     ) -> None:
         self._site = site
+        self._study = study
         self._query = f"study={urlparse(link).path.rpartition('/')[2]}&{urlparse(link).query}"
         self._player = player
         self._habits = habits
@@ -260,43 +128,77 @@ class Bot:
             raise InputError(answer["problem"])
         return "done" if done else "no place"
 
-    async def _set(self, at: Mapping[str, str]) -> _Page | str:
+    async def _set(self, at: Mapping[str, str]) -> Page | str:
         """Play a set; return its last page, or how the bot ended instead."""
-        html = (await self._site.call("page", at))["html"]
-        habits, random = self._habits, self._random
+        html = await self._page(at)
         while True:
-            page = _Page.read(html)
-            if page is None:
-                return "sent away"
-            if page.ended:
+            page = Page.read(html)
+            if isinstance(page, str) or page.ended:
                 return page
-            if not page.my_turn:
-                await asyncio.sleep(_POLL)
-                html = (await self._site.call("page", at))["html"]
-                continue
-            await asyncio.sleep(random.expovariate(1 / habits.think) if habits.think else 0.0)
-            if random.random() < habits.leave:
+            if page.stage == LOST:
+                html = (await self._site.call("wait_again", at))["html"]
+            elif not page.my_turn:
+                html = await self._wait(page, at)
+            elif (html := await self._move(page, at)) == "":
                 return "left"
-            if random.random() < habits.reload:
-                html = (await self._site.call("page", at))["html"]
-                continue
-            turn = {
-                **at,
-                "render": secrets.token_urlsafe(12),
-                "number": page.number,
-                "seconds": habits.think,
-                **await self._player.fields(page, random),
-            }
-            began = time.perf_counter()
-            times = 2 if random.random() < habits.twice else 1
-            answer, *_ = await asyncio.gather(*(self._site.call("send", turn) for _ in range(times)))
-            self._tally.seconds.append(time.perf_counter() - began)
-            if answer["accepted"]:
-                self._tally.acknowledged.append((page.episode, f"{page.number}.{turn['render']}"))
-            else:
-                why = " ".join(_NOTICE.findall(answer["html"])) or "no reason is given"
-                raise InputError(f"turn {page.number}, {page.stage or 'the task'}, was not taken: {why}")
-            html = answer["html"]
+
+    async def _wait(self, page: Page, at: Mapping[str, str]) -> str:
+        """Ask where the episode stands until it has gone on; return its page then.
+
+        Raises:
+            InputError: if nothing has happened for longer than the study lets anybody wait.
+        """
+        until = time.monotonic() + self._longest_wait
+        while time.monotonic() < until:
+            await asyncio.sleep(min(_POLL, self._habits.think + 0.1))
+            if page.is_behind(await self._site.state(at["query"])):
+                return await self._page(at)
+        raise InputError(f"nothing happened for {self._longest_wait:.0f} s, {page.stage or 'in the task'}")
+
+    @property
+    def _longest_wait(self) -> float:
+        thinking, pairing = 20 * self._habits.think + _PATIENCE, self._study.pairing
+        if not self._study.seats:
+            return thinking
+        # Silence is noticed a beat after the grace, at the latest.
+        return thinking + max(60 * pairing.wait_minutes, 1.25 * pairing.grace_seconds)
+
+    async def _move(self, page: Page, at: Mapping[str, str]) -> str:
+        """Think and send a turn; return the page that comes of it, empty if the bot has left."""
+        habits, random = self._habits, self._random
+        await asyncio.sleep(random.expovariate(1 / habits.think) if habits.think else 0.0)
+        if random.random() < habits.leave:
+            if self._study.seats and random.random() < 0.5:
+                await self._site.call("leave", at)
+            return ""
+        if random.random() < habits.reload:
+            return await self._page(at)
+        turn = {
+            **at,
+            "render": secrets.token_urlsafe(12),
+            "number": page.number,
+            "seconds": habits.think,
+            **await self._player.fields(page, random),
+        }
+        began = time.perf_counter()
+        times = 2 if random.random() < habits.twice else 1
+        answer, *_ = await asyncio.gather(*(self._site.call("send", turn) for _ in range(times)))
+        self._tally.seconds.append(time.perf_counter() - began)
+        html = str(answer["html"])
+        if answer["accepted"]:
+            self._tally.acknowledged.append((page.episode, f"{page.number}.{turn['render']}"))
+        elif not self._is_parted(page, html):
+            why = " ".join(_NOTICE.findall(html)) or "no reason is given"
+            raise InputError(f"turn {page.number}, {page.stage or 'the task'}, was not taken: {why}")
+        return html
+
+    def _is_parted(self, page: Page, html: str) -> bool:
+        """Return True if a partner has left while a turn was on its way."""
+        now = Page.read(html)
+        return bool(self._study.seats) and (isinstance(now, str) or now.stage != page.stage)
+
+    async def _page(self, at: Mapping[str, str]) -> str:
+        return str((await self._site.call("page", at))["html"])
 
 
 class Site:
@@ -312,29 +214,48 @@ class Site:
 
         Raises:
             InputError: if the server refuses the call.
-            httpx.HTTPError: if it cannot be reached for a minute.
+            httpx.HTTPError: if it cannot be reached for `_AWAY`.
         """
-        until = time.monotonic() + _PATIENCE
+
+        async def send() -> httpx.Response:
+            if self._component is None:
+                config = (await self._client.get(f"{self._address}/config")).json()
+                (self._component,) = [each["id"] for each in config["components"] if each["type"] == "html"]
+            body = {
+                "session_hash": "bot",
+                "component_id": self._component,
+                "fn_name": f"call_{name}",
+                "data": data,
+            }
+            return await self._client.post(f"{self._address}{_CALL}", json=body)
+
+        return await self._insist(name, send)
+
+    async def state(self, query: str) -> dict[str, Any]:
+        """Return where the episode of the page with this query stands.
+
+        Raises:
+            InputError: as `call`.
+            httpx.HTTPError: as `call`.
+        """
+        headers = {"X-Askback-Seat": parse_qs(query)["t"][0]}
+        address = f"{self._address}/api/state"
+        return await self._insist("state", lambda: self._client.get(address, headers=headers))
+
+    async def _insist(self, name: str, ask: Callable[[], Awaitable[httpx.Response]]) -> dict[str, Any]:
+        until, away = time.monotonic() + _PATIENCE, time.monotonic() + _AWAY
         while True:
             try:
-                if self._component is None:
-                    config = (await self._client.get(f"{self._address}/config")).json()
-                    (self._component,) = [
-                        each["id"] for each in config["components"] if each["type"] == "html"
-                    ]
-                body = {
-                    "session_hash": "bot",
-                    "component_id": self._component,
-                    "fn_name": f"call_{name}",
-                    "data": data,
-                }
-                response = await self._client.post(f"{self._address}{_CALL}", json=body)
+                response = await ask()
                 answer = response.json() if response.status_code == 200 else {"failed": True}
                 if not answer.get("failed"):
                     return dict(answer)
-            except (httpx.TransportError, ValueError):
-                if time.monotonic() > until:
+            except httpx.TransportError:
+                if time.monotonic() > away:
                     raise
+                until = time.monotonic() + _PATIENCE
+            except ValueError:  # an error page: it is not ready yet
+                pass
             if time.monotonic() > until:
                 raise InputError(f"the server does not take the call {name}")
             await asyncio.sleep(1.0)
@@ -359,7 +280,7 @@ async def play(address: str, study: Study, log: Path, n: int, habits: Habits, se
             site, player = Site(address, client), Player(study, reader)
             links = (personal_link(study, key, address, f"bot-{seed}-{number}") for number in range(n))
             bots = [
-                Bot(site, link, player, habits, tally, derive_seed(seed, "bot", number))
+                Bot(site, study, link, player, habits, tally, derive_seed(seed, "bot", number))
                 for number, link in enumerate(links)
             ]
             began = time.perf_counter()

@@ -24,7 +24,9 @@ from rich.console import Console
 from logs import LogReader, LogWriter
 from logs.cli import LogOption
 from simulator.errors import InputError
-from simulator.studies.command import find_study, with_desk
+from simulator.runner.lobby import PERSON
+from simulator.studies.command import with_desk
+from simulator.studies.known import find_study
 from simulator.studies.reconcile import reconcile
 from ui.bots import Habits, Tally, play
 
@@ -81,22 +83,19 @@ def memory(process: int) -> float | None:
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS:")), None)
 
 
-def lost_and_doubled(
-    reader: LogReader, seat: str, acknowledged: Sequence[tuple[str, str]]
-) -> tuple[int, int]:
-    """Return how many acknowledged turns are not in the log, and how many stand there beside them.
+def lost_and_doubled(reader: LogReader, acknowledged: Sequence[tuple[str, str]]) -> tuple[int, int]:
+    """Return how many acknowledged turns are not in the log, and how many of people stand there beside them.
 
     Args:
         reader: of the log.
-        seat: of the bots.
         acknowledged: episode and key of each turn that the server said it took.
     """
     said = set(acknowledged)
     logged = {
-        (episode, turn.key, turn.number)
-        for episode in {episode for episode, _ in said}
-        for turn in reader.turns(episode)
-        if turn.seat == seat and turn.key
+        (episode.id, turn.key, turn.number)
+        for episode in map(reader.episode, {episode for episode, _ in said})
+        for turn in reader.turns(episode.id)
+        if episode.seats[turn.seat] == PERSON and turn.key
     }
     there = {(episode, key) for episode, key, _ in logged}
     return len(said - there), len(logged) - len(said & there)
@@ -141,7 +140,7 @@ def bots_command(
         path,
         lambda desk, reader: (
             reconcile(desk, reader),
-            lost_and_doubled(reader, chosen.seat, tally.acknowledged),
+            lost_and_doubled(reader, tally.acknowledged),
         ),
     )
     books = "the books balance" if balance.balanced else "the books do not balance"

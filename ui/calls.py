@@ -34,6 +34,16 @@ class PageCall(Call):
     query: str = Field(default="", max_length=2000)
 
 
+class AcknowledgeCall(PageCall):
+    """Say that a researcher's message has been read.
+
+    Attributes:
+        message: its id.
+    """
+
+    message: str = Field(pattern=r"^[0-9a-f]{16}$")
+
+
 def address(token: str) -> str:
     """Return the address of the page of the seat that `token` is for."""
     return f"{PLAY}?{urlencode({'t': token})}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import socket
 import threading
 from collections.abc import Sequence
@@ -17,29 +18,42 @@ from logs import LogReader, LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator import catalog, studies
-from simulator.ambibench.items import BENCHMARK as AMBIBENCH
-from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.ambient.items import BENCHMARK as AMBIENT
 from simulator.ambient.sessions import AmbientSessions
 from simulator.ambik.items import BENCHMARK as AMBIK
 from simulator.ambik.sessions import AmbikSessions
-from simulator.clarq.data import BENCHMARK as CLARQ
-from simulator.clarq.sessions import ClarqSessions
 from simulator.errors import InputError
-from simulator.handmethat.rows import BENCHMARK as HANDMETHAT
+from simulator.handmethat.items import BENCHMARK as HANDMETHAT
 from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.home import home, require_writable
 from simulator.models import ModelOptions, Needs
 from simulator.models.load import bare_name
 from simulator.runner.build import Models
+from simulator.runner.lobby import PERSON, menu
 from simulator.runner.model_flags import ModelFlags
 from simulator.runner.options import BaseUrlOption, TimeoutOption
+from simulator.runner.processes import RunProcesses
 from simulator.studies.checking import joined, missing_models, needs_opposite
-from simulator.studies.declared import DeclaredSessions, declared_benchmarks
+from simulator.studies.declared import PlaySessions, sessions_type
 from simulator.studies.material import material_type
 from simulator.studies.withdrawal import erase_regularly
 from ui.hosts import Access
 from ui.limits import STARTS_PER_MINUTE, PatientProtocol, Starts
+
+
+@dataclass(frozen=True)
+class Playing:
+    """The settings of runs and studies that are begun in the browser.
+
+    Attributes:
+        models: how models that sit opposite people are reached.
+        offered: models that may be chosen for the seats of runs.
+        processes: plays the runs.
+    """
+
+    models: ModelOptions
+    offered: Sequence[str]
+    processes: RunProcesses
 
 
 @dataclass(frozen=True)
@@ -80,13 +94,20 @@ def app_command(
         list[str] | None,
         typer.Option(help="address or network of a proxy whose X-Forwarded headers count (several: again)"),
     ] = None,
+    sso_header: Annotated[
+        str,
+        typer.Option(
+            help="header in which a --proxy names the researcher it has logged in, such as X-Forwarded-User; "
+            "`askback users add` gives them their role"
+        ),
+    ] = "",
     starts_per_minute: Annotated[
         int, typer.Option(min=0, help="episodes that one address may begin per minute; 0: no limit")
     ] = STARTS_PER_MINUTE,
 ) -> None:
     """Start the web app: play in the browser, watch runs, review dialogues."""
     path = log or default_path()
-    access = Access.checked(host, host_name or (), proxy or ())
+    access = Access.checked(host, host_name or (), proxy or (), sso_header)
     _refuse_busy(host, port)
     require_writable()
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
@@ -98,26 +119,27 @@ def app_command(
         _require_models(opponent or (), [each for studies in held.values() for each in studies], options)
         # Whoever has a server of their own is not offered other people's models there.
         chosen = [models.addressed(name) for name in opponent or ()] if opponent or base_url else None
-        dialogues = ClarqSessions(writer, reader, models, studies=held.get(CLARQ), opponents=chosen)
         household = HandMeThatSessions(
             writer, reader, models, data=handmethat, studies=held.get(HANDMETHAT), opponents=chosen
         )
-        letters = AmbiBenchSessions(writer, reader, models, studies=held.get(AMBIBENCH))
         readings = AmbientSessions(writer, reader, models, studies=held.get(AMBIENT))
         kitchen = AmbikSessions(writer, reader, models, studies=held.get(AMBIK), opponents=chosen)
         declared = [
-            DeclaredSessions(
-                benchmark, writer, reader, models, studies=held.get(benchmark.name), opponents=chosen
-            )
-            for benchmark in declared_benchmarks()
+            serving(benchmark, writer, reader, models, studies=held.get(benchmark.name), opponents=chosen)
+            for benchmark in catalog.installed()
+            if (serving := sessions_type(benchmark)) is not None
         ]
+        offered = (each.name for each in menu((), os.environ, chosen) if each.available)
+        runs = RunProcesses(path, [f"--base-url={base_url}"] if base_url else [])
+        playing = Playing(options, tuple(name for name in offered if name != PERSON), runs)
         ended = threading.Event()
         threading.Thread(target=erase_regularly, args=(path, ended), daemon=True).start()
         address = Listening(host, port, access, Starts(starts_per_minute))
         try:
-            _serve(dialogues, household, letters, readings, kitchen, declared, writer, reader, address)
+            _serve(declared, household, readings, kitchen, writer, reader, playing, address)
         finally:
             ended.set()
+            runs.close()
 
 
 def _require_models(opponents: Sequence[str], held: Sequence[studies.Study], options: ModelOptions) -> None:
@@ -151,14 +173,13 @@ def held_studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:
 
 
 def _serve(
-    dialogues: ClarqSessions,
+    declared: Sequence[PlaySessions],
     household: HandMeThatSessions,
-    letters: AmbiBenchSessions,
     readings: AmbientSessions,
     kitchen: AmbikSessions,
-    declared: Sequence[DeclaredSessions],
     writer: LogWriter,
     reader: LogReader,
+    playing: Playing,
     at: Listening,
 ) -> None:
     # Gradio takes seconds to import; neither this command's help nor its refusals should wait for it.
@@ -174,16 +195,23 @@ def _serve(
         print(f"For researchers, one browser: {link}/research?token={token}", flush=True)
 
     Console().print(f"Askback is at [bold]{link}[/bold]  (Ctrl-C stops it)", highlight=False)
-    research = research_mount(writer, reader, home=home(), announce=announce)
+    research = research_mount(
+        writer,
+        reader,
+        home=home(),
+        announce=announce,
+        sso_header=at.access.sso_header,
+        models=playing.models,
+        offered=playing.offered,
+        processes=playing.processes,
+    )
     server = create_server(
-        dialogues,
+        declared,
         home=home(),
         log=writer.path,
         household=household,
-        ambibench=letters,
         ambient=readings,
         ambik=kitchen,
-        declared=declared,
         mounts=[research],
         access=at.access,
         starts=at.starts,
@@ -198,6 +226,8 @@ def _serve(
         log_level="warning",
         # `ui.hosts` reads what proxies say, of those that were named.
         proxy_headers=False,
+        # A server whose start fails says so: the pages' queues begin with it.
+        lifespan="on",
         http=PatientProtocol,
     )
 

@@ -16,7 +16,7 @@ from simulator.studies.sessions import StudySessions
 from ui.calls import Answer
 from ui.invitations import invitation
 from ui.problems import problem_text
-from ui.render.frame import Frame, message_page
+from ui.render.frame import Frame
 from ui.render.opponents import opposite
 from ui.render.play import Company, Notice
 from ui.study.actions import StudyActions
@@ -105,10 +105,6 @@ class ConversationActions(StudyActions):
         if isinstance(error, SeatError):
             message = texts.get(f"play.refused_{error.code}", message, node=error.node)
         return Notice(texts("play.refused", message=message), "problem")
-
-    def _message(self, frame: Frame, code: str, completion: Any = None) -> str:
-        # Of a conversation that the log does not hold nobody knows whether it was a study's.
-        return message_page(frame, code) if code == "gone" else super()._message(frame, code, completion)
 
     def _page(self, name: str, frame: Frame, here: Here, **more: object) -> str:
         return session_page(f"{self.templates}/{name}", frame, self.link, here, self.stages, **more)

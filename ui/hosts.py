@@ -41,19 +41,26 @@ class Access:
         names: host names beside those of this machine's loopback.
         proxies: addresses or networks of proxies whose X-Forwarded headers count.
         addresses: whether any IP address will do for a name: the server listens to other machines.
+        sso_header: in which the proxies say whom they have logged in; empty: they do not.
     """
 
     names: tuple[str, ...] = ()
     proxies: tuple[str, ...] = ()
     addresses: bool = False
+    sso_header: str = ""
 
     @classmethod
-    def checked(cls, host: str, names: Sequence[str], proxies: Sequence[str]) -> Access:
+    def checked(cls, host: str, names: Sequence[str], proxies: Sequence[str], sso_header: str = "") -> Access:
         """Return the access of a server that listens on `host`.
 
         Raises:
-            InputError: if a proxy is no address or network.
+            InputError: if a proxy is no address or network, or nobody is there to say who has logged in.
         """
+        if sso_header and not proxies:
+            raise InputError(
+                "--sso-header needs --proxy: the header is believed of named proxies alone, since every "
+                "browser can write it."
+            )
         for proxy in proxies:
             try:
                 ipaddress.ip_network(proxy, strict=False)
@@ -66,6 +73,7 @@ class Access:
             names=(*(name.lower().strip(".") for name in names), *listening),
             proxies=tuple(proxies),
             addresses=not is_loopback(host),
+            sso_header=sso_header,
         )
 
     def allows(self, host: str, *, forwarded: bool = False) -> bool:
@@ -98,6 +106,7 @@ class Hosts:
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self.app = app
         self.access = access
+        self._forwarded = {*_FORWARDED, access.sso_header.lower().encode("latin-1")}
         # Uvicorn has types of its own for what an ASGI app is.
         self._behind_proxy: ASGIApp = cast(Any, ProxyHeadersMiddleware)(app, list(access.proxies))
 
@@ -127,7 +136,7 @@ class Hosts:
         kept = [
             (name, value)
             for name, value in scope["headers"]
-            if name != b"host" and (name not in _FORWARDED or (trusted and name != b"x-forwarded-host"))
+            if name != b"host" and (name not in self._forwarded or (trusted and name != b"x-forwarded-host"))
         ]
         scope = {**scope, "headers": [(b"host", host.encode("latin-1")), *kept]}
         await (self._behind_proxy if trusted else self.app)(scope, receive, send)

@@ -2,8 +2,8 @@
 
 One YAML file per language under ``strings/``, nested; a text is named by its dotted path
 (``play.send``) and may hold ``{named}`` fields. Both languages have the same names and fields, which a
-test holds. What a benchmark that is a declaration says in its ``texts.yaml`` stands under `DECLARED` and its
-name; what is not there, is taken from the declaration.
+test holds. What a benchmark says in its ``texts.yaml`` stands under `DECLARED` and its name; what is not
+there, is taken from the declaration.
 Reports are made in English, as the command line prints them; ``phrases-zh.yaml`` has their texts in Chinese.
 """
 
@@ -20,6 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from simulator import catalog
 from simulator.benchmark import Benchmark
+from simulator.blocks import Message, Translated
 from simulator.errors import InputError
 from simulator.field_faults import first_fault
 from simulator.tables.builtin import read_yaml
@@ -29,7 +30,7 @@ LANGUAGES: tuple[Language, ...] = ("en", "zh")
 DEFAULT: Language = "en"
 COOKIE = "askback_language"
 DECLARED = "benchmark"
-"""Begins the names of the texts of every benchmark that is a declaration."""
+"""Begins the names of the texts of every benchmark whose folder has them."""
 _FOLDER = Path(__file__).parent / "strings"
 _TEXTS: TypeAdapter[dict[Language, dict[str, Any]]] = TypeAdapter(dict[Language, dict[str, Any]])
 
@@ -56,6 +57,15 @@ class Strings:
     def get(self, name: str, default: str, **fields: object) -> str:
         """Return the text called `name`, or `default` if there is none (for names that data brings along)."""
         return self(name, **fields) if name in self.texts else default
+
+    def say(self, room: str, value: object) -> str:
+        """Return what a block says: a message by its name under `room`, anything else as it is."""
+        if isinstance(value, Translated):
+            return value.zh if self.language == "zh" else value.en
+        if not isinstance(value, Message):
+            return str(value)
+        fields = {name: self.say(room, part) for name, part in value.fields.items()}
+        return self(f"{room}.{value.name}", **fields)
 
     def under(self, prefix: str) -> dict[str, str]:
         """Return all texts whose names begin with ``prefix.``, by the rest of their names."""
@@ -94,14 +104,22 @@ def _read(known: Language, benchmarks: tuple[str, ...]) -> Strings:
     for path in (_FOLDER / f"{known}.yaml", *sorted(_FOLDER.glob(f"*.{known}.yaml"))):
         texts.update(_flat(yaml.safe_load(path.read_text(encoding="utf-8"))))
     for benchmark in catalog.installed():
-        if benchmark.room is None:
+        if has_texts(benchmark):
             own = declared_texts(benchmark, known)
-            own["card_link"] = texts["declared.card_link"].format(title=own["name"])
+            own.setdefault("card_link", texts["declared.card_link"].format(title=own["name"]))
             texts.update({f"{DECLARED}.{benchmark.name}.{name}": text for name, text in own.items()})
+        if benchmark.desks and benchmark.folder is not None:
+            own = dict(_flat(_by_language(benchmark.folder / "desks.yaml").get(known, {})))
+            texts.update({f"{DECLARED}.{benchmark.name}.desks.{name}": text for name, text in own.items()})
     phrases = _FOLDER / f"phrases-{known}.yaml"
     return Strings(
         known, texts, yaml.safe_load(phrases.read_text(encoding="utf-8")) if phrases.exists() else {}
     )
+
+
+def has_texts(benchmark: Benchmark[Any, Any]) -> bool:
+    """Return True if a benchmark's folder says the words of its pages, as far as its declaration does not."""
+    return benchmark.room is None or benchmark.sessions is not None
 
 
 def declared_texts(benchmark: Benchmark[Any, Any], language: Language) -> dict[str, str]:
@@ -111,23 +129,26 @@ def declared_texts(benchmark: Benchmark[Any, Any], language: Language) -> dict[s
         InputError: if its ``texts.yaml`` is not texts by language.
     """
     assert benchmark.folder is not None
-    assert benchmark.rules is not None
-    file = benchmark.folder / "texts.yaml"
-    try:
-        own = _TEXTS.validate_python(read_yaml(file) if file.is_file() else {})
-    except ValidationError as error:
-        raise InputError(f"{file}: {first_fault(error)}") from error
+    rules = benchmark.rules.model_fields if benchmark.rules is not None else {}
+    own = _by_language(benchmark.folder / "texts.yaml")
     texts = {
         "title": benchmark.title,
         "summary": benchmark.summary,
         **{f"seat.{seat.name}": seat.name.capitalize() for seat in benchmark.seats},
         **{f"metric.{metric.name}": metric.title for metric in benchmark.metrics},
-        **{f"rule.{name}": field.description or name for name, field in benchmark.rules.model_fields.items()},
+        **{f"rule.{name}": field.description or name for name, field in rules.items()},
         **dict(_flat(own.get(DEFAULT, {}))),
         **dict(_flat(own.get(language, {}))),
     }
     # As other pages call them.
-    return texts | {"name": texts["title"], "card_text": texts["summary"]}
+    return {"name": texts["title"], "card_text": texts["summary"], **texts}
+
+
+def _by_language(file: Path) -> dict[Language, dict[str, Any]]:
+    try:
+        return _TEXTS.validate_python(read_yaml(file) if file.is_file() else {})
+    except ValidationError as error:
+        raise InputError(f"{file}: {first_fault(error)}") from error
 
 
 def choose(*wishes: str | None) -> str:

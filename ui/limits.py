@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -29,6 +30,7 @@ GRADIO_SESSIONS: Final = 64
 STARTS_PER_MINUTE: Final = 60
 _BURST: Final = 60
 _KEPT_CLIENTS: Final = 10_000
+_LONGEST_WAIT: Final = 300.0
 
 
 def client_group(address: str) -> str:
@@ -98,6 +100,38 @@ class Starts:
         """Return what is in a bucket by now."""
         left, since = self._left.get(key, (burst, now))
         return min(burst, left + (now - since) * rate)
+
+
+class Throttle:
+    """Makes a client (or a name) wait after failures, twice as long each time; the clock is the caller's."""
+
+    def __init__(self, free: int = 5, clock: Callable[[], float] = time.monotonic) -> None:
+        self._free = free
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._failures: dict[str, tuple[int, float]] = {}
+
+    def wait(self, client: str) -> float:
+        """Return seconds until `client` may try again, 0 if at once."""
+        with self._lock:
+            failures, since = self._failures.get(client, (0, 0.0))
+        if failures < self._free:
+            return 0.0
+        pause = min(float(2 ** (failures - self._free)), _LONGEST_WAIT)
+        return max(0.0, since + pause - self._clock())
+
+    def failed(self, client: str) -> None:
+        """Note a failure."""
+        with self._lock:
+            failures, _ = self._failures.pop(client, (0, 0.0))
+            self._failures[client] = (failures + 1, self._clock())
+            while len(self._failures) > _KEPT_CLIENTS:
+                del self._failures[next(iter(self._failures))]
+
+    def succeeded(self, client: str) -> None:
+        """Forget the failures."""
+        with self._lock:
+            self._failures.pop(client, None)
 
 
 class Bodies:

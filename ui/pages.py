@@ -42,7 +42,10 @@ def players_blocks(actions: Actions, starts: Starts) -> gr.Blocks:
         "withdraw": actions.withdraw,
         "leave": actions.leave,
         "wait_again": actions.wait_again,
+        "acknowledge": actions.acknowledge,
         "send": actions.send,
+        "check_form": actions.check_form,
+        "judge": actions.judge,
         "take_seat": actions.take_seat,
     }
     for room in actions.rooms.values():

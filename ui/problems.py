@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from pydantic import ValidationError
 
-from simulator.clarq.players.experts_offline import recognise
 from simulator.errors import SeatError
 from ui.i18n import Strings
 
@@ -29,11 +28,3 @@ def problem_text(t: Strings, error: Exception) -> str:
 def trouble_text(t: Strings, warning: str) -> str:
     """Return what the seats opposite met with (`simulator.errors.Trouble`); other words as they are."""
     return t.get(f"problem.{getattr(warning, 'code', '')}", warning)
-
-
-def reason_text(texts: Strings, reason: str) -> str:
-    """Return why the provider decided so, in the page's language; a model's own words as they are."""
-    if not reason:
-        return texts("result.no_reason")
-    known = recognise(reason)
-    return reason if known is None else texts(f"result.why_{known[0]}", **known[1])

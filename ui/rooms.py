@@ -66,6 +66,14 @@ class RoomActions(Protocol):
         """Take a turn; ``accepted`` tells whether it counts, so that the draft may be dropped."""
         ...
 
+    async def check(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
+        """Return what is wrong with a form that is being filled in: ``problems`` by field, ``errors``.
+
+        Raises:
+            ValidationError: if the call is not of the right form.
+        """
+        ...
+
     async def state(self, seat: Pass) -> Answer:
         """Return for a page that waits: ``number``, ``my_turn``, ``ended``, ``trouble``."""
         ...
@@ -104,11 +112,28 @@ class StudyRoom(RoomActions, Protocol):
         """
         ...
 
+    async def judge(self, seat: Pass, call: Mapping[str, Any]) -> Answer:
+        """Note what somebody says of an episode of free play that is over.
+
+        Raises:
+            TokenError: if nobody in this seat is asked.
+            ValidationError: if the call is not of the right form.
+        """
+        ...
+
     async def leave(self, frame: Frame, seat: Pass) -> str:
         """End the set of somebody who is paired, before its end; what they did stays. Return the page.
 
         Raises:
             AskbackError: if nobody is paired there.
+        """
+        ...
+
+    async def acknowledge(self, frame: Frame, seat: Pass, message: str) -> str:
+        """Record that somebody has read a researcher's message; return the page without it.
+
+        Raises:
+            AskbackError: if it is no study.
         """
         ...
 

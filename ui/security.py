@@ -116,12 +116,14 @@ class Shell:
     Args:
         app: what it wraps.
         head: language -> what goes into a page's head.
+        missing: language -> what somebody sees at an address where there is nothing.
         aliases: paths at which the page at ``/`` is served as well.
     """
 
-    def __init__(self, app: ASGIApp, head: Head, aliases: Collection[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, head: Head, missing: Head, aliases: Collection[str] = ()) -> None:
         self.app = app
         self.head = head
+        self.missing = missing
         self.aliases = aliases
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -135,14 +137,21 @@ class Shell:
             # An uncompressed page can be rewritten.
             kept = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
             scope = {**scope, "headers": kept, "path": path, "raw_path": path.encode()}
-        await self.app(scope, receive, _Answer(self.head, scope, send))
+        await self.app(scope, receive, _Answer(self.head, self.missing, scope, send))
+
+
+def _by_browser(scope: Scope) -> bool:
+    """Return True if somebody has opened an address: programs get what they can read."""
+    return scope["method"] == "GET" and "text/html" in Headers(scope=scope).get("accept", "")
 
 
 class _Answer:
     """One response on its way out."""
 
-    def __init__(self, head: Head, scope: Scope, send: Send) -> None:
+    def __init__(self, head: Head, missing: Head, scope: Scope, send: Send) -> None:
         self._head = head
+        self._missing = missing
+        self._replaced = False
         self._scope = scope
         self._send = send
         self._start: Message | None = None
@@ -152,11 +161,16 @@ class _Answer:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             _common(headers)
+            if message["status"] == 404 and _by_browser(self._scope) and not self._is_page(headers):
+                headers["Content-Type"] = "text/html; charset=utf-8"
+                self._body = self._missing(page_language(self._scope)).encode()
+                self._replaced = True
             if self._is_page(headers):
                 self._start = message
                 return
         elif message["type"] == "http.response.body" and self._start is not None:
-            self._body += message.get("body", b"")
+            if not self._replaced:
+                self._body += message.get("body", b"")
             if not message.get("more_body", False):
                 await self._finish(self._start)
             return

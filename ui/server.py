@@ -7,6 +7,7 @@ public API, no limit of one call at a time.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,30 +18,30 @@ from urllib.parse import urlencode
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
 import gradio as gr
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, HTTPException, Request
 from fastapi.responses import JSONResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.responses import Response
 
-from simulator.ambibench.sessions import AmbiBenchSessions
+from simulator import catalog
 from simulator.ambient.sessions import AmbientSessions
 from simulator.ambik.sessions import AmbikSessions
-from simulator.clarq.sessions import ClarqSessions
 from simulator.handmethat.sessions import HandMeThatSessions
-from simulator.studies.declared import DeclaredSessions
+from simulator.studies.declared import PlaySessions
 from ui.actions import Actions
-from ui.ambibench.actions import AmbiBenchActions
 from ui.ambient.actions import AmbientActions
 from ui.ambik.actions import AmbikActions
-from ui.clarq.actions import ClarqActions
 from ui.conversation import ConversationActions
 from ui.declared.actions import DeclaredActions
+from ui.declared.forms import FormCall
 from ui.handmethat.actions import HouseholdActions
 from ui.health import add_health
 from ui.hosts import Access, Hosts
 from ui.i18n import strings
 from ui.limits import GRADIO_SESSIONS, Bodies, Starts
 from ui.pages import players_blocks
+from ui.render.environment import render
+from ui.render.frame import Frame
 from ui.rooms import STUDY, RoomActions, StudyRoom
 from ui.security import Gate, Shell
 from ui.study.actions import MoveCall, StudyActions
@@ -57,11 +58,10 @@ STYLES = (
     "house.css",
     "household.css",
     "study.css",
-    "ambibench.css",
-    "ambibench-result.css",
     "ambient.css",
     "ambik.css",
     "blocks.css",
+    "form.css",
 )
 SCRIPTS = (
     "askback.js",
@@ -71,10 +71,9 @@ SCRIPTS = (
     "house.js",
     "household.js",
     "study.js",
-    "ambibench.js",
+    "form.js",
     "ambient.js",
     "ambik.js",
-    "ambik-pair.js",
     "entry.js",
 )
 
@@ -93,14 +92,12 @@ class Mount:
 
 
 def create_server(
-    sessions: ClarqSessions,
+    declared: Sequence[PlaySessions],
     *,
     home: Path,
     household: HandMeThatSessions | None = None,
-    ambibench: AmbiBenchSessions | None = None,
     ambient: AmbientSessions | None = None,
     ambik: AmbikSessions | None = None,
-    declared: Sequence[DeclaredSessions] = (),
     mounts: Sequence[Mount] = (),
     access: Access | None = None,
     starts: Starts | None = None,
@@ -109,13 +106,12 @@ def create_server(
     """Return the whole web app.
 
     Args:
-        sessions: the dialogues of ClarQ-LLM with people in them.
+        declared: the episodes and studies of the benchmarks whose pages are made of blocks; the first one's
+            entry is the home page.
         home: the data home; the secret that signs links lives there.
         household: the episodes of HandMeThat with people in them; None to do without.
-        ambibench: the episodes and studies of AmbiBench with people in them; None to do without.
         ambient: the episodes and studies of AmbiEnt with people in them; None to do without.
         ambik: the episodes and studies of AmbiK with people in them; None to do without.
-        declared: the episodes and studies of the benchmarks that are declarations with people in them.
         mounts: further pages; one at `RESEARCH` is linked from the players' pages.
         access: host names and proxies; default: this machine's own names, and no proxy.
         starts: how often one client may begin an episode.
@@ -127,17 +123,18 @@ def create_server(
     app = FastAPI(title="Askback", docs_url=None, redoc_url=None, openapi_url=None)
     research = next((mount.path for mount in mounts if mount.path == RESEARCH), None)
     signer = Signer.at(home)
-    rooms: dict[str, RoomActions] = {ClarqActions.room: ClarqActions(sessions, signer)}
+    rooms: dict[str, RoomActions] = {}
     if household is not None:
         rooms[HouseholdActions.room] = HouseholdActions(household, signer)
-    if ambibench is not None:
-        rooms[AmbiBenchActions.room] = AmbiBenchActions(ambibench)
     if ambient is not None:
         rooms[AmbientActions.room] = AmbientActions(ambient)
     if ambik is not None:
         rooms[AmbikActions.room] = AmbikActions(ambik, signer)
-    rooms |= {sessions.benchmark.name: DeclaredActions(sessions, signer) for sessions in declared}
-    actions = Actions(signer, rooms, research)
+    front = declared[0]
+    for sessions in declared:
+        rooms[sessions.benchmark.name] = DeclaredActions(sessions, signer, home=sessions is front)
+    order = (front.benchmark.name, *catalog.names())
+    actions = Actions(signer, {name: rooms[name] for name in sorted(rooms, key=order.index)}, research)
     add_health(app, log)
     _add_routes(app, actions)
     for mount in mounts:
@@ -148,13 +145,15 @@ def create_server(
     mount_blocks(app, players_blocks(actions, starts or Starts()), "/")
     app.add_middleware(Gate)
     app.add_middleware(Bodies)
-    app.add_middleware(Shell, head=page_head, aliases=actions.paths)
+    app.add_middleware(Shell, head=page_head, missing=_missing_page, aliases=actions.paths)
     app.add_middleware(Hosts, access=access or Access())
     return app
 
 
 def mount_blocks(app: FastAPI, blocks: gr.Blocks, path: str) -> None:
     """Mount `blocks` with the settings that every Gradio page of Askback has."""
+    # Gradio warns of what nobody has asked for.
+    warnings.filterwarnings("ignore", "SSR mode is not supported with multi-page apps", UserWarning)
     blocks.max_threads = 40
     blocks.state_session_capacity = GRADIO_SESSIONS
     blocks.queue(api_open=False, default_concurrency_limit=None, status_update_rate=10)
@@ -196,6 +195,11 @@ def page_head(language: str) -> str:
     )
 
 
+def _missing_page(language: str) -> str:
+    texts = strings(language)
+    return render("missing", texts, other=Frame(texts).other_language)
+
+
 @cache
 def _versioned(name: str) -> str:
     return f"/askback/{name}?v={sha256((STATIC / name).read_bytes()).hexdigest()[:12]}"
@@ -212,18 +216,24 @@ def _add_routes(app: FastAPI, actions: Actions) -> None:
 
     for name, room in actions.rooms.items():
         if isinstance(room, StudyRoom):
-            app.add_api_route(f"/{name}/study/{{study}}", _invitation)
+            app.add_api_route(f"/{name}/study/{{study}}", _invitation(room))
 
     app.mount("/askback", StaticFiles(directory=STATIC), name="askback")
 
 
-async def _invitation(study: str, request: Request) -> Response:
-    """Return a study's link. Mail and chat programs open it, too: it leads to a page and begins nothing."""
-    values = [(name, value) for name, value in request.query_params.multi_items() if name != "study"]
-    return RedirectResponse(f"{STUDY}?{urlencode([('study', study), *values])}")
+def _invitation(room: StudyRoom) -> Callable[[str, Request], Response]:
+    """Return what answers a study's link: mail and chat programs open it, too, so it begins nothing."""
+
+    def lead(study: str, request: Request) -> Response:
+        if room.study(study) is None:
+            raise HTTPException(404, "there is no study of this name")
+        values = [(name, value) for name, value in request.query_params.multi_items() if name != "study"]
+        return RedirectResponse(f"{STUDY}?{urlencode([('study', study), *values])}")
+
+    return lead
 
 
 def move_call_of(benchmark: str) -> type[MoveCall]:
-    """Return the form of a participant's turn; a benchmark without pages of its own has the plain one."""
+    """Return the form of a participant's turn; a benchmark without pages of its own has that of blocks."""
     rooms = [*StudyActions.__subclasses__(), *ConversationActions.__subclasses__()]
-    return next((room.move_call for room in rooms if getattr(room, "room", "") == benchmark), MoveCall)
+    return next((room.move_call for room in rooms if getattr(room, "room", "") == benchmark), FormCall)

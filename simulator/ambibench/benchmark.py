@@ -46,7 +46,11 @@ BENCHMARK: Final = Benchmark[Any, Any](
     checker=later("simulator.ambibench.data_command:checker"),
     register=later("simulator.ambibench.data_command:add_ambibench"),
     judging=(attribute("simulator.ambibench.coding:CODING"),),
+    desks=(attribute("simulator.ambibench.coding:DESK"),),
     studies=attribute("simulator.ambibench.assignment:PatternStudy"),
+    sessions=attribute("simulator.ambibench.sessions:AmbiBenchSessions"),
+    picture=later("simulator.ambibench.show:picture"),
+    icon="letters",
     folder=Path(__file__).parent,
     commands={
         "train ambibench": Command(

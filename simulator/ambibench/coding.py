@@ -8,8 +8,9 @@ who was asked to decide stays the one who decides.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from typing import Final, Literal, NamedTuple, get_args
 
@@ -18,10 +19,12 @@ from logs.rows import Judgment
 from simulator.ambibench.features import VALUES, Feature
 from simulator.ambibench.items import BENCHMARK, item_from_row, settings_of
 from simulator.ambibench.prompt import Prompt
+from simulator.blocks import Block, Heading, Text, message
+from simulator.desks import ALL, Case, Desk, Field
 from simulator.errors import InputError
-from simulator.judging import Form, JudgingForm, Opinions, in_own_order, require_known, third_decides
+from simulator.judging import Form, JudgingForm, Opinions, third_decides
 from simulator.judging.agreement import cluster_kappa
-from simulator.runner.logged import played_to_end, required_run
+from simulator.runner.logged import played_to_end
 from simulator.stats import Interval
 
 Category = Literal["correct", "incorrect", "other"]
@@ -40,42 +43,6 @@ class Mark(Form):
 
 
 CODING: Final = JudgingForm(kind=KIND, model=Mark, about="episode")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
-    """A rater's view of one output.
-
-    Attributes:
-        token: names the output without telling whose it is; `episode_of` knows.
-        text: as it was written.
-        feature: the salient one, with the names of its two values.
-    """
-
-    token: str
-    text: str
-    feature: Feature
-    values: tuple[str, str]
-
-
-class Standing(NamedTuple):
-    """The progress of one rater.
-
-    Attributes:
-        outputs: that there are.
-        mine: token -> category of what the rater has sorted.
-        done: outputs that need no rater any more: two have sorted them alike, or a third has decided.
-        differing: two differ and nobody has decided.
-        raters: everybody who has sorted something, in order of appearance.
-        last: the token of what the rater sorted last.
-    """
-
-    outputs: int
-    mine: Mapping[str, Category]
-    done: int
-    differing: int
-    raters: tuple[str, ...]
-    last: str | None
 
 
 class Disagreement(NamedTuple):
@@ -109,18 +76,6 @@ class Agreement:
     disagreements: tuple[Disagreement, ...]
 
 
-class Compared(NamedTuple):
-    """Two raters' agreement, and the outputs that they differ on.
-
-    Attributes:
-        shown: those that may be seen; `hidden` counts the others.
-    """
-
-    agreement: Agreement
-    shown: tuple[tuple[Output, Disagreement], ...]
-    hidden: int
-
-
 # ---- sets of outputs
 
 
@@ -144,86 +99,13 @@ def chosen_runs(reader: LogReader, keys: str = "") -> tuple[str, ...]:
     return tuple(by_key[key] for key in chosen)
 
 
-def outputs(reader: LogReader, runs: str | Sequence[str]) -> dict[str, Output]:
-    """Return every output of some runs, by episode, sorted or not.
-
-    Raises:
-        InputError: if a run has no such outputs.
-    """
-    return {episode: output for run in _names(runs) for episode, output in _of_run(reader, run).items()}
-
-
-def episode_of(reader: LogReader, runs: str | Sequence[str], token: str) -> str:
-    """Return the episode whose output is called `token`.
-
-    Raises:
-        InputError: if there is none.
-    """
-    for episode, output in outputs(reader, runs).items():
-        if output.token == token:
-            return episode
-    raise InputError(f"There is no output {token!r} to be sorted.", code="no_output", token=token)
-
-
 def judgments_of(reader: LogReader, runs: str | Sequence[str]) -> list[Judgment]:
     """Return what raters said of the outputs of some runs."""
-    return [judgment for run in _names(runs) for judgment in reader.judgments(run_id=run, kind=KIND)]
+    names = (runs,) if isinstance(runs, str) else dict.fromkeys(runs)
+    return [judgment for run in names for judgment in reader.judgments(run_id=run, kind=KIND)]
 
 
-# ---- what raters do
-
-
-def to_code(reader: LogReader, runs: str | Sequence[str], rater: str) -> tuple[Output, ...]:
-    """Return the outputs that `rater` is to sort next, blind, in an order of the rater's own.
-
-    Left out is what the rater has sorted, and what two others have.
-
-    Args:
-        reader: of the log.
-        runs: runs of setting ``verbalise``; of several, the outputs come mixed.
-        rater: the rater's pseudonym.
-
-    Raises:
-        InputError: if a run has no such outputs.
-    """
-    return _due(reader, runs, rater, lambda opinions: opinions.awaits(rater, RATERS))
-
-
-def to_decide(reader: LogReader, runs: str | Sequence[str], rater: str) -> tuple[Output, ...]:
-    """Return the outputs that two others sorted differently, undecided; what they said is not told.
-
-    Raises:
-        InputError: as for `to_code`.
-    """
-    return _due(
-        reader, runs, rater, lambda opinions: opinions.differs(_category) and rater not in opinions.blind
-    )
-
-
-def _due(
-    reader: LogReader, runs: str | Sequence[str], rater: str, is_due: Callable[[Opinions[Mark]], bool]
-) -> tuple[Output, ...]:
-    opinions = _opinions(judgments_of(reader, runs))
-    there = outputs(reader, runs).items()
-    due = (output for episode, output in there if is_due(opinions.get(episode, Opinions())))
-    return in_own_order(due, "coding", rater, lambda output: output.token)
-
-
-def mark(episode_id: str, rater: str, category: str, *, key: str) -> Judgment:
-    """Return the row that says what a rater sorted an output into.
-
-    Args:
-        episode_id: whose output it is.
-        rater: the rater's pseudonym.
-        category: one of `CATEGORIES`.
-        key: of this submission; the same key is the same mark.
-
-    Raises:
-        InputError: if there is no such category.
-    """
-    require_known([category], CATEGORIES, "category")
-    form = Mark.model_validate({"category": category})
-    return CODING.judgment(episode_id, rater, form, submission=key)
+# ---- what holds, and how far raters agree
 
 
 def settled(judgments: Iterable[Judgment]) -> dict[str, Category]:
@@ -233,46 +115,6 @@ def settled(judgments: Iterable[Judgment]) -> dict[str, Category]:
     """
     forms = {episode: opinions.settled(_category) for episode, opinions in _opinions(judgments).items()}
     return {episode: form.category for episode, form in forms.items() if form is not None}
-
-
-# ---- how they stand
-
-
-def standing(reader: LogReader, runs: Sequence[str], rater: str) -> Standing:
-    """Return how far `rater` is with the outputs of some runs."""
-    there = outputs(reader, runs)
-    judgments = sorted(judgments_of(reader, runs), key=lambda judgment: judgment.created_at or "")
-    complete = [opinions for opinions in _opinions(judgments).values() if len(opinions.blind) >= RATERS]
-    differing = sum(opinions.differs(_category) for opinions in complete)
-    mine = {
-        episode: opinions.blind[rater].category
-        for episode, opinions in CODING.opinions(judgments).items()
-        if rater in opinions.blind and episode in there
-    }
-    marked = [judgment.episode_id for judgment in judgments if judgment.annotator == rater]
-    return Standing(
-        outputs=len(there),
-        mine={there[episode].token: category for episode, category in mine.items()},
-        done=len(complete) - differing,
-        differing=differing,
-        raters=tuple(dict.fromkeys(judgment.annotator for judgment in judgments)),
-        last=next((there[episode].token for episode in reversed(marked) if episode in mine), None),
-    )
-
-
-def compared(reader: LogReader, runs: Sequence[str], rater: str = "") -> tuple[Compared, ...]:
-    """Return the agreement of every two; differences on outputs that `rater` is yet to sort are counted."""
-    there, judgments = outputs(reader, runs), judgments_of(reader, runs)
-    opinions = CODING.opinions(judgments)
-    comparisons = []
-    for pair in agreement(judgments):
-        shown = tuple(
-            (there[differing.episode_id], differing)
-            for differing in pair.disagreements
-            if not rater or rater in opinions[differing.episode_id].blind
-        )
-        comparisons.append(Compared(pair, shown, len(pair.disagreements) - len(shown)))
-    return tuple(comparisons)
 
 
 def agreement(judgments: Iterable[Judgment]) -> tuple[Agreement, ...]:
@@ -309,26 +151,61 @@ def _opinions(judgments: Iterable[Judgment]) -> Mapping[str, Opinions[Mark]]:
     return {episode: third_decides(each, _category, RATERS) for episode, each in opinions.items()}
 
 
-def _of_run(reader: LogReader, run_id: str) -> dict[str, Output]:
-    required_run(reader, run_id, BENCHMARK)
+# ---- the desk
+
+
+def outputs(reader: LogReader, keys: str) -> list[Case[Mark]]:
+    """Return every output of some sets, sorted or not, with what raters said of it; of several runs, mixed.
+
+    A rater sees what was written and what counted. Neither shows whose it is: the name of an output is a
+    hash of the episode's id, which holds the run's name, which may be the model's.
+
+    Raises:
+        InputError: if there is no such set.
+    """
+    runs = chosen_runs(reader, keys)
+    opinions = _opinions(judgments_of(reader, runs))
+    return [
+        Case(
+            key=episode,
+            name=sha256(episode.encode()).hexdigest()[:20],
+            title=text,
+            show=partial(_show, text, feature),
+            opinions=opinions.get(episode, Opinions()),
+        )
+        for run in runs
+        for episode, text, feature in _of_run(reader, run)
+    ]
+
+
+def _show(text: str, feature: Feature) -> list[Block]:
+    first, second = (message(f"value.{feature}.{value}") for value in VALUES[feature])
+    label = message(f"desks.feature.{feature}")
+    return [
+        Heading(message("desks.coding.counted")),
+        Text(message("desks.coding.feature", label=label, first=first, second=second)),
+        Heading(message("desks.coding.wrote")),
+        Text(text),
+    ]
+
+
+def _of_run(reader: LogReader, run_id: str) -> Iterator[tuple[str, str, Feature]]:
+    """Yield episode, output and salient feature of what was played to its end."""
     items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
-    there = {}
-    for episode, turns, _ in played_to_end(reader, run_id, reader.erased_participants()):
+    for episode, turns, _ in played_to_end(reader, run_id, reader.uncounted_participants(run_id)):
         item = items[episode.item_hash]
         texts = [turn.text for turn in turns if turn.payload.get("kind") == "text"]
         if isinstance(item, Prompt) and item.setting == "verbalise" and texts:
-            # The episode's id holds the run's name, which may be the model's.
-            token = sha256(episode.id.encode()).hexdigest()[:20]
-            values = VALUES[item.salient]
-            there[episode.id] = Output(token=token, text=texts[-1], feature=item.salient, values=values)
-    if not there:
-        raise InputError(
-            f"{run_id} has no outputs to be sorted: play it with --setting verbalise first.",
-            code="no_outputs",
-            run=run_id,
-        )
-    return there
+            yield episode.id, texts[-1], item.salient
 
 
-def _names(runs: str | Sequence[str]) -> tuple[str, ...]:
-    return (runs,) if isinstance(runs, str) else tuple(dict.fromkeys(runs))
+DESK: Final = Desk(
+    name="coding",
+    form=CODING,
+    fields=(Field(name="category", kind="choice", choices=CATEGORIES, sends=True),),
+    sets=lambda reader: (ALL,) if chosen_runs(reader) else (),
+    cases=outputs,
+    outcome=_category,
+    read=lambda case, values, deciding: Mark.model_validate(values),
+    command="askback run ambibench --setting verbalise --model PROVIDER/MODEL",
+)

@@ -26,6 +26,7 @@ from simulator.ambibench.players import (
 )
 from simulator.ambibench.prompt import PARTICIPANT, Item, Trial, setting_of, trials
 from simulator.ambibench.score import logged_rules, score_rows
+from simulator.ambibench.show import page_blocks
 from simulator.runner.one_seat import AllAtOnce, OneSeatRoom, OneSeatTable, State
 from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode
 from simulator.seats import Reply
@@ -103,7 +104,8 @@ class AmbiBenchRoom(OneSeatRoom[Table]):
         self, live: ActiveEpisode, state: State, seat: str, ending: Ending | None, warning: str | None
     ) -> views.ParticipantView:
         """Return what a person may see now."""
-        return views.participant_view(self.table(live), state, ending, warning, live.stage)
+        shown = views.participant_view(self.table(live), state, ending, warning, live.stage)
+        return replace(shown, blocks=page_blocks(shown))
 
     def replay(
         self, item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]

@@ -24,6 +24,9 @@ ScoreMode = Literal["strip", "reference", "forced", "text"]
 Tie = Literal["wrong", "half", "first"]
 Table = Sequence[tuple[str, float]]
 """Tokens with their natural log-probabilities, in the order in which they came."""
+VERSION: Final = "1"
+NOTHING: Final = "other"
+"""The category of what an aborted episode never named."""
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 TIES: Final[tuple[Tie, ...]] = get_args(Tie)
 _LABELS: Final = {str(label): label for label in LABELS}
@@ -183,11 +186,6 @@ def _reference(table: Table) -> Mapping[str, float]:
             merged[label] = merged.get(label, 0.0) + merged[variants[-1]]
             del merged[variants[-1]]
     return merged
-
-
-VERSION: Final = "1"
-NOTHING: Final = "other"
-"""The category of what an aborted episode never named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

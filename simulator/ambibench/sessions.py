@@ -2,108 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
-from typing import TypeVar, get_args
+from typing import Any, Literal, get_args
 from uuid import uuid4
 
-from logs import LogReader, LogWriter
-from simulator.ambibench.assignment import PatternStudy, Played, drawn_prompt
+from pydantic import BaseModel, Field
+
+from logs.rows import Judgment
+from simulator.ambibench.assignment import Played, drawn_prompt
 from simulator.ambibench.features import FEATURES, FORMATS, Feature, Format, Kind
 from simulator.ambibench.prompt import PARTICIPANT
-from simulator.ambibench.room import ROOM
+from simulator.ambibench.show import result_blocks
+from simulator.ambibench.views import Replay
 from simulator.errors import InputError
-from simulator.models import ChatModel
-from simulator.runner.lobby import require_choice
+from simulator.runner.declared import read_rules
+from simulator.runner.declared_views import Result
+from simulator.runner.lobby import PERSON, require_choice
 from simulator.seeds import derive_seed
-from simulator.studies import Study
+from simulator.studies.declared import PlaySessions
 from simulator.studies.graph import COMMENT, CONSENT, READY
-from simulator.studies.sessions import StudySessions
 from trees import Language
 
-T = TypeVar("T")
 
+class Play(BaseModel, frozen=True):
+    """The choices of free play; what is None is drawn.
 
-def setting_with(setting: Played, kind: Kind) -> Played:
-    """Return the setting that a length and an instruction come to: ``wug`` is 4.3 with that word (App. D).
-
-    Raises:
-        InputError: if the two do not go together.
+    Attributes:
+        setting: ``instruction`` (4.2) or ``multiple`` (4.3).
+        kind: how much the instruction tells.
+        format: of the prompt.
+        feature: that the labels follow.
     """
-    if kind != "wug":
-        return setting
-    if setting == "instruction":
-        raise InputError("The made-up word goes with twenty sentences only.", code="wug_length")
-    return "wug"
+
+    setting: Literal["multiple", "instruction"] = "multiple"
+    kind: Kind = Field("uninformative", json_schema_extra={"fitting": {"wug": {"setting": ["multiple"]}}})
+    format: Format | None = None
+    feature: Feature | None = None
+
+    @property
+    def played(self) -> Played:
+        """Return the setting that length and instruction come to: ``wug`` is 4.3 with that word (App. D).
+
+        Raises:
+            InputError: if the two do not go together.
+        """
+        if self.kind != "wug":
+            return self.setting
+        if self.setting == "instruction":
+            raise InputError("The made-up word goes with twenty sentences only.", code="wug_length")
+        return "wug"
 
 
-class AmbiBenchSessions(StudySessions):
+class AmbiBenchSessions(PlaySessions):
     """Free play and studies.
 
-    What a person says in their turns: ``yes`` or ``no`` to the consent, anything once the instructions are
-    read, in a trial what was typed, and the comment, which may be empty. In a trial `Reply.move` holds
-    ``keys_used`` and ``shown_at``.
-
-    Args:
-        studies: those that can be entered; default: the paper's three (studies/*.yaml).
-
-    Raises:
-        InputError: if a study's settings, conditions or numbers do not fit AmbiBench.
+    What a person says in a trial is what was typed; at the end comes the comment, which may be empty. In a
+    trial `Reply.move` holds ``keys_used`` and ``shown_at``.
     """
 
-    material = PatternStudy
+    choices = Play
     # What their pages measured was never logged.
     around = tuple(replace(step, measured=False) for step in (CONSENT, READY, COMMENT))
-
-    def __init__(
-        self,
-        log: LogWriter,
-        reader: LogReader,
-        models: Callable[[str], ChatModel],
-        *,
-        studies: Sequence[Study] | None = None,
-    ) -> None:
-        super().__init__(ROOM, log, reader, models, studies=studies)
 
     async def start(
         self,
         *,
-        setting: Played,
-        kind: Kind = "uninformative",
-        format: Format | None = None,
-        feature: Feature | None = None,
-        language: str,
+        seat: str = PARTICIPANT,
+        others: Mapping[str, str] | None = None,
+        rules: Mapping[str, Any],
+        item: int | None = None,
+        language: str = "en",
     ) -> str:
-        """Begin an episode of free play; what is None is drawn.
-
-        Args:
-            setting: ``instruction`` (4.2), ``multiple`` (4.3) or ``wug``.
-            kind: how much the instruction tells; ``wug`` goes with the setting of that name.
-            format: of the prompt.
-            feature: that the labels follow.
-            language: of the pages; the benchmark's own text is English.
-
-        Returns:
-            The episode's id.
-
-        Raises:
-            InputError: if a choice is none.
-        """
+        """See `PlaySessions.start`; the benchmark's own text is English, whatever the pages' language."""
+        require_choice("seat", seat, (PARTICIPANT,))
+        play = Play.model_validate(read_rules(Play, rules))
         seed = uuid4().int >> 97
         random = Random(derive_seed(seed, "play"))
-        require_choice("setting", setting, get_args(Played))
         prompt = drawn_prompt(
             seed,
-            setting,
-            "wug" if setting == "wug" else kind,
-            _chosen("feature", feature, FEATURES, random),
-            _chosen("format", format, FORMATS, random),
+            play.played,
+            play.kind,
+            random.choice(FEATURES) if play.feature is None else play.feature,
+            random.choice(FORMATS) if play.format is None else play.format,
         )
         options = {"language": require_choice("language", language, get_args(Language))}
         # The item's own name tells what the labels follow, and an episode's id may be seen.
-        return await self.start_item(prompt, {PARTICIPANT: "person"}, options, name=setting)
+        return await self.start_item(prompt, {PARTICIPANT: PERSON}, options, name=play.played)
 
-
-def _chosen(field: str, value: T | None, allowed: Sequence[T], random: Random) -> T:
-    return random.choice(allowed) if value is None else require_choice(field, value, allowed)
+    def _revealed(self, here: Any, judgments: Sequence[Judgment]) -> Result:
+        replay = super()._revealed(here, tuple(judgments))
+        blocks = result_blocks(replay) if isinstance(replay, Replay) else ()
+        return Result(language="en", moves=(), blocks=blocks)

@@ -53,6 +53,9 @@ from simulator.runner.options import JsonOption, RootSeedOption
 ALPHA: Final = 0.01
 # Findings about files are rarer than chance, so that a warning is worth a look.
 _FILE_ALPHA: Final = 0.001
+_CELLS: Final = len(FEATURES) * len(FORMATS)
+# Work that is done sooner needs no sign of life.
+_PATIENCE: Final = 1.0
 _ORACLE: Final = {"uninformative": 0.5, "wug": 0.5, "informative": 1.0}
 LISTS: Final = (
     *("human", "animal", "outdoor", "indoor", "religious"),
@@ -244,11 +247,6 @@ def _oracle(prompts: Sequence[Prompt]) -> dict[str, float]:
             thought = beliefs(prompt)
             values.setdefault(prompt.kind, []).extend(thought[k - 1].bayes for k in scored_positions(prompt))
     return {kind: float(np.mean(gained)) for kind, gained in values.items()}
-
-
-_CELLS: Final = len(FEATURES) * len(FORMATS)
-# Work that is done sooner needs no sign of life.
-_PATIENCE: Final = 1.0
 
 
 def stats_command(

@@ -70,7 +70,7 @@ def _fields_of_run(
             asked[row.hash] = item, _fields_by_position(item)
     endings = reader.endings(run_id)
     categories = settled(reader.judgments(run_id=run_id, kind=KIND))
-    gone = reader.erased_participants()
+    gone = reader.uncounted_participants(run_id)
     counting = [
         played
         for played in reader.turns_of_run(run_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from logs.rows import Ending, Judgment, Turn
 from simulator.ambibench.aws import AwsPrompt
@@ -13,8 +13,9 @@ from simulator.ambibench.features import PAIRS, Format, Label, Setting, value_na
 from simulator.ambibench.items import item_record
 from simulator.ambibench.oracle import Belief, beliefs
 from simulator.ambibench.players import gives_feedback
-from simulator.ambibench.prompt import Item, Prompt, Trial, setting_of, trials, whole_text
+from simulator.ambibench.prompt import PARTICIPANT, Item, Prompt, Trial, setting_of, trials, whole_text
 from simulator.ambibench.score import TrialScore, category, logged_rules, read_answer, score_trials
+from simulator.runner.declared_views import SeatPage
 from simulator.runner.one_seat import OneSeatTable, State, step_due
 
 
@@ -34,40 +35,25 @@ class Feedback:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParticipantView:
+class ParticipantView(SeatPage):
     """All that a person may see now. Later sentences and the label that is due are not in it.
 
     Attributes:
-        number: the number of the turn that is due; goes back with the submission.
-        stage: which page: one of the study's, ``trial``, or ``done``.
-        language: of the page; the benchmark's own text is English.
         k: the position whose label is due, from 1; None outside trials.
         done: trials answered so far.
         total: trials of the episode.
         text: exactly what a model would be sent: instruction, examples with their right labels, and the
             example that is due without its label. Empty outside trials.
-        answer: what is asked for in a trial.
         feedback: on the answer before, where the setting gives any (4.3); else None.
-        study: whether it is part of a study (consent, no repeats), not free play.
-        ending: how it ended, if it has.
-        warning: what a model or the program met with, if anything.
     """
 
-    episode_id: str
-    number: int
-    stage: str
-    language: str
     setting: Setting
     format: Format | None
     k: int | None
     done: int
     total: int
     text: str
-    answer: Literal["label", "text"] = "label"
     feedback: Feedback | None = None
-    study: bool = False
-    ending: Ending | None = None
-    warning: str | None = None
 
 
 class Token(NamedTuple):
@@ -179,19 +165,20 @@ def participant_view(
 ) -> ParticipantView:
     """Return what a person may see after `state`; `stage` names a page without the task."""
     trial = None if ending or stage else step_due(table, state)
+    stage = stage or ("task" if trial else "done")
     left = ending is not None and ending.status != "completed"
     return ParticipantView(
         episode_id=table.episode_id,
+        seat=PARTICIPANT,
         number=len(state["said"]),
-        stage=stage or ("trial" if trial else "done"),
-        language=table.language,
+        stage=stage,
+        language="en",
         setting=setting_of(table.item),
         format=None if isinstance(table.item, AwsPrompt) else table.item.format,
         k=trial.k if trial else None,
         done=len(state["said"]),
         total=len(table.steps),
         text=trial.text if trial else "",
-        answer=trial.answer if trial else "label",
         feedback=None if left or stage == "done" else _feedback(table, state),
         ending=ending,
         warning=warning,

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 from logs import LogReader
-from logs.rows import Ending, Episode, Turn
+from logs.rows import Ending, Episode, Run, Turn
 from simulator.ambient.continuations import Sampled, kl_options
 from simulator.ambient.examples import Disambiguation
 from simulator.ambient.generation import gold_rewrites
-from simulator.ambient.items import BENCHMARK, ContinueItem, Task, item_from_row
+from simulator.ambient.items import BENCHMARK, TASKS, ContinueItem, Task, item_from_row
 from simulator.ambient.payloads import has_silence, with_silence
 from simulator.ambient.playing import ANNOTATOR, Kind
 from simulator.ambient.prompts import prompt
@@ -76,14 +76,14 @@ def played_of(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) 
         InputError: if a run is another benchmark's.
         NotInLog: if there is no such run.
     """
-    gone = reader.erased_participants()
-    every = [played for run in runs for played in _played(reader, run, gone, aborted)]
+    every = [played for run in runs for played in _played(reader, run, aborted)]
     return tuple(sorted(every, key=lambda played: (played.ending.created_at, played.episode.id)))
 
 
-def _played(reader: LogReader, run_id: str, gone: frozenset[str], aborted: bool) -> Iterator[Played]:
+def _played(reader: LogReader, run_id: str, aborted: bool) -> Iterator[Played]:
     required_run(reader, run_id, BENCHMARK)
     items = {row.hash: item_from_row(row) for row in reader.items(run_id)}
+    gone = reader.uncounted_participants(run_id)
     for episode, turns, ending in played_to_end(reader, run_id, gone, aborted=aborted):
         item = items[episode.item_hash]
         if ending.status in ENDED:
@@ -293,3 +293,22 @@ true_false_records = _reads(TrueFalseRecord, "true_false")
 continuation_records = _reads(ContinuationRecord, "continue")
 nli_records = _reads(NliRecord, "nli")
 claim_records = _reads(ClaimRecord, "claim")
+
+
+def tasks_of(reader: LogReader, run: Run) -> tuple[Task, ...]:
+    """Return the tasks of the items that a run has begun so far; none if it is another benchmark's."""
+    if run.benchmark != BENCHMARK:
+        return ()
+    with reader.connection() as connection:
+        rows = connection.execute(
+            "SELECT DISTINCT json_extract(data, '$.task') FROM items "
+            "WHERE hash IN (SELECT item_hash FROM episodes WHERE run_id = ?)",
+            [run.id],
+        ).fetchall()
+    there = {str(row[0]) for row in rows}
+    return tuple(task for task in TASKS if task in there)
+
+
+def runs_with(reader: LogReader, task: Task) -> tuple[str, ...]:
+    """Return the runs in which somebody does a task, newest first."""
+    return tuple(run.id for run in reversed(reader.runs()) if task in tasks_of(reader, run))

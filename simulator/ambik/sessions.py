@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
-from typing import Any, Final, get_args
+from typing import Any, Final, Unpack, get_args
 from uuid import uuid4
 
 from logs import LogReader, LogWriter
@@ -22,11 +21,11 @@ from simulator.ambik.terms import TASK_TYPES, TaskType
 from simulator.ambik.trial_log import conformal_sets
 from simulator.ambik.views import Replay, SeatName
 from simulator.models import ChatModel
-from simulator.runner.lobby import PERSON, Opponent, menu, require_choice, require_offered
+from simulator.runner.lobby import PERSON, Opponent, require_choice, require_offered
 from simulator.runner.rooms import ActiveEpisode
 from simulator.seeds import derive_seed
-from simulator.studies import Study
 from simulator.studies.graph import CONSENT, READY
+from simulator.studies.held import HeldOptions
 from simulator.studies.sessions import StudySessions
 from trees import Language
 
@@ -59,14 +58,9 @@ class AmbikSessions(StudySessions):
         log: LogWriter,
         reader: LogReader,
         models: Callable[[str], ChatModel],
-        *,
-        studies: Sequence[Study] | None = None,
-        env: Mapping[str, str] = os.environ,
-        opponents: Sequence[str] | None = None,
+        **options: Unpack[HeldOptions],
     ) -> None:
-        self._env = env
-        self._models = opponents
-        super().__init__(ROOM, log, reader, models, studies=studies)
+        super().__init__(ROOM, log, reader, models, **options)
 
     def opponents(self, seat: SeatName) -> tuple[Opponent, ...]:
         """Return who can sit opposite a person: the built-in ones, a second person, models with a key."""
@@ -74,7 +68,7 @@ class AmbikSessions(StudySessions):
             return ()
         # Who is the user meets a question: the robot that asks in any case stands first.
         robots = (ALWAYS_ASKS, *(robot for robot in ROBOTS if robot != ALWAYS_ASKS))
-        return menu(robots if seat == USER else (ITEM,), self._env, self._models)
+        return self._menu(robots if seat == USER else (ITEM,))
 
     async def start(
         self,

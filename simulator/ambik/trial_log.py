@@ -58,9 +58,10 @@ def played_of(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) 
             a decision without any action and with the wrong answer to whether to ask, and nothing is right in
             the end.
     """
-    gone, episodes = reader.erased_participants(), list[Played]()
+    episodes = list[Played]()
     for run in runs:
         required_run(reader, run, BENCHMARK)
+        gone = reader.uncounted_participants(run)
         items = {row.hash: item_from_row(row) for row in reader.items(run)}
         episodes += (
             Played(episode, items[episode.item_hash], tuple(turns), ending)

@@ -40,6 +40,8 @@ BENCHMARK: Final = Benchmark[Any, Any](
     checker=later("simulator.clarq.data:checker"),
     register=later("simulator.clarq.data:add_clarq"),
     studies=attribute("simulator.clarq.assignment:DialogueStudy"),
+    sessions=attribute("simulator.clarq.sessions:ClarqSessions"),
+    icon="tree",
     reports=(later("simulator.clarq.reporting.report:run_sections"),),
     report=ReportSpec(summary_metrics=False),
     folder=Path(__file__).parent,

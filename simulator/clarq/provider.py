@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from personas.templates import render
 from simulator.clarq.compose import contains, join_texts, nearly_reveals, reveals, says_all_is_known
@@ -26,6 +26,8 @@ from trees import OPENING, Frontier, Language, Node
 
 # Types whose utterance asks about a detail: only they lead to a walk through the frontier.
 DETAIL = frozenset({TurnType.ANSWERABLE, TurnType.UNANSWERABLE})
+LONGEST_AROUND: Final = 1000
+"""Letters of the words before a node's text, and of those after it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,11 +170,18 @@ def take_move(
     Response II. Unlike an expert, a person is told what is wrong and may correct it.
 
     Raises:
-        SeatError: if a node is not available, the words give away another one, or nothing is said.
+        SeatError: if a node is not available, the words around it are too many or give away another one, or
+            nothing is said.
     """
     move = move or {}
     give = _picked(move.get("give"))
     before, after = (str(move.get(place) or "").strip() for place in ("before", "after"))
+    if max(len(before), len(after)) > LONGEST_AROUND:
+        raise SeatError(
+            f"Words before or after an answer may have {LONGEST_AROUND} letters; shorten them.",
+            "provider",
+            code="too_long",
+        )
     if len(give) > 1 and not multi:
         raise SeatError(
             "One piece of information per reply: pick a single node.", "provider", code="one_node"

@@ -16,9 +16,11 @@ from simulator.clarq.players.seeker_model import ModelSeeker
 from simulator.clarq.players.seeker_offline import STYLES, OfflineSeeker
 from simulator.clarq.playing import PROVIDER, SEEKER, Rules
 from simulator.clarq.score import score_episode, score_rows
-from simulator.clarq.views import SeatView, replay, seat_view
+from simulator.clarq.show import seat_page
+from simulator.clarq.views import replay
 from simulator.errors import InputError
 from simulator.models import ChatModel
+from simulator.runner.declared_views import SeatPage
 from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode, Room, Take
 from simulator.seats import Seat
 from trees import Task
@@ -105,9 +107,9 @@ class ClarqRoom(Room[graph.Table, graph.State]):
 
     def view(
         self, live: ActiveEpisode, state: graph.State, seat: str, ending: Ending | None, warning: str | None
-    ) -> SeatView:
+    ) -> SeatPage:
         """Return what a person in `seat` may see now."""
-        return seat_view(self.table(live), state, seat, ending, warning, first=live.first, stage=live.stage)
+        return seat_page(self.table(live), state, seat, ending, warning, first=live.first, stage=live.stage)
 
     def score(
         self,

@@ -267,7 +267,7 @@ def score_run(reader: LogReader, run_id: str, *, exclude_aborted: bool = False) 
     for judgment in reader.judgments(run_id=run_id):
         judgments.setdefault(judgment.episode_id or "", []).append(judgment)
     tasks = {item.hash: read_item(item) for item in reader.items(run_id)}
-    gone = reader.erased_participants()
+    gone = reader.uncounted_participants(run_id)
     played = played_to_end(reader, run_id, gone, aborted=not exclude_aborted)
     scored = (
         _scored(episode, tasks[episode.episode.item_hash], judgments.get(episode.episode.id, ()))

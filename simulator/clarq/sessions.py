@@ -2,148 +2,157 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from random import SystemRandom
+from typing import Any, ClassVar
 
-from logs import LogReader, LogWriter
-from simulator.clarq.assignment import DialogueStudy
+from pydantic import BaseModel
+
+from simulator.blocks import Talk, message
 from simulator.clarq.data import load_items
 from simulator.clarq.players.seeker_offline import STYLES
-from simulator.clarq.playing import PROVIDER, SEEKER
-from simulator.clarq.room import ROOM
+from simulator.clarq.playing import PROVIDER, SEEKER, DialogueRules
 from simulator.clarq.score import SUCCESS
-from simulator.clarq.views import SeatView
+from simulator.clarq.show import VERDICT, result
+from simulator.clarq.views import Replay
 from simulator.errors import InputError
+from simulator.field_options import logged_values
+from simulator.fields import Fields
 from simulator.forms import NO, YES
-from simulator.models import ChatModel
-from simulator.runner.lobby import Opponent, menu, require_offered
+from simulator.runner.declared_views import ItemChoice, ItemGroup, Result, SeatPage
+from simulator.runner.lobby import PERSON, Opponent, require_choice, require_offered
 from simulator.runner.logged import ENDED
 from simulator.seats import Reply
-from simulator.studies import Study
+from simulator.studies.declared import PlaySessions
 from simulator.studies.graph import CONSENT, READY, Step
-from simulator.studies.sessions import StudySessions
 from trees import Language, Task
 from trees.model import task_type
 
-VERDICT: Final = Step(
-    node="questions_after", kind="verdict", when=("first", "further"), seat=PROVIDER, choices=(YES, NO)
-)
-"""What a provider is asked in a study when the dialogue is over: did the seeker succeed?"""
+
+class Choices(Fields):
+    """The choices of a dialogue in free play."""
+
+    multi: bool = DialogueRules.model_fields["multi"].default
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogEntry:
-    """A task that can be played."""
-
-    task_id: str
-    type: int
-    type_name: str
-    title: str
-    uncertainties: int
-    depth: int
-
-
-class ClarqSessions(StudySessions):
-    """Play the tasks of one data set (the built-in ones by default), and those of studies.
+class ClarqSessions(PlaySessions):
+    """Play the built-in tasks, and those of studies.
 
     Whoever provides in a study says at the end whether the seeker succeeded; in free play they may (`judge`).
     """
 
-    material = DialogueStudy
-    around = (CONSENT, replace(READY, when=("first",)), VERDICT)
+    around = (
+        CONSENT,
+        replace(READY, when=("first",)),
+        Step(
+            node="questions_after",
+            kind=VERDICT,
+            when=("first", "further"),
+            seat=PROVIDER,
+            choices=(YES, NO),
+        ),
+    )
+    judges: ClassVar[tuple[str, ...]] = (PROVIDER,)
 
-    def __init__(
-        self,
-        log: LogWriter,
-        reader: LogReader,
-        models: Callable[[str], ChatModel],
-        *,
-        data: str = "builtin",
-        studies: Sequence[Study] | None = None,
-        env: Mapping[str, str] = os.environ,
-        opponents: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(ROOM, log, reader, models, studies=studies)
-        self._data = data
-        self._env = env
-        self._models = opponents
+    @property
+    def choices(self) -> type[BaseModel]:
+        """The choices beside the task."""
+        return Choices
 
-    def catalog(self, language: Language) -> tuple[CatalogEntry, ...]:
-        """Return every task in `language`, by type."""
-        return tuple(
-            CatalogEntry(
-                task_id=task.id,
-                type=task.type,
-                type_name=task_type(task.type).name(language),
-                title=task.background.task,
-                uncertainties=task.tree.uncertainties,
-                depth=task.tree.depth,
-            )
-            for task in load_items(self._data, language)
-        )
+    def item_menu(self, language: str) -> Sequence[ItemGroup]:
+        """Return the tasks in a language, by type."""
+        tasks = enumerate(_tasks(language), start=1)
+        ordered = sorted(tasks, key=lambda numbered: numbered[1].type)
+        return [
+            ItemGroup(f"{type}. {task_type(type).name(_language(language))}", [*map(_choice, group)])
+            for type, group in groupby(ordered, key=lambda numbered: numbered[1].type)
+        ]
 
     def opponents(self, seat: str) -> tuple[Opponent, ...]:
-        """Return who can sit opposite a person in `seat`: built-in, a second person, models with a key."""
-        offline = "offline/seeker" if seat == PROVIDER else "offline/experts"
-        return menu([offline], self._env, self._models)
+        """Return who can sit in `seat`: built-in, a second person, models with a key."""
+        return self._menu([self.benchmark.seat(seat).usual])
 
     async def start(
         self,
         *,
-        task_id: str,
-        language: Language,
-        seats: Mapping[str, str],
-        options: Mapping[str, Any] | None = None,
+        seat: str,
+        others: Mapping[str, str],
+        rules: Mapping[str, Any],
+        item: int | None = None,
+        language: str = "en",
     ) -> str:
-        """Begin a dialogue about the task `task_id`; see `Sessions.start_item`.
+        """See `PlaySessions.start`."""
+        require_choice("seat", seat, (SEEKER, PROVIDER))
+        opposite = PROVIDER if seat == SEEKER else SEEKER
+        # The built-in seeker has styles that the menu does not list.
+        styles = [Opponent(f"offline/seeker:{style}", True) for style in STYLES if opposite == SEEKER]
+        require_offered(who := others.get(opposite, ""), opposite, [*self.opponents(opposite), *styles])
+        tasks = _tasks(language)
+        if not tasks:
+            raise InputError("There are no tasks in this language.", code="no_tasks")
+        if item is not None and not 1 <= item <= len(tasks):
+            raise InputError(f"item {item}: must be from 1 to {len(tasks)}.", code="no_choice", value=item)
+        # Which task a person is surprised with is nothing that a run has to reproduce.
+        task = tasks[item - 1] if item is not None else SystemRandom().choice(tasks)
+        seats = {name: PERSON if name == seat else who for name in (SEEKER, PROVIDER)}
+        chosen = Choices.model_validate({name: rules[name] for name in Choices.model_fields if name in rules})
+        return await self.start_item(task, seats, logged_values(chosen) if chosen.multi else {})
 
-        Raises:
-            InputError: if there is no such task in that language, or somebody is named who is not offered
-                (`opponents`): the names come from a browser, and must not reach files or other servers.
-        """
-        for seat, name in seats.items():
-            require_offered(name, seat, self._offered(seat))
-        return await self.start_item(self._task(task_id, language), seats, options)
-
-    async def view(self, episode_id: str, seat: str) -> SeatView:
+    async def view(self, episode_id: str, seat: str) -> SeatPage:
         """See `StudySessions.view`."""
         await self._judge_as_said(episode_id)
-        shown: SeatView = await super().view(episode_id, seat)
+        shown: SeatPage = await super().view(episode_id, seat)
+        dialogue = self._dialogue(episode_id)
+        if shown.stage == VERDICT and dialogue != episode_id:
+            moves = (await super().view(dialogue, seat)).moves
+            shown = replace(shown, blocks=(Talk(moves),), moves=moves)
         return shown
 
     async def submit(
         self, episode_id: str, seat: str, reply: Reply, *, number: int | None = None
-    ) -> SeatView:
+    ) -> SeatPage:
         """See `StudySessions.submit`."""
-        shown: SeatView = await super().submit(episode_id, seat, reply, number=number)
+        shown: SeatPage = await super().submit(episode_id, seat, reply, number=number)
         await self._judge_as_said(episode_id)
         return shown
+
+    async def replay(self, episode_id: str, seat: str) -> Result:
+        """See `StudySessions.replay`."""
+        shown: Replay = await super().replay(episode_id, seat)
+        in_study = self._study_desk(self._reader.episode(episode_id)) is not None
+        return result(shown, seat, judges=seat in self.judges and not in_study)
 
     async def _judge_as_said(self, episode_id: str) -> None:
         """Log the verdict that a study's provider has given as the judgment that it is, once."""
         ending = self._reader.ending(episode_id)
         if ending is None or ending.status not in ENDED:
             return
+        dialogue = self._dialogue(episode_id)
         for turn in self._reader.turns(episode_id):
-            if turn.payload.get("kind") == VERDICT.kind:
-                judged = self._reader.judgments(episode_id=episode_id, kind=SUCCESS, annotator=turn.seat)
+            if turn.payload.get("kind") == VERDICT:
+                judged = self._reader.judgments(episode_id=dialogue, kind=SUCCESS, annotator=turn.seat)
                 if not any(True for _ in judged):
-                    await self.judge(episode_id, turn.seat, turn.text == YES, turn.key or VERDICT.kind)
+                    await self.judge(dialogue, turn.seat, turn.text == YES, turn.key or VERDICT)
 
-    def _offered(self, seat: str) -> tuple[Opponent, ...]:
-        """Return who may sit in `seat`; the built-in seeker has styles that the menu does not list."""
-        if seat == PROVIDER:
-            return self.opponents(SEEKER)
-        return (*self.opponents(PROVIDER), *(Opponent(f"offline/seeker:{style}", True) for style in STYLES))
+    def _dialogue(self, episode_id: str) -> str:
+        """Return the episode of the dialogue: of two people who are paired each has another for the rest."""
+        pairs = self.pairs(episode_id)
+        task = pairs.task(self._reader.episode(episode_id)) if pairs else None
+        return task.episode_id if task else episode_id
 
-    def _task(self, task_id: str, language: Language) -> Task:
-        for task in load_items(self._data, language):
-            if task.id == task_id:
-                return task
-        raise InputError(
-            f"There is no task {task_id!r} in {language}; pick one from the list.",
-            code="no_task",
-            task=task_id,
-        )
+
+def _tasks(language: str) -> Sequence[Task]:
+    return load_items("builtin", _language(language))
+
+
+def _language(language: str) -> Language:
+    return "zh" if language == "zh" else "en"
+
+
+def _choice(numbered: tuple[int, Task]) -> ItemChoice:
+    number, task = numbered
+    title = " ".join(task.background.task.split())
+    title = title[:1].upper() + title[1:]
+    return ItemChoice(number, message("item", title=title, uncertainties=task.tree.uncertainties))

@@ -1,20 +1,16 @@
-"""What people see of a dialogue: the seat's view while it lasts, the replay when it is over."""
+"""The replay of a dialogue that is over: every turn with what could be given, and the tree."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from logs.rows import Ending, Judgment, Turn
-from simulator.clarq import graph
-from simulator.clarq.playing import PROVIDER
+from logs.rows import Judgment, Turn
+from simulator.blocks import NodeState
 from simulator.clarq.score import DialogueScores, score_episode, spoken_lines
 from simulator.runner.turns import task_turns
 from simulator.seats import Line
-from trees import OPENING, Background, Frontier, Language, Task
-
-NodeState = Literal["available", "given", "locked"]
+from trees import OPENING, Frontier, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,50 +21,6 @@ class ProviderNode:
     text: str
     explanation: str | None
     state: NodeState
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderTree:
-    """The tree as its provider sees it; before the opening has been given, only that is available."""
-
-    opening: str
-    opened: bool
-    nodes: tuple[ProviderNode, ...]
-    multi: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeatView:
-    """All that a person in a seat may see.
-
-    Attributes:
-        number: number that the next turn will have; part of a submission's idempotency key.
-        first: number of the dialogue's first turn; those of a study's steps are before it.
-        stage: what a study shows in place of the dialogue; empty while that goes on, at the end ``done``.
-        waiting_for: the seat that is to move, if it is not this one.
-        ending: how it ended, once it has.
-        tree: for the provider's seat only.
-        warning: something went wrong opposite, and what happens next.
-        study: whether it is part of a study, not free play.
-    """
-
-    episode_id: str
-    seat: str
-    language: Language
-    number: int
-    lines: tuple[Line, ...]
-    my_turn: bool
-    waiting_for: str | None
-    ended: bool
-    ending: Ending | None
-    seeker_turns: int
-    turn_limit: int
-    background: Background
-    tree: ProviderTree | None
-    warning: str | None = None
-    first: int = 0
-    stage: str = ""
-    study: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,45 +53,6 @@ class Replay:
     nodes: tuple[ProviderNode, ...]
     opening: str
     scores: DialogueScores
-
-
-def seat_view(
-    table: graph.Table,
-    state: graph.State,
-    seat: str,
-    ending: Ending | None = None,
-    warning: str | None = None,
-    *,
-    first: int = 0,
-    stage: str = "",
-) -> SeatView:
-    """Return what a person in `seat` may see after `state`; `ending` if the log holds one."""
-    task = table.task
-    seat_due = None if ending else graph.due(state, table.turn_limit)
-    frontier = graph.frontier(task, state)
-    return SeatView(
-        episode_id=table.episode_id,
-        seat=seat,
-        language=task.language,
-        number=len(state["lines"]),
-        lines=tuple(Line(who, text) for who, text in state["lines"]),
-        my_turn=seat_due == seat,
-        waiting_for=seat_due if seat_due != seat else None,
-        ended=ending is not None,
-        ending=ending,
-        seeker_turns=graph.seeker_turns(state),
-        turn_limit=table.turn_limit,
-        background=task.background,
-        tree=provider_tree(frontier, multi=table.multi) if seat == PROVIDER else None,
-        warning=warning,
-        first=first,
-        stage="done" if ending else stage,
-    )
-
-
-def provider_tree(frontier: Frontier, *, multi: bool) -> ProviderTree:
-    """Return the tree with every node's state."""
-    return ProviderTree(frontier.tree.opening, frontier.opened, provider_nodes(frontier), multi)
 
 
 def provider_nodes(frontier: Frontier) -> tuple[ProviderNode, ...]:

@@ -22,7 +22,7 @@ from simulator.commands.asking_measures import Row, rows
 from simulator.commands.report import RunsArgument
 from simulator.errors import InputError
 from simulator.figures import Bars, Cell, Figure, Panel, Table, save
-from simulator.runner.options import ExactJsonOption, ExcludeAbortedOption
+from simulator.runner.options import ExactJsonOption, ExcludeAbortedOption, WithExcludedOption
 from simulator.runner.run_summary import print_aborted
 from simulator.stats import Interval
 from simulator.whole import write_whole
@@ -103,6 +103,7 @@ def report_asking(
     as_json: ExactJsonOption = False,
     log: LogOption = None,
     exclude_aborted: ExcludeAbortedOption = False,
+    with_excluded: WithExcludedOption = False,
 ) -> None:
     """Show who asked when it was needed and when it was not, and whether the end was right.
 
@@ -110,7 +111,7 @@ def report_asking(
     """
     if out is not None and out.exists() and not out.is_dir():
         raise InputError(f"--out {out}: is a file; name a folder")
-    with LogReader(log or default_path()) as reader:
+    with LogReader(log or default_path(), with_excluded=with_excluded) as reader:
         report = build_report(askings(reader, runs, exclude_aborted=exclude_aborted), users=users)
     written = [] if out is None else write(report, out)
     if as_json:

@@ -24,7 +24,7 @@ from simulator.errors import InputError
 from simulator.figures import Cell, Column, Table
 from simulator.reporting import Report, Section
 from simulator.reports import metric_table, present_metrics
-from simulator.runner.options import ExactJsonOption, ExcludeAbortedOption
+from simulator.runner.options import ExactJsonOption, ExcludeAbortedOption, WithExcludedOption
 from simulator.stats import mcnemar, paired_bootstrap
 
 Differences = npt.NDArray[np.floating[Any]]
@@ -48,10 +48,11 @@ def compare(
     out: OutOption = None,
     as_json: ExactJsonOption = False,
     exclude_aborted: ExcludeAbortedOption = False,
+    with_excluded: WithExcludedOption = False,
     log: LogOption = None,
 ) -> None:
     """Compare runs of one benchmark, paired by item: differences, intervals, tests, detectable effects."""
-    with LogReader(log or default_path()) as reader:
+    with LogReader(log or default_path(), with_excluded=with_excluded) as reader:
         report = comparison(reader, runs, metric or (), exclude_aborted=exclude_aborted)
     tell(report, out, form="json" if as_json else "text")
 

@@ -21,7 +21,12 @@ from simulator.frames import Frames
 from simulator.reporting import DRAWN_AS, SUFFIXES, Report, json_text, report_csv, report_latex, write_report
 from simulator.reports import build_report, print_whole
 from simulator.runner.model_flags import command_of
-from simulator.runner.options import ExactJsonOption, ExcludeAbortedOption, RunsAndFilesArgument
+from simulator.runner.options import (
+    ExactJsonOption,
+    ExcludeAbortedOption,
+    RunsAndFilesArgument,
+    WithExcludedOption,
+)
 from simulator.runner.run_summary import print_problems, runs_and_files, say
 
 Format = Literal["text", "json", "csv", "latex"]
@@ -59,6 +64,7 @@ def report_command(benchmark: Benchmark[Any, Any]) -> Callable[..., None]:
         "by": (ByOption, None),
         **_FORMS,
         "exclude_aborted": (ExcludeAbortedOption, False),
+        "with_excluded": (WithExcludedOption, False),
         "log": (LogOption, None),
     }
 
@@ -105,11 +111,12 @@ def _report(
     files: Sequence[Path],
     *,
     exclude_aborted: bool = False,
+    with_excluded: bool = False,
     log: Path | None = None,
     by: Sequence[str] | None = None,
     **values: Any,
 ) -> None:
-    with LogReader(log or default_path()) if runs else nullcontext() as reader:
+    with LogReader(log or default_path(), with_excluded=with_excluded) if runs else nullcontext() as reader:
         source = Frames(
             log=reader,
             runs=tuple(dict.fromkeys(runs)),

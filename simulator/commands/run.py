@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
@@ -31,6 +32,8 @@ RUN_OPTIONS: Final[Mapping[str, AnnotatedOption]] = {
     "log": (LogOption, None),
 }
 """Options of every ``askback run``, beside those of models."""
+_ELSEWHERE: Final = {"log", "base_url"}
+"""Options that say where things are: no part of what is played."""
 
 
 def run_command(benchmark: Benchmark[Any, Any]) -> Callable[..., None]:
@@ -39,8 +42,18 @@ def run_command(benchmark: Benchmark[Any, Any]) -> Callable[..., None]:
     Raises:
         InputError: if a rule hides another option.
     """
-    spec = _run_spec(benchmark)
-    seats = {_option(seat): _seat_option(seat) for seat in benchmark.seats if _option(seat)}
+    options = {"command_line": (typer.Context, inspect.Parameter.empty), **run_options(benchmark)}
+    return command_of(partial(_run, benchmark, run_spec(benchmark)), options, _help(benchmark))
+
+
+def run_options(benchmark: Benchmark[Any, Any]) -> dict[str, AnnotatedOption]:
+    """Return the options of `askback run NAME`: parameter -> annotation and default.
+
+    Raises:
+        InputError: if a rule hides another option.
+    """
+    spec = run_spec(benchmark)
+    seats = {option_of(seat): _seat_option(seat) for seat in benchmark.seats if option_of(seat)}
     selection, rules = options_of(spec.selection), options_of(spec.rules)
     flags = {called: MODEL_OPTIONS[flag] for flag, called in _flags(spec).items() if called}
     both = {flag for flag, called in spec.flags.items() if flag == called}
@@ -52,9 +65,7 @@ def run_command(benchmark: Benchmark[Any, Any]) -> Callable[..., None]:
             f"{benchmark.name}: {', '.join(clash)} is an option of every run, or a seat; "
             "rename the seat or rule."
         )
-    command_line = {"command_line": (typer.Context, inspect.Parameter.empty)}
-    options = {**command_line, **seats, **selection, **flags, **rules, **RUN_OPTIONS}
-    return command_of(partial(_run, benchmark, spec), options, _help(benchmark))
+    return {**seats, **selection, **flags, **rules, **RUN_OPTIONS}
 
 
 def _run(
@@ -65,11 +76,12 @@ def _run(
     **options: Any,
 ) -> None:
     log, seed = options["log"] or default_path(), options["seed"]
+    typed = _typed(command_line)
     flags = ModelFlags(**{flag: options[called] for flag, called in _flags(spec).items() if called})
     order = RunOrder(
         benchmark=benchmark,
         players={
-            seat.name: _names(options[_option(seat)], seat) for seat in benchmark.seats if _option(seat)
+            seat.name: _names(options[option_of(seat)], seat) for seat in benchmark.seats if option_of(seat)
         },
         selection=read_options(spec.selection, options),
         rules=read_options(spec.rules, options),
@@ -81,14 +93,15 @@ def _run(
             name=options["run"],
             concurrency=options["concurrency"],
             workers=options["workers"],
+            typed={name: _plain(options[name]) for name in sorted(typed - _ELSEWHERE)},
         ),
         console=Console(),
-        typed=_typed(command_line),
+        typed=typed,
     )
     play_order(spec, order, exclude_aborted=options["exclude_aborted"])
 
 
-def _run_spec(benchmark: Benchmark[Any, Any]) -> RunSpec[Any, Any]:
+def run_spec(benchmark: Benchmark[Any, Any]) -> RunSpec[Any, Any]:
     """Return what can be chosen of a benchmark's runs; by default items, and the rules that it declares."""
     if benchmark.runs is not None:
         return benchmark.runs()
@@ -109,7 +122,8 @@ def _flags(spec: RunSpec[Any, Any]) -> dict[str, str]:
     return {flag: spec.flags.get(flag, flag) for flag in MODEL_OPTIONS}
 
 
-def _option(seat: SeatSpec) -> str:
+def option_of(seat: SeatSpec) -> str:
+    """Return the option that names who sits in a seat; empty if nothing does."""
     return seat.name if seat.option is None else seat.option
 
 
@@ -135,6 +149,10 @@ def _typed(context: typer.Context) -> frozenset[str]:
     """Return the options that were typed, even if with the value that they have anyway."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     return frozenset(name for name, source in sources.items() if source and "DEFAULT" not in source.name)
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, Path) else value
 
 
 def _help(benchmark: Benchmark[Any, Any]) -> str:

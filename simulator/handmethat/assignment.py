@@ -20,8 +20,8 @@ from pydantic import PositiveInt
 
 from simulator.errors import InputError
 from simulator.handmethat.data import BUILTIN, draw_tasks
+from simulator.handmethat.items import BENCHMARK
 from simulator.handmethat.playing import GIVER, HUMAN, PARTNER, ROBOT, EpisodeRules, Posed
-from simulator.handmethat.rows import BENCHMARK
 from simulator.handmethat.sample import Sample
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import Protocol

@@ -14,9 +14,9 @@ from functools import cache
 from typing import Any, Final
 
 from simulator.handmethat.hierarchy import TABLES
+from simulator.handmethat.items import task_from_row
 from simulator.handmethat.meanings.model import Quest
 from simulator.handmethat.planner.rewards import Rewards
-from simulator.handmethat.rows import task_from_row
 from simulator.handmethat.task import Task
 
 _TABLE: Final = TABLES / "builtin.jsonl.gz"

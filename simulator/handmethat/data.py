@@ -20,8 +20,8 @@ from simulator.handmethat.files.episode import read_file
 from simulator.handmethat.files.names import parse_name
 from simulator.handmethat.files.packed import Packed, is_packed
 from simulator.handmethat.files.split import FOLDER, PARTS, SPLIT_FILE, read_split
+from simulator.handmethat.items import BENCHMARK, stratum_of
 from simulator.handmethat.meanings.model import QUESTS
-from simulator.handmethat.rows import BENCHMARK, stratum_of
 from simulator.handmethat.sample import Sample, Stratum, stratum
 from simulator.handmethat.task import LEVELS, Task
 

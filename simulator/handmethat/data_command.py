@@ -19,7 +19,7 @@ from simulator.handmethat.data import episode_files, load_tasks, parts_of
 from simulator.handmethat.files.names import parse_name
 from simulator.handmethat.files.packed import SUFFIX, write_packed
 from simulator.handmethat.files.split import FOLDER, SPLIT_FILE, merge_splits, write_split
-from simulator.handmethat.rows import BENCHMARK
+from simulator.handmethat.items import BENCHMARK
 from simulator.handmethat.task import LEVELS
 from simulator.runner.run_summary import say
 from simulator.tables.registering import refuse_faulty, say_added

@@ -29,9 +29,9 @@ from simulator.handmethat.generation.attempts import Plan, parse_levels, parse_m
 from simulator.handmethat.generation.batch import Note, Report, generate_folder
 from simulator.handmethat.generation.journal import Tally
 from simulator.handmethat.goals.templates import template_set
+from simulator.handmethat.items import item_row
 from simulator.handmethat.meanings.model import QUESTS, Quest
 from simulator.handmethat.profiles import FORMER, Profile, load_profile
-from simulator.handmethat.rows import item_row
 from simulator.handmethat.statistics import statistics, statistics_report
 from simulator.handmethat.task import LEVELS
 from simulator.reporting import print_report

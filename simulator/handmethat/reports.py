@@ -17,7 +17,7 @@ from logs import LogReader
 from simulator import frames
 from simulator.figures import Cell, Column, Table
 from simulator.frames import Frames
-from simulator.handmethat.rows import stratum_of, task_from_row
+from simulator.handmethat.items import stratum_of, task_from_row
 from simulator.handmethat.sample import describe, makeup
 from simulator.handmethat.score import EpisodeScores, score_episode
 from simulator.handmethat.task import LEVELS

@@ -9,11 +9,11 @@ from typing import Any, Final, Literal, cast
 from logs.rows import Ending, Item, Judgment, Score, Turn, content_hash
 from simulator.errors import InputError
 from simulator.handmethat import graph, show
+from simulator.handmethat.items import BENCHMARK, item_row, task_from_row
 from simulator.handmethat.players.asking import AskingRobot
 from simulator.handmethat.players.models import ModelGiver, ModelRobot, OfflineGiver
 from simulator.handmethat.players.robots import LEARNED, ExpertRobot, HeuristicRobot, RandomRobot, load_robot
 from simulator.handmethat.playing import HUMAN, PARTNER, ROBOT, Options, Play, Posed
-from simulator.handmethat.rows import BENCHMARK, item_row, task_from_row
 from simulator.handmethat.score import score_episode, score_rows
 from simulator.handmethat.views import HumanView, Replay, RobotView
 from simulator.models import ChatModel

@@ -159,9 +159,9 @@ def _lay_out(
         places = [first[place] for place in _places(tables.by_name[subclass], stock, rules)]
         for kind, count in types:
             first[kind] = (len(names), count)
-            one = tables.movables[kind]
-            names += one.names[:count]
-            traits += [one] * count
+            movable = tables.movables[kind]
+            names += movable.names[:count]
+            traits += [movable] * count
         containers += _places_of(uniform, places, len(names) - len(containers))
     return names, traits, containers
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, Unpack
 from uuid import uuid4
 
 from logs import LogReader, LogWriter
@@ -18,9 +17,9 @@ from simulator.handmethat.room import ROOM
 from simulator.handmethat.show import instruction_text
 from simulator.handmethat.task import LEVELS, Task
 from simulator.models import ChatModel
-from simulator.runner.lobby import Opponent, menu, require_offered
-from simulator.studies import Study
+from simulator.runner.lobby import Opponent, require_offered
 from simulator.studies.graph import CONSENT, READY
+from simulator.studies.held import HeldOptions
 from simulator.studies.sessions import StudySessions
 from trees import Language
 
@@ -56,14 +55,10 @@ class HandMeThatSessions(StudySessions):
         models: Callable[[str], ChatModel],
         *,
         data: str = BUILTIN,
-        studies: Sequence[Study] | None = None,
-        env: Mapping[str, str] = os.environ,
-        opponents: Sequence[str] | None = None,
+        **options: Unpack[HeldOptions],
     ) -> None:
-        super().__init__(ROOM, log, reader, models, studies=studies)
+        super().__init__(ROOM, log, reader, models, **options)
         self._data = data
-        self._env = env
-        self._models = opponents
         self._loaded: dict[str, Task] | None = None
 
     def catalog(self, language: Language) -> tuple[CatalogEntry, ...]:
@@ -76,7 +71,7 @@ class HandMeThatSessions(StudySessions):
     def opponents(self, seat: str) -> tuple[Opponent, ...]:
         """Who can sit opposite a person in `seat`: the built-in ones, a second person, models with a key."""
         offline = (GIVER,) if seat == ROBOT else (*_ROBOTS, *_OTHER_ROBOTS)
-        return menu(offline, self._env, self._models)
+        return self._menu(offline)
 
     async def start(
         self,

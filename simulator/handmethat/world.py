@@ -215,10 +215,10 @@ def entities(bits: BitSet) -> Iterator[int]:
         bits ^= low
 
 
-def bit_set(some: Iterable[int]) -> BitSet:
-    """Return the bit set of some entities."""
+def bit_set(entities: Iterable[int]) -> BitSet:
+    """Return the bit set of `entities`."""
     bits = 0
-    for entity in some:
+    for entity in entities:
         bits |= 1 << entity
     return bits
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from logs import LogError, LogReader, LogWriter
-from logs.rows import Ending, Episode, Item, Run, Score, Turn
+from logs.rows import Ending, Episode, Event, Item, Run, Score, Turn
 from simulator.errors import InputError
 from simulator.runner.build import Plan
 from simulator.runner.execute import Outcome, Recorder, execute
@@ -84,6 +84,7 @@ async def run_batch(
     executor: Executor | None = None,
     on_progress: Callable[[Tally], None] = lambda tally: None,
     preflight: Callable[[], Awaitable[None]] | None = None,
+    begun: Event | None = None,
 ) -> Tally:
     """Play every episode of `plan` that the log does not hold yet.
 
@@ -98,6 +99,7 @@ async def run_batch(
         on_progress: is shown the tally at the start and after every episode.
         preflight: makes sure that the seats can play; called before anything is logged, if there is anything
             left to play.
+        begun: is logged when the run is, or when there is more of it to be played.
 
     Raises:
         InputError: if the log holds a run of that name with another configuration, or `concurrency` is
@@ -112,6 +114,8 @@ async def run_batch(
         await preflight()
     if not known:
         await log.write(plan.run)
+    if jobs and begun is not None:
+        await log.write(begun)
     on_progress(tally)
 
     def tell(ending: Ending, scores: Sequence[Score]) -> None:

@@ -9,17 +9,19 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import typer
 from rich.console import Console
 
 from logs import LogReader, LogWriter
+from logs.rows import Event
 from personas.templates import versions_digest
 from simulator.errors import InputError
 from simulator.models import ModelOptions, Needs, ServerDown
@@ -32,6 +34,8 @@ from simulator.runner.progress import progress_bar
 from simulator.runner.rooms import AnyRoom
 from simulator.seats import Seat
 
+RUN_STARTED: Final = "run.started"
+"""Kind of the event that a command begins a run, or goes on with it."""
 Afterwards = Callable[[str], Awaitable[None]]
 """What is still to be done with a run, by its name, once it has been played (by a judge, say)."""
 
@@ -56,6 +60,7 @@ class RunSettings:
         name: of the run, or what the names of several begin with; None to name each after its configuration.
         concurrency: episodes at a time.
         workers: processes that share them; None to choose.
+        typed: the options of the command that asked for it, for the log; None if no command did.
     """
 
     log: Path
@@ -65,6 +70,7 @@ class RunSettings:
     name: str | None = None
     concurrency: int = 8
     workers: int | None = None
+    typed: Mapping[str, Any] | None = None
 
     @property
     def places(self) -> int:
@@ -231,9 +237,18 @@ async def _play(request: RunRequest, workers: int, console: Console) -> str:
                         executor=executor_for(factory, settings.log, workers, settings.places),
                         on_progress=show,
                         preflight=lambda: models.preflight(request.needs),
+                        begun=_begun(settings, plan.run.id),
                     )
                 await rest(plan.run.id)
     return plan.run.id
+
+
+def _begun(settings: RunSettings, run_id: str) -> Event | None:
+    """Return the event by which the log knows the command that plays a run, and its process."""
+    if settings.typed is None:
+        return None
+    details = {"options": dict(settings.typed), "process": os.getpid()}
+    return Event(kind=RUN_STARTED, run_id=run_id, details=details)
 
 
 def _plan(request: RunRequest, seats: Mapping[str, Seat]) -> Plan:

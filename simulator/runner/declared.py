@@ -21,12 +21,15 @@ from typing import Annotated, Any, Literal, TypedDict
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from logs.rows import Ending, Item, Judgment, Score, Turn, content_hash
-from simulator.benchmark import AskingSpec, Benchmark, Block, Due, Move, State, Talk
+from simulator.benchmark import AskingSpec, Benchmark, Due, Move, State
+from simulator.blocks import Block, Talk
 from simulator.errors import InputError, SeatError
 from simulator.field_faults import first_fault
+from simulator.form_blocks import Form
+from simulator.model_forms import form_of, read_form
 from simulator.models import ChatModel
 from simulator.runner.declared_seats import BuiltinSeat, PromptedSeat
 from simulator.runner.declared_views import Result, SeatPage
@@ -101,7 +104,9 @@ class Table:
         due = self.due(said)
         if due is None or due.seat != seat:
             raise SeatError(f"It is not the {seat}'s turn.", seat, code="not_due")
-        move = (self.benchmark.accept or accept_text)(self.state(said), due, reply)
+        if due.form is not None:
+            reply = replace(reply, move=read_form(due.form, reply.move or {}, seat))
+        move = (self.benchmark.accept or accept_reply)(self.state(said), due, reply)
         payload = {"kind": move.kind, **({"payload": dict(move.payload)} if move.payload else {})}
         turn = make_turn(
             self.live.episode.id,
@@ -115,13 +120,16 @@ class Table:
         return turn, {"moves": [[seat, move.kind, move.text, dict(move.payload)]], "since": monotonic()}
 
 
-def accept_text(state: AnyState, due: Due, reply: Reply) -> Move:
-    """Return the text of a reply as a move.
+def accept_reply(state: AnyState, due: Due, reply: Reply) -> Move:
+    """Return the text of a reply as a move; what was filled in, if a form is due.
 
     Raises:
         SeatError: if it is empty, or none of the choices.
     """
     text = reply.text.strip()
+    if due.form is not None:
+        filled = reply.move or {}
+        return Move(due.seat, due.kind, text or ", ".join(map(str, filled.values())), filled)
     if not text:
         raise SeatError(f"The {due.seat} said nothing.", due.seat, code="nothing_said")
     if due.choices and text not in due.choices:
@@ -277,6 +285,9 @@ class DeclaredRoom(Room[Table, GraphState]):
         if stage == "task":
             shown = self.benchmark.view(stands, seat) if self.benchmark.view else [Talk(stands.moves)]
         my_turn = due is not None and due.seat == seat
+        form = due.form if due is not None and my_turn else None
+        if form is not None and not any(isinstance(block, Form) for block in shown):
+            shown = [*shown, form_of(form)]
         people = (other for other, who in live.seats.items() if who.kind == "person" and other != seat)
         return SeatPage(
             episode_id=live.episode.id,
@@ -352,21 +363,20 @@ def language_of(item: Any) -> str:
     return str(getattr(item, "language", "en"))
 
 
-def read_rules(benchmark: AnyBenchmark, values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return the options of a benchmark's episodes: its rules, checked, as plain values.
+def read_rules(model: type[BaseModel], values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return rules, or choices of free play, checked, as plain values.
 
     Args:
-        benchmark: whose rules they are.
-        values: of rules by name, among others; a rule that is missing is what the benchmark says.
+        model: whose fields they are; one that is missing is what the model says.
+        values: by name, among others.
         prefix: stands before the name of a rule in messages: ``--`` where it is an option.
 
     Raises:
         InputError: if one is out of its range; names it.
     """
-    assert benchmark.rules is not None
-    known = {name: values[name] for name in benchmark.rules.model_fields if name in values}
+    known = {name: values[name] for name in model.model_fields if name in values}
     try:
-        rules = benchmark.rules.model_validate(known)
+        rules = model.model_validate(known)
     except ValidationError as error:
         fault = first_fault(error, known)
         name = fault.field.replace("_", "-") if prefix.endswith("--") else fault.field

@@ -1,12 +1,28 @@
-"""Views that people have of a declared benchmark's episode: the contract between its room and the pages."""
+"""Views that people have of episodes whose pages are made of blocks: the contract between room and pages."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from logs.rows import Ending
-from simulator.benchmark import Block, Due, Move
+from simulator.benchmark import Due, Move
+from simulator.blocks import Block, Words
+
+
+class ItemChoice(NamedTuple):
+    """An item in a menu: its place among those in its language, from 1, and what it is called there."""
+
+    place: int
+    words: Words
+
+
+class ItemGroup(NamedTuple):
+    """Items of one kind."""
+
+    label: str
+    choices: Sequence[ItemChoice]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,18 +49,18 @@ class SeatPage:
 
     episode_id: str
     seat: str
-    people: tuple[str, ...]
+    people: tuple[str, ...] = ()
     language: str
     stage: str
-    due: Due | None
-    my_turn: bool
-    waits_for: str
-    blocks: tuple[Block, ...]
-    moves: tuple[Move, ...]
-    first: int
+    due: Due | None = None
+    my_turn: bool = True
+    waits_for: str = ""
+    blocks: tuple[Block, ...] = ()
+    moves: tuple[Move, ...] = ()
+    first: int = 0
     number: int
-    ending: Ending | None
-    warning: str | None
+    ending: Ending | None = None
+    warning: str | None = None
     study: bool = False
 
 

@@ -97,4 +97,4 @@ def _options(benchmark: Benchmark[Any, Any], rules: Mapping[str, Any]) -> dict[s
     if model is not None and (unknown := [rule for rule in rules if rule not in model.model_fields]):
         known = ", ".join(model.model_fields)
         raise InputError(f"{benchmark.name} has no rule {unknown[0]}; there are: {known}.")
-    return dict(rules) if benchmark.rules is None else read_rules(benchmark, rules)
+    return dict(rules) if benchmark.rules is None else read_rules(benchmark.rules, rules)

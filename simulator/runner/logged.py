@@ -21,8 +21,10 @@ ENDED: Final = ("completed", "truncated")
 """Endings of episodes that were played to their end: these have scores."""
 
 ERASED: Final = "erased"
-"""What is told of episodes of people who have withdrawn: what is left of them is no result."""
+"""What is told of episodes of people who have withdrawn or are excluded: they are no result."""
 
+MODEL_FAILURE: Final = "model_failed"
+"""Kind of the event of a model opposite a person that gave no answer."""
 
 PERSON: Final = "person"
 _NO_SEAT: Final = ("infrastructure", "scorer")
@@ -132,15 +134,15 @@ def seat_failures(reader: LogReader, runs: Iterable[str]) -> Mapping[str, int]:
 
 
 def erased_episodes(reader: LogReader, run_id: str) -> frozenset[str]:
-    """Return ids of the latest attempts of a run in which people took part who have withdrawn."""
-    gone = reader.erased_participants()
+    """Return ids of the latest attempts of a run in which people took part who do not count in it."""
+    gone = reader.uncounted_participants(run_id)
     if not gone:
         return frozenset()
     return frozenset(played.episode.id for played in reader.turns_of_run(run_id) if took_part(gone, played))
 
 
 def _not_erased(reader: LogReader, run_id: str) -> Iterator[tuple[Episode, Ending | None]]:
-    """Yield the latest attempts of a run and how they ended, those of people who have withdrawn left out."""
+    """Yield the latest attempts of a run and how they ended, those of people who do not count left out."""
     endings, erased = reader.endings(run_id), erased_episodes(reader, run_id)
     for episode in reader.episodes(run_id, latest=True):
         if episode.id not in erased:

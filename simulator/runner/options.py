@@ -38,4 +38,8 @@ ExcludeAbortedOption = Annotated[
         help="leave aborted episodes out of the scores, in which they count as unsuccessful otherwise",
     ),
 ]
+WithExcludedOption = Annotated[
+    bool,
+    typer.Option("--with-excluded", help="count people who were excluded from their study all the same"),
+]
 ExactJsonOption = Annotated[bool, typer.Option("--json", help="print JSON, with every digit")]

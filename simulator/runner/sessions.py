@@ -23,12 +23,11 @@ from simulator.models.load import bare_name
 from simulator.runner.build import Models
 from simulator.runner.execute import Recorder, finish, traceback_event
 from simulator.runner.loading import Loading
+from simulator.runner.logged import MODEL_FAILURE
 from simulator.runner.rooms import ActiveEpisode, AnyRoom
 from simulator.seats import Reply
 from simulator.seeds import derive_seed
 
-MODEL_FAILURE: Final = "model_failed"
-"""Kind of the event of a model opposite a person that gave no answer."""
 SEAT_TAKEN: Final = "seat.taken"
 """The event of somebody who takes a seat that they were invited to: ``seat``, and ``holder``, a pseudonym."""
 _MOVED_ON = "The dialogue has moved on; here is where it stands now."

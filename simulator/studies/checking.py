@@ -33,8 +33,8 @@ def check_studies(files: Sequence[Path]) -> tuple[Fault, ...]:
     faults: list[Fault] = []
     first: dict[str, Path] = {}
     for file in files:
-        study, found = scan_study(file)
-        faults += found
+        study, file_faults = scan_study(file)
+        faults += file_faults
         if study is None:
             continue
         if (other := first.setdefault(study.id, file)) != file:
@@ -72,11 +72,11 @@ def missing_models(needs: Mapping[str, Needs], options: ModelOptions) -> Mapping
 
 def joined(several: Iterable[Mapping[str, Needs]]) -> Mapping[str, Needs]:
     """Return what all of them need together."""
-    found: dict[str, Needs] = {}
+    needs_by_model: dict[str, Needs] = {}
     for needs in several:
         for name, need in needs.items():
-            found[name] = found.get(name, Needs()) | need
-    return found
+            needs_by_model[name] = needs_by_model.get(name, Needs()) | need
+    return needs_by_model
 
 
 async def _missing(needs: Mapping[str, Needs], options: ModelOptions) -> Mapping[str, AskbackError]:

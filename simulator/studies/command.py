@@ -15,19 +15,20 @@ from rich.table import Column, Table
 from logs import LogReader, LogWriter, load_key, pseudonym_of
 from logs.cli import LogOption
 from logs.paths import default_path
-from simulator import catalog
 from simulator.errors import InputError
 from simulator.runner.model_flags import ModelFlags
 from simulator.runner.options import BaseUrlOption, TimeoutOption
 from simulator.studies.checking import missing_models, needs_opposite
 from simulator.studies.desk import StudyDesk
-from simulator.studies.files import Study, find_studies, read_study
+from simulator.studies.files import Study, read_study
+from simulator.studies.interventions import COMMAND
+from simulator.studies.known import find_study, study_file
 from simulator.studies.ledger import written
-from simulator.studies.links import personal_link, preview_link, preview_of, study_link
-from simulator.studies.material import builtin_studies, material_of, material_type
+from simulator.studies.links import personal_link, preview_link, study_link
 from simulator.studies.progress import StudyProgress
-from simulator.studies.quota import STATES, cell_name, quota_of
+from simulator.studies.quota import STATES, Place, cell_name
 from simulator.studies.reconcile import reconcile
+from simulator.studies.steering import admit_as, close, desk_of, plan_of, standings
 from simulator.studies.withdrawal import erase_due, pending
 
 study_app = typer.Typer(no_args_is_help=True, help="Studies with people: how they stand, who took part.")
@@ -35,6 +36,7 @@ study_app = typer.Typer(no_args_is_help=True, help="Studies with people: how the
 _ALWAYS: Final = ("started", "completed")
 _Found = TypeVar("_Found")
 _PersonArgument = Annotated[str, typer.Argument(help="their id on the platform, or their pseudonym")]
+_ReasonOption = Annotated[str, typer.Option(help="why; kept in the log")]
 _SITE: Final = "http://127.0.0.1:7860"
 _SiteOption = Annotated[str, typer.Option(help="where people reach the app")]
 StudyArgument = Annotated[str, typer.Argument(help="a study file, or the id of a study")]
@@ -43,15 +45,14 @@ StudyArgument = Annotated[str, typer.Argument(help="a study file, or the id of a
 @study_app.command("list")
 def list_studies(log: LogOption = None) -> None:
     """The studies that come with Askback and those of the log, and how many people have completed each."""
-    opened = _opened(log)
-    studies = {**_builtin(), **opened}
+    path = log or default_path()
+    with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
+        known = standings(writer, reader)
     # A name is what one types next: it is never cut.
-    names = Column("study", no_wrap=True, min_width=max(map(len, studies)))
+    names = Column("study", no_wrap=True, min_width=max(len(each.study.id) for each in known))
     table = Table(names, "title", "wanted", "completed", "under way", "state")
-    for study in studies.values():
-        progress = with_desk(study, log, lambda desk, reader: desk.progress())
-        counts = (progress.wanted, progress.states["completed"], _going(progress))
-        state = "closed" if progress.closed_since else "open" if study.id in opened else "ready"
+    for study, state, progress in known:
+        counts = (progress.wanted, progress.states["completed"], progress.under_way)
         table.add_row(study.id, study.title_in(study.language), *map(str, counts), state)
     Console().print(table)
 
@@ -160,7 +161,7 @@ def close_study(
     log: LogOption = None,
 ) -> None:
     """Take nobody new into the study, and erase now those who have withdrawn; who is under way may finish."""
-    chosen, path = find_study(study, log), log or default_path()
+    chosen = find_study(study, log)
     leaving = with_desk(chosen, log, lambda desk, reader: pending(reader, chosen.run_id))
     if leaving and not yes:
         names = ", ".join(withdrawal.participant for withdrawal in leaving)
@@ -169,11 +170,11 @@ def close_study(
             "Erasing cannot be undone.",
             abort=True,
         )
-    changed, progress = with_desk(
-        chosen, log, lambda desk, reader: (asyncio.run(desk.close()), desk.progress())
+    (changed, erased), progress = with_desk(
+        chosen, log, lambda desk, reader: (close(desk, reader), desk.progress())
     )
-    print(f"{chosen.id} is closed{'' if changed else ' already'}; {_going(progress)} under way may finish.")
-    for erasure in erase_due(path, run_id=chosen.run_id):
+    print(f"{chosen.id} is closed{'' if changed else ' already'}; {progress.under_way} under way may finish.")
+    for erasure in erased:
         print(f"{erasure.participant_id} is erased.")
 
 
@@ -182,9 +183,9 @@ def pause_study(study: StudyArgument, log: LogOption = None) -> None:
     """Take nobody new into the study until it is opened again; who is under way may finish."""
     chosen = find_study(study, log)
     changed, progress = with_desk(
-        chosen, log, lambda desk, reader: (asyncio.run(desk.close()), desk.progress())
+        chosen, log, lambda desk, reader: (admit_as(desk, "paused"), desk.progress())
     )
-    print(f"{chosen.id} is paused{'' if changed else ' already'}; {_going(progress)} under way may finish.")
+    print(f"{chosen.id} is paused{'' if changed else ' already'}; {progress.under_way} under way may finish.")
 
 
 @study_app.command("open")
@@ -197,12 +198,12 @@ def open_study(
 ) -> None:
     """Open a study, or open it again: from now on its content stays as it is. Prints its links.
 
-    Models that sit opposite are asked for one answer first. The app serves a study's file with --study.
+    Models that sit opposite are asked for one answer first. A server on the same log lets people in at once.
     """
     chosen = find_study(study, log)
     if not _models_answer(chosen, base_url, timeout):
         raise typer.Exit(1)
-    changed = with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.close(closed=False)))
+    changed = with_desk(chosen, log, lambda desk, reader: admit_as(desk, "open"))
     key = _key(log)
     print(f"{chosen.id} is open{' again' if changed else ''}.")
     print(f"for participants  {study_link(chosen, key, site)}")
@@ -210,11 +211,17 @@ def open_study(
 
 
 @study_app.command("restore")
-def restore_withdrawn(study: StudyArgument, person: _PersonArgument, log: LogOption = None) -> None:
-    """Take a withdrawal back: sets that were done count again."""
+def restore_participant(study: StudyArgument, person: _PersonArgument, log: LogOption = None) -> None:
+    """Take a withdrawal or an exclusion back: sets that were done count again."""
     chosen = find_study(study, log)
     who = _participant(chosen, person, log)
-    places = with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.restored(who)))
+
+    def restored(desk: StudyDesk, reader: LogReader) -> tuple[Place, ...]:
+        if who not in reader.withdrawals() and who in reader.exclusions(chosen.run_id):
+            return asyncio.run(desk.included(who, by=COMMAND))
+        return asyncio.run(desk.restored(who))
+
+    places = with_desk(chosen, log, restored)
     print(f"{who} is back: {', '.join(place.state for place in places)}.")
 
 
@@ -225,6 +232,42 @@ def release_places(study: StudyArgument, person: _PersonArgument, log: LogOption
     who = _participant(chosen, person, log)
     with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.released(who)))
     print(f"{who} may go on in the browser that comes next.")
+
+
+@study_app.command("exclude")
+def exclude_participant(
+    study: StudyArgument, person: _PersonArgument, reason: _ReasonOption, log: LogOption = None
+) -> None:
+    """Exclude somebody: their places are free again; reports count them with --with-excluded only."""
+    chosen = find_study(study, log)
+    who = _participant(chosen, person, log)
+    places = with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.excluded(who, reason, by=COMMAND)))
+    print(f"{who} is excluded; places that are free again: {len(places)}. `askback study restore` undoes it.")
+
+
+@study_app.command("return")
+def return_place(
+    study: StudyArgument, person: _PersonArgument, reason: _ReasonOption, log: LogOption = None
+) -> None:
+    """Take the place of somebody who is under way, so that it is free again; what they did is kept."""
+    chosen = find_study(study, log)
+    who = _participant(chosen, person, log)
+    with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.freed(who, reason, by=COMMAND)))
+    print(f"{who} has left, and the place is free.")
+
+
+@study_app.command("message")
+def write_to_participant(
+    study: StudyArgument,
+    person: _PersonArgument,
+    text: Annotated[str, typer.Argument(help="what their page shows them, until they have read it")],
+    log: LogOption = None,
+) -> None:
+    """Write to somebody who takes part; the log says when they have read it."""
+    chosen = find_study(study, log)
+    who = _participant(chosen, person, log)
+    with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.messaged(who, text, by=COMMAND)))
+    print(f"{who} sees it when their page next changes or comes into sight.")
 
 
 def _participant(study: Study, person: str, log: Path | None) -> str:
@@ -243,70 +286,11 @@ def _participant(study: Study, person: str, log: Path | None) -> str:
     return who
 
 
-def study_file(name: str) -> Path:
-    """Return the file of a built-in study, or the file itself.
-
-    Raises:
-        InputError: if there is neither, or the file is wrong.
-    """
-    study = find_study(name)
-    folder = catalog.find(study.benchmark).folder
-    if Path(name).is_file() or folder is None:
-        return Path(name)
-    return next(file for file in find_studies(folder / "studies") if read_study(file).id == name)
-
-
-def find_study(name: str, log: Path | None = None) -> Study:
-    """Return a study by its id, if it comes with Askback or was opened on the log, or a study file.
-
-    Raises:
-        InputError: if there is neither, or the file is wrong.
-    """
-    known = _builtin()
-    if name in known:
-        return known[name]
-    if not Path(name).is_file():
-        opened = _opened(log)
-        if name in opened:
-            return opened[name]
-        raise InputError(
-            f"{name}: no file, and no study that is known; those are {', '.join(known | opened)}."
-        )
-    study = read_study(name)
-    if study.benchmark not in (holding := _holding()):
-        raise InputError(f"{name}: {study.benchmark} holds no studies; {', '.join(holding)} do.")
-    return study
-
-
-def _holding() -> tuple[str, ...]:
-    """Return the benchmarks that hold studies."""
-    return tuple(each.name for each in catalog.installed() if material_type(each) is not None)
-
-
-def _builtin() -> dict[str, Study]:
-    """Return the studies that come with benchmarks, by id."""
-    return {study.id: study for name in _holding() for study in builtin_studies(name)}
-
-
-def _opened(log: Path | None) -> dict[str, Study]:
-    """Return the studies that have been opened on a log, by id, without previews."""
-    path = log or default_path()
-    if not path.is_file():
-        return {}
-    with LogReader(path) as reader:
-        files = [run.config["study"] for run in reader.runs() if "study_hash" in run.config]
-    studies = [Study.model_validate(file) for file in files]
-    previews = {preview_of(study).id for study in studies}
-    return {study.id: study for study in studies if study.id not in previews}
-
-
 def with_desk(study: Study, log: Path | None, look: Callable[[StudyDesk, LogReader], _Found]) -> _Found:
     """Return what somebody finds who looks at the desk of a study on a log."""
     path = log or default_path()
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
-        material = material_of(study)
-        assert material is not None  # `find_study` has looked
-        return look(StudyDesk(writer, reader, study, material.cells, seats=material.seating), reader)
+        return look(desk_of(study, writer, reader), reader)
 
 
 def _print_progress(console: Console, study: Study, progress: StudyProgress) -> None:
@@ -321,11 +305,13 @@ def _print_progress(console: Console, study: Study, progress: StudyProgress) -> 
         total = (
             progress.wanted,
             *(progress.states[state] for state in shown),
-            sum(one.open for one in progress.cells),
+            sum(cell.open for cell in progress.cells),
         )
         table.add_section()
         table.add_row("in all", *map(str, total))
     console.print(table)
+    if progress.pairs:
+        console.print(f"pairs  {_counts(progress.pairs)}", highlight=False)
     if progress.median_minutes is not None and progress.hourly_pay is not None:
         console.print(f"median {progress.median_minutes:.1f} minutes, {progress.hourly_pay:.2f} per hour")
     if progress.failed_checks:
@@ -339,26 +325,17 @@ def _print_progress(console: Console, study: Study, progress: StudyProgress) -> 
 
 def _print_plan(study: Study) -> None:
     """Print what a study asks for: places, conditions, time and money."""
-    material = material_of(study)
-    assert material is not None  # `find_study` has looked
-    material.check()
-    quota = quota_of(study, material.cells)
-    sets = quota.total * len(study.people)
-    people = -(-sets // study.sets_per_participant)
-    several = f" by at least {people} people" if study.sets_per_participant > 1 else ""
-    console = Console()
+    plan, console = plan_of(study), Console()
+    several = f" by at least {plan.people} people" if study.sets_per_participant > 1 else ""
     console.print(f"[bold]{study.id}[/bold]  {study.title_in(study.language)}", highlight=False)
-    seats = ", ".join(f"{seat}: {who}" for seat, who in material.seating.items())
-    console.print(f"{sets} sets in {len(quota.cells)} conditions{several}; {seats}", highlight=False)
+    seats = ", ".join(f"{seat}: {who}" for seat, who in plan.seating.items())
+    console.print(f"{plan.sets} sets in {plan.conditions} conditions{several}; {seats}", highlight=False)
     if study.pay:
-        total = f"{study.pay.amount * sets:.2f} {study.pay.currency}"
-        hourly = f"{study.pay.amount / study.pay.minutes * 60:.2f}"
+        total = f"{plan.total:.2f} {study.pay.currency}"
+        hourly = f"{plan.hourly:.2f}"
         console.print(f"pay {total} in all, {hourly} per hour if a set takes {study.pay.minutes:g} minutes")
-    codes = study.completion_codes.model_dump()
-    paid = study.seats or study.model_failure.then == "paid_exit"
-    needless = {"failed_check"} if paid else {"failed_check", "paid_exit"}
-    if missing := [name for name, code in codes.items() if code is None and name not in needless]:
-        console.print(f"[yellow]no completion code for:[/yellow] {', '.join(missing)}", highlight=False)
+    if plan.no_code:
+        console.print(f"[yellow]no completion code for:[/yellow] {', '.join(plan.no_code)}", highlight=False)
 
 
 def _models_answer(study: Study, base_url: str | None, timeout: float | None) -> bool:
@@ -375,10 +352,6 @@ def _key(log: Path | None) -> bytes:
     # The key lies beside the log, which need not be there yet.
     with LogWriter(path, durable=True):
         return load_key(path)
-
-
-def _going(progress: StudyProgress) -> int:
-    return progress.states["reserved"] + progress.states["started"]
 
 
 def _counts(counts: Mapping[Any, int]) -> str:

@@ -14,7 +14,8 @@ from logs.cli import LogOption
 from logs.export import LOG_NAME
 from logs.paths import default_path
 from simulator.errors import InputError
-from simulator.studies.command import StudyArgument, find_study, with_desk
+from simulator.studies.command import StudyArgument, with_desk
+from simulator.studies.known import find_study
 from simulator.studies.payment import payment_of
 from simulator.studies.quality import signs
 from simulator.studies.snapshot import MANIFEST, write_snapshot

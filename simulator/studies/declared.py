@@ -1,42 +1,44 @@
-"""Free play and studies of benchmarks that are declarations: what the web app calls."""
+"""Free play and studies of benchmarks whose pages are made of blocks: what the web app calls."""
 
 from __future__ import annotations
 
-import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from random import SystemRandom
-from typing import Any
+from typing import Any, ClassVar, Unpack
+
+from pydantic import BaseModel
 
 from logs import LogReader, LogWriter
 from logs.rows import Judgment
-from simulator import catalog
 from simulator.benchmark import Benchmark
 from simulator.errors import InputError
 from simulator.models import ChatModel
 from simulator.runner.declared import language_of, read_rules
+from simulator.runner.declared_views import ItemGroup
 from simulator.runner.finding import room_of
-from simulator.runner.lobby import PERSON, Opponent, menu, require_choice, require_offered
-from simulator.studies.files import Study
-from simulator.studies.graph import CONSENT, READY
-from simulator.studies.material import DeclaredStudy
+from simulator.runner.lobby import PERSON, Opponent, require_choice, require_offered
+from simulator.studies.graph import CONSENT, READY, Step
+from simulator.studies.held import HeldOptions
+from simulator.studies.material import material_type
 from simulator.studies.sessions import StudySessions
 
 
-class DeclaredSessions(StudySessions):
-    """Free play and studies of one benchmark.
+class PlaySessions(StudySessions, ABC):
+    """Free play and studies of one benchmark whose pages are made of blocks (`Benchmark.sessions`).
 
     What a person says in their turns is `Reply.text`; in a study ``yes`` or ``no`` to the consent first, and
     anything once the instructions are read.
-
-    Models' keys are looked up in `env`; the studies are the built-in ones unless others are given.
 
     Raises:
         InputError: if a study's settings, conditions, numbers or data do not fit the benchmark.
     """
 
-    around = (CONSENT, replace(READY, when=("first",)))
+    around: ClassVar[tuple[Step, ...]] = (CONSENT, replace(READY, when=("first",)))
+    judges: ClassVar[tuple[str, ...]] = ()
+    """The seats whose people may say after free play whether it succeeded (`judge`)."""
 
     def __init__(
         self,
@@ -44,28 +46,34 @@ class DeclaredSessions(StudySessions):
         log: LogWriter,
         reader: LogReader,
         models: Callable[[str], ChatModel],
-        *,
-        studies: Sequence[Study] | None = None,
-        env: Mapping[str, str] = os.environ,
-        opponents: Sequence[str] | None = None,
+        **options: Unpack[HeldOptions],
     ) -> None:
         self.benchmark = benchmark
-        self.material = partial(DeclaredStudy, benchmark)
-        self._env = env
-        self._models = opponents
-        super().__init__(room_of(benchmark), log, reader, models, studies=studies)
+        material = material_type(benchmark)
+        assert material is not None
+        self.material = material
+        super().__init__(room_of(benchmark), log, reader, models, **options)
 
-    @cached_property
+    @property
+    @abstractmethod
+    def choices(self) -> type[BaseModel]:
+        """The model whose fields can be chosen in free play."""
+
+    @property
     def items(self) -> Sequence[Any]:
-        """The items of free play: those that come with the benchmark, in their order."""
-        assert self.benchmark.load is not None
-        return self.benchmark.load("builtin")
+        """The items of free play, in their order; none where each is drawn."""
+        return ()
+
+    def item_menu(self, language: str) -> Sequence[ItemGroup]:
+        """Return the items in a language by name; none where a name may tell what is to be found out."""
+        return ()
 
     def opponents(self, seat: str) -> tuple[Opponent, ...]:
         """Return who can sit in `seat`: built-in players, a person, and models if it has a prompt."""
         spec = self.benchmark.seat(seat)
-        return menu(spec.players, self._env, self._models if spec.prompt else ())
+        return self._menu(spec.players, models=bool(spec.prompt))
 
+    @abstractmethod
     async def start(
         self,
         *,
@@ -80,9 +88,9 @@ class DeclaredSessions(StudySessions):
         Args:
             seat: the person's.
             others: who sits in each other seat, as `opponents` offers them.
-            rules: those that are not as usual.
-            item: its place among the items, from 1; None for one in the language of the pages, if any is.
-            language: of the pages.
+            rules: the choices that are not as usual.
+            item: its place among the items, from 1; None for one in `language`, if any is.
+            language: of the item where there is a menu of items (`item_menu`), else of the pages.
 
         Returns:
             The episode's id.
@@ -90,13 +98,41 @@ class DeclaredSessions(StudySessions):
         Raises:
             InputError: if a choice is none.
         """
+
+
+class DeclaredSessions(PlaySessions):
+    """Free play and studies of a benchmark that is a declaration: its rules can be chosen."""
+
+    @property
+    def choices(self) -> type[BaseModel]:
+        """The rules."""
+        assert self.benchmark.rules is not None
+        rules: type[BaseModel] = self.benchmark.rules
+        return rules
+
+    @cached_property
+    def items(self) -> Sequence[Any]:
+        """The items of free play: those that come with the benchmark, in their order."""
+        assert self.benchmark.load is not None
+        return self.benchmark.load("builtin")
+
+    async def start(
+        self,
+        *,
+        seat: str,
+        others: Mapping[str, str],
+        rules: Mapping[str, Any],
+        item: int | None = None,
+        language: str = "en",
+    ) -> str:
+        """See `PlaySessions.start`."""
         seats = tuple(spec.name for spec in self.benchmark.seats)
         require_choice("seat", seat, seats)
         seated = {name: PERSON if name == seat else others.get(name, "") for name in seats}
         for name, who in seated.items():
             if name != seat:
                 require_offered(who, name, self.opponents(name))
-        options = read_rules(self.benchmark, rules)
+        options = read_rules(self.choices, rules)
         # An item's own name may tell what is to be found out, and an episode's id may be seen.
         return await self.start_item(self._item(item, language), seated, options, name=seat)
 
@@ -114,6 +150,8 @@ class DeclaredSessions(StudySessions):
         return self._room.replay(here.live.item, here.turns, judgments, here.live.episode.options)
 
 
-def declared_benchmarks() -> tuple[Benchmark[Any, Any], ...]:
-    """Return the installed benchmarks that are declarations, as lists order them."""
-    return tuple(benchmark for benchmark in catalog.installed() if benchmark.room is None)
+def sessions_type(benchmark: Benchmark[Any, Any]) -> type[PlaySessions] | None:
+    """Return what serves the pages of a benchmark; None if they are not made of blocks."""
+    if benchmark.sessions is not None:
+        return benchmark.sessions()
+    return DeclaredSessions if benchmark.room is None else None

@@ -15,6 +15,7 @@ from simulator.errors import ConflictError, InputError
 from simulator.seeds import derive_seed
 from simulator.studies.admission import Admission, Code, Completion, completion_of
 from simulator.studies.files import Study
+from simulator.studies.interventions import Interventions
 from simulator.studies.ledger import FAILED_CHECK, place_id
 from simulator.studies.openings import Openings
 from simulator.studies.pairing import PAID
@@ -28,14 +29,19 @@ from simulator.studies.people import (
     took_part_elsewhere,
 )
 from simulator.studies.places import REFUSED
-from simulator.studies.progress import StudyProgress, progress_of
+from simulator.studies.progress import StudyProgress, count_pairs, progress_of
 from simulator.studies.quota import Cell, Place, State, cell_name, quota_of
-from simulator.studies.withdrawal import admission_event, restoring_event, withdrawal_event
+from simulator.studies.withdrawal import (
+    AdmissionState,
+    admission_event,
+    restoring_event,
+    withdrawal_event,
+)
 
 CAME_BACK: Final = "study.came_back"
 
 
-class StudyDesk(Openings):
+class StudyDesk(Openings, Interventions):
     """One study on one log. Several desks, in one process or many, may serve the same study.
 
     Places are numbered, and of two desks that give the same number the log lets one have it; the other
@@ -63,7 +69,6 @@ class StudyDesk(Openings):
     ) -> None:
         super().__init__(log, reader, study, quota_of(study, cells), clock)
         self._seats = dict(seats or dict.fromkeys(study.people, "person"))
-        self._lock = asyncio.Lock()
         self._opened = False
 
     async def open(self) -> None:
@@ -97,8 +102,8 @@ class StudyDesk(Openings):
         await self._log.write(study_item(study))
         self._opened = True
 
-    async def close(self, *, closed: bool = True) -> bool:
-        """Give nobody a place from now on, or again; those who have one may finish.
+    async def admit_as(self, state: AdmissionState) -> bool:
+        """Take people in from now on, or nobody new; those who have a place may finish.
 
         Returns:
             False if it was so already.
@@ -107,9 +112,9 @@ class StudyDesk(Openings):
             InputError: if the study was changed after it was opened.
         """
         await self.open()
-        if (self.closed_since is not None) == closed:
+        if self.admitting.state == state:
             return False
-        await self._log.write(admission_event(self.study, closed=closed, now=self._clock()))
+        await self._log.write(admission_event(self.study, state, now=self._clock()))
         return True
 
     async def admit(
@@ -265,8 +270,9 @@ class StudyDesk(Openings):
                     f"{participant} has not withdrawn from study {self.study.id!r}, or is erased already."
                 )
             await self._log.write(restoring_event(self.study, participant, now=self._clock()))
+            excluded = participant in self._reader.exclusions(self.study.run_id)
             for place in self._required(participant):
-                state: State = "completed" if place.completed_at else "returned"
+                state: State = "excluded" if excluded else "completed" if place.completed_at else "returned"
                 await self._move(place, state, reason=RESTORED)
             return self._required(participant)
 
@@ -295,7 +301,9 @@ class StudyDesk(Openings):
         """Return counts by cell and state, times and pay."""
         refused = self._reader.events(run_id=self.study.run_id, kind=REFUSED)
         codes = [event.details["code"] for event in refused]
-        return progress_of(self.study, self.quota, self.ledger(), codes, closed_since=self.closed_since)
+        pairs = count_pairs(self.lobby(), self.items.total) if self.study.seats else {}
+        closed = self.closed_since
+        return progress_of(self.study, self.quota, self.ledger(), codes, closed_since=closed, pairs=pairs)
 
     # Giving places
 
@@ -332,13 +340,13 @@ class StudyDesk(Openings):
                 since=now,
                 moved_at=now,
             )
-            if (given := await self._claim(place)) is not None:
+            if (claimed := await self._claim(place)) is not None:
                 break
         if took_part_elsewhere(self._reader, self.study, participant):
             # Let in by two studies at the same moment: the first one holds.
-            await self._move(given, "returned", reason="excluded")
+            await self._move(claimed, "returned", reason="excluded")
             return await self._refuse("excluded", participant)
-        return Admission(code="admitted", participant=participant, place=given)
+        return Admission(code="admitted", participant=participant, place=claimed)
 
     async def _introduce(self, person: Person, language: str) -> None:
         with suppress(LogConflict):  # known already, by another language
@@ -383,8 +391,8 @@ class StudyDesk(Openings):
             state: State = "started" if old.started_at else "reserved"
             id = place_id(self.study.run_id, number)
             place = replace(old, id=id, number=number, state=state, continues=old.id)
-            if (given := await self._claim(place)) is not None:
-                return given
+            if (claimed := await self._claim(place)) is not None:
+                return claimed
 
     async def _restart(self, place: Place) -> Place:
         attempt = place.attempt + 1

@@ -190,7 +190,8 @@ class Study(Part):
             for part, words in question.all_words().items()
         }
         contact = {} if self.contact is None else {"contact": self.contact}
-        for name, words in {"title": self.title, **contact, **self.texts, **asked}.items():
+        said = {"model_failure: say": self.model_failure.say}
+        for name, words in {"title": self.title, **contact, **said, **self.texts, **asked}.items():
             if not isinstance(words, str) and self.language not in words:
                 raise ValueError(f"{name}: must be there in the study's language, {self.language}")
         return self
@@ -227,6 +228,10 @@ class Study(Part):
     def contact_in(self, language: Language) -> str:
         """Return whom participants can write to, as `title_in`; empty if the study names nobody."""
         return "" if self.contact is None else self._in(language, self.contact)
+
+    def neutral_words_in(self, language: Language) -> str:
+        """Return what is said in place of a model that gives no answer, as `title_in`."""
+        return self._in(language, self.model_failure.say)
 
     def _in(self, language: Language, words: Words) -> str:
         return words if isinstance(words, str) else words.get(language, words[self.language])
@@ -354,14 +359,14 @@ def _join(place: str, part: str) -> str:
 
 def _messages(error: ValidationError, lines: Mapping[str, int]) -> Iterator[tuple[int, str]]:
     """Yield line and sentence of each field that is wrong, one for each."""
-    told: set[str] = set()
+    reported: set[str] = set()
     for fault in error.errors():
         place = where = ".".join(str(part) for part in fault["loc"])
         while where and where not in lines:
             where = where.rpartition(".")[0]
-        if (field := place if fault["type"] in ("missing", "extra_forbidden") else where) in told:
+        if (field := place if fault["type"] in ("missing", "extra_forbidden") else where) in reported:
             continue
-        told.add(field)
+        reported.add(field)
         yield lines[where], _message(fault["type"], place, where, fault["msg"])
 
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode
 from simulator.errors import InputError
 from simulator.models import ChatModel
+from simulator.runner.lobby import Opponent, menu
 from simulator.runner.rooms import AnyRoom
 from simulator.runner.sessions import Sessions
 from simulator.studies.cards import StudyCard, card_of
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import PEOPLE, Study, run_id
 from simulator.studies.graph import Step, own_steps
-from simulator.studies.links import preview_of
+from simulator.studies.known import enterable
+from simulator.studies.links import PREVIEW, preview_of
 from simulator.studies.material import StudyMaterial, builtin_studies
 from simulator.studies.pairs import Pairs
 from simulator.studies.participation import Participation
@@ -24,12 +27,26 @@ from simulator.studies.room import StudyRoom
 from trees import Language
 
 
-class HeldStudies(Sessions):
-    """Sessions that know their studies.
+class HeldOptions(TypedDict, total=False):
+    """Options of every benchmark's sessions.
 
-    Args:
+    Attributes:
         studies: those that can be entered; default: the ones that come with the benchmark.
+        env: the environment, in which models' keys are looked up.
+        opponents: models that people may choose as their opposite in free play; default: the usual ones.
         clock: tells the present time.
+    """
+
+    studies: Sequence[Study] | None
+    env: Mapping[str, str]
+    opponents: Sequence[str] | None
+    clock: Callable[[], datetime]
+
+
+class HeldStudies(Sessions):
+    """Sessions that know their studies: those they begin with, and whatever is opened on the log.
+
+    Their keyword arguments are `HeldOptions`.
 
     Raises:
         InputError: if a study's settings, conditions or numbers do not fit the benchmark.
@@ -48,14 +65,18 @@ class HeldStudies(Sessions):
         models: Callable[[str], ChatModel],
         *,
         studies: Sequence[Study] | None = None,
+        env: Mapping[str, str] = os.environ,
+        opponents: Sequence[str] | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._clock = clock
+        self._env = env
+        self._opponents = opponents
         self._builtin = studies is None
         studies = builtin_studies(room.name) if studies is None else tuple(studies)
+        self._listed = tuple(study.id for study in studies)
         self._previews = {preview.id: preview for preview in map(preview_of, studies)}
-        own = {study.sets_run: own_steps(study) for study in (*studies, *self._previews.values())}
-        self._own_steps: Callable[[str], Sequence[Step]] = lambda run: own.get(run, ())
+        self._steps: dict[str, Sequence[Step]] = {}
         # A study's room passes everything else on to the benchmark's.
         study_room: Any = StudyRoom(room, self.around, self._own_steps)
         super().__init__(study_room, log, reader, models)
@@ -66,9 +87,16 @@ class HeldStudies(Sessions):
         for study in studies:
             self._hold(study)
 
+    def _menu(self, offline: Iterable[str], *, models: bool = True) -> tuple[Opponent, ...]:
+        """Return who may sit opposite a person in free play: built-in players, a person, and models."""
+        return menu(offline, self._env, self._opponents if models else ())
+
     def studies(self) -> tuple[StudyCard, ...]:
-        """Return the studies that there are, in the order given."""
-        return tuple(self._card(desk) for id, desk in self._desks.items() if id not in self._previews)
+        """Return the studies that the sessions began with, in the order given.
+
+        Those that are opened on the log afterwards are held, too, and found by their links.
+        """
+        return tuple(self._card(self._desks[id]) for id in self._listed)
 
     def study(self, study_id: str) -> StudyCard | None:
         """Return the card of a study, or of the preview of one; None if there is none of that id."""
@@ -84,6 +112,7 @@ class HeldStudies(Sessions):
         material = self.material(study, self._reader)
         material.check()
         self._materials[study.id] = material
+        self._steps[study.sets_run] = own_steps(study)
         self._desks[study.id] = StudyDesk(
             self._log, self._reader, study, material.cells, seats=material.seating, clock=self._clock
         )
@@ -118,10 +147,25 @@ class HeldStudies(Sessions):
             await self._log.write(Ending(episode_id=episode_id, status="aborted", cause=cause, message=why))
 
     def _held(self, study_id: str) -> StudyDesk | None:
-        """Return the desk of a study, or of a preview, which is held from when it is first asked for."""
-        if study_id in self._previews and study_id not in self._desks:
-            self._hold(self._previews[study_id])
+        """Return the desk of a study; a preview, or what was opened since, is held when it is asked for."""
+        if study_id not in self._desks:
+            study = self._previews.get(study_id) or enterable(
+                self._reader, self._benchmark_room.name, study_id
+            )
+            if study is not None:
+                self._hold(study)
         return self._desks.get(study_id)
+
+    def _own_steps(self, run: str) -> Sequence[Step]:
+        """Return the steps that a study has of its own, by the run of its sets."""
+        if run not in self._steps:
+            self._held_by_run(run)
+        return self._steps.get(run, ())
+
+    def _held_by_run(self, run: str) -> StudyDesk | None:
+        """Return the desk of the study that a run is of; None if it is no study's."""
+        prefix = next((prefix for prefix in (run_id(""), PEOPLE) if run.startswith(prefix)), None)
+        return None if prefix is None else self._held(run.removeprefix(prefix))
 
     def _desk(self, study_id: str) -> StudyDesk:
         desk = self._held(study_id)
@@ -139,14 +183,13 @@ class HeldStudies(Sessions):
             desk,
             task=material.task,
             languages=material.languages,
-            builtin=self._builtin,
-            preview=desk.study.id in self._previews,
+            builtin=self._builtin and desk.study.id in self._listed,
+            preview=PREVIEW in desk.study.id,
         )
 
     def _study_desk(self, episode: Episode) -> StudyDesk | None:
         """Return the desk of the study that an episode belongs to; None in free play."""
-        run = episode.run_id
-        return self._held(run.removeprefix(run_id("")).removeprefix(PEOPLE))
+        return self._held_by_run(episode.run_id)
 
     def _seat(self, episode: Episode) -> str:
         """Return the seat of the participant whose set an episode is."""

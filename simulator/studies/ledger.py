@@ -3,9 +3,9 @@
 ::
 
     reserved ─→ started ─→ completed          and from any of the live two: returned, screened_out, expired
-       ↑___________│  (begun anew)            expired ─→ completed (late)      anything ─→ withdrawn
+       ↑___________│  (begun anew)            expired ─→ completed (late)      anything ─→ excluded, withdrawn
 
-A withdrawal that is taken back leads to ``completed`` or ``returned``, by a row that says so.
+A withdrawal or exclusion that is taken back leads to ``completed`` or ``returned``, by a row that says so.
 Rows that fit no arrow are passed over. So two programs that write at once cannot take a completion back:
 what is over stays over, whichever row comes last.
 """
@@ -26,14 +26,22 @@ from simulator.studies.quota import Place, State, cell_name, parse_cell
 
 FAILED_CHECK: Final = "failed check"
 """The reason in the row of a completed place whose holder missed an attention check."""
-_OVER: Final[tuple[State, ...]] = ("completed", "returned", "screened_out", "expired", "withdrawn")
+_OVER: Final[tuple[State, ...]] = (
+    "completed",
+    "returned",
+    "screened_out",
+    "expired",
+    "excluded",
+    "withdrawn",
+)
 _NEXT: Final[Mapping[State, tuple[State, ...]]] = {
     "reserved": ("started", *_OVER),
     "started": ("reserved", *_OVER),
-    "expired": ("completed", "returned", "screened_out", "withdrawn"),
-    "completed": ("withdrawn",),
-    "returned": ("withdrawn",),
-    "screened_out": ("withdrawn",),
+    "expired": ("completed", "returned", "screened_out", "excluded", "withdrawn"),
+    "completed": ("excluded", "withdrawn"),
+    "returned": ("excluded", "withdrawn"),
+    "screened_out": ("excluded", "withdrawn"),
+    "excluded": ("withdrawn",),
     "withdrawn": (),
 }
 
@@ -147,8 +155,9 @@ def after(place: Place, row: Assignment) -> Place:
     if row.details.get("erased"):
         return replace(place, state="withdrawn", cell=None, seed=None, erased=True)
     time = moment(row.created_at)
-    if place.state == "withdrawn" and row.details.get("reason") == RESTORED:
-        restored: State = "completed" if row.state == "completed" else "returned"
+    if place.state in ("excluded", "withdrawn") and row.details.get("reason") == RESTORED:
+        known: tuple[State, ...] = ("completed", "excluded")
+        restored: State = next((state for state in known if state == row.state), "returned")
         return replace(place, state=restored, moved_at=time)
     state = next((state for state in _NEXT[place.state] if state == row.state), None)
     if state is None:

@@ -15,6 +15,8 @@ from simulator.studies.files import Study
 from simulator.studies.parts import Codes
 from simulator.studies.people import LINK_KEY, link_key
 
+PREVIEW: Final = ".preview."
+"""Stands in the id of a preview, between its study's and the hash of what that says."""
 _PLACES: Final = 1000
 
 
@@ -47,7 +49,7 @@ def preview_of(study: Study) -> Study:
     """Return the study that a preview of `study` is, in which everybody with its signed link may play."""
     return study.model_copy(
         update={
-            "id": f"{study.id}.preview.{study.content_hash[:8]}",
+            "id": f"{study.id}{PREVIEW}{study.content_hash[:8]}",
             "participants": None,
             "judgments_per_item": _PLACES,
             "completion_codes": Codes(**dict.fromkeys(Codes.model_fields, "PREVIEW")),

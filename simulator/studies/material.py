@@ -242,7 +242,7 @@ class DeclaredStudy(ItemStudy[StudySettings]):
         if unknown := [name for name in settings if name not in known]:
             raise InputError(f"{where}there is no {unknown[0]}; there are: {', '.join(known)}.")
         rules = {name: value for name, value in settings.items() if name in names}
-        self.rules = read_rules(self._declared, rules, prefix=where)
+        self.rules = read_rules(self._declared.rules, rules, prefix=where)
         own = {name: value for name, value in settings.items() if name in shared}
         return StudySettings.parse({"languages": [self.study.language], **own}, where)
 

@@ -240,7 +240,7 @@ def _meetings(
     lobby: Lobby, pairing: Pairing, choose_cell: Callable[..., Cell | None], now: datetime
 ) -> Iterator[Decision]:
     number = max((task.number for task in lobby.tasks), default=0) + 1
-    places = [_place(lobby, task) for task in lobby.tasks]
+    places = [task_place(lobby, task) for task in lobby.tasks]
     present = [
         guest
         for guest in lobby.guests
@@ -270,7 +270,7 @@ def _meetings(
         yield Meet({guest.seat: guest}, item, number) if item is not None else Dismiss(guest, NO_PARTNER)
 
 
-def _place(lobby: Lobby, task: Task) -> Place:
+def task_place(lobby: Lobby, task: Task) -> Place:
     """Return a task as the quota of items counts it."""
     gone = any(guest.participant in lobby.withdrawn for guest in task.guests.values())
     state: State = "started" if task.status is None else "completed"
@@ -294,7 +294,7 @@ def taken(lobby: Lobby, seats: Sequence[str], now: datetime, stale_after: timede
 
     Those are the ones that count, in every seat, and as many as people there are who have none yet.
     """
-    places = [_place(lobby, task) for task in lobby.tasks]
+    places = [task_place(lobby, task) for task in lobby.tasks]
     tasks = sum(counted(places, now, stale_after).values())
     busy = {
         guest.set
@@ -356,7 +356,9 @@ class Lobbies:
                 tasks=tuple(self._tasks.values()),
                 guests=tuple(live),
                 stale=frozenset(guest.set for guest, stale in live.items() if stale),
-                withdrawn=frozenset(place.participant for place in places if place.state == "withdrawn"),
+                withdrawn=frozenset(
+                    place.participant for place in places if place.state in ("excluded", "withdrawn")
+                ),
                 seen=dict(self._seen),
                 waiting=dict(self._waiting),
                 listening=self._listening,

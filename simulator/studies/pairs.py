@@ -151,11 +151,21 @@ class Pairs:
     async def submit(self, episode: Episode, reply: Reply, number: int | None) -> Any:
         """Take what a participant says, in the task or beside it; see `Sessions.submit`."""
         seat, task = episode.options["seat"], self.task(episode)
-        if await self._look(episode, ready=False) == "playing" and task is not None:
+        in_task = await self._look(episode, ready=False) == "playing"
+        # What is sent again belongs where it was taken, whatever has begun or ended since.
+        if self._has(episode.id, reply):
+            in_task = False
+        elif task is not None and self._has(task.episode_id, reply):
+            in_task = True
+        if in_task and task is not None:
             await self._tasks.submit(task.episode_id, seat, reply, number=number)
         else:
             await self._sets.submit(episode.id, seat, reply, number=number)
         return await self.view(episode)
+
+    def _has(self, episode_id: str, reply: Reply) -> bool:
+        """Return True if a reply has become a turn of an episode already."""
+        return bool(reply.key) and any(turn.key == reply.key for turn in self._reader.turns(episode_id))
 
     async def _look(self, episode: Episode, *, ready: bool) -> Standing:
         """Note that somebody is there, do what is due for anybody, and return where they stand then.

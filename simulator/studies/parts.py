@@ -15,7 +15,7 @@ from pydantic import (
     model_validator,
 )
 
-from simulator.studies.questions import Text
+from simulator.studies.questions import Text, Words
 
 _Code = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$", max_length=60)]
 
@@ -74,13 +74,23 @@ class ModelFailure(Part):
     Each time somebody's page asks for it, the model is asked again, with the retries that every request has.
 
     Attributes:
-        then: ``wait``: they may try again as often as they like; ``paid_exit``: after `tries` the set ends
-            and they leave with the code of that name.
+        then: ``wait``: they may try again as often as they like; after `tries`, ``paid_exit``: the set ends
+            and they leave with the code of that name; ``neutral_turn``: `say` stands for what the model did
+            not say, in a turn whose payload has ``neutral``, and the task goes on. Where the seat cannot say
+            that, its person leaves as after ``paid_exit``.
         tries: of one turn.
+        say: words that keep a conversation going, in one language or in both.
     """
 
-    then: Literal["wait", "paid_exit"] = "wait"
+    then: Literal["wait", "neutral_turn", "paid_exit"] = "wait"
     tries: PositiveInt = 3
+    say: Words = Field(
+        default={
+            "en": "Sorry, I lost my thread for a moment. Please go on.",
+            "zh": "抱歉，我刚才走神了，请继续。",
+        },
+        validate_default=True,
+    )
 
 
 class Pairing(Part):

@@ -28,7 +28,7 @@ class Payment:
 
     Attributes:
         approve: who was done and missed no attention check.
-        review: who was done and missed one: nothing is rejected by itself.
+        review: who was done and missed one, or was excluded: nothing is rejected by itself.
         bonus: what each gets besides, in the study's currency; nobody stands there with nothing.
         unknown: pseudonyms of people who were done but did not come by the platform.
     """
@@ -64,11 +64,16 @@ def payment_of(
         InputError: if no episode of the study has such a score.
     """
     study = desk.study
-    done = [place for place in desk.ledger() if place.state == "completed"]
+    finished = [place for place in desk.ledger() if place.completed_at and place.state != "withdrawn"]
+    done = [place for place in finished if place.state == "completed"]
     people = dict.fromkeys(place.participant for place in done)
-    failed = {place.participant for place in done if place.failed_check}
+    failed = {place.participant for place in finished if place.failed_check or place.state == "excluded"}
     kind = study.identity[0].lower()
-    rows = (row for person in people for row in reader.identities(participant_id=person, kind=kind))
+    rows = (
+        row
+        for person in people | dict.fromkeys(failed)
+        for row in reader.identities(participant_id=person, kind=kind)
+    )
     names = {row.participant_id: row.value for row in rows}
     earned = dict.fromkeys(people, 0.0)
     if metric is not None:

@@ -44,13 +44,13 @@ def recognise(study: Study, key: bytes, who: Mapping[str, str] | str) -> Person 
     if isinstance(who, str):
         known = _usable(who) and not study.require_identity
         return Person(pseudonym_of(key, _OWN_KEY, who)) if known else None
-    given = {name: who[name].strip() for name in study.identity if _usable(who.get(name, ""))}
+    ids = {name: who[name].strip() for name in study.identity if _usable(who.get(name, ""))}
     first = study.identity[0]
-    if first not in given:
+    if first not in ids:
         return None
-    participant = pseudonym_of(key, first.lower(), given[first])
-    rows = (Identity(participant_id=participant, kind=kind.lower(), value=given[kind]) for kind in given)
-    personal = link_key(study, key, given[first])
+    participant = pseudonym_of(key, first.lower(), ids[first])
+    rows = (Identity(participant_id=participant, kind=kind.lower(), value=ids[kind]) for kind in ids)
+    personal = link_key(study, key, ids[first])
     shown = who.get(LINK_KEY, "")
     return Person(participant, tuple(rows), hmac.compare_digest(shown.encode(), personal.encode()))
 

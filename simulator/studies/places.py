@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -14,7 +15,7 @@ from simulator.studies.admission import Admission, Code
 from simulator.studies.files import Study
 from simulator.studies.ledger import Ledger, assignment_row, written
 from simulator.studies.quota import Place, State
-from simulator.studies.withdrawal import closed_since
+from simulator.studies.withdrawal import Admitting, admitting
 
 REFUSED: Final = "study.refused"
 
@@ -34,6 +35,7 @@ class Places:
         self._log = log
         self._reader = reader
         self._clock = clock
+        self._lock = asyncio.Lock()
         self._ledger = Ledger(reader, study.run_id)
         self._stale_after = timedelta(minutes=study.stale_after_minutes)
 
@@ -46,9 +48,15 @@ class Places:
         return self._looked_up(self._clock())[0]
 
     @property
+    def admitting(self) -> Admitting:
+        """Return whether the study takes people in."""
+        return admitting(self._reader, self.study)
+
+    @property
     def closed_since(self) -> datetime | None:
-        """Return when the study was closed for new participants; None if it is open."""
-        return closed_since(self._reader, self.study)
+        """Return when the study was paused or closed for new participants; None if it is open."""
+        state, since = self.admitting
+        return None if state == "open" else since
 
     def sets_done(self, participant: str) -> int:
         """Return how many sets the person has done."""
@@ -60,7 +68,11 @@ class Places:
     def _required(self, participant: str) -> tuple[Place, ...]:
         mine = self._mine(participant)
         if not mine:
-            raise ConflictError(f"{participant} has no place in study {self.study.id!r}: let them in first.")
+            raise ConflictError(
+                f"{participant} has no place in study {self.study.id!r}: let them in first.",
+                code="no_place",
+                who=participant,
+            )
         return mine
 
     async def _fresh(self, now: datetime) -> tuple[tuple[Place, ...], int]:

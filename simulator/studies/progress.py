@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from statistics import median
 
 from simulator.studies.files import Study
+from simulator.studies.pairing import Lobby, task_place
 from simulator.studies.quota import STATES, Cell, Place, Quota, State
 
 
@@ -48,6 +49,7 @@ class StudyProgress:
         spent: pay of the completed places.
         committed: pay of the completed and the live ones.
         closed_since: when it was closed for new participants; None if it is open.
+        pairs: tasks of people who are paired (`count_pairs`); empty where nobody is.
     """
 
     wanted: int
@@ -61,6 +63,12 @@ class StudyProgress:
     spent: float
     committed: float
     closed_since: datetime | None = None
+    pairs: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def under_way(self) -> int:
+        """Places whose holders may still finish."""
+        return self.states["reserved"] + self.states["started"]
 
 
 def progress_of(
@@ -70,6 +78,7 @@ def progress_of(
     refused: Iterable[str] = (),
     *,
     closed_since: datetime | None = None,
+    pairs: Mapping[str, int] | None = None,
 ) -> StudyProgress:
     """Return how `study` stands after `places`."""
     amount = study.pay.amount if study.pay else 0.0
@@ -88,7 +97,24 @@ def progress_of(
         spent=amount * done,
         committed=amount * (done + live),
         closed_since=closed_since,
+        pairs=pairs or {},
     )
+
+
+def count_pairs(lobby: Lobby, wanted: int) -> dict[str, int]:
+    """Return how many tasks of people who are paired are wanted, how they stand, and how many people wait.
+
+    Tasks that were broken off, or whose people have withdrawn, are ``returned``, as places are.
+    """
+    states = Counter(task_place(lobby, task).state for task in lobby.tasks)
+    waiting = sum(
+        guest.set not in lobby.stale and lobby.standing(guest.set) == "waiting" for guest in lobby.guests
+    )
+    return {
+        "wanted": wanted,
+        **{state: states[state] for state in STATES if states[state]},
+        "waiting": waiting,
+    }
 
 
 def _cell(quota: Quota, coarse: Cell, places: Sequence[Place]) -> CellProgress:

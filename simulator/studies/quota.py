@@ -32,7 +32,9 @@ T = TypeVar("T")
 Cell = tuple[str, ...]
 """A condition, from coarse to fine: ``("subject",)``, ``("subject", "arrow", "x")``."""
 
-State = Literal["reserved", "started", "completed", "returned", "screened_out", "expired", "withdrawn"]
+State = Literal[
+    "reserved", "started", "completed", "returned", "screened_out", "expired", "excluded", "withdrawn"
+]
 STATES: tuple[State, ...] = get_args(State)
 LIVE: tuple[State, ...] = ("reserved", "started")
 
@@ -105,10 +107,12 @@ class Quota:
             InputError: names the cell.
         """
         for cell in self.cells:
-            found = sum(cell[: len(coarse)] == coarse for coarse in self.wanted)
-            if found != 1:
-                given = "several numbers" if found else "no number"
-                raise InputError(f"participants: the condition {cell_name(cell)} has {given} of participants")
+            numbers = sum(cell[: len(coarse)] == coarse for coarse in self.wanted)
+            if numbers != 1:
+                problem = "several numbers" if numbers else "no number"
+                raise InputError(
+                    f"participants: the condition {cell_name(cell)} has {problem} of participants"
+                )
         if unused := [coarse for coarse in self.wanted if coarse not in self.coarse.values()]:
             raise InputError(f"participants: there is no condition {cell_name(unused[0])}")
 
@@ -166,16 +170,16 @@ def quota_of(study: Study, cells: Sequence[Cell] | None = None) -> Quota:
     Raises:
         InputError: if there are no cells, two are the same, or numbers and cells do not fit.
     """
-    given = tuple(cells) if cells is not None else tuple(parse_cell(name) for name in study.conditions)
-    if not given or len(dict.fromkeys(given)) != len(given):
-        problem = "two of the conditions are the same" if given else "there are no conditions"
+    cells = tuple(cells) if cells is not None else tuple(parse_cell(name) for name in study.conditions)
+    if not cells or len(dict.fromkeys(cells)) != len(cells):
+        problem = "two of the conditions are the same" if cells else "there are no conditions"
         raise InputError(f"study {study.id!r}: {problem}")
     if study.judgments_per_item is not None:
-        return Quota(given, dict.fromkeys(given, study.judgments_per_item))
+        return Quota(cells, dict.fromkeys(cells, study.judgments_per_item))
     each = len(study.people)
     if isinstance(study.participants, dict):
-        return Quota(given, {parse_cell(name): count // each for name, count in study.participants.items()})
-    return Quota(given, _spread((study.participants or 0) // each, given, study.seed))
+        return Quota(cells, {parse_cell(name): count // each for name, count in study.participants.items()})
+    return Quota(cells, _spread((study.participants or 0) // each, cells, study.seed))
 
 
 def _spread(total: int, cells: Sequence[Cell], seed: int) -> dict[Cell, int]:

@@ -182,7 +182,7 @@ def _played(
         done, finished = has["completed"], did["completed"] + did["truncated"]
         if not has:
             yield Finding("no_place", person, f"{person} has played, but was never given a place.")
-        elif has["withdrawn"]:
+        elif has["withdrawn"] or has["excluded"]:
             continue
         elif done > finished:
             yield Finding(
@@ -227,18 +227,21 @@ def _one(desk: StudyDesk, place: Place, submissions: Sequence[Submission]) -> It
     person, state = place.participant, place.state
     done = [submission for submission in submissions if submission.status in _DONE]
     if len(done) > 1:
-        lines = ", ".join(str(one.line) for one in done)
+        lines = ", ".join(str(submission.line) for submission in done)
         yield Finding("twice", person, f"{person} handed in {len(done)} times (lines {lines} of the export).")
     if done and (place.live or state == "expired"):
         said = f"{person} is {done[0].status} there, but here the place is {state}."
         yield Finding("not_completed", person, said)
+    elif done and state == "excluded":
+        said = f"{person} is {done[0].status} there, and excluded here."
+        yield Finding("excluded", person, said, explained=True)
     elif done and state != "withdrawn":
         due = desk.completion(person).code or ""
-        for one in done:
-            if one.code != due and (due or one.code not in _NO_CODE):
-                entered = "no code" if one.code in _NO_CODE else f"the code {one.code}"
+        for submission in done:
+            if submission.code != due and (due or submission.code not in _NO_CODE):
+                entered = "no code" if submission.code in _NO_CODE else f"the code {submission.code}"
                 expected = f"the code {due}" if due else "no code"
-                said = f"{person} handed in {entered} (line {one.line}); for {state} it is {expected}."
+                said = f"{person} handed in {entered} (line {submission.line}); for {state} it is {expected}."
                 yield Finding("code", person, said)
     elif state == "completed" and any(submission.status in _LEFT for submission in submissions):
         said = f"{person} completed here, but is {submissions[-1].status} there, and so not paid."

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Final
 
+from logs import LogConflict
 from logs.rows import Ending, Episode
 from simulator.errors import ConflictError, InputError, SeatError
 from simulator.forms import YES
 from simulator.runner.execute import Recorder
+from simulator.runner.logged import MODEL_FAILURE, PERSON
 from simulator.runner.rooms import ActiveEpisode
-from simulator.runner.sessions import MODEL_FAILURE
 from simulator.seats import Reply
 from simulator.studies.admission import Admission, Completion
 from simulator.studies.cards import REFUSALS, Entry, left_with
@@ -23,6 +26,7 @@ from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
 from simulator.studies.graph import MISSED, WAYS_OUT, declined
 from simulator.studies.held import HeldStudies
+from simulator.studies.interventions import BY_RESEARCHER, Message
 from simulator.studies.pairing import MODEL_FAILED, REASONS
 from simulator.studies.pairs import Pairs
 from simulator.studies.quota import Place
@@ -30,6 +34,8 @@ from trees import Language
 
 _ANEW: Final = "The set was begun anew."
 _GIVEN_AWAY: Final = "The place had been given to somebody else."
+NEUTRAL: Final = "neutral"
+"""In the payload of a turn that stands in place of one that a model did not give."""
 _log = logging.getLogger(__name__)
 
 
@@ -135,6 +141,22 @@ class StudySessions(HeldStudies):
             return None
         return left_with(desk, episode.participant_id)
 
+    def messages(self, episode_id: str) -> tuple[Message, ...]:
+        """Return what researchers wrote to an episode's participant, who has not acknowledged it."""
+        episode = self._reader.episode(episode_id)
+        desk = self._study_desk(episode)
+        return () if desk is None else desk.messages(episode.participant_id or "")
+
+    async def acknowledge(self, episode_id: str, message: str) -> None:
+        """Record that a participant has read a message.
+
+        Raises:
+            NotInLog: if there is no such episode.
+            InputError: if it belongs to no study.
+        """
+        _, desk, person = self._taking_part(episode_id)
+        await desk.acknowledged(person, message)
+
     def pairs(self, episode_id: str) -> Pairs | None:
         """Return what participants of a study are paired by in whose set an episode is; None if nobody is."""
         return self._pairs_of(self._reader.episode(episode_id))
@@ -142,6 +164,7 @@ class StudySessions(HeldStudies):
     async def view(self, episode_id: str, seat: str) -> Any:
         """See `Sessions.view`; of people who are paired, their task, or that they wait for it."""
         episode = self._reader.episode(episode_id)
+        await self._end_if_taken_away(episode)
         pairs = self._pairs_of(episode)
         shown = await (pairs.view(episode) if pairs else super().view(episode_id, seat))
         if pairs is None and await self._gave_up(episode):
@@ -157,8 +180,10 @@ class StudySessions(HeldStudies):
         their episode ends.
         """
         episode = self._reader.episode(episode_id)
+        if await self._end_if_taken_away(episode):
+            return await self.view(episode_id, seat)
         desk = self._study_desk(episode)
-        begins = bool(episode.options.get("begun")) or reply.text.strip() == YES
+        begins = number in (None, 0) and (episode.options.get("begun") or reply.text.strip() == YES)
         if desk is not None and episode.participant_id and begins and not self._reader.turns(episode_id):
             await self._begin(desk, episode)
         pairs = self._pairs_of(episode)
@@ -245,8 +270,19 @@ class StudySessions(HeldStudies):
             participant_id=person,
         )
 
+    async def _end_if_taken_away(self, episode: Episode) -> bool:
+        """End a set whose place a researcher has taken from its holder; return True if that is done now."""
+        desk, person = self._study_desk(episode), episode.participant_id
+        if desk is None or person is None or self._reader.ending(episode.id) is not None:
+            return False
+        if not desk.is_taken_away(person, episode.options["set"]):
+            return False
+        async with self._lock(episode.id):
+            await self._abort(episode.id, BY_RESEARCHER, self._seat(episode))
+        return True
+
     async def _gave_up(self, episode: Episode) -> bool:
-        """End a set whose model has failed as often as its study lets it; return True if that is done now."""
+        """Do what the study says once a model has failed too often; return True if that is done now."""
         desk = self._study_desk(episode)
         if desk is None or desk.study.model_failure.then == "wait" or episode.id not in self._warnings:
             return False
@@ -256,7 +292,25 @@ class StudySessions(HeldStudies):
         if sum(event.created_at >= since for event in failed) < desk.study.model_failure.tries:
             return False
         async with self._lock(episode.id):
-            await self._abort(episode.id, MODEL_FAILED, "model")
+            if desk.study.model_failure.then == "paid_exit" or not await self._say_neutral(desk, episode):
+                await self._abort(episode.id, MODEL_FAILED, "model")
+        return True
+
+    async def _say_neutral(self, desk: StudyDesk, episode: Episode) -> bool:
+        """Let the study's words stand for the model that is due; return False if it cannot say them."""
+        here = await self._load(episode.id)
+        seat = self._room.due(here.live, here.state)
+        if seat is None or here.live.seats[seat].kind == PERSON:  # another server was first
+            return True
+        language = self._spoken(desk.study, str(episode.options.get("language", "")))
+        reply = Reply(text=desk.study.neutral_words_in(language))
+        try:
+            turn = self._room.accept(here.live, here.state, seat, reply)
+        except SeatError as error:
+            _log.error("study %s: the %s cannot say the neutral words: %s", desk.study.id, seat, error)
+            return False
+        with suppress(LogConflict):  # another server was first
+            await self._log.write(replace(turn, payload={**turn.payload, NEUTRAL: True}))
         return True
 
     async def _begin(self, desk: StudyDesk, episode: Episode) -> None:

@@ -13,10 +13,10 @@ from trees import Language
 T = TypeVar("T")
 
 
-def _several(given: Any) -> Any:
-    if given == [] or given == ():
+def _several(value_or_values: Any) -> Any:
+    if value_or_values == [] or value_or_values == ():
         raise ValueError("is empty")
-    values = list(given) if isinstance(given, list | tuple) else [given]
+    values = list(value_or_values) if isinstance(value_or_values, list | tuple) else [value_or_values]
     # What cannot be hashed (a list, an object) is no value of any setting: the field says so.
     return tuple(value for place, value in enumerate(values) if value not in values[:place])
 
@@ -45,6 +45,6 @@ class StudySettings(Fields):
         Raises:
             InputError: names the study, the field and what it can be.
         """
-        given = {name: value for name, value in study.settings.items() if value is not None}
-        given = {"languages": [study.language], **given}
-        return cls.parse(given, f"study {study.id!r}, settings: ")
+        values = {name: value for name, value in study.settings.items() if value is not None}
+        values = {"languages": [study.language], **values}
+        return cls.parse(values, f"study {study.id!r}, settings: ")

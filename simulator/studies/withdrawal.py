@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
 from logs import Erasure, LogReader, erase_participant
 from logs.rows import RESTORED, WITHDREW, Event
@@ -108,15 +108,33 @@ def erase_regularly(path: Path, stop: threading.Event) -> None:
 
 
 ADMISSION: Final = "study.admission"
-"""Kind of the event that closes a study or opens it again; ``closed`` in its details says which."""
+"""Kind of the event that opens, pauses or closes a study; ``closed`` in it: nobody new is taken in."""
+AdmissionState = Literal["open", "paused", "closed"]
 
 
-def admission_event(study: Study, *, closed: bool, now: datetime) -> Event:
-    """Return the event that closes a study for new participants, or opens it again."""
-    return Event(kind=ADMISSION, run_id=study.run_id, details={"closed": closed}, created_at=written(now))
+class Admitting(NamedTuple):
+    """The state of a study's admission.
+
+    Attributes:
+        state: ``paused`` and ``closed`` ones take in nobody new; of a closed one whoever withdrew is erased.
+        since: of when that is; None if it was never said.
+    """
+
+    state: AdmissionState
+    since: datetime | None = None
 
 
-def closed_since(reader: LogReader, study: Study) -> datetime | None:
-    """Return when a study was closed; None if it is open. The newest word holds."""
+def admission_event(study: Study, state: AdmissionState, *, now: datetime) -> Event:
+    """Return the event that opens, pauses or closes a study for new participants."""
+    details = {"closed": state != "open", "state": state}
+    return Event(kind=ADMISSION, run_id=study.run_id, details=details, created_at=written(now))
+
+
+def admitting(reader: LogReader, study: Study) -> Admitting:
+    """Return whether a study takes people in. The newest word holds."""
     events = reader.events(run_id=study.run_id, kind=ADMISSION)
-    return moment(events[-1].created_at) if events and events[-1].details["closed"] else None
+    if not events:
+        return Admitting("open")
+    details = events[-1].details  # older logs know of no pause
+    state: AdmissionState = details.get("state") or ("closed" if details["closed"] else "open")
+    return Admitting(state, moment(events[-1].created_at))

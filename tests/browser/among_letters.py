@@ -17,16 +17,16 @@ ONE = "ambibench-uninformative"
 
 def begin_trials(page: Any) -> None:
     """From the consent, or the instructions, to the first trial, by mouse."""
-    begin(page, ".st-trial")
+    begin(page, ".st-task")
 
 
 def play(page: Any, server: Any, **wishes: str) -> None:
     """Free play, up to the first trial."""
     page.goto(f"{server.url}/ambibench")
-    page.wait_for_selector(".am-entry")
+    page.wait_for_selector(".bl-entry")
     for name, value in wishes.items():
-        page.check(f"input[name='{name.replace('_', '-')}'][value='{value}']", force=True)
-    page.click("[data-form=am-start] [type=submit]")
+        page.check(f"input[name='rule-{name}'][value='\"{value}\"']", force=True)
+    page.click("[data-form=begin] [type=submit]")
     page.wait_for_selector(".st-instructions")
     begin_trials(page)
 
@@ -34,7 +34,7 @@ def play(page: Any, server: Any, **wishes: str) -> None:
 def answer(page: Any, text: str) -> None:
     """Type and press Enter; the field has the focus."""
     before = number(page)
-    assert page.evaluate("document.activeElement.id") == "am-answer"
+    assert page.evaluate("document.activeElement.id") == "bl-answer"
     page.keyboard.type(text)
     page.keyboard.press("Enter")
     moved_on(page, before)

@@ -16,7 +16,7 @@ ROBOTS = "ambik-robot"
 
 def begin(page: Any) -> None:
     """Through consent and instructions, by mouse."""
-    participating.begin(page, ".ak-page:not(.st-instructions)")
+    participating.begin(page, ".st-page:not(.st-consent, .st-instructions)")
     participating.settled(page)
 
 

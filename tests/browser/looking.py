@@ -107,3 +107,10 @@ def looking(
             error.add_note(fault)
         raise
     assert not faults, "\n".join(faults)
+
+
+def choose_runs(page: Any, *runs: str) -> None:
+    """Choose runs out of the researchers' list, by name."""
+    for run in runs:
+        page.get_by_label("Runs to compare or report").fill(run)
+        page.keyboard.press("Enter")

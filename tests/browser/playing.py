@@ -17,14 +17,15 @@ def begin(page: Any, server: Any, seat: str = "seeker", task: str = "", opposite
     page.wait_for_selector(".ab-home")
     page.check(f"input[name=seat][value={seat}]", force=True)
     if task:
-        page.select_option("select[name=task-en]", task)
-    name = (
-        "person"
-        if opposite == "person"
-        else {"seeker": "offline/experts", "provider": "offline/seeker"}[seat]
-    )
-    page.check(f"input[name=opposite-{seat}][value='{name}']", force=True)
-    page.click("[data-form=start] [type=submit]")
+        place = next(str(place) for place, id in enumerate(TASKS, start=1) if id == task)
+        page.select_option("select[name=item-en]", place)
+    other, player = {
+        "seeker": ("provider", "offline/experts"),
+        "provider": ("seeker", "offline/seeker"),
+    }[seat]
+    name = "person" if opposite == "person" else player
+    page.check(f"input[name=opposite-{other}][value='{name}']", force=True)
+    page.click("[data-form=begin] [type=submit]")
     page.wait_for_selector(f".ab-play-{seat}")
 
 

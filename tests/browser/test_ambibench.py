@@ -23,8 +23,8 @@ def test_one_question_on_one_screen(server: Any, open_page: Any) -> None:
     prompt = prompt_of(server, page)
     assert page.text_content("[data-text]") == shown_text(prompt, 3)
     assert page.locator(".st-progress").count() == 0
-    page.fill("#am-answer", prompt.examples[2].label)
-    page.click(".am-foot [type=submit]")
+    page.fill("#bl-answer", prompt.examples[2].label)
+    page.click(".bl-foot [type=submit]")
     page.wait_for_selector(".st-comment")
     assert page.locator("[data-feedback]").count() == 0
     page.click("[type=submit]")
@@ -82,7 +82,7 @@ def test_going_back_changes_nothing(server: Any, open_page: Any) -> None:
     answer(page, "X")
     answer(page, "Y")
     page.go_back()
-    page.wait_for_selector(".am-entry")
+    page.wait_for_selector(".bl-entry")
     page.go_forward()
     page.wait_for_selector(".ab-page[data-number='3']")
     assert said(server, page) == ["ready", "X", "Y"]
@@ -93,15 +93,15 @@ def test_a_second_tab_is_told_that_the_first_went_on(server: Any, open_page: Any
     play(first, server)
     second = first.context.new_page()
     second.goto(first.url)
-    second.wait_for_selector(".st-trial")
+    second.wait_for_selector(".st-task")
     answer(first, "X")
-    second.fill("#am-answer", "Y")
-    second.press("#am-answer", "Enter")
+    second.fill("#bl-answer", "Y")
+    second.press("#bl-answer", "Enter")
     second.wait_for_selector(".st-notices .ab-notice")
     assert "another window" in second.inner_text(".st-notices")
     assert "was not sent: Y" in second.inner_text(".st-notices")
     assert number(second) == 2
-    assert second.input_value("#am-answer") == ""
+    assert second.input_value("#bl-answer") == ""
     assert said(server, first) == ["ready", "X"]
 
 
@@ -140,9 +140,22 @@ def test_free_play_ends_with_a_result_and_is_gone_on_with_from_home(server: Any,
         answer(page, example.label)
     page.wait_for_selector(".st-done")
     assert page.inner_text("h1") == "19 of 20 right"
-    assert page.locator(".am-plot-bars").count() == 4
-    assert page.locator(".am-plot-bars rect").count() == 80
-    assert page.locator(".am-table tbody tr").count() == 20
+    assert page.locator(".bl-bars-row").count() == 4
+    assert page.locator(".bl-bars-row rect").count() == 80
+    assert page.locator(".bl-table tbody tr").count() == 20
     page.goto(f"{server.url}/")
     page.wait_for_selector(".ab-home")
     assert page.locator("[data-continue] a").count() == 0
+
+
+def test_a_choice_that_does_not_go_with_another_is_not_offered_beside_it(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    page.goto(f"{server.url}/ambibench")
+    page.wait_for_selector(".bl-entry")
+    wug, chosen = "input[value='\"wug\"']", "document.querySelector('[name=rule-kind]:checked').value"
+    page.check(wug, force=True)
+    page.check("input[value='\"instruction\"']", force=True)
+    assert not page.is_visible(wug)
+    assert page.evaluate(chosen) == '"uninformative"'
+    page.check("input[value='\"multiple\"']", force=True)
+    assert page.is_visible(wug)

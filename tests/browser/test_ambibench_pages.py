@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 WIDTHS = (360, 390, 768, 1280)
 # Where one types is in sight, however long the history has grown.
 IN_SIGHT = """() => { const box = (s) => document.querySelector(s).getBoundingClientRect();
-              const [field, foot] = [box('#am-answer'), box('.am-foot')];
+              const [field, foot] = [box('#bl-answer'), box('.bl-foot')];
               return field.top >= 0 && field.bottom < foot.top + 1 && foot.bottom < innerHeight + 1; }"""
 
 
@@ -25,7 +25,7 @@ def through(page: Any, server: Any, look: Any, widths: Sequence[int], wrong: str
     """Every page that there is, each looked at; trials on screens of all `widths` in turn."""
     who = newcomer()
     page.goto(f"{server.url}/ambibench")
-    page.wait_for_selector(".am-entry")
+    page.wait_for_selector(".bl-entry")
     look()
     page.goto(link(server, TWENTY, who))
     page.wait_for_selector(".st-welcome")
@@ -70,7 +70,7 @@ def whole_result(page: Any, server: Any, look: Any) -> None:
     for label in "XY" * 10:
         answer(page, label)
     page.wait_for_selector(".st-done")
-    page.click(".am-whole summary")
+    page.click(".bl-folded summary")
     look()
 
 
@@ -106,7 +106,7 @@ def test_what_is_new_is_read_aloud(server: Any, open_page: Any) -> None:
              && one.textContent.includes('Sentence 2 of 20'))""",
         arg=prompt.examples[0].label,
     )
-    described = page.get_attribute("#am-answer", "aria-describedby").split()
+    described = page.get_attribute("#bl-answer", "aria-describedby").split()
     assert prompt.examples[1].sentence in page.text_content(f"#{described[0]}")
 
 
@@ -115,7 +115,7 @@ def test_looks_after_the_colours_of_the_screen(server: Any, open_page: Any) -> N
     page = open_page(scheme="dark").page
     play(page, server)
     answer(page, "wrong")
-    style = page.evaluate("getComputedStyle(document.querySelector('.am-corrected')).textDecorationLine")
+    style = page.evaluate("getComputedStyle(document.querySelector('.bl-corrected')).textDecorationLine")
     assert style == "underline"
-    assert page.get_attribute(".am-corrected", "data-mark") == "corrected"
+    assert page.get_attribute(".bl-corrected", "data-note") == "corrected"
     assert page.evaluate("document.body.classList.contains('dark')")

@@ -45,7 +45,7 @@ def test_what_was_meant_reaches_no_robots_browser(server: Any, open_page: Any) -
         pair.question,
         pair.answer,
     ]
-    assert pair.shortlist == () or pair.shortlist[0] in page.inner_text(".ak-sets")
+    assert pair.shortlist == () or pair.shortlist[0] in page.inner_text(".bl-done")
 
 
 def test_a_robot_acts_in_words_of_its_own(server: Any, open_page: Any) -> None:
@@ -109,27 +109,27 @@ def test_an_annotator_is_told_two_mistakes_and_mends_them(server: Any, open_page
     page.fill(f"[name=question-{kind}]", "What has to be done")
     page.fill("[name=step]", "2")
     # Live, where something was written; on a slow machine the one may be told before the other.
-    page.wait_for_selector("#ak-problems-question:has-text('question mark')")
-    page.wait_for_selector("#ak-problems-step:has-text('same line')")
+    page.wait_for_selector(f"#fm-problems-question-{kind}:has-text('question mark')")
+    page.wait_for_selector("#fm-problems-step:has-text('same line')")
     assert page.get_attribute("[name=step]", "aria-invalid") == "true"
-    page.click(".ak-foot [type=submit]")
+    page.click(".fm-foot [type=submit]")
     page.wait_for_selector(".ae-problems:focus")
     assert stage(page) == "annotate"
 
     page.reload()  # long texts are not lost
-    page.wait_for_selector(".ak-annotate")
+    page.wait_for_selector(".st-annotate")
     settled(page)
     assert page.input_value(f"[name=question-{kind}]") == "What has to be done"
     page.fill(f"[name=question-{kind}]", "What has to be done?")
     page.fill("[name=step]", "1")
-    page.wait_for_selector("#ak-problems-question", state="hidden")
-    page.wait_for_selector("#ak-problems-step", state="hidden")
-    assert page.locator("[data-accepts-list] .ak-hit").first.inner_text().startswith(draft.plan[0])
+    page.wait_for_selector(f"#fm-problems-question-{kind}", state="hidden")
+    page.wait_for_selector("#fm-problems-step", state="hidden")
+    assert page.locator("[data-findings] tr:has-text('meant') td").first.inner_text() == draft.plan[0]
     before = number(page)
-    page.click(".ak-foot [type=submit]")
-    page.wait_for_function("askback.page.apHinted !== '{}' || askback.page.ended")
+    page.click(".fm-foot [type=submit]")
+    page.wait_for_function("askback.page.fmHinted !== '{}' || askback.page.ended")
     if stage(page) == "annotate":  # hints are told once; who sends again has seen them
-        page.click(".ak-foot [type=submit]")
+        page.click(".fm-foot [type=submit]")
     moved_on(page, before)
     form = payloads(server, page)[-1]["form"]
     assert (form["type"], form["question"], form["step"]) == (kind, "What has to be done?", 0)
@@ -147,16 +147,16 @@ def test_another_candidate_loses_no_words_and_a_row_can_be_deleted(server: Any, 
     assert not page.is_visible(f"[name=ambiguous-{first}]")
     page.check(f"input[name=type][value={first}]", force=True)
     assert page.input_value(f"[name=ambiguous-{first}]") == "Mine."
-    page.click("[data-act=ak-delete]")
-    assert not page.is_visible("[data-rest]")
-    page.click(".ak-foot [type=submit]")
-    assert page.is_visible("[data-delete] [data-missing]")
-    page.click("[data-act=ak-keep]")
+    page.check("[name=deleting]", force=True)
+    assert not page.is_visible("[name=intent]")
+    page.click(".fm-foot [type=submit]")
+    assert page.wait_for_selector("#fm-problems-delete:focus")
+    page.uncheck("[name=deleting]", force=True)
     assert page.input_value(f"[name=ambiguous-{first}]") == "Mine."
-    page.click("[data-act=ak-delete]")
-    page.keyboard.type("Nobody would ask for that.")
+    page.check("[name=deleting]", force=True)
+    page.fill("[name=delete]", "Nobody would ask for that.")
     before = number(page)
-    page.click(".ak-foot [type=submit]")
+    page.click(".fm-foot [type=submit]")
     moved_on(page, before)
     assert payloads(server, page)[-1]["form"]["delete"] == "Nobody would ask for that."
 
@@ -167,11 +167,11 @@ def test_things_are_put_on_the_shortlist_by_keys(server: Any, open_page: Any) ->
     begin(page)
     page.check("input[name=type][value=preferences]", force=True)
     objects = draft_of(server, page).objects
-    page.focus(f"[data-thing='{objects[1]}']" if "'" not in objects[1] else "[data-act=ak-pick] >> nth=1")
+    page.focus("[data-act=fm-pick] >> nth=1")
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
     page.keyboard.press("Space")
     assert page.input_value("[name=shortlist]") == ", ".join(objects[1:3])
     page.keyboard.press("Space")
     assert page.input_value("[name=shortlist]") == objects[1]
-    assert page.get_attribute("[data-act=ak-pick] >> nth=1", "aria-pressed") == "true"
+    assert page.get_attribute("[data-act=fm-pick] >> nth=1", "aria-pressed") == "true"

@@ -80,17 +80,17 @@ def test_what_cannot_be_mended_yet_is_not_complained_of(server: Any, open_page: 
     page = open_page().page
     play(page, server, "annotator")
     begin(page)
-    at(page, ".ak-annotate")
+    at(page, ".st-annotate")
     draft = draft_of(server, page)
     lines = enumerate(zip(draft.plan, draft.ambiguous_plan, strict=False), 1)
     parting = next((str(number) for number, (one, other) in lines if one != other), "")
     assert page.input_value("[name=step]") == parting
     page.fill("[name=clear]", f"{draft.clear} Use the Zzpan.")
-    page.click(".ak-foot [type=submit]")
-    page.wait_for_selector("#ak-problems-type:focus")  # a fault comes before a hint
+    page.click(".fm-foot [type=submit]")
+    page.wait_for_selector("#fm-problems-type:focus")  # a fault comes before a hint
     for field in ("ambiguous", "one_ambiguity", "question", "answer"):
-        assert page.is_hidden(f"#ak-problems-{field}")
-    wrong = page.locator("[data-problems]:not(.ak-hints) > li:not(.ak-hint):visible").count()
+        assert page.locator(f"[id^=fm-problems-{field}]:visible").count() == 0
+    wrong = page.locator("[data-problems]:not(.fm-hints) > li:not(.fm-hint):visible").count()
     assert page.inner_text("[data-problem-count]").startswith(f"{wrong} things")
 
 

@@ -80,19 +80,19 @@ def annotator(page: Any, server: Any, look: Any) -> None:
     look()
     begin(page)
     look()
-    page.click("[data-act=ak-delete]")
+    page.check("[name=deleting]", force=True)
     look()
-    page.click("[data-act=ak-keep]")
-    for summary in page.locator(".ak-pair summary").all():
+    page.uncheck("[name=deleting]", force=True)
+    for summary in page.locator(".fm-form summary").all():
         summary.click()
     fill_pair(page, draft_of(server, page))
     page.fill("[name=step]", "")
-    page.click(".ak-foot [type=submit]")
+    page.click(".fm-foot [type=submit]")
     page.wait_for_selector(".ae-problems:focus")
     look()
-    page.click("[data-act=ak-delete]")
+    page.check("[name=deleting]", force=True)
     page.fill("[name=delete]", "Absurd.")
-    page.click(".ak-foot [type=submit]")
+    page.click(".fm-foot [type=submit]")
     page.wait_for_selector(".st-done")
     look()
 
@@ -106,9 +106,11 @@ def test_every_page_keeps_the_accessibility_rules_and_fits_its_screen(server: An
 def english_words(page: Any) -> list[str]:
     """English words outside of what is marked as English, but examples of the guidelines."""
     assert page.evaluate("document.documentElement.lang") == "zh"
-    marked = "[lang=en], h1[dir], h3[dir], textarea, [hidden], .ak-example, .ae-rules, .ae-problems"
+    marked = (
+        "[lang=en], h1[dir], h3[dir], textarea, [hidden], .ae-help .fm-in, .fm-in > .st-points, .ae-problems"
+    )
     known = "Ctrl|AmbiK|Enter|Shift|gpt|mini|claude|sonnet|OPENAI|ANTHROPIC|API|KEY"
-    shown = foreign_words(page, f"{marked}, .ak-written dd")
+    shown = foreign_words(page, marked)
     return [one for one in shown if not re.fullmatch(known, one)]
 
 

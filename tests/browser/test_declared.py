@@ -184,7 +184,7 @@ def test_the_benchmark_of_the_docs_is_played(server: Server, open_page: Any) -> 
     curious = Curious(page)
     begin(page, server, "guess_number", seat="guesser", item="4")
     assert page.text_content(".bl-heading") == "my favourite number"
-    assert page.inner_text(".ab-goal").startswith("Ask “Is it more than 8?”")
+    assert page.inner_text(".ab-background-body .ab-hint").startswith("Ask “Is it more than 8?”")
     page.fill("#ab-reply", "Which is it?")
     page.press("#ab-reply", "Enter")
     page.wait_for_selector(".ab-notice-problem")

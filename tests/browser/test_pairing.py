@@ -145,6 +145,19 @@ def test_a_browser_that_is_gone_ends_it_and_the_other_is_owed_something(
     assert first.input_value("#st-code") == "PAIR-BACK"
 
 
+def test_a_tab_out_of_sight_is_still_there(server: Server, open_page: Any) -> None:
+    first, second = open_page().page, open_page().page
+    # As in a tab that is out of sight for long: the timers of the page stand still.
+    first.add_init_script("window.setInterval = () => 0;")
+    come(first, server, "short")
+    come(second, server, "short")
+    both(first, second)
+    second.wait_for_timeout(9000)  # the grace, a beat, and as much again
+    assert second.locator(".bl-play").count() == 1
+    first.goto("about:blank")
+    second.wait_for_selector("#st-code")
+
+
 def test_nobody_waits_for_ever(server: Server, open_page: Any) -> None:
     page = open_page(width=360, height=700).page
     come(page, server, "short")

@@ -55,9 +55,9 @@ def test_a_provider_gives_words_and_nodes_and_judges(server: Any, open_page: Any
 def test_several_nodes_at_once_only_where_that_was_chosen(server: Any, open_page: Any) -> None:
     page = open_page().page
     page.goto(f"{server.url}/")
-    page.check("input[name=multi]")
+    page.check("input[name=rule-multi]")
     page.check("input[name=seat][value=provider]", force=True)
-    page.click("[data-form=start] [type=submit]")
+    page.click("[data-form=begin] [type=submit]")
     page.wait_for_selector(".ab-play-provider")
     page.click("[data-act=pick]")
     page.click(".ab-send")
@@ -115,12 +115,12 @@ def test_two_people_play_by_link(server: Any, open_page: Any) -> None:
 
     host.fill("#ab-reply", "Hello! How is it done?")
     host.press("#ab-reply", "Enter")
-    host.wait_for_selector(".ab-thinking.ab-on:has-text('Waiting for the provider')")
+    host.wait_for_selector(".ab-thinking.ab-on:has-text('Waiting for: Jax')")
     guest.wait_for_selector(".ab-line:has-text('Hello! How is it done?')")
     guest.click("[data-act=pick]")
     guest.click(".ab-send")
     opening = task_of(server, host).tree.opening
-    host.wait_for_selector(".ab-line-provider:nth-child(3)")
+    host.wait_for_selector(".ab-line:nth-child(3):not(.ab-mine)")
     assert opening in host.inner_text(".ab-log")
     host.wait_for_selector(".ab-send:enabled")
     say_goodbye(host)

@@ -63,7 +63,7 @@ def test_a_second_tab_cannot_answer_what_the_first_has_answered(server: Any, ope
     ask(first, "How is it done?")
     second.fill("#ab-reply", "Asked too late?")
     second.press("#ab-reply", "Enter")
-    second.wait_for_selector(".ab-notice:has-text('moved on in another window')")
+    second.wait_for_selector(".ab-notice:has-text('went on in another window')")
     assert number(second) == 3
     assert second.input_value("#ab-reply") == "Asked too late?"
     assert len(turns(server, first)) == 3

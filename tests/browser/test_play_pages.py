@@ -71,7 +71,7 @@ def test_the_language_stays_and_loses_nothing(server: Any, open_page: Any) -> No
     assert page.evaluate("document.documentElement.lang") == "zh"
     page.goto(f"{server.url}/")
     page.wait_for_selector("h1:has-text('总得有人追问一句')")
-    page.click("[data-form=start] [type=submit]")
+    page.click("[data-form=begin] [type=submit]")
     page.wait_for_selector(".ab-play:has-text('您是提问者')")
     assert re.search("[一-鿿]", page.inner_text(".ab-task p"))
 
@@ -98,7 +98,7 @@ def test_a_dialogue_by_keyboard_alone(server: Any, open_page: Any) -> None:
     page.keyboard.press("Enter")
     for _ in range(40):
         page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.matches('[data-form=start] [type=submit]')"):
+        if page.evaluate("document.activeElement.matches('[data-form=begin] [type=submit]')"):
             break
     page.keyboard.press("Enter")
     page.wait_for_selector(".ab-play")
@@ -185,5 +185,5 @@ def begin_here(page: Any, server: Any, seat: str) -> None:
     page.goto(f"{server.url}/")
     page.wait_for_selector(".ab-home")
     page.check(f"input[name=seat][value={seat}]", force=True)
-    page.click("[data-form=start] [type=submit]")
+    page.click("[data-form=begin] [type=submit]")
     page.wait_for_selector(f".ab-play-{seat} .ab-send:enabled")

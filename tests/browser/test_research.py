@@ -3,6 +3,7 @@ import re
 import sqlite3
 
 import pytest
+from looking import choose_runs
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -39,24 +40,27 @@ def test_a_run_grows_before_ones_eyes(desk, open_page):
     page = open_page().page
     page.goto(f"{desk.url}/research")
     page.wait_for_selector("h1")
-    if page.locator("[data-progress=live]").count() == 0:
+    if page.locator(".body-cell [data-progress=live]").count() == 0:
         process = desk.askback(*RUN, "--limit", "20", "--run", "live", "--concurrency", "1", wait=False)
-        page.wait_for_selector("[data-progress=live]")
-        page.wait_for_selector('[data-progress=live] [role=progressbar][aria-valuenow="20"]')
+        page.wait_for_selector(".body-cell [data-progress=live]")
+        page.wait_for_selector('.body-cell [data-progress=live] [role=progressbar][aria-valuenow="20"]')
         process.communicate()
-    assert page.locator("[data-progress=live]").inner_text() == "20 of 20"
+    assert page.locator(".body-cell [data-progress=live]").inner_text() == "20 of 20"
 
 
 def test_from_the_list_to_a_turn_and_back(runs, open_page):
     watched = open_page()
     page = watched.page
     page.goto(f"{runs.url}/research")
-    page.fill("[name=text]", "long")
-    assert page.locator("[data-row]:visible").count() == 1
+    page.get_by_label("Filter by name or seat").fill("long")
+    page.wait_for_function("document.querySelectorAll('.rs-sheet .body-cell a').length === 1")
     assert "text=long" in page.url
-    page.click(".rs-run-link:visible")
-    page.wait_for_selector("[data-figure=long-curve] svg.main-svg")
-    assert page.locator("[data-figure] svg.main-svg").count() >= 4
+    page.reload()
+    page.wait_for_selector(".rs-sheet .body-cell a")
+    assert page.locator(".rs-sheet .body-cell a").all_inner_texts() == ["long"]
+    page.click(".rs-sheet .body-cell a")
+    page.wait_for_selector("h3 >> text=Success by number of provider responses")
+    page.wait_for_function("document.querySelectorAll('.rs-chart .main-svg').length >= 4")
     page.click(".rs-tabs >> text=Episodes")
     page.wait_for_selector(".rs-list a")
     assert page.locator(".rs-list a").count() == 8
@@ -86,20 +90,20 @@ def test_dialogues_are_filtered_by_outcome(runs, open_page):
 def test_two_runs_side_by_side(runs, open_page):
     page = open_page().page
     page.goto(f"{runs.url}/research")
-    for name in ("long", "short"):
-        page.check(f"[data-choose][value={name}]")
-    page.click("[data-chosen] >> text=Compare")
-    page.wait_for_selector(".rs-versus")
-    assert page.locator(".rs-versus li").count() == 2
-    page.click(".rs-differing a >> nth=0")
-    page.wait_for_selector(".rs-side-by-side")
+    choose_runs(page, "long", "short")
+    page.click("button >> text=Compare")
+    page.wait_for_selector(".rs-sheet .body-cell a")
+    page.click(".rs-sheet .body-cell a >> nth=0")
+    page.wait_for_selector(".rs-column >> nth=1")
     assert page.locator(".rs-column").count() == 2
     with page.expect_download() as download:
         page.click("text=Tables (CSV)")
     assert "difference" in download.value.path().read_text("utf-8-sig")
     page.goto(f"{runs.url}/research?run=long&tab=compare")
-    page.select_option("#rs-against", "short")
-    page.wait_for_selector(".rs-differing a")
+    page.get_by_label("Compare with").fill("short")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".rs-sheet .body-cell a")
+    assert "runs=short" in page.url
 
 
 def test_a_review_by_keyboard_alone_survives_a_reload(runs, open_page):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from looking import broken_rules, looking
+from looking import broken_rules, choose_runs, looking
 
 from simulator.ambibench.coding import set_key
 
@@ -47,7 +47,7 @@ def sorted_by(server: Any, rater: str) -> list[str]:
 
 
 def begin_sorting(page: Any, server: Any, rater: str, run: str) -> None:
-    page.goto(f"{server.url}/research/coding?outputs={set_key(run)}")
+    page.goto(f"{server.url}/research/desk?desk=coding&data={set_key(run)}")
     page.fill("[name=reviewer]", rater)
     page.keyboard.press("Enter")
     page.wait_for_selector(f".rs-chip:has-text('Rater {rater}')")
@@ -56,7 +56,7 @@ def begin_sorting(page: Any, server: Any, rater: str, run: str) -> None:
 def test_from_a_run_to_a_token_and_back(filled: Any, open_page: Any) -> None:
     page = open_page().page
     page.goto(f"{filled.url}/research?run=tables")
-    page.wait_for_selector("[data-figure] svg.main-svg")
+    page.wait_for_selector(".rs-chart .main-svg")
     page.click(".rs-tabs >> text=Episodes")
     page.click(".rs-list a >> nth=0")
     page.wait_for_selector(".rl-trial:visible")
@@ -89,34 +89,29 @@ def test_a_study_with_its_flagged_sessions(filled: Any, open_page: Any) -> None:
 def test_figures_of_chosen_runs(filled: Any, open_page: Any) -> None:
     page = open_page().page
     page.goto(f"{filled.url}/research")
-    for run in ("random", "tables", STUDY):
-        page.check(f"[data-choose][value={run}]")
-    page.click("[data-chosen] >> text=Report")
-    page.wait_for_selector("[data-figure=figure-3] svg.main-svg")
-    page.click("summary:has-text('Settings')")
-    page.fill("#rs-s-actor", "offline/random=A coin")
-    page.click(".rs-settings [type=submit]")
-    page.wait_for_selector("[data-figure=figure-3] .legendtext:has-text('A coin')")
+    choose_runs(page, "random", "tables", STUDY)
+    page.click("button >> text=Report")
+    page.wait_for_selector(".rs-chart .main-svg")
+    page.click("button:has-text('Settings of the report')")
+    page.get_by_label("actor").fill("offline/random=A coin")
+    page.click("button:has-text('Apply')")
+    page.wait_for_selector(".rs-chart .legendtext:has-text('A coin')")
     with page.expect_download() as download:
         page.click("text=Tables (LaTeX)")
     text = download.value.path().read_text("utf-8")
     assert "tabular" in text and "A coin" in text
     page.reload()
-    page.wait_for_selector("[data-figure=figure-3] .legendtext:has-text('A coin')")
+    page.wait_for_selector(".rs-chart .legendtext:has-text('A coin')")
 
 
 def test_figures_follow_light_and_dark(filled: Any, open_page: Any) -> None:
     page = open_page(scheme="dark").page
     page.goto(f"{filled.url}/research?run=random")
-    legend = "[data-figure=figure-3] .legendtext >> nth=0"
-    page.wait_for_selector(legend)
-    colour = "element => getComputedStyle(element).fill"
-    dark = page.locator(legend).evaluate(colour)
+    page.wait_for_selector(".rs-chart .legendtext")
+    turned = "getComputedStyle(document.querySelector('.rs-chart [data-testid=plotly]')).filter !== 'none'"
+    assert page.evaluate(turned)
     page.click("[data-act=appearance]")
-    page.wait_for_function(
-        "([where, before]) => getComputedStyle(document.querySelector(where)).fill !== before",
-        arg=["[data-figure=figure-3] .legendtext", dark],
-    )
+    page.wait_for_function(f"!({turned})")
 
 
 def test_outputs_are_sorted_by_keyboard_alone_and_blind(filled: Any, open_page: Any) -> None:
@@ -128,18 +123,18 @@ def test_outputs_are_sorted_by_keyboard_alone_and_blind(filled: Any, open_page: 
         lambda seen: heard.append(seen.text()) if "queue" in seen.url or "component" in seen.url else None,
     )
     begin_sorting(page, filled, "ann", NAMING)
-    page.wait_for_selector("[data-coding][data-token]")
-    first = page.get_attribute("[data-coding]", "data-token")
+    page.wait_for_selector("[data-desk][data-item]")
+    first = page.get_attribute("[data-desk]", "data-item")
     press(page, "1")
-    assert page.get_attribute("[data-coding]", "data-token") != first
+    assert page.get_attribute("[data-desk]", "data-item") != first
     page.keyboard.press("u")
-    page.wait_for_selector(f"[data-coding][data-token='{first}']")
-    assert page.get_attribute("[data-number='1']", "aria-pressed") == "true"
+    page.wait_for_selector(f"[data-desk][data-item='{first}']")
+    assert page.get_attribute("[data-key='1']", "aria-pressed") == "true"
     press(page, "3")
-    page.wait_for_selector(".rs-progress-text:has-text('1 of 3 sorted')")
+    page.wait_for_selector(".rs-progress-text:has-text('1 of 3 judged')")
     press(page, "2")
-    page.click("[data-number='1']")
-    page.wait_for_selector(".rs-empty:has-text('Everything that waits for you is sorted.')")
+    page.click("[data-key='1']")
+    page.wait_for_selector(".rs-empty:has-text('Everything that waits for you is judged.')")
     assert sorted_by(filled, "ann") == ["correct", "other", "incorrect", "correct"]
     assert all(MODEL not in said and "qa" not in said.split('"') for said in (page.content(), *heard))
 
@@ -148,23 +143,23 @@ def test_two_raters_and_the_word_of_a_third(filled: Any, open_page: Any) -> None
     page = open_page().page
     for rater, key in (("rita", "1"), ("sam", "2")):
         begin_sorting(page, filled, rater, SECOND)
-        while page.locator("[data-coding][data-token]").count():
+        while page.locator("[data-desk][data-item]").count():
             press(page, key)
     page.click(".rs-tabs >> text=Agreement")
-    page.wait_for_selector(".rl-differing")
-    open_ones = page.locator(".rl-differing td:has-text('not yet')").count()
+    page.wait_for_selector(".dk-differing")
+    open_ones = page.locator(".dk-differing td:has-text('not yet')").count()
     assert open_ones == 3
     page.click("text=Decide them as a third rater")
     page.wait_for_selector("[name=reviewer]")
     page.fill("[name=reviewer]", "tom")
     page.keyboard.press("Enter")
     page.wait_for_selector(".ab-notice:has-text('Your word decides')")
-    while page.locator("[data-coding][data-token]").count():
+    while page.locator("[data-desk][data-item]").count():
         press(page, "3")
     assert sorted_by(filled, "tom") == ["other"] * open_ones
     page.click("text=See the agreement")
-    page.wait_for_selector(".rl-differing")
-    assert page.locator(".rl-differing td:has-text('not yet')").count() == 0
+    page.wait_for_selector(".dk-differing")
+    assert page.locator(".dk-differing td:has-text('not yet')").count() == 0
 
 
 PLACES = (
@@ -172,9 +167,10 @@ PLACES = (
     f"/research?run={STUDY}&tab=study",
     "/research?run=buckets",
     "/research?run=tables&tab=dialogues",
-    "/research/coding",
-    "/research/coding?reviewer=zoe",
-    "/research/coding?tab=agreement",
+    "/research/desk",
+    "/research/desk?desk=coding",
+    "/research/desk?desk=coding&reviewer=zoe",
+    "/research/desk?desk=coding&tab=agreement",
 )
 
 
@@ -190,7 +186,7 @@ def every_place(page: Any, server: Any) -> Iterator[str]:
     page.click(".rl-trial:visible summary >> nth=0")
     yield "an episode"
     page.goto(f"{server.url}/research/report?runs=random&runs=tables&runs=told&runs=buckets")
-    page.wait_for_selector("[data-figure=figure-6] svg.main-svg")
+    page.wait_for_selector(".rs-chart .main-svg")
     yield "a report"
     page.goto(f"{server.url}/research/compare?runs=random&runs=tables")
     page.wait_for_selector("#ab-content h1")
@@ -199,7 +195,7 @@ def every_place(page: Any, server: Any) -> Iterator[str]:
 
 def test_every_page_keeps_the_accessibility_rules_and_fits_its_screen(filled: Any, open_page: Any) -> None:
     page = open_page(width=360, height=800).page
-    aside = ", .rs-scroll, .rs-table-card, pre"
+    aside = ", .rs-scroll, .rs-table-card, .rs-sheet, .rs-wide, pre"
     with looking(page, broken_rules, widths=(360, 768, 1280), aside=aside, dark=True) as look:
         for _ in every_place(page, filled):
             look()

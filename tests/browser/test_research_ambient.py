@@ -37,9 +37,10 @@ def desk(page: Any, server: Any, validator: str, raters: int = 1) -> None:
     page.wait_for_selector("[data-judge=consolidation][data-item]")
 
 
-def moved(page: Any, before: str | None) -> None:
+def moved(page: Any, before: str | None, kind: str = "judge") -> None:
     page.wait_for_function(
-        "before => document.querySelector('[data-judge]')?.dataset.item !== before", arg=before
+        "([before, kind]) => document.querySelector(`[data-${kind}]`)?.dataset.item !== before",
+        arg=[before, kind],
     )
 
 
@@ -185,13 +186,13 @@ def kinds_are_sorted_by_two_and_exported(filled: Any, open_page: Any) -> None:
     data = f"run:{LINGUISTS}"
     sorted_by_first = 0
     for annotator, keys in (("cat", "14"), ("dog", "1")):
-        page.goto(f"{filled.url}/research/categories")
-        page.fill("[name=data]", data)
+        page.goto(f"{filled.url}/research/desk?desk=kinds")
+        page.check(f"[name=data][value='{data}']")
         page.fill("[name=reviewer]", annotator)
         page.click(".rs-start [type=submit]")
-        page.wait_for_selector("[data-judge=category]")
-        while page.locator("[data-judge][data-item]").count():
-            before = item(page)
+        page.wait_for_selector("[data-desk]")
+        while page.locator("[data-desk][data-item]").count():
+            before = page.get_attribute("[data-desk]", "data-item")
             page.evaluate("document.activeElement.blur()")
             for key in keys:
                 page.keyboard.press(key)
@@ -201,12 +202,13 @@ def kinds_are_sorted_by_two_and_exported(filled: Any, open_page: Any) -> None:
                     page.check("[name=several][value=one]")
                 sorted_by_first += 1
             page.keyboard.press("Control+Enter")
-            saved(page, before)
+            moved(page, before, "desk")
+            page.wait_for_selector(".rs-save-saved")
     said = [form["categories"] for form in forms(filled, "cat", "ambient.category")]
     assert said[0] == ["lexical"]
     assert all(one == ["lexical", "pragmatic"] for one in said[1:])
-    page.click("text=Agreement and export >> nth=0")
-    page.wait_for_selector(".ra-shares")
+    page.click(".rs-tabs >> text=Agreement")
+    page.wait_for_selector("caption:has-text('Mentions of kinds')")
     with page.expect_download() as download:
         page.click("text=Settled examples")
     rows = [json.loads(line) for line in download.value.path().read_text("utf-8").splitlines()]
@@ -223,26 +225,24 @@ def test_from_two_annotations_to_sorted_examples(filled: Any, open_page: Any, tm
 
 def test_claims_are_marked_and_flags_measured(filled: Any, open_page: Any) -> None:
     page = open_page().page
-    page.goto(f"{filled.url}/research/claims")
+    page.goto(f"{filled.url}/research/desk?desk=claims")
     page.fill("[name=reviewer]", "rev")
     page.click(".rs-start [type=submit]")
-    page.wait_for_selector("[data-judge=claim][data-item]")
-    assert page.locator(".ra-why .ra-bars li").count() == 3
-    page.evaluate("document.activeElement.blur()")
-    page.keyboard.press("a")
-    page.fill("#ra-note", "It may be one fee or both.")
-    page.keyboard.press("Control+Enter")
-    page.wait_for_selector(".rs-save-saved")
-    page.wait_for_selector(".ra-measures .rs-value:has-text('100.0')")
-    page.evaluate("document.activeElement.blur()")
-    before = item(page)
-    page.keyboard.press("n")
-    moved(page, before)
-    page.keyboard.press("f")
-    page.click(".ra-form [type=submit]")
+    page.wait_for_selector("[data-desk][data-item]")
+    for key, note in (("1", "It may be one fee or both."), ("2", "")):
+        before = page.get_attribute("[data-desk]", "data-item")
+        page.evaluate("document.activeElement.blur()")
+        page.keyboard.press(key)
+        page.fill("#dk-note", note)
+        page.reload()  # what is not sent yet is kept
+        page.wait_for_selector("[data-desk][data-item] input:checked")
+        assert page.input_value("#dk-note") == note
+        page.keyboard.press("Control+Enter")
+        moved(page, before, "desk")
     page.wait_for_selector(".rs-progress-text:has-text('2 of 4')")
     assert [form["marks"] for form in forms(filled, "rev", "ambient.claim")] == [["a"], ["f"]]
-    page.wait_for_selector(".ra-measures .rs-value:has-text('50.0')")
+    page.click(".rs-tabs >> text=Agreement")
+    page.wait_for_selector(".rs-scores .rs-value:has-text('50.0')")
 
 
 def test_from_the_diagram_to_an_example(filled: Any, open_page: Any) -> None:
@@ -270,11 +270,11 @@ PLACES = (
     f"/research/consolidate?run={LINGUISTS}&reviewer=zoe&raters=9",
     f"/research/consolidate?run={LINGUISTS}&tab=agreement&raters=2",
     f"/research/consolidate?run={LINGUISTS}&tab=flow",
-    "/research/categories",
-    "/research/categories?reviewer=zoe",
-    f"/research/categories?tab=agreement&data=run:{LINGUISTS}",
-    "/research/claims",
-    "/research/claims?run=claims&reviewer=zoe",
+    "/research/desk?desk=kinds",
+    "/research/desk?desk=kinds&data=builtin&reviewer=zoe",
+    f"/research/desk?desk=kinds&tab=agreement&data=run:{LINGUISTS}",
+    "/research/desk?desk=claims",
+    "/research/desk?desk=claims&data=claims&reviewer=zoe",
     "/research?run=generate",
     f"/research?run={CROWD}",
     f"/research?run={CROWD}&tab=study",

@@ -27,14 +27,14 @@ def filled(desk: Any) -> Any:
 def test_another_target_is_laid_on_the_run(filled: Any, open_page: Any) -> None:
     page = open_page().page
     page.goto(f"{filled.url}/research?run=knowno")
-    page.wait_for_selector("[data-figure] svg.main-svg")
-    before = page.inner_text("#ab-content")
-    page.click("summary:has-text('Settings')")
-    page.fill("#rs-s-target_success", "0.95")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**s.target_success=0.95**")
-    page.wait_for_selector("code:has-text('--target-success 0.95')")
-    assert page.inner_text("#ab-content") != before
+    page.wait_for_selector(".rs-chart .main-svg")
+    page.click("button:has-text('Settings of the report')")
+    page.get_by_label("target_success").fill("0.95")
+    page.click("button:has-text('Apply')")
+    page.wait_for_function(
+        "document.querySelector('.rs-command-line :is(input, textarea)').value.includes('-success 0.95')"
+    )
+    assert "s.target_success=0.95" in page.url
     page.click(".rs-tabs >> text=Episodes")
     page.wait_for_selector(".ab-notice:has-text('0.95')")
 

@@ -38,7 +38,7 @@ def test_a_seeker_of_clarq_plays_to_the_end_and_looks_back(server: Any, open_pag
     assert task.tree.opening in page.inner_text(".ab-log")
     for node in task.tree.nodes:
         ask(page, f"I would like to know more about this: {node.explanation}")
-    assert page.inner_text(".ab-turns-text") == f"Turn {1 + len(task.tree.nodes)} of 14"
+    assert page.inner_text(".ab-turns-text") == f"Turns: {1 + len(task.tree.nodes)} of 14"
     say_goodbye(page)
 
     assert rows(server, "SELECT status FROM endings WHERE episode_id = ?", episode(page)) == [("completed",)]
@@ -100,7 +100,7 @@ def test_a_participant_of_ambibench_by_keyboard_alone(server: Any, open_page: An
     page = open_page().page
     who = newcomer()
     open_by_keyboard(page, server, TWENTY, who)
-    page.wait_for_selector(".st-trial")
+    page.wait_for_selector(".st-task")
     prompt = prompt_of(server, page)
     wanted: list[str] = []
     for k, example in enumerate(prompt.examples, start=1):
@@ -109,8 +109,8 @@ def test_a_participant_of_ambibench_by_keyboard_alone(server: Any, open_page: An
         if k == 8:  # a refresh in the middle: the same trial, what was typed is there
             page.keyboard.type("Half")
             page.reload()
-            page.wait_for_selector(".st-trial")
-            assert page.input_value("#am-answer") == "Half"
+            page.wait_for_selector(".st-task")
+            assert page.input_value("#bl-answer") == "Half"
             assert page.text_content("[data-text]") == shown_text(prompt, 8)
             page.keyboard.press("Control+A")
         text = {3: "perhaps", 4: example.label.lower()}.get(k, example.label)

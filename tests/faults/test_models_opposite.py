@@ -12,7 +12,10 @@ from typer.testing import CliRunner
 import app
 from logs import LogReader, LogWriter
 from simulator.ambik.sessions import AmbikSessions
+from simulator.clarq.benchmark import BENCHMARK as CLARQ
+from simulator.clarq.sessions import ClarqSessions
 from simulator.errors import InputError
+from simulator.frames import episodes
 from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.models import ModelOptions
 from simulator.runner.build import Models
@@ -110,6 +113,45 @@ async def test_nobody_is_spent_on_a_model_that_is_not_there(server, log, study_f
     await loaded.close()
 
 
+SEEKING = """
+id: seeking
+title: A model seeks
+benchmark: clarq
+language: zh
+seat: provider
+setup: L2H
+settings: {{opposite: {opposite}, data: builtin, split: test, turn_limit: 1}}
+judgments_per_item: 1
+model_failure: {{then: neutral_turn, tries: 2}}
+completion_codes: {{complete: C-1}}
+"""
+
+
+async def test_neutral_words_stand_for_a_model_that_fails(server, log, tmp_path):
+    (tmp_path / "study.yaml").write_text(SEEKING.format(opposite=f"openai/llama@{server.url}"))
+    loaded = models(log)
+    sessions = ClarqSessions(CLARQ, *log, loaded, studies=[read_study(tmp_path / "study.yaml")], env={})
+    entering = {"identity": {}, "participant_key": "browser-1", "language": "zh"}
+    episode = (await sessions.enter("seeking", **entering)).episode_id
+
+    async def say(*words):
+        for text in words:
+            seen = await sessions.submit(episode, "provider", Reply(text=text))
+        return seen
+
+    server.turn(echo_401)
+    seen = await say("yes", "ready")
+    assert (seen.my_turn, len(seen.moves), bool(seen.warning)) == (False, 1, True)
+    seen = await sessions.view(episode, "provider")
+    assert (seen.my_turn, seen.moves[-1].text, seen.warning) == (True, "抱歉，我刚才走神了，请继续。", None)
+    assert (await say("没关系。", "no")).ending.status == "truncated"
+    neutral = [turn for turn in log[1].turns(episode) if turn.payload.get("neutral")]
+    assert [turn.seat for turn in neutral] == ["seeker"]
+    frame = episodes(log[1], ["study-seeking"])
+    assert list(frame["model_failures"]) == [2]
+    await loaded.close()
+
+
 def test_check_asks_the_model_opposite_once(server, study_file, monkeypatch, tmp_path):
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("COLUMNS", "300")
@@ -173,5 +215,5 @@ def test_the_app_starts_with_a_server_of_ones_own(server, study_file, tmp_path, 
     )
     assert result.exception is None, result.output
     assert server.requests == 1
-    names = {one.name for one in served[0].opponents("seeker")}
+    names = {one.name for one in served[0][0].opponents("provider")}
     assert f"openai/llama@{server.url}" in names and "openai/gpt-4o" not in names

@@ -19,6 +19,7 @@ from over_http import Browser
 
 from logs import LogReader, LogWriter
 from simulator.ambient.sessions import AmbientSessions
+from simulator.clarq.benchmark import BENCHMARK as CLARQ
 from simulator.clarq.sessions import ClarqSessions
 from simulator.models import ModelOptions
 from simulator.runner.build import Models
@@ -34,9 +35,9 @@ def pair(tmp_path: Path) -> Iterator[tuple[list[Browser], LogReader]]:
     async def serve(writer: LogWriter, reader: LogReader) -> Any:
         # Within a running loop, because outside of one Gradio makes loops that nobody closes.
         models = Models(options=ModelOptions())
-        dialogues = ClarqSessions(writer, reader, models)
+        dialogues = ClarqSessions(CLARQ, writer, reader, models)
         readings = AmbientSessions(writer, reader, models)
-        return create_server(dialogues, home=tmp_path, ambient=readings)
+        return create_server([dialogues], home=tmp_path, ambient=readings)
 
     with ExitStack() as opened:
         browsers = []
@@ -51,7 +52,7 @@ def pair(tmp_path: Path) -> Iterator[tuple[list[Browser], LogReader]]:
 
 def test_a_dialogue_goes_on_at_either_and_counts_once(pair: tuple[list[Browser], LogReader]) -> None:
     browsers, reader = pair
-    wanted = {"seat": "seeker", "dialogue_language": "en", "opposite": "offline/experts"}
+    wanted = {"room": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
     page = {"path": "/play", "query": urlparse(browsers[0].call("start", **wanted)["go"]).query}
     number = 1
     for words in ("What shall I do?", "Where is it?", "Goodbye!"):

@@ -38,4 +38,4 @@ def actions(sessions: FakeSessions) -> Actions:
 @pytest.fixture
 async def client(sessions: FakeSessions, tmp_path: Path) -> TestClient:
     # Asynchronous, because outside a running loop Gradio makes loops that nobody closes.
-    return TestClient(create_server(sessions, home=tmp_path), base_url="http://127.0.0.1:7860")
+    return TestClient(create_server([sessions], home=tmp_path), base_url="http://127.0.0.1:7860")

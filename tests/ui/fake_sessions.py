@@ -6,14 +6,19 @@ import itertools
 from dataclasses import dataclass, field
 
 from logs.rows import Ending
+from simulator import catalog
+from simulator.benchmark import Due, Move
+from simulator.blocks import message
 from simulator.clarq.score import DialogueScores
-from simulator.clarq.sessions import CatalogEntry
-from simulator.clarq.views import ProviderNode, ProviderTree, Replay, ReplayStep, SeatView
+from simulator.clarq.sessions import Choices, ClarqSessions
+from simulator.clarq.show import KINDS, result, seat_blocks
+from simulator.clarq.views import Replay, ReplayStep, provider_nodes
 from simulator.errors import ConflictError, SeatError
-from simulator.runner.lobby import Opponent
+from simulator.runner.declared_views import ItemChoice, ItemGroup, SeatPage
+from simulator.runner.lobby import Opponent, require_choice
 from simulator.seats import Line, Reply
 from trees import OPENING, Background, Frontier, Node, Task, Tree
-from ui.clarq.actions import ClarqActions
+from ui.declared.actions import DeclaredActions
 
 GREETING = {"en": "What can I do for you?", "zh": "有什么可以帮你？"}
 SECRET = "Xyzzy-plum"
@@ -57,10 +62,16 @@ class _Episode:
 
 def front(signer, sessions=None):
     """The room whose entry is the home page."""
-    return {"clarq": ClarqActions(sessions or FakeSessions(), signer)}
+    return {"clarq": DeclaredActions(sessions or FakeSessions(), signer, home=True)}
 
 
 class FakeSessions:
+    benchmark = catalog.find("clarq")
+    choices = Choices
+    items = ()
+    around = ClarqSessions.around
+    judges = ClarqSessions.judges
+
     def __init__(self) -> None:
         self.episodes: dict[str, _Episode] = {}
         self._count = itertools.count(1)
@@ -71,33 +82,33 @@ class FakeSessions:
     def study(self, study_id):
         return None
 
-    def catalog(self, language):
+    def item_menu(self, language):
         words = ("Lamp", "Bridge") if language == "en" else ("灯", "桥")
         kinds = ("Make a light", "Cross a river") if language == "en" else ("点灯", "过河")
-        return tuple(
-            CatalogEntry(
-                task_id=f"task-{t}-{n}",
-                type=t,
-                type_name=kinds[t - 1],
-                title=f"{words[t - 1]} {n}",
-                uncertainties=4,
-                depth=2,
+        return [
+            ItemGroup(
+                kind,
+                [
+                    ItemChoice(place, message("item", title=f"{word} {place}", uncertainties=4))
+                    for place in (1, 2)
+                ],
             )
-            for t in (1, 2)
-            for n in (1, 2)
-        )
+            for word, kind in zip(words, kinds, strict=True)
+        ]
 
     def opponents(self, seat):
-        name = "offline/experts" if seat == "seeker" else "offline/seeker"
+        name = "offline/experts" if seat == "provider" else "offline/seeker"
         return (
             Opponent(name, True),
             Opponent("person", True),
             Opponent("openai/gpt-4o", False, "OPENAI_API_KEY"),
         )
 
-    async def start(self, *, task_id, language, seats, options=None):
+    async def start(self, *, seat, others, rules=None, item=None, language="en"):
+        require_choice("seat", seat, ("seeker", "provider"))
         episode_id = f"episode-{next(self._count)}"
-        episode = _Episode(language, dict(seats), dict(options or {}))
+        seats = {name: others.get(name, "person") for name in ("seeker", "provider")}
+        episode = _Episode(language, seats, {name: value for name, value in (rules or {}).items() if value})
         episode.frontiers.append(Frontier(TREE))
         self._add(episode, "provider", GREETING[language], ())
         self.episodes[episode_id] = episode
@@ -113,23 +124,26 @@ class FakeSessions:
     async def view(self, episode_id, seat):
         episode = self.episodes[episode_id]
         due = self._due(episode)
-        spoken = sum(line.seat == "seeker" for line in episode.lines)
-        return SeatView(
+        moves = tuple(Move(line.seat, KINDS[line.seat], line.text) for line in episode.lines)
+        stage = "done" if episode.ended else "task"
+        multi = bool(episode.options.get("multi"))
+        task = Task("fake", 1, episode.language, BACKGROUND, TREE)
+        shown = seat_blocks(task, episode.frontiers[-1], moves, seat, multi=multi, turn_limit=14)
+        return SeatPage(
             episode_id=episode_id,
             seat=seat,
+            people=tuple(who for who, name in episode.seats.items() if name == "person" and who != seat),
             language=episode.language,
-            number=len(episode.lines),
-            lines=tuple(episode.lines),
+            stage=stage,
+            due=Due(seat, KINDS[seat], closing="farewell" if seat == "seeker" else ""),
             my_turn=due == seat,
-            waiting_for=None if due in (None, seat) else due,
-            ended=episode.ended is not None,
+            waits_for="" if due in (None, seat) else due,
+            blocks=shown if stage == "task" else (),
+            moves=moves,
+            first=0,
+            number=len(moves),
             ending=Ending(episode_id=episode_id, status=episode.ended) if episode.ended else None,
-            seeker_turns=spoken,
-            turn_limit=14,
-            background=BACKGROUND,
-            tree=self._tree(episode) if seat == "provider" else None,
             warning=None,
-            stage="done" if episode.ended else "",
         )
 
     async def submit(self, episode_id, seat, reply: Reply, *, number=None):
@@ -159,11 +173,11 @@ class FakeSessions:
         missing = tuple(node.index for node in TREE.nodes if node.index not in given)
         answers = sum(line.seat == "provider" for line in episode.lines) - 1
         asked = [len(line.text.split()) - 1 for line in episode.lines if line.seat == "seeker"]
-        return Replay(
+        shown = Replay(
             task=Task("fake", 1, episode.language, BACKGROUND, TREE),
             lines=tuple(episode.lines),
             steps=tuple(self._step(episode, number) for number in range(len(episode.lines))),
-            nodes=self._tree(episode).nodes,
+            nodes=provider_nodes(episode.frontiers[-1]),
             opening=TREE.opening,
             scores=DialogueScores(
                 success=not missing,
@@ -177,6 +191,7 @@ class FakeSessions:
                 aql=sum(asked) / max(1, len(asked)),
             ),
         )
+        return result(shown, seat, judges=seat in self.judges)
 
     def _step(self, episode, number):
         line = episode.lines[number]
@@ -252,21 +267,3 @@ class FakeSessions:
         middle = " ".join(texts[index] for index in gave)
         parts = (reply.move.get("before", ""), middle, reply.move.get("after", ""))
         self._add(episode, "provider", " ".join(part for part in parts if part), gave)
-
-    def _tree(self, episode):
-        frontier = episode.frontiers[-1]
-        available = {node.index for node in frontier.available}
-        nodes = tuple(
-            ProviderNode(
-                node.index,
-                node.text,
-                node.explanation,
-                "given"
-                if node.index in frontier.given
-                else "available"
-                if node.index in available
-                else "locked",
-            )
-            for node in TREE.nodes
-        )
-        return ProviderTree(TREE.opening, frontier.opened, nodes, bool(episode.options.get("multi")))

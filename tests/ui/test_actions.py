@@ -17,7 +17,7 @@ from simulator.errors import InputError, SeatError, Trouble
 from ui.actions import Actions
 from ui.tokens import Pass, Signer, TokenError
 
-START = {"seat": "seeker", "dialogue_language": "en", "opposite": "offline/experts"}
+START = {"room": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
 
 
 async def begin(actions: Actions, **wishes: Any) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def turn(page: dict[str, Any], number: int, text: str = "Which lantern?", **more
 
 
 def shown(html: str) -> dict[str, str]:
-    root = html[html.index("data-page") : html.index("data-study")]
+    root = html[html.index("data-page") :].partition(">")[0]
     return dict(re.findall(r'data-(number|my-turn|ended|trouble)="(\d+)"', root))
 
 
@@ -44,13 +44,13 @@ async def test_a_dialogue_begins_and_shows_itself(actions: Actions, sessions: Fa
 
 
 async def test_surprise_picks_a_task_of_the_language(actions: Actions, sessions: FakeSessions) -> None:
-    await begin(actions, dialogue_language="zh")
+    await begin(actions, item_language="zh")
     assert next(iter(sessions.episodes.values())).language == "zh"
 
 
 async def test_several_at_once_only_if_asked_for(actions: Actions, sessions: FakeSessions) -> None:
     await begin(actions)
-    await begin(actions, multi=True)
+    await begin(actions, rules={"multi": True})
     assert [episode.options for episode in sessions.episodes.values()] == [{}, {"multi": True}]
 
 
@@ -62,7 +62,7 @@ async def test_a_start_that_fails_says_why(actions: Actions, sessions: FakeSessi
     assert (await actions.start(START))["problem"] == "There is no task “x”. Please pick one from the list."
     chinese = START | {"language": "zh"}
     assert (await actions.start(chinese))["problem"] == "没有“x”这项任务。请从列表中选择。"
-    assert "did not work" in (await actions.start({"seat": "robot"}))["problem"]
+    assert "did not work" in (await actions.start({"seat": 1}))["problem"]
     assert (await actions.start({"room": "nowhere", "language": "zh"}))["problem"] == "这里不提供“nowhere”。"
 
 
@@ -139,7 +139,7 @@ async def test_a_turn_for_an_earlier_number_is_refused(actions: Actions, session
     await actions.send(turn(page, 1))
     late = await actions.send(turn(page, 1, "Another question?", render="render-two"))
     assert late["accepted"] is False
-    assert "moved on in another window" in late["html"]
+    assert "This went on in another window" in late["html"]
     assert "Another question?" not in late["html"]
     assert len(next(iter(sessions.episodes.values())).lines) == 3
 
@@ -147,17 +147,18 @@ async def test_a_turn_for_an_earlier_number_is_refused(actions: Actions, session
 async def test_an_illegal_move_can_be_corrected(
     actions: Actions, sessions: FakeSessions, monkeypatch
 ) -> None:
-    page = await begin(actions, seat="provider", opposite="offline/seeker")
-    refused = await actions.send(turn(page, 2, "", give=["1.1"]))
+    page = await begin(actions, seat="provider", others={"seeker": "offline/seeker"})
+    refused = await actions.send(turn(page, 2, "", filled={"give": ["1.1"]}))
     assert refused["accepted"] is False
-    assert "That is not possible: Answer 1.1 cannot be given now" in refused["html"]
-    assert (await actions.send(turn(page, 2, "", give=["0"])))["accepted"] is True
+    assert "That was not possible: Answer 1.1 cannot be given now" in refused["html"]
+    assert (await actions.send(turn(page, 2, "", filled={"give": ["0"]})))["accepted"] is True
 
 
 async def test_words_around_a_node_and_words_alone(actions: Actions, sessions: FakeSessions) -> None:
-    page = await begin(actions, seat="provider", opposite="offline/seeker")
-    await actions.send(turn(page, 2, "ignored", give=["0"], before=" Well, ", after="There."))
-    await actions.send(turn(page, 4, " Hm, no idea. "))
+    page = await begin(actions, seat="provider", others={"seeker": "offline/seeker"})
+    filled = {"give": ["0"], "before": "Well,", "after": "There."}
+    await actions.send(turn(page, 2, "ignored", filled=filled))
+    await actions.send(turn(page, 4, "Hm, no idea."))
     lines = next(iter(sessions.episodes.values())).lines
     assert [line.text for line in lines if line.seat == "provider"][1:] == [
         f"Well, {TREE.opening} There.",
@@ -190,14 +191,14 @@ async def test_only_the_provider_judges(actions: Actions, sessions: FakeSessions
     seeker = await begin(actions)
     verdict = {"render": "render-one", "success": True}
     with pytest.raises(TokenError):
-        await actions.rooms["clarq"].calls["judge"](seeker | verdict)
-    provider = await begin(actions, seat="provider", opposite="offline/seeker")
-    assert await actions.rooms["clarq"].calls["judge"](provider | verdict) == {"accepted": True}
+        await actions.judge(seeker | verdict)
+    provider = await begin(actions, seat="provider", others={"seeker": "offline/seeker"})
+    assert await actions.judge(provider | verdict) == {"accepted": True}
     assert [list(episode.judged.values()) for episode in sessions.episodes.values()] == [[], [True]]
 
 
 async def test_the_host_gets_a_link_for_the_other_seat_and_the_guest_gets_none(actions: Actions) -> None:
-    host = await begin(actions, opposite="person")
+    host = await begin(actions, others={"provider": "person"})
     guest_page = await take_seat(actions, await invitation_to(actions, host))
     assert actions.signer.read(parse_qs(guest_page["query"])["t"][0]).seat == "provider"
     guest = (await actions.page(guest_page))["html"]
@@ -210,9 +211,9 @@ async def test_no_link_where_nobody_is_to_come(actions: Actions) -> None:
 
 
 async def test_waiting_pages_hear_when_the_other_has_moved(actions: Actions) -> None:
-    page = await begin(actions, opposite="person")
+    page = await begin(actions, others={"provider": "person"})
     token = parse_qs(page["query"])["t"][0]
-    stands = {"number": 1, "my_turn": True, "ended": False, "trouble": False, "stage": ""}
+    stands = {"number": 1, "my_turn": True, "ended": False, "trouble": False, "stage": "task"}
     assert await actions.state(token) == stands | {"taken": 0}
     await take_seat(actions, await invitation_to(actions, page))
     assert await actions.state(token) == stands | {"taken": 1}
@@ -230,9 +231,9 @@ async def test_waiting_pages_hear_when_the_other_has_moved(actions: Actions) -> 
         {"number": -1},
         {"number": "one"},
         {"text": "x" * 4001},
-        {"before": "x" * 1001},
+        {"filled": {"before": "x" * 20_001}},
         {"seconds": -1},
-        {"give": "1"},
+        {"filled": {"give": {"1": "1"}}},
         {"language": "x" * 17},
     ],
 )

@@ -57,10 +57,10 @@ async def house(tmp_path: Path) -> Any:
     path = tmp_path / "log.sqlite"
     with LogWriter(path, durable=False, group_seconds=0.001) as writer, LogReader(path) as reader:
         research = research_mount(writer, reader, home=tmp_path, password=PASSWORD)
-        server = create_server(sessions, home=tmp_path, mounts=[research])
+        server = create_server([sessions], home=tmp_path, mounts=[research])
         client = TestClient(server, base_url="http://127.0.0.1:7860", raise_server_exceptions=False)
         browser = Browser(client)
-        wanted = {"seat": "seeker", "dialogue_language": "en", "opposite": "offline/experts"}
+        wanted = {"room": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
         go = browser.call("start", **wanted)["go"]
         (token,) = parse_qs(urlparse(go).query)["t"]
         yield House(client, sessions, token, browser.component, tmp_path)
@@ -96,7 +96,7 @@ def attacks(house: House) -> Iterator[Attack]:
         return Attack(name, "POST", path, json=body | changes, allowed=allowed)
 
     page = {"path": "/play", "query": f"t={house.token}", "language": "en"}
-    start = {"seat": "seeker", "dialogue_language": "en", "opposite": "offline/experts"}
+    start = {"room": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
     send = page | {"render": "render-0001", "number": 1, "text": "?"}
     refused = (*Attack.allowed, 200)
 
@@ -273,7 +273,7 @@ def attacks(house: House) -> Iterator[Attack]:
         {"seat": "judge"},
         {"room": "nowhere"},
         {"room": "clarq\x00"},
-        {"dialogue_language": "fr"},
+        {"item_language": "fr"},
     ):
         yield call(f"start {changes}", "call_start", start | changes, allowed=refused)
     for changes in (

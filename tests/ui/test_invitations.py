@@ -13,15 +13,16 @@ from pydantic import ValidationError
 from visiting import Page, invitation_to, take_seat, words
 
 from logs import LogReader, LogWriter
+from simulator.clarq.benchmark import BENCHMARK as CLARQ
 from simulator.clarq.sessions import ClarqSessions
 from simulator.errors import InputError
 from simulator.runner.sessions import SEAT_TAKEN
 from ui.actions import Actions
-from ui.clarq.actions import ClarqActions
+from ui.declared.actions import DeclaredActions
 from ui.i18n import LANGUAGES
 from ui.tokens import Pass, Signer, TokenError
 
-START = {"seat": "seeker", "dialogue_language": "en", "opposite": "person"}
+START = {"room": "clarq", "seat": "seeker", "others": {"provider": "person"}}
 FIRST, SECOND, THIRD = (f"a-browser-of-its-own-{n}" for n in (1, 2, 3))
 TAKEN = "This seat is taken"
 INTRODUCTION = "You are invited to play"
@@ -33,7 +34,8 @@ def no_models(name: str) -> NoReturn:
 
 def serve(log: tuple[LogWriter, LogReader]) -> Actions:
     signer = Signer(b"a secret for tests")
-    return Actions(signer, {"clarq": ClarqActions(ClarqSessions(*log, no_models), signer)})
+    sessions = ClarqSessions(CLARQ, *log, no_models)
+    return Actions(signer, {"clarq": DeclaredActions(sessions, signer, home=True)})
 
 
 @pytest.fixture
@@ -119,7 +121,7 @@ async def test_a_row_that_another_server_wrote_first_counts(
 
     async def late(row: Any) -> Any:
         monkeypatch.setattr(sessions._log, "write", write)
-        assert await sessions.__class__(*log, no_models).take_seat(episode, "provider", "elsewhere")
+        assert await sessions.__class__(CLARQ, *log, no_models).take_seat(episode, "provider", "elsewhere")
         return await write(row)
 
     monkeypatch.setattr(sessions._log, "write", late)
@@ -157,7 +159,7 @@ async def test_an_invitation_can_do_nothing_but_be_taken(actions: Actions) -> No
             with pytest.raises(TokenError):
                 await refused(call)
         with pytest.raises(TokenError):
-            await actions.rooms["clarq"].calls["judge"](turn | {"success": True})
+            await actions.judge(turn | {"success": True})
         if not taken:
             await take_seat(actions, link)
 
@@ -190,7 +192,7 @@ async def test_forged_and_foreign_links_take_nothing(
 async def test_a_seat_that_no_person_sits_in_cannot_be_taken(
     actions: Actions, log: tuple[LogWriter, LogReader]
 ) -> None:
-    answer = await actions.start(START | {"opposite": "offline/experts"})
+    answer = await actions.start(START | {"others": {"provider": "offline/experts"}})
     episode = actions.signer.read(parse_qs(urlparse(answer["go"]).query)["t"][0]).episode_id
     call = {"query": f"t={actions.signer.sign(Pass(episode, 'provider', True))}", "participant_key": FIRST}
     with pytest.raises(InputError):

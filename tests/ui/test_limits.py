@@ -85,7 +85,7 @@ def test_gradio_keeps_few_of_the_sessions_that_browsers_make_up(client: TestClie
 
 def test_one_address_begins_no_more_than_people_do(client: TestClient) -> None:
     browser = Browser(client)
-    wanted = {"seat": "seeker", "dialogue_language": "en", "opposite": "offline/experts"}
+    wanted = {"room": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
     began = time.monotonic()
     begun = 0
     # A place comes back each second, and a busy machine takes several for these calls.
@@ -198,7 +198,7 @@ def test_a_proxy_is_an_address_or_a_network() -> None:
 def test_a_name_that_was_made_to_lead_here_begins_nothing(client: TestClient) -> None:
     browser = Browser(client)
     rebound = {"Host": "evil.example:7860", "Origin": "http://evil.example:7860"}
-    wanted = {"seat": "seeker", "dialogue_language": "en", "opposite": "offline/experts"}
+    wanted = {"room": "clarq", "seat": "seeker", "others": {"provider": "offline/experts"}}
     for headers in (rebound, rebound | {"X-Forwarded-Host": "127.0.0.1:7860"}):
         answer = client.post(
             ROUTE, json=page_call(browser, fn_name="call_start", data=wanted), headers=headers

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from fake_sessions import BACKGROUND, SECRET, TREE, FakeSessions
 
+from simulator import catalog
 from simulator.clarq import graph, provider
 from simulator.clarq.players.experts_offline import REASONS
+from simulator.clarq.show import instructions
 from simulator.handmethat import graph as household
 from simulator.runner.finding import load_room
 from simulator.runner.lobby import Opponent
 from simulator.seats import Reply
-from ui.clarq.actions import LINK, ClarqActions
-from ui.clarq.entry import entry_page, task_groups
+from ui.declared.actions import DeclaredActions
+from ui.declared.pages import entry_page, task_page
 from ui.i18n import LANGUAGES, Strings, strings
 from ui.invitations import invitation_page
 from ui.render import environment
 from ui.render.frame import Frame, message_page
-from ui.render.play import Company, Invitation, Notice
+from ui.render.play import Invitation, Notice
 from ui.study.pages import Here
 from ui.tokens import Signer
 
@@ -70,11 +74,17 @@ class Page(HTMLParser):
             self.texts.append(data)
 
 
+class OfferedSessions(FakeSessions):
+    """Sessions that offer a model, too."""
+
+    def opponents(self, seat: str) -> tuple[Opponent, ...]:
+        return (*super().opponents(seat), Opponent("model/x", True))
+
+
 async def dialogue(seat: str, *moves: Reply, said: str = "Which lantern?") -> tuple[FakeSessions, str]:
     sessions = FakeSessions()
     opposite = "provider" if seat == "seeker" else "seeker"
-    seats = {seat: "person", opposite: "offline"}
-    episode = await sessions.start(task_id="task-1-1", language="en", seats=seats)
+    episode = await sessions.start(seat=seat, others={opposite: "offline"})
     for number, move in enumerate(moves or (Reply(text=said, key="k"),)):
         await sessions.submit(episode, seat, Reply(text=move.text, move=move.move, key=f"k{number}"))
     return sessions, episode
@@ -84,12 +94,14 @@ def give(*indices: str) -> Reply:
     return Reply(move={"give": list(indices)})
 
 
-ACTIONS = ClarqActions(FakeSessions(), Signer(b"x"))
+ACTIONS = DeclaredActions(FakeSessions(), Signer(b"x"), home=True)
+LINK = ACTIONS.link
 
 
-def playing(frame: Frame, view: Any, company: Company | None = None, notice: Notice | None = None) -> str:
+def playing(frame: Frame, view: Any, invited: Invitation | None = None, notice: Notice | None = None) -> str:
     """The page of a dialogue that is going on."""
-    return ACTIONS.play_page(frame, Here(view=view, notice=notice), company or Company())
+    invitations = {seat: invited for seat in view.people if invited is not None}
+    return task_page(frame, LINK, Here(view=view, notice=notice), ACTIONS.steps(view), invitations)
 
 
 async def every_page(texts: Strings) -> list[str]:
@@ -97,34 +109,34 @@ async def every_page(texts: Strings) -> list[str]:
     frame = Frame(texts, "/play", "t=abc", research="/research", active="home")
     pages = [message_page(frame, name) for name in ("bad_link", "gone", "failed", "seat_taken")]
     pages.append(invitation_page(frame, LINK, "provider"))
-    fake = FakeSessions()
-    opponents = {seat: (*fake.opponents(seat), Opponent("model/x", True)) for seat in ("seeker", "provider")}
-    pages.append(entry_page(frame, LINK, {"en": fake.catalog("en"), "zh": ()}, opponents, ()))
+    pages.append(entry_page(frame, LINK, OfferedSessions(), ()))
     for seat in ("seeker", "provider"):
         moves = (give("0"),) if seat == "provider" else ()
         sessions, episode = await dialogue(seat, *moves)
         view = await sessions.view(episode, seat)
         notice = Notice(texts("play.conflict"))
-        hosts = [Company(True, Invitation("/play?t=x", taken=taken)) for taken in (False, True)]
-        for company in (Company(), *hosts, Company(True)):
-            pages.append(playing(frame, view, company, notice))
-        fresh = await FakeSessions().start(task_id="t", language="en", seats={seat: "person"}) and view
-        pages.append(playing(frame, fresh))
+        with_person = replace(view, people=("provider" if seat == "seeker" else "seeker",))
+        pages.append(playing(frame, view, notice=notice))
+        for taken in (False, True):
+            pages.append(playing(frame, with_person, Invitation("/play?t=x", taken=taken), notice))
+    for seat in ("seeker", "provider"):
+        told = replace(view, seat=seat, stage="instructions", blocks=instructions(seat))
+        pages.append(ACTIONS.session_page(frame, Here(view=told)))
     return pages + await waiting_pages(frame) + await result_pages(frame)
 
 
 async def waiting_pages(frame: Frame) -> list[str]:
     pages = []
     sessions = FakeSessions()
-    seats = {"seeker": "person", "provider": "person"}
     for multi in (False, True):
-        episode = await sessions.start(task_id="t", language="en", seats=seats, options={"multi": multi})
+        others, rules = {"provider": "person"}, {"multi": multi}
+        episode = await sessions.start(seat="seeker", others=others, rules=rules)
         waiting = await sessions.view(episode, "provider")
         await sessions.submit(episode, "seeker", Reply(text="How?", key="a"))
         views = [waiting, await sessions.view(episode, "seeker"), await sessions.view(episode, "provider")]
         await sessions.submit(episode, "provider", Reply(move={"give": ["0"]}, key="b"))
         views.append(await sessions.view(episode, "provider"))
-        pages += [playing(frame, view, Company(person)) for view in views for person in (False, True)]
+        pages += [playing(frame, seen) for view in views for seen in (view, replace(view, people=()))]
     return pages
 
 
@@ -157,7 +169,8 @@ def is_data(text: str) -> bool:
         "How?",
     ]
     said += ["Goodbye", "Which?", "Hm.", "You have collected enough.", "It names the thing."]
-    names = ["English", "中文", "gpt-4o", "x", "1. Make a light", "2. Cross a river", "0"]
+    names = ["English", "中文", "gpt-4o", "x", "Make a light", "Cross a river", "点灯", "过河", "0"]
+    names += [f"{name} {place}" for name in ("Lamp", "Bridge", "灯", "桥") for place in (1, 2)]
     return text in [*known, *said, *names] or text.startswith("Sure. ") or not re.search(r"[^\W\d_]", text)
 
 
@@ -168,18 +181,21 @@ async def test_no_text_is_written_into_the_markup() -> None:
     assert {text.strip() for text in bare if not is_data(text.strip())} == set()
 
 
-REFUSALS = set(
-    re.findall(
-        r'code="(\w+)"',
-        "".join(Path(module.__file__).read_text(encoding="utf-8") for module in (graph, provider, household)),
-    )
-)
+def refusals(*modules: ModuleType) -> set[str]:
+    """The codes of the rules that modules hold people to."""
+    sources = [Path(str(module.__file__)).read_text(encoding="utf-8") for module in modules]
+    return set(re.findall(r'code="(\w+)"', "".join(sources)))
+
+
+REFUSALS = {"clarq": refusals(graph, provider), "handmethat": refusals(household)}
 
 
 def test_every_rule_that_a_person_may_break_is_told_in_both_languages() -> None:
-    assert len(REFUSALS) >= 5
+    assert len(REFUSALS["clarq"]) >= 4
     for language in LANGUAGES:
-        assert {f"play.refused_{code}" for code in REFUSALS} <= set(strings(language).texts)
+        told = set(strings(language).texts)
+        assert {f"benchmark.clarq.refused.{code}" for code in REFUSALS["clarq"]} <= told
+        assert {f"play.refused_{code}" for code in REFUSALS["handmethat"]} <= told
 
 
 async def test_every_text_is_used_somewhere() -> None:
@@ -187,29 +203,34 @@ async def test_every_text_is_used_somewhere() -> None:
     await every_page(texts)
     elsewhere = {
         "app.noscript",  # in the page's head
+        *(f"app.missing.{part}" for part in ("home", "text", "title")),  # at a wrong address
         "app.too_many",  # in answer to whoever begins too often
         "language.name",  # of each language, in itself
-        "play.goodbye_line",  # in the dialogue's language
         "play.refused",
-        *(f"play.refused_{code}" for code in REFUSALS),
+        *(f"play.refused_{code}" for code in REFUSALS["handmethat"]),
         "play.retry",
         "play.warning",
         "play.warning_study",
-        "result.aborted",
-        "result.failed",
-        "result.l_note_zh",
-        "result.no_reason",
-        *(f"result.why_{code}" for code in REASONS),  # as the built-in provider gives them
-        *(f"result.type_{number}" for number in (1, 3, 4, 5, 6)),
+        "benchmark.clarq.farewell",  # in the dialogue's language
+        "benchmark.clarq.result.l_note_zh",
+        "benchmark.clarq.result.no_reason",
+        "benchmark.clarq.result.failure.text",  # where nothing was said in other words
+        "benchmark.clarq.summary",  # the text of its card
+        "benchmark.clarq.verdict.text",
+        "play.invite",  # of seats that have pages of their own
+        *(f"benchmark.clarq.why.{code}" for code in REASONS),  # as the built-in provider gives them
+        *(f"benchmark.clarq.type.{number}" for number in (1, 3, 4, 5, 6)),
+        *(f"benchmark.clarq.refused.{code}" for code in REFUSALS["clarq"]),
+        *(f"benchmark.clarq.{name}" for name in texts.under("benchmark.clarq") if name.startswith("study.")),
         *(f"seat.{seat}" for name in ROOMS for seat in load_room(name).seats),  # of runs, for researchers
     }
     others = (
         "problem.",
-        "clarq.",
+        *(f"benchmark.{name}." for name in catalog.names() if name != "clarq"),
         "research.",
         "study.",
         "household.",
-        "ambibench.",
+        "benchmark.",
         "ambient.",
         "ambik.",
         "declared.",
@@ -225,7 +246,7 @@ async def test_what_people_typed_is_shown_as_typed(seat: str) -> None:
     view = await sessions.view(episode, seat)
     frame = Frame(strings("en"), "/play", EVIL)
     notice = Notice(EVIL, "problem")
-    page = Page(playing(frame, view, Company(True, Invitation(EVIL, True)), notice))
+    page = Page(playing(frame, replace(view, people=("seeker",)), Invitation(EVIL, True), notice))
     assert EVIL in page.texts
     assert not [tag for tag, _ in page.tags if tag in ("script", "img")]
     assert not [name for _, attrs in page.tags for name in attrs if name.startswith("on")]
@@ -278,13 +299,3 @@ async def test_links_to_parts_of_the_page_lead_somewhere() -> None:
 def test_the_switch_keeps_the_address() -> None:
     frame = Frame(strings("en"), "/play", "t=a.b&lang=en")
     assert frame.switch == "/play?t=a.b&lang=zh"
-
-
-def test_long_tasks_are_cut_in_the_menu() -> None:
-    entry = FakeSessions().catalog("en")[0]
-    title = "carry the very heavy " + "and rather awkward " * 10 + "lantern"
-    long = type(entry)(**{name: getattr(entry, name) for name in entry.__slots__} | {"title": title})
-    (group,) = task_groups([long], "en")
-    assert group.entries[0].title.startswith("Carry the very heavy and rather")
-    assert group.entries[0].title.endswith("…")
-    assert len(group.entries[0].title) <= 70

@@ -16,17 +16,26 @@ import simulator
 import ui
 from logs import NotInLog
 from simulator.clarq.players.experts_offline import REASONS, reason, recognise
+from simulator.clarq.show import reason as provider_reason
+from simulator.clarq.views import ReplayStep
 from simulator.errors import InputError, SeatError, Trouble
 from simulator.models import ModelError
 from simulator.models.errors import RateLimited
+from ui.accounts import NotAllowedError
 from ui.i18n import LANGUAGES, strings
-from ui.problems import problem_text, reason_text, trouble_text
+from ui.problems import problem_text, trouble_text
 
 ROOT = Path(ui.__file__).parent.parent
 SEAT = ("SeatError", "FormError", "PairFormError")
 OF_ITS_PAGE = ("DeskError",)
 """Errors whose words stand at the one page that shows them."""
-PREFIX = {"ambibench": "ambibench.refused.", "ambient": "ambient.refused.", "ambik": "ambik.refused."}
+PREFIX = {
+    "ambibench": "benchmark.ambibench.refused.",
+    "ambient": "ambient.refused.",
+    "ambik": "ambik.refused.",
+}
+ROOMS = PREFIX | {"clarq": "benchmark.clarq.refused.", "handmethat": "play.refused_"}
+"""Where the words for what a benchmark refuses stand; `PREFIX` has those whose people fill in forms."""
 SHARED = ("not_due", "nothing_said", "no_choice")
 """Codes of what the shared layers refuse a seat, whatever the benchmark."""
 NOBODY = ("players", "offline", "importing", "seats.py")
@@ -94,9 +103,7 @@ def test_every_rule_that_a_person_may_break_has_words(language: str, at_seats: l
     assert len(at_seats) > 20
     for one in at_seats:
         room = one.path.parts[1]
-        rooms = (
-            [PREFIX[room]] if room in PREFIX else ["play.refused_"] if room in ("clarq", "handmethat") else []
-        )
+        rooms = [ROOMS[room]] if room in ROOMS else []
         if one.path.parts[:2] == ("simulator", "forms.py"):
             rooms = list(PREFIX.values())
         names = [f"{prefix}{one.code}" for prefix in rooms]
@@ -116,6 +123,7 @@ def test_words_are_of_something(coded: list[Raised], at_seats: list[Raised]) -> 
     logged = {"log_failed", "log_conflict", "not_in_log"}
     known = {one.code for one in coded} | {one.code for one in models()} | logged
     known |= {f"seat_{one.code}" for one in at_seats if one.code.startswith("question_")}
+    known |= {NotAllowedError.code, "seat_form"}  # an error's own; a seat's, of every form made from a model
     known |= {"uncoded", "program", *(f"seat_{code}" for code in SHARED)}
     english, chinese = (strings(language).under("problem") for language in ("en", "zh"))
     assert set(english) == set(chinese) == known
@@ -159,9 +167,25 @@ def test_the_built_in_providers_reasons_are_in_the_page_s_language() -> None:
         logged = reason(code, **fields)
         if recognise(logged) != (code, fields):
             wrong.append(f"{logged} is taken for {recognise(logged)}")
-        said = reason_text(strings("zh"), logged)
+        said = in_chinese(logged)
         if said == logged or ("1.2" in said) != bool(fields):
             wrong.append(f"{logged}: {said}")
     assert wrong == []
-    assert reason_text(strings("zh"), "A model's own words.") == "A model's own words."
-    assert reason_text(strings("zh"), "") == strings("zh")("result.no_reason")
+    assert in_chinese("A model's own words.") == "A model's own words."
+    assert in_chinese("") == strings("zh")("benchmark.clarq.result.no_reason")
+
+
+def in_chinese(logged: str) -> str:
+    """A provider's reason as a Chinese page says it."""
+    step = ReplayStep(
+        number=1,
+        seat="provider",
+        text="",
+        gave=(),
+        type=None,
+        reason=logged,
+        available_before=(),
+        available_after=(),
+    )
+    said = provider_reason(step)
+    return said if isinstance(said, str) else strings("zh")(f"benchmark.clarq.{said.name}", **said.fields)

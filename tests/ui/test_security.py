@@ -96,7 +96,7 @@ async def test_a_named_proxy_says_by_which_name_the_server_was_asked(
     sessions: FakeSessions, tmp_path: Path
 ) -> None:
     access = Access(names=("play.example.org",), proxies=("192.0.2.1",))
-    server = create_server(sessions, home=tmp_path, access=access)
+    server = create_server([sessions], home=tmp_path, access=access)
     behind = {"Origin": "https://play.example.org", "X-Forwarded-Host": "play.example.org"}
     (component,) = [
         each["id"]
@@ -154,3 +154,17 @@ def test_files_of_the_data_home_are_not_served(client: TestClient, tmp_path: Pat
         response = client.get(path)
         assert response.status_code in (403, 404, 405), path
         assert secret.read_bytes() not in response.content
+
+
+@pytest.mark.each("path", ["/nowhere", "/askback/none.css", "/a/b?x=<b>", "/%3Cscript%3E"])
+def test_a_wrong_address_has_a_page_for_people_and_words_for_programs(client: TestClient, path: str) -> None:
+    for language, title in (("en", "There is no page here"), ("zh", "这里没有页面")):
+        page = client.get(path, headers=HTML | {"accept-language": language})
+        assert page.status_code == 404
+        assert f"<h1>{title}</h1>" in page.text and f'lang="{language}"' in page.text
+        assert "askback.css" in page.text and "content-security-policy" in page.headers
+        assert "<b>" not in page.text and "&lt;b" not in page.text
+    plain = client.get(path)
+    assert plain.status_code == 404 and "<html" not in plain.text
+    assert client.post(path, headers=HTML).status_code in (404, 405)
+    assert "<html" not in client.post(path, headers=HTML).text

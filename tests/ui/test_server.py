@@ -14,8 +14,8 @@ HTML = {"Accept": "text/html"}
 
 
 def start(browser: Browser, seat: str = "seeker") -> dict[str, Any]:
-    opposite = "offline/experts" if seat == "seeker" else "offline/seeker"
-    answer = browser.call("start", seat=seat, dialogue_language="en", opposite=opposite)
+    others = {"provider": "offline/experts"} if seat == "seeker" else {"seeker": "offline/seeker"}
+    answer = browser.call("start", room="clarq", seat=seat, others=others)
     return {"path": "/play", "query": urlparse(answer["go"]).query, "language": "en"}
 
 

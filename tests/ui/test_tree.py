@@ -1,16 +1,18 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator.blocks import TreeNode
+from simulator.clarq.show import tree
 from simulator.clarq.views import ProviderNode
-from ui.render.tree import Branch, branches, small_map
+from ui.render.tree import small_map
 
 
 def node(index: str) -> ProviderNode:
     return ProviderNode(index, f"text {index}", None, "locked")
 
 
-def flat(branch: Branch) -> list[str]:
-    return [branch.node.index, *(index for child in branch.children for index in flat(child))]
+def flat(node: TreeNode) -> list[str]:
+    return [node.index, *(index for child in node.children for index in flat(child))]
 
 
 @st.composite
@@ -25,16 +27,16 @@ def indices(draw: st.DrawFn) -> list[str]:
 
 @given(indices())
 def test_every_node_stands_once_under_its_parent(given_indices: list[str]) -> None:
-    root = branches("opening", False, [node(index) for index in given_indices])
+    root = tree("opening", False, [node(index) for index in given_indices])
     assert flat(root) == ["0", *given_indices]
-    assert root.node.state == "available"
+    assert root.state == "available"
     for child in root.children:
-        assert all(index.startswith(f"{child.node.index}") for index in flat(child))
+        assert all(index.startswith(child.index) for index in flat(child))
 
 
 @given(indices())
 def test_the_map_has_room_for_every_node(given_indices: list[str]) -> None:
-    drawn = small_map(branches("opening", True, [node(index) for index in given_indices]))
+    drawn = small_map(tree("opening", True, [node(index) for index in given_indices]))
     assert sorted(dot.index for dot in drawn.dots) == sorted(["0", *given_indices])
     assert len({(dot.x, dot.y) for dot in drawn.dots}) == len(drawn.dots)
     assert all(14 <= dot.x <= drawn.width - 14 and 14 <= dot.y <= drawn.height - 14 for dot in drawn.dots)

@@ -20,7 +20,7 @@ def _words(source: str) -> list[str]:
     shown = re.sub(r"\{% block kind %\}.*", "", source)  # class names
     bare = re.sub(r"\{[{%#].*?[}%#]\}", "", shown, flags=re.DOTALL)
     texts = [text.strip() for text in re.findall(r">([^<]+)<", bare)]
-    written = [text for text in texts if not re.match(r"[\w-]+=\"", text)]  # attributes in a macro
+    written = [text for text in texts if not re.match(r"[\w-]+=[\"']", text)]  # attributes in a macro
     return [text for text in written if re.search(r"[^\W\d_]{2,}", text)]
 
 

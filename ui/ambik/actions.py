@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import parse_qs
 
-from simulator.ambik.items import BENCHMARK
+from simulator.ambik.annotation.page import pair_form
+from simulator.ambik.items import BENCHMARK, LANGUAGE
 from simulator.ambik.sessions import AmbikSessions
 from simulator.ambik.views import SeatName
-from simulator.errors import SeatError
 from simulator.runner.lobby import PERSON
 from simulator.studies.cards import StudyCard
-from ui.ambik.calls import CheckCall, SeatCall, StartCall
-from ui.ambik.pages import OPPOSITE, SEATS, STEPS, check_answer, end_page, entry_page, stage_page
+from ui.ambik.calls import SeatCall, StartCall
+from ui.ambik.pages import OPPOSITE, SEATS, STEPS, end_page, entry_page, stage_page
 from ui.calls import Answer
-from ui.i18n import strings
+from ui.declared.forms import check_answer
 from ui.invitations import invitation
 from ui.render.environment import render
 from ui.render.frame import Frame, RoomLink
 from ui.render.play import Company
-from ui.rooms import Call as RoomCall
 from ui.study.actions import StudyActions
 from ui.study.pages import Here, offer
 from ui.tokens import Pass, Signer
@@ -40,11 +38,6 @@ class AmbikActions(StudyActions):
         super().__init__(sessions)
         self._play = sessions
         self._signer = signer
-
-    @property
-    def calls(self) -> Mapping[str, RoomCall]:
-        """What only these pages ask."""
-        return {"check_pair": self.check_pair}
 
     async def home(self, frame: Frame) -> str:
         """Return the entry."""
@@ -76,21 +69,11 @@ class AmbikActions(StudyActions):
             "stage": view.stage,
         }
 
-    async def check_pair(self, call: Mapping[str, Any]) -> Answer:
-        """Return what is to be said of a form before it is sent: ``problems`` by field, ``accepts``.
-
-        Raises:
-            TokenError: if the call comes from no page of an episode.
-        """
-        asked = CheckCall.model_validate(call)
-        seat = self._signer.read(parse_qs(asked.query).get("t", [""])[0])
+    async def check(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
+        """See `ui.rooms.RoomActions.check`."""
         view = await self._play.view(seat.episode_id, seat.seat)
-        if view.draft is None:
-            return {}
-        try:
-            return check_answer(strings(asked.language), view.draft, asked.filled)
-        except SeatError as error:
-            return {"refused": self.refused(Frame(strings(asked.language)), error).text}
+        form = pair_form(view.draft) if view.draft is not None else None
+        return check_answer(self, frame, view, form, call, LANGUAGE)
 
     def seat_of(self, card: StudyCard) -> SeatName:
         """Return the seat of a study's participants: it is what the study calls their task."""

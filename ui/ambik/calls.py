@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from simulator.ambik.terms import Ambiguity, TaskType
+from simulator.ambik.terms import TaskType
 from simulator.ambik.views import SeatName
 from simulator.seats import Reply
-from ui.calls import Call, PageCall
-from ui.study.actions import MoveCall
+from ui.calls import Call
+from ui.declared.forms import FormCall
 
 _LONGEST = 20_000
 """Letters of a text that get as far as the room, which says in words that it is too long."""
@@ -37,48 +37,17 @@ class Choice(Call):
     ask: Text | None = None
 
 
-class PairFields(Call):
-    """An annotator's form as it stands (spec 11.1); lists are split already.
-
-    Attributes:
-        passed_over: why the candidates before the chosen one are not adequate.
-        one_ambiguity: whether exactly one thing is open.
-        step: index, from 0, of the step at which the plans part; None if nothing is given.
-        delete: why the row is to be deleted; empty if it is kept.
-    """
-
-    clear: Text = ""
-    objects: Texts = ()
-    scene: Text = ""
-    indirect: Text = ""
-    type: Ambiguity | None = None
-    passed_over: Text = ""
-    one_ambiguity: bool = False
-    ambiguous: Text = ""
-    question: Text = ""
-    answer: Text = ""
-    clear_plan: Texts = ()
-    ambiguous_plan: Texts = ()
-    step: int | None = Field(default=None, ge=-1, le=10_000)
-    shortlist: Texts = ()
-    intent: Text = ""
-    variants: Texts = ()
-    delete: Text = ""
-    comment: Text = ""
-
-
-class SeatCall(MoveCall):
-    """A turn: a robot's choice or an annotator's form beside its text."""
+class SeatCall(FormCall):
+    """A turn: a robot's choice, or an annotator's form."""
 
     choice: Choice | None = None
-    filled: PairFields | None = None
 
     @classmethod
     def fields_of(cls, reply: Reply, knows: Any) -> dict[str, Any]:
         """See `MoveCall.fields_of`."""
         move = reply.move or {}
         if "marked" not in move:
-            return {"text": reply.text, **({"filled": move} if move else {})}
+            return super().fields_of(reply, knows)
         # The page has boxes for what is offered; a built-in robot may think of other actions.
         offered = knows.item.options
         marked = [action for action in move["marked"] if not offered or action in offered]
@@ -86,13 +55,6 @@ class SeatCall(MoveCall):
 
     def form(self) -> dict[str, Any]:
         """Return the fields that were sent, as plain values."""
-        form = self.choice or self.filled
-        if form is None:
-            return {}
-        return form.model_dump(mode="json", exclude_unset=True, exclude_none=self.choice is not None)
-
-
-class CheckCall(PageCall):
-    """Ask what is wrong with a form, before it is sent."""
-
-    filled: PairFields = PairFields()
+        if self.choice is None:
+            return super().form()
+        return self.choice.model_dump(mode="json", exclude_unset=True, exclude_none=True)

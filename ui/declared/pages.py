@@ -1,16 +1,38 @@
-"""The pages of a benchmark that is a declaration, made from its blocks, seats, rules and texts."""
+"""The pages of a benchmark, made from its blocks, seats, choices and texts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from simulator.benchmark import Benchmark, Block, Meter, Metric, Move, Talk
+from pydantic import BaseModel
+
+from simulator.benchmark import Benchmark, Metric, Move
+from simulator.blocks import (
+    Blank,
+    Block,
+    Card,
+    Feedback,
+    Figure,
+    Judge,
+    Meter,
+    Passage,
+    Progress,
+    Span,
+    Talk,
+    Text,
+    Tree,
+    Verdict,
+)
+from simulator.form_blocks import Form
+from simulator.model_forms import bounds, flat
 from simulator.runner.declared_views import Result, SeatPage
-from simulator.runner.lobby import Opponent
 from simulator.studies.cards import StudyCard
-from ui.i18n import Strings
+from simulator.studies.declared import PlaySessions
+from simulator.studies.graph import COMMENT
+from ui.declared.forms import form_in, form_page
+from ui.i18n import DECLARED, DEFAULT, LANGUAGES, Strings, strings
 from ui.render.environment import render
 from ui.render.frame import Frame, RoomLink
 from ui.render.opponents import opponent_options
@@ -22,21 +44,31 @@ STEPS: Final[Mapping[str, str]] = {
     "instructions": "instructions",
     "gather": "instructions",
     "task": "task",
+    COMMENT.kind: "comment",
+    "verdict": "task",
 }
 """The step of a study that each stage of an episode belongs to."""
 
 
+def link_to(benchmark: Benchmark[Any, Any], *, home: bool = False) -> RoomLink:
+    """Return how pages lead to the entry of a benchmark, which may be the home page."""
+    path = "/" if home else f"/{benchmark.name}"
+    return RoomLink(f"{DECLARED}.{benchmark.name}", path, benchmark.icon)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleField:
-    """A rule as a field of a form.
+    """A choice of free play as a field of a form.
 
     Attributes:
-        name: of the rule.
+        name: of the choice.
         kind: of the field.
         value: the usual one.
         choices: of a menu.
         least: of a number; None where there is none.
         most: likewise.
+        optional: True if it may be left open.
+        fitting: of a menu, for a choice that does not go with all others, those that it goes with, by field.
     """
 
     name: str
@@ -45,25 +77,21 @@ class RuleField:
     choices: tuple[Any, ...] = ()
     least: float | None = None
     most: float | None = None
+    optional: bool = False
+    fitting: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
 
 
-def rule_fields(benchmark: Benchmark[Any, Any]) -> tuple[RuleField, ...]:
-    """Return the rules of a benchmark as fields of a form."""
-    assert benchmark.rules is not None
-    described, usual = benchmark.rules.model_json_schema()["properties"], benchmark.rules()
+def rule_fields(choices: type[BaseModel]) -> tuple[RuleField, ...]:
+    """Return the fields of a model as fields of a form."""
+    described, usual = choices.model_json_schema()["properties"], choices()
     return tuple(_rule_field(name, schema, getattr(usual, name)) for name, schema in described.items())
 
 
 def _rule_field(name: str, schema: Mapping[str, Any], value: Any) -> RuleField:
-    # What may be left out (``int | None``) is a number all the same.
-    schema = {**schema, **next((kind for kind in schema.get("anyOf", ()) if kind["type"] != "null"), {})}
-    whole_number = schema.get("type") == "integer"
+    optional = any(kind["type"] == "null" for kind in schema.get("anyOf", ()))
+    schema = flat(schema)
     kinds: Mapping[str, Any] = {"integer": "whole", "number": "number", "boolean": "switch"}
-    least, most = schema.get("minimum"), schema.get("maximum")
-    if whole_number and "exclusiveMinimum" in schema:
-        least = schema["exclusiveMinimum"] + 1
-    if whole_number and "exclusiveMaximum" in schema:
-        most = schema["exclusiveMaximum"] - 1
+    least, most = bounds(schema)
     return RuleField(
         name=name,
         kind="menu" if "enum" in schema else kinds.get(schema.get("type", ""), "text"),
@@ -71,71 +99,131 @@ def _rule_field(name: str, schema: Mapping[str, Any], value: Any) -> RuleField:
         choices=tuple(schema.get("enum", ())),
         least=least,
         most=most,
+        optional=optional,
+        fitting=schema.get("fitting", {}),
     )
 
 
-def entry_page(
-    frame: Frame,
-    link: RoomLink,
-    benchmark: Benchmark[Any, Any],
-    items: int,
-    studies: Sequence[StudyCard],
-    opponents: Mapping[str, Sequence[Opponent]],
-) -> str:
+def entry_page(frame: Frame, link: RoomLink, sessions: PlaySessions, studies: Sequence[StudyCard]) -> str:
     """Return the entry: free play, and the studies that are open.
 
     Args:
         frame: its frame.
         link: how pages lead there.
-        benchmark: the declaration.
-        items: how many there are; an item's name may tell what is to be found out.
+        sessions: of the benchmark; of its items the number alone is shown, as a name may tell what is to be
+            found out.
         studies: of the benchmark.
-        opponents: who can sit in each seat.
     """
+    texts, benchmark = frame.texts, sessions.benchmark
+    seats = [seat.name for seat in benchmark.seats]
+    opponents = {seat: sessions.opponents(seat) for seat in seats} if len(seats) > 1 else {}
+    menus = {language: menu for language in LANGUAGES if (menu := sessions.item_menu(language))}
     return render(
-        "declared/entry",
-        frame.texts,
+        "home" if link.path == "/" else "declared/entry",
+        texts,
         frame=frame,
         room=link,
-        items=items,
-        rules=rule_fields(benchmark),
+        benchmark=benchmark.name,
+        languages=[(language, strings(language)("language.name")) for language in menus],
+        spoken=texts.language if texts.language in menus else next(iter(menus), ""),
+        menus=menus,
+        language=DEFAULT,
+        items=len(sessions.items),
+        rules=rule_fields(sessions.choices),
         offers=[offer(frame, card) for card in studies if card.open],
-        seats=[seat.name for seat in benchmark.seats],
-        metrics=[frame.texts(f"{link.name}.metric.{metric.name}") for metric in benchmark.metrics],
+        seats=seats,
+        metrics=[texts(f"{link.name}.metric.{metric.name}") for metric in benchmark.metrics],
         choices={
-            seat: opponent_options(frame.texts, known, f"{link.name}.player")
-            for seat, known in opponents.items()
+            seat: opponent_options(texts, known, f"{link.name}.player") for seat, known in opponents.items()
         },
+        blocks=benchmark.picture() if benchmark.picture is not None else (),
     )
 
 
-def play_page(frame: Frame, link: RoomLink, here: Here, invitations: Mapping[str, Invitation]) -> str:
-    """Return the page of an episode that is going on.
+def task_page(
+    frame: Frame, link: RoomLink, here: Here, steps: Mapping[str, str], invitations: Mapping[str, Invitation]
+) -> str:
+    """Return the page of a task that is going on: a conversation, or a form of one field.
 
     Args:
         frame: its frame.
         link: the benchmark.
         here: the episode.
+        steps: of the study.
         invitations: for each seat that this page's person may invite somebody to.
     """
     view: SeatPage = here.view
+    if any(isinstance(part, Blank) for part in _parts(view.blocks)):
+        return session_page("declared/form", frame, link, here, steps, **_places(view.blocks))
     texts = frame.texts
     said = [move for block in view.blocks if isinstance(block, Talk) for move in block.moves]
+    shown = {
+        "seat_name": view.seat,
+        "label": kind_label(texts, link, view),
+        "lines": numbered(said, view.moves, view.first),
+        "meters": [block for block in view.blocks if isinstance(block, Meter)],
+        "blocks": [block for block in view.blocks if not isinstance(block, Talk | Meter | Form)],
+        "invitations": invitations,
+    }
+    if (form := form_in(view.blocks)) is not None:
+        return form_page(frame, link, here, steps, view.due.kind if view.due else "", form, **shown)
+    cards = side_cards(texts, link, view)
+    beside = [block for card in cards for block in card.blocks]
     return session_page(
         "declared/task",
         frame,
         link,
         here,
-        STEPS,
-        seat_name=view.seat,
-        lines=numbered(said, view.moves, view.first),
-        meters=[block for block in view.blocks if isinstance(block, Meter)],
-        blocks=[block for block in view.blocks if not isinstance(block, Talk | Meter)],
+        steps,
+        **shown,
+        cards=cards,
+        tree=next((block for block in beside if isinstance(block, Tree)), None),
+        closing=strings(view.language)(f"{link.name}.{view.due.closing}")
+        if view.due and view.due.closing
+        else "",
         choices=[(choice, choice_label(texts, link, choice)) for choice in view.due.choices]
         if view.due
         else (),
-        label=kind_label(texts, link, view),
-        invitations=invitations,
+    )
+
+
+def side_cards(texts: Strings, link: RoomLink, view: SeatPage) -> list[Card]:
+    """Return the cards beside a conversation; blocks that stand in none are in one with the seat's part."""
+    rest = [block for block in view.blocks if not isinstance(block, Talk | Meter)]
+    cards = [block for block in rest if isinstance(block, Card)]
+    if cards or not (rest or f"{link.name}.instructions.{view.seat}" in texts.texts):
+        return cards
+    goal = texts.get(f"{link.name}.instructions.{view.seat}", "")
+    return [Card(texts("declared.play.side"), [*([Text(goal, "muted")] if goal else []), *rest])]
+
+
+def _parts(blocks: Sequence[Block]) -> Iterator[Span | Blank]:
+    for block in blocks:
+        if isinstance(block, Passage):
+            yield from block.parts
+
+
+def _places(blocks: Sequence[Block]) -> dict[str, Sequence[Block]]:
+    """Return the blocks of a form by their places: at its head, in the part that scrolls, at its foot."""
+    return {
+        "head": [block for block in blocks if isinstance(block, Progress)],
+        "blocks": [block for block in blocks if not isinstance(block, Progress | Feedback)],
+        "foot": [block for block in blocks if isinstance(block, Feedback)],
+    }
+
+
+def step_page(frame: Frame, link: RoomLink, here: Here, steps: Mapping[str, str]) -> str:
+    """Return the page of a step of a study: its blocks, with the dialogue before those who judge it."""
+    view: SeatPage = here.view
+    talk = [move for block in view.blocks if isinstance(block, Talk) for move in block.moves]
+    return session_page(
+        f"declared/{view.stage}",
+        frame,
+        link,
+        here,
+        steps,
+        blocks=[block for block in view.blocks if not isinstance(block, Talk)],
+        lines=numbered(talk, view.moves, view.first),
     )
 
 
@@ -156,22 +244,17 @@ def kind_label(texts: Strings, link: RoomLink, view: SeatPage) -> str:
     return texts.get(f"{link.name}.{kind}", texts("play.message"))
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A metric of the episode: its value in words, and ``good``, ``poor`` or nothing of a yes or no."""
-
-    metric: Metric
-    value: str
-    verdict: str = ""
-
-
 def end_page(
-    frame: Frame, link: RoomLink, here: Here, benchmark: Benchmark[Any, Any], result: Result | None
+    frame: Frame,
+    link: RoomLink,
+    here: Here,
+    steps: Mapping[str, str],
+    benchmark: Benchmark[Any, Any],
+    result: Result | None,
 ) -> str:
     """Return the last page: in a study thanks and the code, in free play the result, or both."""
     view: SeatPage = here.view
-    known = benchmark.metrics if result is not None and result.scores else ()
-    blocks: Sequence[Block] = result.blocks if result is not None else ()
+    blocks = result_blocks(frame.texts, link, view, benchmark, result) if result is not None else []
     talk = next((block for block in blocks if isinstance(block, Talk)), None)
     moves = talk.moves if talk is not None else result.moves if result is not None else ()
     return session_page(
@@ -179,26 +262,41 @@ def end_page(
         frame,
         link,
         here,
-        STEPS,
+        steps,
         seat_name=view.seat,
-        result=result,
-        status=view.ending.status if view.ending is not None else "completed",
-        figures=[figure(frame.texts, metric, result.scores.get(metric.name)) for metric in known]
-        if result is not None
-        else (),
-        blocks=[block for block in blocks if not isinstance(block, Talk)],
+        blocks=[block for block in blocks if block is not talk],
         lines=[(-1, move) for move in moves],
     )
 
 
-def figure(texts: Strings, metric: Metric, value: float | None) -> Figure:
-    """Return a metric's value as people read it."""
+def result_blocks(
+    texts: Strings, link: RoomLink, view: SeatPage, benchmark: Benchmark[Any, Any], result: Result
+) -> list[Block]:
+    """Return what is revealed; where no verdict is, under one that says the ending and the metrics."""
+    if any(isinstance(block, Verdict | Judge) for block in result.blocks):
+        return [*result.blocks]
+    status = view.ending.status if view.ending is not None else "completed"
+    figures = [
+        figure(texts, link, metric, result.scores.get(metric.name))
+        for metric in (benchmark.metrics if result.scores else ())
+    ]
+    heading, text = texts(f"declared.result.{status}"), texts(f"declared.result.{status}_text")
+    shown = [block for block in result.blocks if not isinstance(block, Talk)]
+    return [
+        Verdict(heading, text, bool(figures) and figures[0].look == "right", figures),
+        *([Card(texts("declared.result.revealed"), shown)] if shown else []),
+        *(block for block in result.blocks if isinstance(block, Talk)),
+    ]
+
+
+def figure(texts: Strings, link: RoomLink, metric: Metric, value: float | None) -> Figure:
+    """Return a metric of the episode as people read it."""
+    name = texts(f"{link.name}.metric.{metric.name}")
     if value is None:
-        return Figure(metric, texts("declared.result.undefined"))
+        return Figure(name, texts("declared.result.undefined"))
     if not metric.is_share:
-        return Figure(metric, whole(value))
+        return Figure(name, whole(value))
     if value in (0, 1):
-        return Figure(
-            metric, texts(f"declared.result.{'yes' if value else 'no'}"), "good" if value else "poor"
-        )
-    return Figure(metric, f"{100 * value:.0f} %")
+        word = texts(f"declared.result.{'yes' if value else 'no'}")
+        return Figure(name, word, look="right" if value else "wrong")
+    return Figure(name, f"{100 * value:.0f} %")

@@ -10,8 +10,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from simulator.errors import AskbackError
+from simulator.handmethat.items import BENCHMARK
 from simulator.handmethat.playing import HUMAN, ROBOT
-from simulator.handmethat.rows import BENCHMARK
 from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.handmethat.views import HumanView, Mode, Replay, RobotView
 from simulator.runner.lobby import PERSON

@@ -6,10 +6,14 @@ import json
 from functools import cache
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
+from markupsafe import Markup
 
+from simulator.blocks import Message, Translated
 from ui.i18n import Strings
-from ui.problems import reason_text, trouble_text
+from ui.problems import trouble_text
+from ui.render.tree import small_map, steps_data
 
 _FOLDER = Path(__file__).parent.parent / "templates"
 
@@ -27,8 +31,26 @@ def environment() -> Environment:
     )
     made.globals["browser_texts"] = browser_texts
     made.globals["trouble_text"] = trouble_text
-    made.globals["reason_text"] = reason_text
+    made.globals["say"] = say
+    made.globals["small_map"] = small_map
+    made.globals["steps_data"] = steps_data
+    made.globals["tongue"] = tongue
     return made
+
+
+@pass_context
+def say(context: Context, value: object) -> str:
+    """Return what a block of the page says (`Strings.say`)."""
+    texts: Strings = context["t"]
+    return texts.say(context["room"].name, value)
+
+
+@pass_context
+def tongue(context: Context, value: object) -> str:
+    """Return the attribute that says in which language a block says something."""
+    own = context.get("language") or context["view"].language
+    language = context["t"].language if isinstance(value, Message | Translated) else own
+    return Markup(' lang="{}"').format(language)
 
 
 def browser_texts(texts: Strings) -> str:

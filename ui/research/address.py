@@ -8,24 +8,45 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 RESEARCH = "/research"
+RUN = "/research/run"
+START = "/research/start"
+STUDIES = "/research/studies"
+PART = "/research/part"
 REVIEW = "/research/review"
 EPISODES = "/research/episodes"
-CODING = "/research/coding"
+DESK = "/research/desk"
 READINGS = "/research/ambient"
 CONSOLIDATE = "/research/consolidate"
-CATEGORIES = "/research/categories"
-CLAIMS = "/research/claims"
 REPORT = "/research/report"
 COMPARE = "/research/compare"
 ASKING = "/research/asking"
 PAIRS = "/research/pairs"
 SETS = "/research/sets"
 KITCHEN = (PAIRS, SETS)
-AMBIENT = (READINGS, CONSOLIDATE, CATEGORIES, CLAIMS)
+AMBIENT = (READINGS, CONSOLIDATE)
+MOVED = {"coding": "coding", "categories": "kinds", "claims": "claims"}
+"""Addresses that desks had before they had one in common -> the desk."""
 PLACES = {
     path.rpartition("/")[2]: path
-    for path in (REPORT, COMPARE, REVIEW, EPISODES, CODING, *AMBIENT, ASKING, *KITCHEN)
+    for path in (
+        *(RUN, PART, START, STUDIES, REPORT, COMPARE, REVIEW, EPISODES, DESK, *AMBIENT, ASKING, *KITCHEN),
+        *(f"{RESEARCH}/{name}" for name in MOVED),
+    )
 }
+NAVIGATION = (
+    (RESEARCH, "research.runs", (RESEARCH, RUN, PART, REPORT, COMPARE)),
+    (START, "research.start.heading", (START,)),
+    (STUDIES, "research.studies.heading", (STUDIES,)),
+    (REVIEW, "research.review.heading", (REVIEW,)),
+    (EPISODES, "research.household.episodes", (EPISODES,)),
+    (DESK, "research.desk.nav", (DESK,)),
+    (READINGS, "research.ambient.nav", AMBIENT),
+    (PAIRS, "research.ambik.nav", KITCHEN),
+    (ASKING, "research.asking.nav", (ASKING,)),
+)
+"""The entries of the bar: where each leads, the name of its text, and the places that stand under it."""
+_MOVED_NAMES = {"outputs": "data", "token": "item", "run": "data"}
+_TABS = {"": RUN, "scores": RUN, "compare": COMPARE}
 _SETTING = "s."
 _FILTER = "f."
 
@@ -47,15 +68,15 @@ class Address:
         language: filter: language of the dialogues.
         text: filter: words that a turn contains.
         reviewer: who reviews.
-        data: the data set that is browsed.
+        study: that is shown.
+        data: the data set that is browsed, or the set that is judged at a desk.
         level: filter: hardness of an episode of HandMeThat.
         quest: filter: what kind of help it asks for.
         goal: filter: number of its goal's template.
-        item: the episode of the data set that is shown.
+        item: the episode of the data set, or the thing at a desk, that is shown.
         step: the turn after which a logged episode is shown.
         seen: ``robot`` to see of the house what the robot sees.
-        outputs: keys of the sets of outputs that are sorted; empty: all.
-        token: the output that is looked at again.
+        desk: where somebody judges.
         set: filter: letters of a label set (``EN``).
         kind: filter: kind of ambiguity.
         split: filter: part of the data set.
@@ -80,6 +101,7 @@ class Address:
     language: str = ""
     text: str = ""
     reviewer: str = ""
+    study: str = ""
     data: str = ""
     level: str = ""
     quest: str = ""
@@ -87,8 +109,7 @@ class Address:
     item: str = ""
     step: str = ""
     seen: str = ""
-    outputs: str = ""
-    token: str = ""
+    desk: str = ""
     set: str = ""
     kind: str = ""
     split: str = ""
@@ -103,11 +124,16 @@ class Address:
     def read(cls, path: str, query: str) -> Address:
         """Return the address in a browser's bar; what is not known there is left out."""
         known = {field.name for field in fields(cls)} - {"path", "runs", "settings", "filters"}
+        last = path.rstrip("/").rpartition("/")[2]
         pairs = parse_qsl(query)
+        if last in MOVED:
+            pairs = [("desk", MOVED[last]), *((_MOVED_NAMES.get(name, name), value) for name, value in pairs)]
+            last = DESK.rpartition("/")[2]
         values = {name: value for name, value in pairs if name in known}
         runs = dict.fromkeys(value for name, value in pairs if name == "runs")
-        last = path.rstrip("/").rpartition("/")[2]
         where = PLACES.get(last, RESEARCH)
+        if where in (RESEARCH, RUN) and "run" in values:
+            where = _TABS.get(values.get("tab", ""), PART)
         settings, filters = _prefixed(pairs, _SETTING), _prefixed(pairs, _FILTER)
         return cls(path=where, runs=tuple(runs), settings=settings, filters=filters, **values)
 
@@ -115,9 +141,12 @@ class Address:
         """Return the address of a neighbouring view, as a link."""
         return str(replace(self, **changes))
 
-    def without_run(self, run: str) -> str:
-        """Return the address of the same view without one of its further runs, as a link."""
-        return self.to(runs=tuple(other for other in self.runs if other != run))
+    def part(self, tab: str) -> str:
+        """Return the address of a part of the run that is shown, as a link."""
+        place = _TABS.get(tab, PART)
+        return self.to(
+            path=place, tab="" if tab == "scores" else tab, episode="", item="", runs=(), filters=()
+        )
 
     @property
     def compared(self) -> str:

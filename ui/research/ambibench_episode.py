@@ -7,16 +7,20 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from logs import LogReader
-from simulator.ambibench.features import PAIRS, Feature, Hypothesis, value_name
+from simulator.ambibench.benchmark import BENCHMARK
+from simulator.ambibench.features import PAIRS
 from simulator.ambibench.items import item_from_row
 from simulator.ambibench.oracle import best_guess
 from simulator.ambibench.reporting.pages import posterior_figure
+from simulator.ambibench.show import hypothesis, rule
 from simulator.ambibench.views import Replay, ReplayTrial, TextReplay, replay
+from ui.declared.pages import link_to
 from ui.i18n import Strings
 from ui.research.figures import plot
 from ui.research.view import Episode, Visit
 
 PLOT: Final = "research.ambibench.plot"
+WORDS: Final = link_to(BENCHMARK).name
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,7 @@ def letters_episode(visit: Visit, reader: LogReader, id: str) -> Episode:
         "correct": ended.correct,
         "oracle": ended.oracle,
         "known": ended.known,
-        "rule": rule(t, ended.item.hypothesis),
+        "rule": t.say(WORDS, rule(ended.item.hypothesis)),
         "pair": PAIRS[ended.item.pair],
         "steps": json.dumps([trial.k for trial in ended.trials]),
         "first": ended.scores[0].k - 1 if ended.scores else len(ended.trials) - 1,
@@ -79,16 +83,10 @@ def letters_episode(visit: Visit, reader: LogReader, id: str) -> Episode:
     return Episode("ambibench_episodes", {"shown": shown}, (drawn,))
 
 
-def rule(t: Strings, task: Hypothesis) -> str:
-    """Return what the labels follow, in words."""
-    x_is, y_is = (_value(t, task.feature, value) for value in (task.x_is, not task.x_is))
-    return t("ambibench.result.rule", rule=t(f"ambibench.rule.{task.feature}"), x_is=x_is, y_is=y_is)
-
-
 def _shown(t: Strings, episode: Replay, trial: ReplayTrial) -> Shown:
     guesses = tuple(
         Guess(
-            t("ambibench.result.hypothesis", value=_value(t, each.feature, each.x_is)),
+            t.say(WORDS, hypothesis(each)),
             share,
             each == episode.item.hypothesis,
         )
@@ -101,7 +99,3 @@ def _mark(trial: ReplayTrial) -> str:
     if trial.score is None:
         return "open" if trial.shown else "given"
     return {1.0: "right", 0.0: "wrong"}.get(trial.score.correct, "half")
-
-
-def _value(t: Strings, feature: Feature, value: bool) -> str:
-    return t(f"ambibench.value.{feature}.{value_name(feature, value)}")

@@ -7,28 +7,24 @@ the page; nothing is written then, and nothing of the form is lost.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from logs import LogError, LogReader, LogWriter
 from simulator.ambient.annotation.consolidation import FormProblems, consolidate
-from simulator.ambient.annotation.desks import mark_claim, sort_example
 from simulator.ambient.annotation.rules import read_annotation
 from simulator.errors import AskbackError, InputError
 from simulator.forms import LONGEST
 from ui.ambient.stages import complaints
 from ui.problems import problem_text
-from ui.research.address import CATEGORIES as SORTING
-from ui.research.address import CLAIMS, CONSOLIDATE
-from ui.research.ambient_categories import categories_page, chosen
-from ui.research.ambient_claims import claims_page
+from ui.research.address import CONSOLIDATE
 from ui.research.ambient_consolidate import consolidate_page
 from ui.research.ambient_data import data_page
-from ui.research.ambient_words import checked_name
 from ui.research.desk import Desk
+from ui.research.desk_page import checked_name
 from ui.research.view import Page, Visit
 
 log = logging.getLogger(__name__)
@@ -49,7 +45,7 @@ class JudgeCall(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    what: Literal["consolidation", "category", "claim"]
+    what: Literal["consolidation"]
     key: str = Field(pattern=r"^[\w-]{8,64}$")
     item: str = Field(min_length=1, max_length=500)
     form: dict[str, Any]
@@ -62,10 +58,6 @@ def ambient_place(visit: Visit, desk: Desk) -> Page:
         checked_name(visit.at.reviewer)
     if visit.at.path == CONSOLIDATE:
         return consolidate_page(visit, desk.reader)
-    if visit.at.path == SORTING:
-        return categories_page(visit, desk.reader)
-    if visit.at.path == CLAIMS:
-        return claims_page(visit, desk.reader)
     return data_page(visit)
 
 
@@ -79,23 +71,14 @@ def judged(
         log.warning("a form was refused: %s", error)
         return {"saved": False, "problem": problem_text(visit.t, error)}, None
     try:
-        _SAVE[asked.what](visit, reader, writer, asked)
-        return {"saved": True}, _next_page(visit, reader, asked)
+        _consolidation(visit, reader, writer, asked)
+        return {"saved": True}, consolidate_page(replace(visit, at=replace(visit.at, item="")), reader)
     except FormProblems as error:
         places = complaints(visit.t, error.problems)
         return {"saved": False, "problem": visit.t("research.ambient.mend"), "places": places}, None
     except (AskbackError, LogError) as error:
         log.warning("a form was not saved: %s", error)
         return {"saved": False, "problem": problem_text(visit.t, error)}, None
-
-
-def _next_page(visit: Visit, reader: LogReader, asked: JudgeCall) -> Page:
-    if asked.what == "claim":
-        return claims_page(visit, reader)
-    following = replace(visit, at=replace(visit.at, item=""))
-    if asked.what == "category":
-        return categories_page(following, reader)
-    return consolidate_page(following, reader)
 
 
 def _consolidation(visit: Visit, reader: LogReader, writer: LogWriter, asked: JudgeCall) -> None:
@@ -112,47 +95,6 @@ def _consolidation(visit: Visit, reader: LogReader, writer: LogWriter, asked: Ju
         decides=asked.decides,
     )
     writer.put(row).result()
-
-
-def _category(visit: Visit, reader: LogReader, writer: LogWriter, asked: JudgeCall) -> None:
-    data, examples = chosen(visit.at, reader)
-    example = next((example for example in examples if example.id == asked.item), None)
-    if example is None:
-        raise InputError(
-            f"There is no example {asked.item!r} in {data}.", code="no_example", example=asked.item, data=data
-        )
-    item, row = sort_example(
-        example,
-        checked_name(visit.at.reviewer),
-        _texts(asked.form.get("categories")),
-        data=data,
-        submission=asked.key,
-        note=_short(asked.form, "comment"),
-        decides=asked.decides,
-        single=asked.form.get("several") == "one",
-    )
-    writer.put(item)
-    writer.put(row).result()
-
-
-def _claim(visit: Visit, reader: LogReader, writer: LogWriter, asked: JudgeCall) -> None:
-    row = mark_claim(
-        reader,
-        visit.at.run,
-        asked.item,
-        checked_name(visit.at.reviewer),
-        _texts(asked.form.get("marks")),
-        note=_short(asked.form, "comment"),
-        submission=asked.key,
-    )
-    writer.put(row).result()
-
-
-_SAVE: Final[Mapping[str, Callable[[Visit, LogReader, LogWriter, JudgeCall], None]]] = {
-    "consolidation": _consolidation,
-    "category": _category,
-    "claim": _claim,
-}
 
 
 def _texts(value: object) -> list[str]:

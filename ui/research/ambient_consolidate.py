@@ -30,7 +30,7 @@ from simulator.ambient.annotation.rules import MAX_REWRITES, Annotation
 from simulator.ambient.data import load_guidelines
 from simulator.ambient.labels import LABELS
 from simulator.ambient.reporting.measures import paper
-from simulator.ambient.trial_log import linguist_records
+from simulator.ambient.trial_log import linguist_records, runs_with
 from ui.ambient.stages import SHOWN
 from ui.research.ambient_flow import drawing
 from ui.research.ambient_words import (
@@ -39,7 +39,6 @@ from ui.research.ambient_words import (
     kappa_line,
     ordered,
     reading,
-    runs_of,
     share_line,
     whole_number,
 )
@@ -201,7 +200,7 @@ class Choice:
 
 def _start(visit: Visit, reader: LogReader) -> Page:
     choices = []
-    for run in runs_of(reader, "annotate"):
+    for run in runs_with(reader, "annotate"):
         counts = flow(reader, run)
         ready = counts.annotated - counts.dropped
         choices.append(Choice(run, ready, counts.due, counts.validated))

@@ -1,4 +1,4 @@
-"""What of AmbiEnt can be taken home: consolidated rows, linguists' annotations, kinds of ambiguity, votes."""
+"""Downloads of AmbiEnt: consolidated rows, linguists' annotations, votes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from fastapi.responses import JSONResponse, Response
 
 from logs import LogReader
 from simulator.ambient.annotation.consolidation import export_dataset
-from simulator.ambient.annotation.desks import export_categories, sorted_examples
 from simulator.ambient.files.results import CROWD, LINGUISTS
 from simulator.ambient.trial_log import crowd_records, linguist_records
 from simulator.errors import InputError
-from ui.research.address import CATEGORIES, RESEARCH, Address
-from ui.research.ambient_categories import chosen
+from ui.research.address import RESEARCH
 from ui.research.downloads import answer
 
 Write = Callable[[LogReader, str, Path], object]
@@ -27,7 +25,7 @@ def add_ambient_routes(app: FastAPI, reader: LogReader) -> None:
     """Add them: every file is in the published format. They are no coroutines, so each runs in a thread."""
 
     @app.get(f"{RESEARCH}/download/ambient/{{name}}.jsonl")
-    def of_run(name: str, run: str = "", data: str = "") -> Response:
+    def of_run(name: str, run: str = "") -> Response:
         write = _FILES.get(name)
         if write is None:
             return JSONResponse({"error": f"no such file; there are {', '.join(_FILES)}"}, status_code=404)
@@ -35,7 +33,7 @@ def add_ambient_routes(app: FastAPI, reader: LogReader) -> None:
         def content() -> bytes:
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / f"{name}.jsonl"
-                write(reader, data if name == "categories" else run, path)
+                write(reader, run, path)
                 return path.read_bytes()
 
         return answer(content, "application/x-ndjson; charset=utf-8", f"{name}.jsonl")
@@ -55,14 +53,8 @@ def _votes(reader: LogReader, run: str, path: Path) -> None:
     CROWD.write(path, records)
 
 
-def _categories(reader: LogReader, data: str, path: Path) -> None:
-    name, examples = chosen(Address(path=CATEGORIES, data=data), reader)
-    export_categories(sorted_examples(reader, examples, name), path)
-
-
 _FILES: Final[dict[str, Write]] = {
     "consolidated": export_dataset,
     "linguists": _linguists,
     "votes": _votes,
-    "categories": _categories,
 }

@@ -6,17 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from logs import LogReader
-from logs.rows import Run
 from simulator.ambient.examples import Disambiguation, Example
-from simulator.ambient.items import BENCHMARK, TASKS, Task
 from simulator.ambient.labels import SIDES, Label, Side
-from simulator.errors import InputError
 from simulator.stats import Interval
 from simulator.word_diff import Piece, word_diff
 from ui.ambient.stages import SHOWN
 from ui.research.format import Cell, cell, scale
-from ui.research.review_page import REVIEWER
 
 _KAPPA: Final = scale((), fixed=(-0.2, 1.0))
 _PERCENT: Final = scale((), fixed=(0.0, 100.0))
@@ -99,40 +94,6 @@ def kappa_line(name: str, value: Interval | None, paper: str = "") -> Line:
 def share_line(name: str, value: Interval | None, paper: str = "") -> Line:
     """Return a share in a table."""
     return Line(name, share_cell(value), value.n if value else None, paper)
-
-
-def tasks_of(reader: LogReader, run: Run) -> tuple[Task, ...]:
-    """Return the tasks of the items that a run has begun so far; none if it is another benchmark's."""
-    if run.benchmark != BENCHMARK:
-        return ()
-    with reader.connection() as connection:
-        rows = connection.execute(
-            "SELECT DISTINCT json_extract(data, '$.task') FROM items "
-            "WHERE hash IN (SELECT item_hash FROM episodes WHERE run_id = ?)",
-            [run.id],
-        ).fetchall()
-    there = {str(row[0]) for row in rows}
-    return tuple(task for task in TASKS if task in there)
-
-
-def runs_of(reader: LogReader, task: Task) -> tuple[str, ...]:
-    """Return the runs in which somebody does a task, newest first."""
-    return tuple(run.id for run in reversed(reader.runs()) if task in tasks_of(reader, run))
-
-
-def checked_name(name: str) -> str:
-    """Return a pseudonym that may be logged.
-
-    Raises:
-        InputError: if it is none.
-    """
-    if not REVIEWER.fullmatch(name):
-        raise InputError(
-            f"reviewer {name!r}: use letters, digits, dots, hyphens, underscores; 32 at most",
-            code="reviewer",
-            given=name,
-        )
-    return name
 
 
 def whole_number(text: str, least: int = 1, most: int = 20) -> int:

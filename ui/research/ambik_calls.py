@@ -16,9 +16,9 @@ from simulator.errors import AskbackError, SeatError
 from ui.i18n import Strings
 from ui.problems import problem_text
 from ui.research.address import SETS
-from ui.research.ambient_words import checked_name
 from ui.research.ambik_pairs import desk_page, in_words, move_of, pairs_page
 from ui.research.ambik_sets import sets_page
+from ui.research.desk_page import checked_name
 from ui.research.kept import CachedReports
 from ui.research.view import Page, Visit
 

@@ -11,12 +11,12 @@ from logs import LogReader
 from simulator.ambik.annotation.agreement import FIELDS, PairAgreement, pair_agreement
 from simulator.ambik.annotation.desk import Case, Flow, Voice, case, cases, field_text, flow, to_consolidate
 from simulator.ambik.annotation.form import ORDER, Problem
+from simulator.ambik.annotation.page import sentence_of
 from simulator.ambik.forms import form_record
 from simulator.ambik.pairs import Pair
 from simulator.ambik.records import PairForm
 from simulator.ambik.trial_log import forms
 from simulator.word_diff import Piece
-from ui.ambik.pages import sentence_of
 from ui.i18n import Strings
 from ui.research.ambient_words import Line, kappa_line, share_line
 from ui.research.ambik_read import runs_of
@@ -119,7 +119,7 @@ def in_words(t: Strings, problems: Iterable[Problem]) -> dict[str, list[str]]:
     """Return what is said of a form, by field, each sentence once."""
     values: dict[str, dict[str, None]] = {}
     for problem in problems:
-        values.setdefault(problem.field, {})[sentence_of(t, problem)] = None
+        values.setdefault(problem.field, {})[sentence_of(problem, t.language)] = None
     return {field: list(sentences) for field, sentences in values.items()}
 
 
@@ -156,7 +156,7 @@ def _lines(t: Strings, agreement: PairAgreement) -> list[tuple[str, Line]]:
         (t(f"{key}shortlist_alpha"), kappa_line("shortlist_alpha", agreement.shortlist_alpha)),
         (t(f"{key}whole"), share_line("whole", agreement.whole)),
         *(
-            (t(f"{key}field", field=t(f"ambik.form.field.{name}")), share_line(name, value))
+            (t(f"{key}field", field=t(f"ambik.field.{name}")), share_line(name, value))
             for name, value in agreement.fields.items()
         ),
     ]

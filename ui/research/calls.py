@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from logs import LogError, LogWriter
 from logs.rows import Judgment
-from simulator.ambibench.coding import Category, chosen_runs, episode_of, mark
 from simulator.clarq.data import BENCHMARK
 from simulator.clarq.review import (
     DONE,
@@ -38,28 +37,24 @@ from ui.problems import problem_text
 from ui.research.address import (
     AMBIENT,
     ASKING,
-    CODING,
-    COMPARE,
+    DESK,
     EPISODES,
     KITCHEN,
-    REPORT,
     RESEARCH,
     REVIEW,
     Address,
 )
 from ui.research.ambient_calls import ambient_place, judged
-from ui.research.ambient_words import checked_name
 from ui.research.ambik_calls import PAIR, decided, kitchen_place
 from ui.research.asking_page import asking_page
 from ui.research.browse_page import browse_page
-from ui.research.coding_page import coding_page
 from ui.research.desk import Desk, Dialogue
+from ui.research.desk_page import checked_name, desk_page
+from ui.research.desk_page import judged as desk_judged
 from ui.research.episodes_page import episodes_page
 from ui.research.extras import Sources, extras_of, with_extras
 from ui.research.kept import CachedReports
-from ui.research.list_page import list_page
 from ui.research.review_page import agreement_page, all_done_page, marking_page, start_page
-from ui.research.run_page import compare_page, report_page, run_page
 from ui.research.view import Page, Visit
 
 log = logging.getLogger(__name__)
@@ -93,19 +88,6 @@ class MarkCall(_Call):
     failure: Failure | None = None
     yes: bool = False
     text: str = Field(default="", max_length=4000)
-
-
-class CodeCall(_Call):
-    """What a rater sorts an output into.
-
-    Attributes:
-        key: as of `MarkCall`.
-        token: names the output.
-    """
-
-    key: str = Field(pattern=r"^[\w-]{8,64}$")
-    token: str = Field(max_length=64)
-    category: Category
 
 
 @dataclass(frozen=True)
@@ -153,23 +135,11 @@ class Calls:
             return {"saved": False, "problem": problem_text(visit.t, error)}
         return {"saved": True, **_answer(page)}
 
-    def code(self, call: Mapping[str, Any]) -> Answer:
-        """Save what a rater sorted an output into; answers with the next one, and ``saved``."""
-        try:
-            asked = CodeCall.model_validate(call)
-        except ValidationError as error:
-            log.warning("a category was refused: %s", error)
-            return {"saved": False, "problem": problem_text(strings(str(call.get("language", ""))), error)}
-        visit, reader = self._visit(asked), self.desk.reader
-        try:
-            rater = checked_name(visit.at.reviewer)
-            episode = episode_of(reader, chosen_runs(reader, visit.at.outputs), asked.token)
-            self.writer.put(mark(episode, rater, asked.category, key=asked.key)).result()
-            page = coding_page(replace(visit, at=replace(visit.at, token="")), reader)
-        except (AskbackError, LogError) as error:
-            log.warning("a category was not saved: %s", error)
-            return {"saved": False, "problem": problem_text(visit.t, error)}
-        return {"saved": True, **_answer(page)}
+    def judge_desk(self, call: Mapping[str, Any]) -> Answer:
+        """Save what somebody says at a desk; answers with what comes next, or what is wrong where."""
+        visit = self._visit(_Call.model_validate(call))
+        answer, page = desk_judged(visit, self.desk.reader, self.writer, call)
+        return {**answer, **(_answer(page) if page else {})}
 
     def judge(self, call: Mapping[str, Any]) -> Answer:
         """Save what is said of an example or a draft; answers with the next page, or what is wrong where."""
@@ -195,16 +165,10 @@ class Calls:
 
     def _page(self, visit: Visit) -> Page:
         at = visit.at
-        if at.path == REPORT:
-            return report_page(visit, self.kept)
-        if at.path == COMPARE:
-            return compare_page(visit, None, self.desk, self.kept)
         if at.path == EPISODES:
             return episodes_page(visit)
-        if at.path == CODING:
-            if at.reviewer:
-                checked_name(at.reviewer)
-            return coding_page(visit, self.desk.reader)
+        if at.path == DESK:
+            return desk_page(visit, self.desk.reader)
         if at.path == ASKING:
             return asking_page(visit, self.desk)
         if at.path in KITCHEN:
@@ -213,7 +177,7 @@ class Calls:
             return ambient_place(visit, self.desk)
         if at.path == REVIEW:
             return self._review(visit)
-        return self._run(visit) if at.run else list_page(visit, self.desk, self.headlines)
+        return self._run(visit)
 
     def _run(self, visit: Visit) -> Page:
         """Return the part of a run that the address names: its benchmark's own, or the common one."""
@@ -222,11 +186,7 @@ class Calls:
         extras = extras_of(card)
         if tab in extras.pages and tab in {each.name for each in card.tabs}:
             return extras.pages[tab](visit, card, Sources(self.desk, self.kept, self.writer))
-        if tab == "dialogues":
-            return browse_page(visit, card, self.kept, extras.episode)
-        if tab == "compare":
-            return compare_page(visit, card, self.desk, self.kept)
-        return run_page(visit, card, self.kept)
+        return browse_page(visit, card, self.kept, extras.episode)
 
     def _review(self, visit: Visit) -> Page:
         at = visit.at

@@ -21,6 +21,7 @@ from simulator.clarq.reporting.report import Report, report
 from simulator.clarq.score import REVIEW_SUCCESS, Scored, score_run
 from simulator.clarq.views import Replay, replay
 from simulator.errors import InputError
+from simulator.studies import participation
 
 _KEPT_RUNS = 8
 _State = tuple[int, ...]
@@ -136,8 +137,9 @@ class Desk:
         self._kept: OrderedDict[str, tuple[_State, RunData]] = OrderedDict()
 
     def cards(self) -> list[RunCard]:
-        """Return all runs, newest first."""
-        return [self.card(run) for run in reversed(self.reader.runs())]
+        """Return all runs, newest first, but for what paired people are asked each alone: it has no score."""
+        runs = (run for run in reversed(self.reader.runs()) if run.benchmark != participation.BENCHMARK)
+        return [self.card(run) for run in runs]
 
     def card(self, run: Run) -> RunCard:
         """Return one run for the list."""
@@ -219,7 +221,7 @@ class Desk:
                 {"run": run_id},
             ).fetchone()
         # Erasing leaves the rows, but what was said in them counts no longer.
-        return *map(int, counts), hash(self.reader.erased_participants())
+        return *map(int, counts), hash(self.reader.uncounted_participants())
 
     def _read(self, run: Run) -> RunData:
         scored = score_run(self.reader, run.id)

@@ -5,17 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from logs import LogReader
 from logs.rows import ModelCall
+from simulator.blocks import Detail, TreeReplay, Words
+from simulator.clarq.data import BENCHMARK
+from simulator.clarq.playing import PROVIDER
+from simulator.clarq.show import background_parts, heard, reason, tree_replay
 from simulator.clarq.views import ReplayStep
 from simulator.runner.turns import task_turns
-from trees import OPENING
-from ui.render.result import steps_data
-from ui.render.tree import Branch, branches
+from ui.i18n import DECLARED
+from ui.render.frame import RoomLink
 from ui.research.desk import Desk, Dialogue
 from ui.research.view import Episode, Visit
+
+ROOM: Final = RoomLink(f"{DECLARED}.{BENCHMARK}", "", "")
+"""Where the words of blocks are found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +29,31 @@ class TracedTurn:
     """A turn with what lay behind it.
 
     Attributes:
+        heard: how the seeker was understood.
+        reason: the provider's; empty if there is none.
         details: the experts' notes as JSON text; empty if there are none.
         calls: the model calls made for it.
     """
 
     step: ReplayStep
+    heard: tuple[Words, ...]
+    reason: Words
     details: str
     calls: Sequence[ModelCall]
     seconds: float | None
+
+
+class Drawn(NamedTuple):
+    """The drawn parts of a dialogue: its tree turn by turn, and the seeker's background."""
+
+    replay: TreeReplay
+    background: tuple[Detail, ...]
+
+
+def drawn(dialogue: Dialogue) -> Drawn:
+    """Return what is drawn of a dialogue."""
+    background = dialogue.replay.task.background
+    return Drawn(tree_replay(dialogue.replay), tuple(background_parts(background, PROVIDER)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +63,7 @@ class Shown:
     dialogue: Dialogue
     turns: tuple[TracedTurn, ...]
     other_calls: Sequence[ModelCall]
-    tree: Branch
-    steps: str
+    drawn: Drawn
 
 
 def dialogue_episode(visit: Visit, reader: LogReader, id: str) -> Episode | None:
@@ -53,21 +75,16 @@ def dialogue_episode(visit: Visit, reader: LogReader, id: str) -> Episode | None
     turns = tuple(
         TracedTurn(
             step,
+            heard(step),
+            reason(step) if step.reason else "",
             _notes(logged[step.number].payload.get("details")) if step.number in logged else "",
             dialogue.calls.get(step.number, ()),
             logged[step.number].seconds if step.number in logged else None,
         )
         for step in dialogue.replay.steps
     )
-    calls, steps = dialogue.calls.get(None, ()), steps_data(dialogue.replay)
-    return Episode("dialogues", {"shown": Shown(dialogue, turns, calls, tree_of(dialogue), steps)})
-
-
-def tree_of(dialogue: Dialogue) -> Branch:
-    """Return the tree as it stands at the end."""
-    replay = dialogue.replay
-    opened = any(OPENING in step.gave for step in replay.steps)
-    return branches(replay.opening, opened, replay.nodes)
+    shown = Shown(dialogue, turns, dialogue.calls.get(None, ()), drawn(dialogue))
+    return Episode("dialogues", {"shown": shown, "room": ROOM})
 
 
 def _notes(details: Any) -> str:

@@ -23,8 +23,9 @@ from simulator.errors import AskbackError
 from simulator.reporting import Report, json_text, report_csv, report_latex, write_report
 from simulator.reporting.render import html_page
 from ui.i18n import strings
-from ui.research.address import RESEARCH, Address
+from ui.research.address import DESK, RESEARCH, Address
 from ui.research.desk import Desk, RunData
+from ui.research.desk_page import desk_file
 from ui.research.kept import CachedReports
 from ui.research.run_page import kept_comparison, kept_report
 
@@ -69,6 +70,11 @@ def add_downloads(app: FastAPI, desk: Desk, kept: CachedReports) -> None:
 
         name = f"{'compared' if at.tab == 'compare' else 'report'}-{'-'.join(runs)[:80]}.{form}"
         return answer(content, _TYPES[form], name)
+
+    @app.get(f"{RESEARCH}/download/desk/{{name}}")
+    def of_desk(name: str, request: Request) -> Response:
+        at = Address.read(DESK, str(request.url.query))
+        return answer(lambda: desk_file(reader, at, name), "application/octet-stream", name)
 
     @app.get(f"{RESEARCH}/download/episodes.csv")
     def episodes(run: str) -> Response:

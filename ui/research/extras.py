@@ -9,11 +9,11 @@ from urllib.parse import quote
 
 from logs import LogReader, LogWriter
 from simulator.ambibench.coding import set_key
+from simulator.ambient.trial_log import tasks_of
 from ui.research.ambibench_episode import letters_episode
 from ui.research.ambibench_study import study_page
 from ui.research.ambient_episode import reading_episode
 from ui.research.ambient_people import PEOPLE, people_page
-from ui.research.ambient_words import tasks_of
 from ui.research.ambik_decisions import decisions_page
 from ui.research.ambik_read import task_of_run
 from ui.research.desk import TABS, Desk, Link, RunCard, Tab
@@ -82,7 +82,7 @@ def _letters_tabs(card: RunCard, reader: LogReader) -> tuple[Tab, ...]:
 
 def _letters_links(card: RunCard, reader: LogReader, run: str) -> tuple[Link, ...]:
     texts = any(item.data.get("setting") == "verbalise" for item in reader.items(card.run.id))
-    coding = Link("research.ambibench.to_sort", f"/research/coding?outputs={set_key(card.run.id)}")
+    coding = Link("research.ambibench.to_sort", f"/research/desk?desk=coding&data={set_key(card.run.id)}")
     return (coding,) if texts else ()
 
 
@@ -101,7 +101,7 @@ def _reading_links(card: RunCard, reader: LogReader, run: str) -> tuple[Link, ..
     return (
         *(consolidate if "annotate" in tasks else ()),
         *(
-            (Link("research.ambient.run.to_claims", f"/research/claims?run={run}"),)
+            (Link("research.ambient.run.to_claims", f"/research/desk?desk=claims&data={run}"),)
             if "claim" in tasks
             else ()
         ),

@@ -1,181 +1,94 @@
-"""Who may see the researchers' pages: they hold the answers to every task.
+"""The guard of the researchers' pages, which hold the answers to every task: log-in, and a role for each act.
 
-A browser logs in and carries a cookie: with the password (``ASKBACK_RESEARCH_PASSWORD``), or, where none is
-set, by a link with a one-time token that the server prints. A browser on this very machine has to as well,
-since a proxy that rewrites the Host header and adds none looks just like one.
+A browser logs in and carries a cookie: with name and password, with the shared password, or, where there is
+neither, by a link with a one-time token that the server prints. A browser on this very machine has to as
+well, since a proxy that rewrites the Host header and adds none looks just like one.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import json
-import os
-import secrets
-import threading
-import time
+import asyncio
+import base64
+import binascii
 from collections.abc import Callable
+from contextvars import ContextVar
 from http.cookies import SimpleCookie
-from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import parse_qs
 
+from gradio.context import LocalContext
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ui.limits import client_group
+from logs.rows import Event
+from ui.accounts import Action, NotAllowedError, User
+from ui.limits import Throttle, client_group
+from ui.research.log_in import HOURS, LogIns
 
-SESSIONS_FILE: Final = "research-sessions.json"
-PASSWORD_VARIABLE: Final = "ASKBACK_RESEARCH_PASSWORD"
 COOKIE: Final = "askback_research"
 LOGIN: Final = "login"
 LOGOUT: Final = "logout"
-_HOURS = 12
-_MAX_BODY = 4096
-_FREE_TRIES = 5
-_LONGEST_WAIT = 300.0
-_KEPT_ADDRESSES = 10_000
+_TRIES_PER_NAME: Final = 20
+_USER: Final = "askback.user"
+_current: ContextVar[User | None] = ContextVar("researcher", default=None)
 
 
-def password_from_environment() -> str | None:
-    """Return the password that was set, None if there is none."""
-    return os.environ.get(PASSWORD_VARIABLE) or None
+def current_user() -> User:
+    """Return who sends the request that is being answered: a route's, a server function's or an event's.
 
-
-class Throttle:
-    """Makes an address wait after failures, twice as long each time; the clock is the caller's."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._failures: dict[str, tuple[int, float]] = {}
-
-    def wait(self, address: str) -> float:
-        """Return seconds until `address` may try again, 0 if at once."""
-        with self._lock:
-            failures, since = self._failures.get(address, (0, 0.0))
-        if failures < _FREE_TRIES:
-            return 0.0
-        pause = min(float(2 ** (failures - _FREE_TRIES)), _LONGEST_WAIT)
-        return max(0.0, since + pause - self._clock())
-
-    def failed(self, address: str) -> None:
-        """Note a failure."""
-        with self._lock:
-            failures, _ = self._failures.pop(address, (0, 0.0))
-            self._failures[address] = (failures + 1, self._clock())
-            while len(self._failures) > _KEPT_ADDRESSES:
-                del self._failures[next(iter(self._failures))]
-
-    def succeeded(self, address: str) -> None:
-        """Forget the failures."""
-        with self._lock:
-            self._failures.pop(address, None)
-
-
-class Passes:
-    """The log-ins of one server: who may come in, and who is in.
-
-    Log-ins are kept by their hashes, so that a log-out ends one for good, and in a file, so that nobody's
-    review is broken off when the server is started again. Another password ends them all.
-
-    Args:
-        file: where log-ins are kept.
-        password: that researchers know; None where whoever starts the server gets links in the terminal.
-        announce: tells a new one-time token to whoever started the server; called at once, and again each
-            time that the last one was used.
-        clock: tells the present time, in seconds.
+    Raises:
+        NotAllowedError: if nobody has logged in.
     """
-
-    def __init__(
-        self,
-        file: Path,
-        password: str | None,
-        announce: Callable[[str], None] = lambda token: None,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self.password = password
-        self._announce = announce
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._file = file
-        self._ends = _read_ends(file)
-        self._token = ""
-        if password is None:
-            self._renew()
-
-    def right(self, secret: str) -> bool:
-        """Return True if this is the password, or the token, which is used up by it."""
-        with self._lock:
-            expected = self._token if self.password is None else self.password
-            if not hmac.compare_digest(secret.encode(), expected.encode()):
-                return False
-            if self.password is None:
-                self._renew()
-        return True
-
-    def issue(self) -> str:
-        """Return a cookie that holds for some hours."""
-        cookie, now = secrets.token_urlsafe(32), self._clock()
-        with self._lock:
-            self._ends = {key: end for key, end in self._ends.items() if end > now}
-            self._ends[self._hash(cookie)] = now + _HOURS * 3600
-            self._keep()
-        return cookie
-
-    def valid(self, cookie: str) -> bool:
-        """Return True if a cookie is ours and has not ended."""
-        with self._lock:
-            return self._ends.get(self._hash(cookie), 0.0) > self._clock()
-
-    def end(self, cookie: str) -> None:
-        """End a log-in: its cookie holds no longer, whoever has a copy of it."""
-        with self._lock:
-            if self._ends.pop(self._hash(cookie), None) is not None:
-                self._keep()
-
-    def _hash(self, cookie: str) -> str:
-        return hashlib.sha256(f"{self.password}\n{cookie}".encode("utf-8", "replace")).hexdigest()
-
-    def _keep(self) -> None:
-        draft = self._file.with_name(f".{self._file.name}.{secrets.token_hex(8)}")
-        draft.touch(mode=0o600)
-        draft.write_text(json.dumps(self._ends))
-        draft.replace(self._file)
-
-    def _renew(self) -> None:
-        self._token = secrets.token_urlsafe(24)
-        self._announce(self._token)
+    # Gradio's queue runs events in a task of its own, and says there whose they are.
+    request: Any = LocalContext.request.get(None)
+    user = _current.get() if request is None else getattr(request, "request", request).scope.get(_USER)
+    if user is None:
+        raise NotAllowedError("Nobody has logged in.")
+    return user
 
 
-def _read_ends(file: Path) -> dict[str, float]:
-    """Return the log-ins in a file; none if it is spoilt, and everybody logs in again."""
-    try:
-        ends = json.loads(file.read_text(encoding="utf-8"))
-        return {str(name): float(end) for name, end in ends.items()}
-    except (OSError, ValueError, AttributeError, TypeError):
-        return {}
+def require(action: Action) -> User:
+    """Return who sends the request; everything that changes something asks this first.
+
+    Raises:
+        NotAllowedError: if their role does not reach `action`.
+    """
+    user = current_user()
+    if not user.may(action):
+        raise NotAllowedError(f"{user.name} is {user.role}, which is not enough for this.", role=user.role)
+    return user
+
+
+def action_event(user: User, action: Action, **details: object) -> Event:
+    """Return the row that says what a researcher did."""
+    return Event(kind=f"researcher.{action}", details={"by": user.name, **details})
 
 
 class Guard:
-    """Stands before everything under one path, for every kind of request."""
+    """Stands before everything under one path, for every kind of request.
 
-    def __init__(self, app: ASGIApp, *, path: str, passes: Passes, page: Callable[[Scope, str], str]):
+    Args:
+        page: makes the page that asks to log in, of a request and of what is wrong.
+    """
+
+    def __init__(self, app: ASGIApp, *, path: str, log_ins: LogIns, page: Callable[[Scope, str], str]):
         self.app = app
         self.path = path
-        self.passes = passes
+        self.log_ins = log_ins
         self.page = page
-        self.throttle = Throttle()
+        self._by_client, self._by_name = Throttle(), Throttle(_TRIES_PER_NAME)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, let in, or ask for the password."""
+        """Pass on, let in, or ask who it is."""
         if scope["type"] not in ("http", "websocket") or not self._guarded(scope):
             await self.app(scope, receive, send)
             return
         answer = await self._answer(scope, receive)
-        if answer is None:
-            await self.app(scope, receive, send)
+        if isinstance(answer, User):
+            _current.set(answer)
+            await self.app({**scope, _USER: answer}, receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         else:
@@ -185,32 +98,66 @@ class Guard:
         path = "/" + _route(scope).lstrip("/")
         return path == self.path or path.startswith(f"{self.path}/")
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Response | None:
+    async def _answer(self, scope: Scope, receive: Receive) -> Response | User:
         step = _route(scope).removeprefix(self.path).strip("/")
-        headers = Headers(scope=scope)
+        headers, method = Headers(scope=scope), scope.get("method")
+        if self.log_ins.sso_header and (name := headers.get(self.log_ins.sso_header)):
+            return self.log_ins.known(name) or self._refusal(scope, "no_account", 403)
         morsel = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
         cookie = "" if morsel is None else morsel.value
-        if step == LOGIN and scope.get("method") == "POST":
-            fields = parse_qs((await _body(receive)).decode("utf-8", "replace"))
-            return self._log_in(scope, fields.get("password", [""])[0], self._address(scope))
-        if step == LOGOUT and scope.get("method") == "POST":
-            self.passes.end(cookie)
-            response = RedirectResponse(self._address(scope), status_code=303)
-            response.delete_cookie(COOKIE, path=self._address(scope))
+        home = f"{scope.get('root_path', '')}{self.path}"
+        if step == LOGIN and method == "POST":
+            fields = parse_qs((await Request(scope, receive).body()).decode("utf-8", "replace"))
+            name, secret = (fields.get(field, [""])[0] for field in ("name", "password"))
+            return await self._log_in(scope, name.strip(), secret, home)
+        if step == LOGOUT and method == "POST":
+            self.log_ins.end(cookie)
+            response = RedirectResponse(home, status_code=303)
+            response.delete_cookie(COOKIE, path=home)
             return response
-        if self.passes.valid(cookie):
-            return None
-        token = _token(scope)
-        if token is not None and scope.get("method") == "GET":
-            return self._log_in(scope, token, f"{scope.get('root_path', '')}/{_route(scope).lstrip('/')}")
-        kind, _, secret = headers.get("authorization", "").partition(" ")
+        if user := self.log_ins.user(cookie):
+            return user
+        query = parse_qs(bytes(scope.get("query_string", b"")).decode("latin-1"))
+        if "token" in query and method == "GET":
+            here = f"{scope.get('root_path', '')}/{_route(scope).lstrip('/')}"
+            return await self._log_in(scope, "", query["token"][0], here)
         # Scripts that download tables; a one-time token would be gone after the first.
-        if kind.lower() == "bearer" and self.passes.password is not None:
-            return self._refused(scope, secret.strip())
+        credentials = _credentials(headers.get("authorization", ""))
+        if credentials is not None and not self.log_ins.by_token:
+            return await self._checked(scope, *credentials)
         return self._refusal(scope, "login", 401)
 
-    def _address(self, scope: Scope) -> str:
-        return f"{scope.get('root_path', '')}{self.path}"
+    async def _log_in(self, scope: Scope, name: str, secret: str, target: str) -> Response:
+        user = await self._checked(scope, name, secret)
+        if isinstance(user, Response):
+            return user
+        response = RedirectResponse(target, status_code=303)
+        response.set_cookie(
+            COOKIE,
+            self.log_ins.issue(user),
+            max_age=HOURS * 3600,
+            path=f"{scope.get('root_path', '')}{self.path}",
+            httponly=True,
+            samesite="lax",
+            secure=scope.get("scheme") == "https",
+        )
+        return response
+
+    async def _checked(self, scope: Scope, name: str, secret: str) -> Response | User:
+        """Return who comes with a name and a password, or why they are not let in."""
+        client = client_group(scope["client"][0]) if scope.get("client") else ""
+        wait = max(self._by_client.wait(client), self._by_name.wait(name) if name else 0.0)
+        if wait > 0:
+            return self._refusal(scope, "wait", 429, {"Retry-After": str(int(wait) + 1)})
+        # Counted before it is looked at: of many that come at once, few are looked at.
+        self._by_client.failed(client)
+        self._by_name.failed(name)
+        user = await asyncio.to_thread(self.log_ins.check, name, secret)
+        if user is None:
+            return self._refusal(scope, "wrong", 401)
+        self._by_client.succeeded(client)
+        self._by_name.succeeded(name)
+        return user
 
     def _refusal(
         self, scope: Scope, name: str, status: int, headers: dict[str, str] | None = None
@@ -219,56 +166,21 @@ class Guard:
             return HTMLResponse(self.page(scope, name), status_code=status, headers=headers)
         return JSONResponse({"error": name}, status_code=status, headers=headers)
 
-    def _log_in(self, scope: Scope, secret: str, target: str) -> Response:
-        refusal = self._refused(scope, secret)
-        if refusal is not None:
-            return refusal
-        response = RedirectResponse(target, status_code=303)
-        response.set_cookie(
-            COOKIE,
-            self.passes.issue(),
-            max_age=_HOURS * 3600,
-            path=self._address(scope),
-            httponly=True,
-            samesite="lax",
-            secure=scope.get("scheme") == "https",
-        )
-        return response
 
-    def _refused(self, scope: Scope, secret: str) -> Response | None:
-        """Return why a password or token lets nobody in; None if it does."""
-        client = client_group(_client(scope))
-        wait = self.throttle.wait(client)
-        if wait > 0:
-            return self._refusal(scope, "wait", 429, {"Retry-After": str(int(wait) + 1)})
-        if not self.passes.right(secret):
-            self.throttle.failed(client)
-            return self._refusal(scope, "wrong", 401)
-        self.throttle.succeeded(client)
+def _credentials(authorization: str) -> tuple[str, str] | None:
+    """Return name and password of an Authorization header: an account's, or the shared password alone."""
+    kind, _, value = authorization.partition(" ")
+    if kind.lower() == "bearer":
+        return "", value.strip()
+    if kind.lower() != "basic":
         return None
-
-
-def _token(scope: Scope) -> str | None:
-    tokens = parse_qs(bytes(scope.get("query_string", b"")).decode("latin-1")).get("token")
-    return tokens[0] if tokens else None
-
-
-def _client(scope: Scope) -> str:
-    client = scope.get("client")
-    return str(client[0]) if client else ""
+    try:
+        name, _, password = base64.b64decode(value, validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+    return name, password
 
 
 def _route(scope: Scope) -> str:
     path, root = str(scope["path"]), str(scope.get("root_path", ""))
     return path[len(root) :] if root and path.startswith(root) else path
-
-
-async def _body(receive: Receive) -> bytes:
-    body = b""
-    while True:
-        message = await receive()
-        body += bytes(message.get("body", b""))
-        if len(body) > _MAX_BODY:
-            return b""
-        if not message.get("more_body", False):
-            return body

@@ -73,4 +73,4 @@ class CachedReports:
         query = "SELECT count(*) FROM judgments WHERE episode_id IS NULL"
         with self.reader.connection() as connection:
             (count,) = connection.execute(query).fetchone()
-        return count, hash(self.reader.erased_participants())
+        return count, hash(self.reader.uncounted_participants())

@@ -1,26 +1,34 @@
-"""The list of runs, with the headlines of each."""
+"""The list of runs with their scores: filtered by words, benchmark and setup, and kept up to date."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Any, Final
+
+import gradio as gr
 
 from logs import LogReader
 from simulator import catalog, frames
 from simulator.errors import InputError
 from simulator.figures import Column
 from simulator.reports import mean_of, present_metrics
-from ui.research.desk import Desk
+from ui.research.address import COMPARE, REPORT, RUN, Address
+from ui.research.blocks import TICK, follow, keep_in_address, part
+from ui.research.desk import Desk, RunCard
 from ui.research.format import Cell
 from ui.research.kept import CachedReports
 from ui.research.report_parts import estimate
-from ui.research.view import Page, Visit
+from ui.research.tables import Sheet, Shown, filled, link, table, text
+from ui.research.view import Visit
 
 AT_ONCE: Final = 0.8
-"""Seconds for which a page waits for headlines; the browser asks again for the others."""
-_SHOWN: Final = 2
+"""Seconds for which a page waits for scores; it asks for the others when the clock ticks."""
+_METRICS: Final = 2
+_SCORE: Final = 190
+_GO: Final = "runs => {{ location.assign('{path}?' + new URLSearchParams(runs.map(run => ['runs', run]))) }}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,26 +47,133 @@ class Headline:
 Headlines = tuple[Headline, ...]
 
 
-def list_page(visit: Visit, desk: Desk, kept: CachedReports) -> Page:
-    """Return all runs; headlines that take time come with a later page (`Page.more`)."""
-    cards = desk.cards()
-    until = time.monotonic() + AT_ONCE
-    shown: dict[str, Headlines | None] = {}
-    for card in cards:
-        run = card.run.id
-        if time.monotonic() < until or kept.has("headlines", run):
-            shown[run] = kept.once("headlines", run, partial(headlines, desk.reader, run))
-        else:
-            shown[run] = None
-    return visit.page(
-        "runs",
-        live=not cards or any(card.live for card in cards),
-        more=None in shown.values(),
-        cards=cards,
-        headlines=shown,
-        benchmarks={card.run.benchmark: card.title for card in cards},
-        setups=sorted({card.run.setup for card in cards}),
-    )
+@dataclass(frozen=True, slots=True)
+class RunList:
+    """The list of runs, as somebody looks at it.
+
+    Attributes:
+        kept: the scores of the runs, which are many and short.
+    """
+
+    visit: Visit
+    desk: Desk
+    kept: CachedReports
+
+    def build(self) -> None:
+        """Make the page."""
+        t, at, cards = self.visit.t, self.visit.at, self.desk.cards()
+        part(self.visit, "runs", empty=not cards)
+        if not cards:
+            for command in ("empty_command", "import_command"):
+                gr.Textbox(t(f"research.list.{command}"), label=t("research.list.type"), buttons=["copy"])
+            follow(self.visit, lambda: len(self.desk.cards()))
+            return
+        benchmarks = {card.title: card.run.benchmark for card in cards}
+        setups = sorted({card.run.setup for card in cards})
+        with gr.Row():
+            words = gr.Textbox(at.text, label=t("research.list.search"), scale=2, interactive=True)
+            benchmark = gr.Dropdown(
+                [(t("research.list.all_benchmarks"), ""), *benchmarks.items()],
+                value=at.benchmark if at.benchmark in benchmarks.values() else "",
+                label=t("research.list.benchmark"),
+                interactive=True,
+            )
+            setup = gr.Dropdown(
+                [(t("research.list.all_setups"), ""), *((name, name) for name in setups)],
+                value=at.setup if at.setup in setups else "",
+                label=t("research.list.setup"),
+                interactive=True,
+            )
+        first, more = self.rows(at.text, at.benchmark, at.setup)
+        runs, timer, shown = table(t("research.runs"), first), gr.Timer(TICK, active=more), gr.State(first)
+        filters: list[gr.Textbox | gr.Dropdown] = [words, benchmark, setup]
+        keep_in_address(text=words, benchmark=benchmark, setup=setup)
+        gr.on(
+            [timer.tick, *(component.change for component in filters)],
+            self.shown,
+            [*filters, shown],
+            [runs, shown, timer],
+            show_progress="hidden",
+        )
+        chosen = gr.Dropdown(
+            [card.run.id for card in cards],
+            multiselect=True,
+            label=t("research.list.choose"),
+            interactive=True,
+        )
+        with gr.Row():
+            for path, name in ((COMPARE, "research.run.compare"), (REPORT, "research.report.several")):
+                gr.Button(t(name), size="md").click(None, chosen, None, js=_GO.format(path=path))
+
+    def shown(self, words: str, benchmark: str, setup: str, before: Sheet) -> tuple[Any, Any, gr.Timer]:
+        """Return the rows that fit, skipped where they are those that are shown, and whether to ask again."""
+        rows, more = self.rows(words, benchmark, setup)
+        timer = gr.Timer(active=more)
+        return (gr.skip(), gr.skip(), timer) if rows == before else (filled(rows), rows, timer)
+
+    def rows(self, words: str, benchmark: str, setup: str) -> tuple[Sheet, bool]:
+        """Return the rows that fit, and whether something on them is being played or reckoned."""
+        t, wish = self.visit.t, words.casefold().strip()
+        cards = [
+            card
+            for card in self.desk.cards()
+            if benchmark in ("", card.run.benchmark)
+            and setup in ("", card.run.setup)
+            and wish in _words(card).casefold()
+        ]
+        scores = self._scores(cards)
+        titles = dict.fromkeys(each.title for known in scores.values() for each in known or ())
+        # Runs of several benchmarks share no metric; a column for each of theirs would be all but empty.
+        several = len({card.run.benchmark for card in cards}) > 1
+        named = [t("research.run.scores")] if several else [t.phrase(title) for title in titles]
+        rows = [
+            [
+                link(card.run.id, str(Address(path=RUN, run=card.run.id))),
+                text(card.title),
+                text(card.run.setup),
+                self._cell("seats", " ".join(card.seats.values()), card),
+                *self._score_cells(scores[card.run.id], None if several else list(titles)),
+                self._cell("progress", card.progress.done / (card.progress.planned or 1), card),
+                self._cell("cost", card.cost, card),
+                text(card.run.created_at[:16].replace("T", " ")),
+            ]
+            for card in cards
+        ]
+        before = {"run": 215, "benchmark": 110, "setup": 75, "seats": 200}
+        after = {"progress": 170, "cost": 105, "started": 130}
+        heads = {
+            **{t(f"research.list.{name}"): width for name, width in before.items()},
+            **dict.fromkeys(named, _SCORE),
+            **{t(f"research.list.{name}"): width for name, width in after.items()},
+        }
+        return Sheet(heads, rows), any(card.live for card in cards) or None in scores.values()
+
+    def _scores(self, cards: Sequence[RunCard]) -> dict[str, Headlines | None]:
+        """Return the headlines of runs; None for those that would take too long for now."""
+        until, shown = time.monotonic() + AT_ONCE, dict[str, Headlines | None]()
+        for card in cards:
+            run = card.run.id
+            waits = time.monotonic() >= until and not self.kept.has("headlines", run)
+            make = partial(headlines, self.desk.reader, run)
+            shown[run] = None if waits else self.kept.once("headlines", run, make)
+        return shown
+
+    def _score_cells(self, scores: Headlines | None, titles: Sequence[str] | None) -> list[Shown]:
+        """Return a cell for each title, or one for the first score, with its title."""
+        if titles is None:
+            first = scores[0] if scores else None
+            return [self._score(first, scores, named=True)]
+        known = {each.title: each for each in scores or ()}
+        return [self._score(known.get(title), scores, named=False) for title in titles]
+
+    def _score(self, headline: Headline | None, scores: Headlines | None, *, named: bool) -> Shown:
+        if headline is None:
+            return Shown(None, "…" if scores is None else "–")
+        html = self.visit.render("headline", headline=headline, named=named)
+        return Shown(headline.value, html)
+
+    def _cell(self, name: str, value: str | float | None, card: RunCard) -> Shown:
+        return Shown(value, self.visit.render("run_cell", name=name, card=card))
 
 
 def headlines(reader: LogReader, run: str) -> Headlines:
@@ -69,8 +184,12 @@ def headlines(reader: LogReader, run: str) -> Headlines:
         return ()
     frame = frames.episodes(reader, [run])
     made = []
-    for metric in present_metrics(benchmark, frame)[:_SHOWN]:
+    for metric in present_metrics(benchmark, frame)[:_METRICS]:
         if (mean := mean_of(frame, metric)) is not None:
             cell = estimate(mean, Column(metric.title, 3 if metric.is_share else 2))
             made.append(Headline(metric.title, cell, mean.value))
     return tuple(made)
+
+
+def _words(card: RunCard) -> str:
+    return " ".join([card.run.id, card.run.benchmark, card.title, card.run.setup, *card.seats.values()])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -30,13 +29,10 @@ from simulator.clarq.review import (
     unmarked_turns,
 )
 from simulator.clarq.views import ReplayStep
-from ui.render.result import steps_data
 from ui.research.desk import Dialogue, RunCard, RunData
-from ui.research.dialogues_page import tree_of
+from ui.research.dialogues_page import ROOM, drawn
 from ui.research.format import Cell, cell, scale
 from ui.research.view import Page, Visit
-
-REVIEWER = re.compile(r"[\w.-]{1,32}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +94,8 @@ def marking_page(visit: Visit, dialogue: Dialogue, own: Sequence[Judgment], done
         dialogue=dialogue,
         review=review,
         turns=[_turn(dialogue, review, step) for step in replay.steps],
-        tree=tree_of(dialogue),
-        steps=steps_data(replay),
+        drawn=drawn(dialogue),
+        room=ROOM,
         failures=FAILURES,
         left=unanswered(replay, review),
         unmarked=len(unmarked_turns(replay, review)),

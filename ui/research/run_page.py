@@ -1,11 +1,11 @@
-"""The pages that every benchmark has, made from its declaration: the report of runs, and runs compared."""
+"""The content of runs' pages, made from a benchmark's declaration: the report of runs, and runs compared."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, NamedTuple, get_args, get_origin
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 import pandas as pd
 from pydantic import ValidationError
@@ -14,22 +14,16 @@ from logs import LogReader
 from simulator import frames
 from simulator.benchmark import Benchmark, Metric, ReportSpec
 from simulator.commands.compare import comparison, one_benchmark
-from simulator.errors import AskbackError, InputError
+from simulator.errors import InputError
 from simulator.fields import Fields
 from simulator.frames import Frames
 from simulator.reporting import Report, Section
 from simulator.reports import build_report, metric_figure, present_metrics
-from simulator.runner.logged import endings_of_runs, failures_of, seat_failures
+from simulator.runner.logged import seat_failures
 from ui.i18n import Strings
-from ui.problems import problem_text
-from ui.research.desk import Desk, RunCard
 from ui.research.kept import CachedReports
 from ui.research.report_parts import MINUS, ReportParts, report_parts
 from ui.research.transcript import Transcript, transcript
-from ui.research.view import Page, Visit
-
-MOST: Final = 300
-"""Items of a comparison that are listed."""
 
 
 class Choice(NamedTuple):
@@ -64,45 +58,6 @@ class ItemRow:
 
 
 # ---- the report
-
-
-def run_page(visit: Visit, card: RunCard, kept: CachedReports) -> Page:
-    """Return what `askback report` says of a run."""
-    at, reader = visit.at, kept.reader
-    benchmark = one_benchmark(reader, [at.run])
-    shown = kept_report(visit.t, kept, benchmark, [at.run], dict(at.settings))
-    return visit.page(
-        "run",
-        shown.figures,
-        live=card.live,
-        card=card,
-        tab="scores",
-        shown=shown,
-        nothing=_why(visit.t, shown),
-        choices=choices(benchmark, dict(at.settings)),
-        command=command("report", benchmark, [at.run], dict(at.settings)),
-        statuses=endings_of_runs(reader, [at.run]).statuses,
-        failures=failures_of(reader, at.run),
-        aborted=aborted(benchmark, reader, at.run),
-        usage=reader.usage(at.run),
-    )
-
-
-def report_page(visit: Visit, kept: CachedReports) -> Page:
-    """Return what `askback report` says of several runs."""
-    at = visit.at
-    benchmark = one_benchmark(kept.reader, at.runs)
-    shown = kept_report(visit.t, kept, benchmark, at.runs, dict(at.settings))
-    return visit.page(
-        "report_page",
-        shown.figures,
-        benchmark=benchmark,
-        runs=at.runs,
-        shown=shown,
-        nothing=_why(visit.t, shown),
-        choices=choices(benchmark, dict(at.settings)),
-        command=command("report", benchmark, at.runs, dict(at.settings)),
-    )
 
 
 def kept_report(
@@ -179,10 +134,6 @@ def aborted(benchmark: Benchmark[Any, Any], reader: LogReader, run: str) -> int:
     return count if count and spec.counts_aborted(Frames(log=reader, runs=(run,)), run) else 0
 
 
-def _why(t: Strings, shown: ReportParts) -> str:
-    return "" if shown.nothing is None else problem_text(t, shown.nothing)
-
-
 def _kinds(annotation: Any) -> tuple[Any, ...]:
     """Return the types of a union without None, or the type alone."""
     if get_origin(annotation) is Literal:
@@ -223,38 +174,6 @@ def _typed(model: type[Fields], name: str, value: str) -> Any:
 
 
 # ---- runs compared
-
-
-def compare_page(visit: Visit, card: RunCard | None, desk: Desk, kept: CachedReports) -> Page:
-    """Return runs of one benchmark side by side, on the items that they share."""
-    at = visit.at
-    runs = tuple(dict.fromkeys(filter(None, (at.run, *at.runs))))
-    others = [each for each in desk.cards() if card is not None and _comparable(each, card)]
-    shown: ReportParts | None = None
-    rows: tuple[ItemRow, ...] = ()
-    problem = ""
-    if len(runs) > 1:
-        try:
-            shown = kept_comparison(visit.t, kept, runs)
-            rows = kept.once("items", runs, lambda: tuple(item_rows(kept.reader, runs)))
-        except AskbackError as error:
-            problem = problem_text(visit.t, error)
-    differing = [row for row in rows if row.differs]
-    return visit.page(
-        "compare",
-        shown.figures if shown else (),
-        card=card,
-        tab="compare",
-        runs=runs,
-        others=[each.run.id for each in others],
-        shown=shown,
-        problem=problem,
-        differing=differing[:MOST],
-        count=len(differing),
-        items=rows,
-        beside=_beside(kept.reader, runs, at.item) if shown and at.item else (),
-        command=command("compare", None, runs, {}),
-    )
 
 
 def kept_comparison(t: Strings, kept: CachedReports, runs: Sequence[str]) -> ReportParts:
@@ -300,11 +219,7 @@ def _means(frame: pd.DataFrame, metric: Metric) -> pd.DataFrame:
     return frame.pivot_table(metric.name, "item", "run", aggfunc="mean")
 
 
-def _comparable(other: RunCard, card: RunCard) -> bool:
-    return other.run.benchmark == card.run.benchmark and other.run.id != card.run.id
-
-
-def _beside(reader: LogReader, runs: Sequence[str], item: str) -> tuple[Transcript, ...]:
+def episodes_beside(reader: LogReader, runs: Sequence[str], item: str) -> tuple[Transcript, ...]:
     """Return the episodes of runs on one item, the first of each."""
     named = {row.hash: row.name for row in reader.items()}
     episodes = (

@@ -6,20 +6,31 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+import gradio as gr
+
 from logs import LogReader
-from ui.ambibench.entry import LINK as AMBIBENCH
+from simulator import catalog
+from simulator.studies.declared import sessions_type
 from ui.ambient.actions import AmbientActions
 from ui.ambik.actions import AmbikActions
+from ui.declared.pages import link_to
 from ui.handmethat.entry import LINK as HANDMETHAT
 from ui.i18n import Strings
 from ui.render.environment import render
-from ui.render.frame import Frame
+from ui.render.frame import Frame, RoomLink
 from ui.research import format
-from ui.research.address import RESEARCH, Address
+from ui.research.address import NAVIGATION, RESEARCH, Address
 from ui.research.figures import Figure
 
-ROOMS: Final = (HANDMETHAT, AMBIBENCH, AmbientActions.link, AmbikActions.link)
-"""The benchmarks with pages of their own, as the bar on top names them."""
+DRAWN: Final = {link.path[1:]: link for link in (HANDMETHAT, AmbientActions.link, AmbikActions.link)}
+"""The benchmarks whose pages are not made of blocks."""
+
+
+def rooms() -> tuple[RoomLink, ...]:
+    """Return the benchmarks that people can play, but for the first, whose entry is the home page."""
+    made = [each for each in catalog.installed() if sessions_type(each) is not None]
+    links = DRAWN | {each.name: link_to(each) for each in made[1:]}
+    return tuple(links[name] for name in catalog.names() if name in links)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +71,17 @@ class Visit:
     Attributes:
         t: the interface's texts.
         at: the address asked for.
+        again: on pages of Gradio's components: has the page built anew when it changes.
     """
 
     t: Strings
     at: Address
+    again: gr.Textbox | None = None
 
     @property
     def frame(self) -> Frame:
         """The frame that all pages of the app share."""
-        return Frame(self.t, self.at.path, self.at.query, RESEARCH, "research", ROOMS)
+        return Frame(self.t, self.at.path, self.at.query, RESEARCH, "research", rooms())
 
     def page(
         self,
@@ -80,16 +93,20 @@ class Visit:
         **context: Any,
     ) -> Page:
         """Return the page made from ``templates/research/{template}.html.jinja``."""
-        html = render(
+        html = self.render(template, figures={figure.id: figure for figure in figures}, **context)
+        return Page(html, tuple(figures), live, more)
+
+    def render(self, template: str, **context: Any) -> str:
+        """Return the markup made from ``templates/research/{template}.html.jinja``."""
+        return render(
             f"research/{template}",
             self.t,
             frame=self.frame,
             at=self.at,
+            navigation=NAVIGATION,
             fmt=format,
-            figures={figure.id: figure for figure in figures},
             **context,
         )
-        return Page(html, tuple(figures), live, more)
 
 
 ShowEpisode = Callable[[Visit, LogReader, str], Episode | None]

@@ -1,5 +1,5 @@
 // AmbiK's pages: the robot's choice between acting and asking, the user's answer, waiting for the seat
-// opposite (drafts and sending: study.js; an annotator's form: ambik-pair.js). Everything works by keyboard
+// opposite (drafts and sending: study.js; forms: form.js). Everything works by keyboard
 // alone; single-key shortcuts can be switched off.
 "use strict";
 
@@ -79,7 +79,6 @@
       // After study.js has put back what was filled in.
       akShown() {
         if (this.one("[data-marks]")) this.akShowActs();
-        if (this.one("[data-pair]")) this.akShowPair();
         this.completeLink();
         this.akShowKeys();
         if (this.akAt !== this.number) scrollTo(0, 0);
@@ -256,6 +255,6 @@
     },
   });
 
-  const ANSWERS = { decide: "akChoice", answer: "akAnswer", annotate: "akSendPair" };
+  const ANSWERS = { decide: "akChoice", answer: "akAnswer" };
   window.askback.study.answers.ambik = (page) => page[ANSWERS[page.root.dataset.stage]]();
 })();

@@ -1,4 +1,4 @@
-// The home page: the form that begins a dialogue, and the dialogues that this browser has not finished.
+// The home page: what this browser has begun and not finished.
 "use strict";
 
 (() => {
@@ -9,19 +9,9 @@
   const recent = () => store.read(RECENT) || [];
 
   part({
-    apply() {
-      if (this.kind === "home") this.fitForm();
-    },
-
     ready() {
-      if (this.kind === "home") this.listRecent();
+      if (this.one("[data-continue]")) this.listRecent();
       if (this.kind === "play" && !this.ended && token() && this.root.dataset.study !== "1") this.noteRecent();
-    },
-
-    hear: {
-      change(event) {
-        if (event.target.closest("[data-form=start]")) this.fitForm();
-      },
     },
 
     acts: {
@@ -31,45 +21,10 @@
       },
     },
 
-    forms: {
-      start(form) { this.start(form); },
-    },
-
     methods: {
-      fitForm() {
-        const fields = this.one("[data-form=start]").elements;
-        for (const field of this.all("[data-for-seat]")) field.hidden = field.dataset.forSeat !== fields.seat.value;
-        for (const field of this.all("[data-for-language]")) field.hidden = field.dataset.forLanguage !== fields.language.value;
-      },
-
-      async start(form) {
-        if (this.busy) return;
-        const button = form.querySelector("[type=submit]");
-        const problem = this.one("[data-problem]");
-        const label = button.textContent;
-        const fields = form.elements;
-        const [seat, spoken] = [fields.seat.value, fields.language.value];
-        this.busy = button.disabled = problem.hidden = true;
-        button.textContent = button.dataset.busy;
-        const answer = await this.call("start", {
-          seat,
-          dialogue_language: spoken,
-          task_id: fields[`task-${spoken}`]?.value || "",
-          opposite: fields[`opposite-${seat}`].value,
-          multi: fields.multi.checked,
-        });
-        if (answer?.go) {
-          location.assign(answer.go);
-          return;
-        }
-        this.busy = button.disabled = problem.hidden = false;
-        button.textContent = label;
-        problem.textContent = answer?.problem || this.texts.failed;
-      },
-
       noteRecent() {
         const { episode, seat, role } = this.root.dataset;
-        const task = (this.root.dataset.recent || this.one(".ab-task p")?.textContent || "").slice(0, 120);
+        const task = (this.one(".ab-task p")?.textContent || this.root.dataset.recent || "").slice(0, 120);
         const address = `${location.pathname}?t=${encodeURIComponent(token())}`;
         const others = recent().filter((entry) => entry.episode !== episode || entry.seat !== seat);
         store.write(RECENT, [{ episode, seat, role, task, address, at: Date.now() }, ...others].slice(0, MAX_RECENT));

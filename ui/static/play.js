@@ -69,7 +69,7 @@
       "goodbye-no"() { this.askGoodbye(false); },
       "goodbye-yes"() {
         this.askGoodbye(false);
-        this.send({ text: this.root.dataset.goodbye }, this.root.dataset.goodbye);
+        this.send({ text: this.root.dataset.closing }, this.root.dataset.closing);
       },
       refresh() { this.refresh(); },
       copy() { this.copy(); },
@@ -103,7 +103,7 @@
         if (!frame) return;
         frame.scrollTop = frame.scrollHeight;
         // On a narrow screen the whole page scrolls; at first it stays with the background on top.
-        if (NARROW.matches && this.number > 1 && !this.house) this.one(".ab-talk").scrollIntoView({ block: "end" });
+        if (NARROW.matches && this.number > 1 && !this.house) frame.scrollIntoView({ block: "end" });
       },
 
       // The newest line stays in sight when the composer grows, unless the person has scrolled up.
@@ -208,7 +208,7 @@
         if (this.picked.length) {
           const [before, after] = [words("before"), words("after")];
           const texts = this.picked.map((index) => this.pickButton(index).dataset.text);
-          this.send({ give: this.picked, before, after }, [before, ...texts, after].filter(Boolean).join(" "));
+          this.send({ filled: { give: this.picked, before, after } }, [before, ...texts, after].filter(Boolean).join(" "));
         } else if (words("text")) {
           this.send({ text: words("text") }, words("text"));
         } else {

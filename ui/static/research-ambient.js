@@ -1,16 +1,11 @@
-// AmbiEnt on the researchers' pages: forms in which somebody judges an example (consolidating annotations, kinds
-// of ambiguity, claims). A form is sent under a key of its own and shown as saved only when the server says so;
+// AmbiEnt on the researchers' pages: the form in which somebody consolidates annotations. A form is sent under a key of its own and shown as saved only when the server says so;
 // what is wrong with it is told at its fields, and nothing that was typed is lost. These methods become methods
 // of the page.
 "use strict";
 
 window.askbackJudging = (() => {
   const SIDES = ["premise", "hypothesis"];
-  const draft = {
-    read(name) { try { return JSON.parse(sessionStorage.getItem(name)); } catch { return null; } },
-    write(name, value) { try { sessionStorage.setItem(name, JSON.stringify(value)); } catch { /* lasts as long as the page */ } },
-    drop(name) { try { sessionStorage.removeItem(name); } catch { /* there is none */ } },
-  };
+  const draft = window.askbackDraft;
   const parsed = (text) => (text ? JSON.parse(text) : null);
 
   return {
@@ -39,7 +34,6 @@ window.askbackJudging = (() => {
         this.aside = state.aside || [];
         this.cardsShown();
       }
-      this.oneShown();
     },
 
     // ---- the form: what is kept of it while it is filled in, and what of that is sent
@@ -73,7 +67,6 @@ window.askbackJudging = (() => {
         this.tickLabel(field.value);
         this.cardsFor();
       }
-      this.oneShown();
       this.judgeKept();
     },
 
@@ -191,13 +184,6 @@ window.askbackJudging = (() => {
       (this.one(`[data-card="${Math.max(place - 1, 0)}"]:not([hidden]) [data-card-label]`) || this.one("[name=labels]")).focus();
     },
 
-    // ---- kinds of ambiguity: several that fit one ambiguity count once
-
-    oneShown() {
-      const part = this.one("[data-several]");
-      if (part) part.hidden = this.judgeForm().querySelectorAll("[name=categories]:checked").length < 2;
-    },
-
     // ---- events
 
     judgeAct(control, act) {
@@ -249,13 +235,7 @@ window.askbackJudging = (() => {
       // The same form sent again, after the answer was lost, is the same judgment.
       if (this.judgedForm !== name + said) { this.judgedForm = name + said; this.judgedKey = this.newKey(); }
       const call = { what: stage.dataset.judge, item: stage.dataset.item, form: JSON.parse(said), decides: stage.dataset.decides === "true", key: this.judgedKey };
-      let answer = null;
-      for (const pause of [300, 800, 1500, 3000]) {
-        try { answer = await this.ask("judge", call); break; } catch {
-          if (await this.refused()) break;
-          await new Promise((resolve) => setTimeout(resolve, pause));
-        }
-      }
+      const answer = await this.insist("judge", call);
       this.judgingNow = false;
       if (!answer?.saved) {
         this.saving("unsaved", answer?.problem);
@@ -266,13 +246,14 @@ window.askbackJudging = (() => {
       draft.drop(name);
       this.judgedForm = null;
       const address = new URL(location.href);
-      if (address.searchParams.has("item") && stage.dataset.stay === undefined) {
+      if (address.searchParams.has("item")) {
         address.searchParams.delete("item");
         history.replaceState(null, "", address);
       }
       await this.show(answer);
       this.saving("saved");
-      if (stage.dataset.stay === undefined) { scrollTo(0, 0); this.one("[data-judge] [tabindex='-1'], #ab-content")?.focus({ preventScroll: true }); }
+      scrollTo(0, 0);
+      this.one("[data-judge] [tabindex='-1'], #ab-content")?.focus({ preventScroll: true });
     },
   };
 })();

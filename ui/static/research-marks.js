@@ -2,6 +2,13 @@
 // the server says so. These methods become methods of the page.
 "use strict";
 
+// What is typed and not sent lives in this tab.
+window.askbackDraft = {
+  read(name) { try { return JSON.parse(sessionStorage.getItem(name)); } catch { return null; } },
+  write(name, value) { try { sessionStorage.setItem(name, JSON.stringify(value)); } catch { /* lasts as long as the page */ } },
+  drop(name) { try { sessionStorage.removeItem(name); } catch { /* there is none */ } },
+};
+
 window.askbackMarks = {
   newKey() { return [...crypto.getRandomValues(new Uint32Array(4))].map((n) => n.toString(36)).join("-"); },
 
@@ -10,7 +17,7 @@ window.askbackMarks = {
     const call = { key: this.newKey(), episode: stage.dataset.episode, path: location.pathname, query: location.search.slice(1), ...data };
     this.saving("saving");
     this.queue = this.queue.catch(() => {}).then(async () => {
-      const answer = await this.insist(call);
+      const answer = await this.insist("mark", call);
       if (!answer?.saved) { this.saving("unsaved", answer?.problem); await this.load({ quiet: true }); this.saving("unsaved", answer?.problem); return; }
       if (this.one("[data-review]")?.dataset.episode === call.episode) await this.show(answer);
       this.saving("saved");
@@ -18,9 +25,10 @@ window.askbackMarks = {
     return this.queue;
   },
 
-  async insist(call) {
+  // A call whose answer is lost is made again: under its key it is the same one.
+  async insist(name, call) {
     for (const pause of [300, 800, 1500, 3000]) {
-      try { return await this.ask("mark", call); } catch {
+      try { return await this.ask(name, call); } catch {
         if (await this.refused()) return null;
         await new Promise((resolve) => setTimeout(resolve, pause));
       }

@@ -1,13 +1,13 @@
 // The browser's part of the researchers' pages: asks the server for the page at its address, follows runs
 // that are being played, steps through dialogues. research-plots.js draws, research-marks.js sends marks,
-// research-ambibench.js sorts outputs, research-ambient.js judges examples.
+// desk.js judges at desks, research-ambient.js examples.
 "use strict";
 
 window.askbackResearch = (() => {
   const REVIEWER = "askback.reviewer";
   const SHORTCUTS = "askback.research.shortcuts";
   const POLL_MS = 2000;
-  const PATHS = ["/research", "/research/review", "/research/episodes", "/research/report", "/research/compare", "/research/coding", "/research/ambient", "/research/consolidate", "/research/categories", "/research/claims", "/research/asking", "/research/pairs", "/research/sets"];
+  const PATHS = ["/research/part", "/research/review", "/research/episodes", "/research/desk", "/research/ambient", "/research/consolidate", "/research/asking", "/research/pairs", "/research/sets"];
 
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   const read = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
@@ -25,7 +25,6 @@ window.askbackResearch = (() => {
       this.newest = 0;
       this.notes = new Map();
       this.pending = new Map();
-      this.ticked = new Set();
       this.queue = Promise.resolve();
       element.addEventListener("click", (event) => this.onClick(event));
       element.addEventListener("submit", (event) => this.onSubmit(event));
@@ -94,9 +93,9 @@ window.askbackResearch = (() => {
       this.houseShown();
       this.watched();
       this.judging();
+      this.deskShown();
       this.shortcuts();
       this.draw();
-      this.tickedRuns();
       if (location.hash && kept.place !== location.href) this.one(location.hash)?.scrollIntoView({ block: "start" });
       this.shownAt = location.href;
       if (answer.more) this.load({ quiet: true });
@@ -160,7 +159,6 @@ window.askbackResearch = (() => {
     prepareForms() {
       const field = this.one("form[data-remember] [name=reviewer]");
       if (field && !field.value) field.value = read(REVIEWER) || "";
-      this.filterList();
     }
 
     draw() {
@@ -186,56 +184,6 @@ window.askbackResearch = (() => {
       const changed = this.seen !== undefined && this.seen !== seen;
       this.seen = seen;
       return changed;
-    }
-
-    // ---- the list of runs
-
-    filterList() {
-      const form = this.one("form[data-form=list]");
-      if (form) this.arrange(form);
-    }
-
-    arrange(form) {
-      const wish = Object.fromEntries(new FormData(form));
-      const { text, setup, sort } = wish;
-      const query = new URLSearchParams(Object.entries(wish).filter(([name, value]) => value && !(name === "sort" && value === "created")));
-      history.replaceState(null, "", `${location.pathname}${query.size ? `?${query}` : ""}${location.hash}`);
-      this.shownAt = location.href;
-      const wanted = text.toLowerCase().trim();
-      const by = {
-        created: (row) => -Date.parse(row.dataset.created),
-        name: (row) => row.dataset.name,
-        score: (row) => -Number(row.dataset.score),
-        progress: (row) => Number(row.dataset.share),
-        cost: (row) => -Number(row.dataset.cost),
-      }[sort];
-      const rows = this.all("[data-row]");
-      const before = rows.slice();
-      rows.sort((one, two) => (by(one) < by(two) ? -1 : by(one) > by(two) ? 1 : 0));
-      // Moving a row while the mouse is down on it would swallow the click.
-      if (rows.some((row, place) => row !== before[place])) this.one("[data-rows]").append(...rows);
-      let any = false;
-      for (const row of rows) {
-        row.hidden = !(row.dataset.text.toLowerCase().includes(wanted) && (!setup || row.dataset.setup === setup) && (!wish.benchmark || row.dataset.benchmark === wish.benchmark));
-        any ||= !row.hidden;
-      }
-      this.one("[data-no-match]").hidden = any;
-    }
-
-    // Runs that were ticked stay so when the list is drawn anew.
-    tickedRuns() {
-      const bar = this.one("[data-chosen]");
-      if (!bar) { this.ticked = new Set(); return; }
-      for (const box of this.all("[data-choose]")) box.checked = this.ticked.has(box.value);
-      const count = this.all("[data-choose]:checked").length;
-      bar.hidden = count < 2;
-      const words = this.one("[data-chosen-count]");
-      words.textContent = words.dataset.text.replace("{count}", count);
-    }
-
-    tick(box) {
-      if (box.checked) this.ticked.add(box.value); else this.ticked.delete(box.value);
-      this.tickedRuns();
     }
 
     // ---- dialogues, turn by turn
@@ -332,7 +280,6 @@ window.askbackResearch = (() => {
       else if (act === "watch") { this.watchPlay(false); this.watchTo(control.dataset.to === undefined ? this.watchStep() + Number(control.dataset.by) : Number(control.dataset.to)); }
       else if (act === "watch-play") this.watchPlay(!this.watching);
       else if (act === "copy-text") this.copy(control.dataset.text);
-      else if (act === "rl-code") this.sortInto(control);
       else if (act.startsWith("rk-")) this.kitchenAct(control, act.slice(3));
       else if (act.startsWith("ra-")) this.judgeAct(control, act.slice(3));
     }
@@ -347,6 +294,7 @@ window.askbackResearch = (() => {
       if (form.dataset.plain !== undefined) return;
       event.preventDefault();
       if (form.dataset.form === "judge") { this.judge(form); return; }
+      if (form.dataset.form === "desk") { this.deskSend(event.submitter); return; }
       if (form.dataset.form === "note") { this.saveNote(form.querySelector("[data-note]")); return; }
       if (form.dataset.form !== "go") return;
       const fields = [...new FormData(form)].filter(([, value]) => value !== "");
@@ -357,22 +305,20 @@ window.askbackResearch = (() => {
     onChange(event) {
       const form = event.target.closest("form");
       if (event.target.matches("[data-shortcuts]")) write(SHORTCUTS, event.target.checked ? "on" : "off");
-      else if (form?.dataset.form === "list") this.arrange(form);
-      else if (event.target.matches("[data-choose]")) this.tick(event.target);
       else if (form?.dataset.form === "go" && form.dataset.remember === undefined && event.target.matches("select")) form.requestSubmit();
       else if (event.target.matches("[data-note]")) this.saveNote(event.target);
       else if (form?.dataset.form === "judge") this.judgeChanged(event.target);
+      else if (form?.dataset.form === "desk") this.deskChanged();
       else if (event.target.matches("[data-watch-slider]")) { this.watchPlay(false); this.watchTo(Number(event.target.value)); }
     }
 
     onInput(event) {
-      const form = event.target.closest("form[data-form=list]");
-      if (form) this.arrange(form);
-      else if (event.target.closest("form[data-form=judge]")) this.judgeTyped(event.target);
+      if (event.target.closest("form[data-form=judge]")) this.judgeTyped(event.target);
+      else if (event.target.closest("form[data-form=desk]")) this.deskChanged();
     }
 
     onKey(event) {
-      if (this.sortingKey(event) || this.judgeKey(event)) return;
+      if (this.deskKey(event) || this.judgeKey(event)) return;
       const way = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (way && this.one("[data-watch]") && !event.ctrlKey && !event.metaKey && !event.altKey && !event.target.matches?.("input, textarea, select")) {
         event.preventDefault();
@@ -410,7 +356,7 @@ window.askbackResearch = (() => {
   }
 
   function mount(element, props, server) {
-    Object.assign(Desk.prototype, askbackMarks, askbackLetters, askbackJudging, askbackKitchen, askbackHouse.methods, askbackHouse.watching);
+    Object.assign(Desk.prototype, askbackMarks, askbackDesk, askbackJudging, askbackKitchen, askbackHouse.methods, askbackHouse.watching);
     const desk = new Desk(element, props, server);
     desk.load();
     return desk;

@@ -9,7 +9,7 @@
 
     apply() {
       if (!this.one("[data-replay]")) return;
-      const gave = JSON.parse(this.root.dataset.steps).findIndex((step) => step.gave.length);
+      const gave = JSON.parse(this.one("[data-replay]").dataset.steps).findIndex((step) => step.gave.length);
       this.go(this.step ?? Math.max(0, gave));
       this.showVerdict();
     },
@@ -53,7 +53,7 @@
       },
 
       colour() {
-        const steps = JSON.parse(this.root.dataset.steps);
+        const steps = JSON.parse(this.one("[data-replay]").dataset.steps);
         const words = this.one("[data-tree]").dataset;
         const given = new Set(steps.slice(0, this.step + 1).flatMap((step) => step.gave));
         const now = new Set(steps[this.step].gave);

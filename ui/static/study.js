@@ -29,8 +29,9 @@
     },
   };
 
-  // How a benchmark reads its form, by the kind of page: (page, form) => what is sent, or null if it cannot be.
-  const answers = {};
+  // How a form is read, by what it says of itself or by the kind of page: (page, form) => what is sent, or null
+  // if it cannot be.
+  const answers = { questions: answered };
 
   function typed(page) {
     const field = page.one("[data-answer]");
@@ -207,7 +208,7 @@
       stAllow(ready) {
         for (const control of this.all("[data-act=st-go], [data-form=st-answer] [type=submit]")) control.disabled = !ready;
         // What was typed while a turn is on its way would not be in what comes back.
-        for (const field of this.all("[data-answer], [data-form=st-answer] textarea, [data-questions] input")) {
+        for (const field of this.all("[data-answer], [data-form=st-answer] textarea, [data-reads] input")) {
           field.readOnly = !ready;
           if (field.matches("[type=radio], [type=checkbox]")) field.disabled = !ready;
         }
@@ -218,7 +219,7 @@
       stAnswer(keys) {
         const form = this.one("[data-form=st-answer]");
         if (this.busy || this.ended || !form) return;
-        const answer = ("questions" in form.dataset ? answered : answers[this.kind] || typed)(this, form);
+        const answer = (answers[form.dataset.reads || this.kind] || typed)(this, form);
         if (answer) this.stSend(answer, keys);
       },
 
@@ -258,9 +259,13 @@
       // ---- being there, where somebody waits: told again and again, also from a tab that is out of sight
 
       stBeat() {
-        clearInterval(this.stBeats);
-        const seconds = Number(this.one("[data-beat]")?.dataset.beat);
-        if (seconds) this.stBeats = setInterval(() => this.stTell(), seconds * 1000);
+        const seconds = Number(this.one("[data-beat]")?.dataset.beat || 0);
+        if (!seconds && !this.stClock) return;
+        if (!this.stClock) {
+          this.stClock = new Worker("/askback/beat.js");
+          this.stClock.addEventListener("message", () => this.stTell());
+        }
+        this.stClock.postMessage(seconds * 1000);
       },
 
       async stTell() {
@@ -290,7 +295,7 @@
       // Ask for something that the server answers with the next page.
       async stPage(control) {
         control.disabled = true;
-        const answer = await this.insist(control.dataset.call);
+        const answer = await this.insist(control.dataset.call, { message: control.dataset.message });
         control.disabled = false;
         if (answer?.html) await this.show(answer.html);
         else this.toast(this.texts.failed);

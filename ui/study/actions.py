@@ -20,6 +20,7 @@ from logs.rows import Turn
 from simulator.errors import ConflictError, InputError, SeatError
 from simulator.seats import Reply
 from simulator.studies.cards import StudyCard
+from simulator.studies.interventions import BY_RESEARCHER
 from simulator.studies.pairing import AWAY, LEFT, NO_PARTNER, PARTNER_LEFT
 from simulator.studies.pairs import LOST, Pairs
 from simulator.studies.participation import WAITING_ROOM
@@ -27,6 +28,7 @@ from simulator.studies.sessions import StudySessions
 from ui.calls import BROWSER_KEY, Answer, Call, PageCall
 from ui.problems import problem_text
 from ui.render.frame import Frame, RoomLink
+from ui.render.frame import message_page as plain_message_page
 from ui.render.play import Notice
 from ui.rooms import Call as RoomCall
 from ui.study.pages import (
@@ -40,7 +42,7 @@ from ui.study.pages import (
     spoken,
     waiting_page,
 )
-from ui.tokens import Pass
+from ui.tokens import Pass, TokenError
 
 _Id = Annotated[str, Field(max_length=40)]
 _Typed = Annotated[str, Field(max_length=4000)]
@@ -215,11 +217,15 @@ class StudyActions(ABC):
         try:
             entry = await self.sessions.next_set(seat.episode_id)
         except LookupError:
-            return self._message(frame, "gone")
+            return self._gone(frame, seat)
         if entry.episode_id is None:
             frame = spoken(frame, self._seen(seat.study))
             return self._message(frame, entry.refusal or "closed", entry.completion)
         return Pass(entry.episode_id, entry.seat or seat.seat, room=self.room, study=seat.study)
+
+    async def judge(self, seat: Pass, call: Mapping[str, Any]) -> Answer:
+        """See `ui.rooms.StudyRoom.judge`."""
+        raise TokenError("nobody judges here")
 
     def holders(self, episode_id: str) -> Mapping[str, str]:
         """See `ui.rooms.RoomActions.holders`."""
@@ -234,7 +240,7 @@ class StudyActions(ABC):
         try:
             view = await self.sessions.view(seat.episode_id, seat.seat)
         except LookupError:
-            return self._message(frame, "gone")
+            return self._gone(frame, seat)
         return await self._shown(frame, seat, view)
 
     async def send(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
@@ -253,11 +259,15 @@ class StudyActions(ABC):
             if notice is not None:
                 view = await self.sessions.view(seat.episode_id, seat.seat)
         except LookupError:
-            return {"accepted": False, "html": self._message(frame, "gone")}
+            return {"accepted": False, "html": self._gone(frame, seat)}
         if notice is not None and broken_off(view):
             # The place had been given to somebody else.
             return {"accepted": False, "html": self._message(frame, "full")}
         return {"accepted": notice is None, "html": await self._shown(frame, seat, view, notice)}
+
+    async def check(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
+        """See `ui.rooms.RoomActions.check`; of pages without forms nothing is to be said."""
+        return {}
 
     async def withdraw(self, frame: Frame, seat: Pass) -> str:
         """See `ui.rooms.StudyRoom.withdraw`."""
@@ -266,12 +276,17 @@ class StudyActions(ABC):
         try:
             await self.sessions.withdraw(seat.episode_id)
         except LookupError:
-            return self._message(frame, "gone")
+            return self._gone(frame, seat)
         return self._left(frame, seat, "withdrawn")
 
     async def leave(self, frame: Frame, seat: Pass) -> str:
         """See `ui.rooms.StudyRoom.leave`."""
         await self._pairs(seat).leave(seat.episode_id)
+        return await self._stands(frame, seat)
+
+    async def acknowledge(self, frame: Frame, seat: Pass, message: str) -> str:
+        """See `ui.rooms.StudyRoom.acknowledge`."""
+        await self.sessions.acknowledge(seat.episode_id, message)
         return await self._stands(frame, seat)
 
     async def wait_again(self, frame: Frame, seat: Pass) -> str:
@@ -309,7 +324,8 @@ class StudyActions(ABC):
         if view.stage == "instructions_again":
             view, notice = replace(view, stage="instructions"), Notice(frame.texts("study.questions.again"))
         sets = self._sets(seat) if view.study else Sets()
-        here = Here(view=view, card=card, sets=sets, notice=notice, seat=seat)
+        messages = self.sessions.messages(seat.episode_id) if view.study else ()
+        here = Here(view=view, card=card, sets=sets, notice=notice, messages=messages, seat=seat)
         if view.stage in ASKED:
             return questions_page(frame, self.link, here, self.steps(view))
         if view.stage in (WAITING_ROOM, LOST):
@@ -328,6 +344,8 @@ class StudyActions(ABC):
         """Return the page for somebody whose episode was broken off, or who left afterwards."""
         if sets.completion is not None and sets.completion.outcome == "screened_out":
             return "screened_out"
+        if view.ending is not None and view.ending.message == BY_RESEARCHER:
+            return "ended"
         pairs = self.sessions.pairs(seat.episode_id)
         if pairs is not None and (reason := pairs.reason(seat.episode_id)):
             return PARTED[reason]
@@ -344,6 +362,9 @@ class StudyActions(ABC):
     def _message(self, frame: Frame, code: str, completion: Any = None) -> str:
         return message_page(frame, code, home=self.link.path, completion=completion)
 
+    def _gone(self, frame: Frame, seat: Pass) -> str:
+        return self._message(frame, "gone") if seat.study else plain_message_page(frame, "gone")
+
     def _sets(self, seat: Pass) -> Sets:
         done, most = self.sessions.sets_done(seat.episode_id)
         return Sets(done=done, most=most, completion=self.sessions.completion(seat.episode_id))
@@ -357,7 +378,11 @@ class StudyActions(ABC):
     def refused(self, frame: Frame, error: SeatError | InputError) -> Notice:
         """Return why a turn does not count; a benchmark whose forms can be mended may say where."""
         code = getattr(error, "code", "")
-        refusal = frame.texts.get(f"{self.link.name}.refused.{code}", problem_text(frame.texts, error))
+        refusal = frame.texts.get(
+            f"{self.link.name}.refused.{code}",
+            problem_text(frame.texts, error),
+            node=getattr(error, "node", ""),
+        )
         return Notice(frame.texts("study.session.refused", message=refusal), "problem")
 
     def _seen(self, study_id: str) -> StudyCard | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any, Final, Protocol
@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 from logs.rows import Ending
 from simulator.studies import Completion
 from simulator.studies.cards import StudyCard
+from simulator.studies.interventions import Message
 from simulator.studies.pairing import beat
 from simulator.studies.pairs import LOST, Waiting
 from simulator.studies.participation import WAITING_ROOM
@@ -115,6 +116,7 @@ class Here:
         card: the study that it belongs to; None in free play.
         sets: where the participant stands.
         notice: what to tell beside.
+        messages: of researchers, to be acknowledged.
         seat: of whoever sees it; None where a benchmark has one seat and does not ask.
     """
 
@@ -122,6 +124,7 @@ class Here:
     card: StudyCard | None = None
     sets: Sets = field(default_factory=Sets)
     notice: Notice | None = None
+    messages: Sequence[Message] = ()
     seat: Pass | None = None
 
 
@@ -148,6 +151,7 @@ def session_page(
         card=card,
         sets=here.sets,
         notice=here.notice,
+        messages=here.messages,
         own=own_texts(card, frame.texts.language),
         minutes=whole(card.minutes) if card is not None and card.minutes else "",
         pay=pay_in_words(frame.texts, card) if card is not None else "",

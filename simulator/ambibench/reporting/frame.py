@@ -31,6 +31,13 @@ from simulator.ambibench.features import (
 from simulator.ambibench.records import TEXT_SETTINGS, ActorKind, TrialRecord, finetuned
 from simulator.stats import Interval, cluster_bootstrap, interval_of, resampled
 
+Flag = Literal["unfinished", "fast", "invalid"]
+FLAGS: Final[tuple[Flag, ...]] = get_args(Flag)
+ANSWERS: Final = 20
+FASTEST: Final = 0.8
+INVALID: Final = 0.5
+# The settings in which people answer one example after the other (4.3).
+_LONG: Final = ("multiple", "wug", "ft_eval")
 PEOPLE: Final = "people"
 RESAMPLES: Final = 1000
 SEED: Final = 0
@@ -240,15 +247,6 @@ def _with_numbers(trials: pd.DataFrame) -> pd.DataFrame:
     )
     numbers[trials["setting"].isin(TEXT_SETTINGS)] = np.nan
     return trials.assign(**{str(name): numbers[name] for name in numbers}, seconds=number["rt_ms"] / 1000)
-
-
-Flag = Literal["unfinished", "fast", "invalid"]
-FLAGS: Final[tuple[Flag, ...]] = get_args(Flag)
-ANSWERS: Final = 20
-FASTEST: Final = 0.8
-INVALID: Final = 0.5
-# The settings in which people answer one example after the other (4.3).
-_LONG: Final = ("multiple", "wug", "ft_eval")
 
 
 def sessions(trials: pd.DataFrame) -> pd.DataFrame:

@@ -36,6 +36,13 @@ from simulator.runner.logged import ENDED, played_to_end
 from simulator.stats import Interval, cluster_bootstrap
 from trees.faults import Fault
 
+METRICS: Final = ("accuracy", "strict", "valid", "oracle", "named", "same", "other", "invalid")
+_RESAMPLES: Final = 1000  # spec 7.4
+_REMARK: Final = (
+    "Means over labels (of free text over episodes); intervals from resampling whole items, each with its "
+    "repeats; n counts items."
+)
+
 
 class Settings(Fields):
     """The options of `askback report ambibench` beside runs and files."""
@@ -194,14 +201,6 @@ def _excesses(trials: Iterable[TrialRecord]) -> Iterator[Fault]:
         yield Fault(run, "", 0, "probabilities", f"{message}: {count}", "warning")
 
 
-METRICS: Final = ("accuracy", "strict", "valid", "oracle", "named", "same", "other", "invalid")
-_RESAMPLES: Final = 1000  # spec 7.4
-_REMARK: Final = (
-    "Means over labels (of free text over episodes); intervals from resampling whole items, each with its "
-    "repeats; n counts items."
-)
-
-
 def summary_section(source: Frames) -> Section:
     """Return who played what in each run, and the means of its metrics. Who has withdrawn does not count."""
     runs = {
@@ -236,7 +235,7 @@ def run_scores(reader: LogReader, run: str, *, exclude_aborted: bool = False) ->
         if score.value is not None:
             stored.setdefault(score.episode_id, {})[score.metric] = score.value
     rows = []
-    played = played_to_end(reader, run, reader.erased_participants(), aborted=not exclude_aborted)
+    played = played_to_end(reader, run, reader.uncounted_participants(run), aborted=not exclude_aborted)
     for episode, turns, ending in played:
         values: Mapping[str, Any] = stored.get(episode.id, {})
         if ending.status not in ENDED:

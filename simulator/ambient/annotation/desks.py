@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final
 
 from pydantic import BeforeValidator
 
 from logs import LogReader
-from logs.rows import Item, Judgment
+from logs.rows import Item
 from simulator.ambient.claims import AMBIGUITY, FACTUALITY, explanation, flagged
 from simulator.ambient.examples import Example
 from simulator.ambient.files.dataset import CATEGORY_ROWS, CategoryRecord, category_record
@@ -26,12 +26,12 @@ from simulator.ambient.items import BENCHMARK, AnnotateItem, ClaimItem, item_fro
 from simulator.ambient.labels import CATEGORIES, Category
 from simulator.ambient.records import ClaimRecord
 from simulator.ambient.trial_log import claim_records
+from simulator.desks import Case, Values
 from simulator.errors import InputError
-from simulator.judging import DecidingForm, Form, JudgingForm, Opinions, in_own_order, require_known
+from simulator.judging import DecidingForm, Form, JudgingForm, Opinions
 from simulator.judging.agreement import alpha_measure, intervals, masi_distance, modal_subjects, set_measures
 from simulator.stats import Interval
 
-ANNOTATORS: Final = 2
 Kinds = tuple[Category, ...]
 """In the order of their priority, each once."""
 
@@ -49,13 +49,6 @@ class CategoryForm(DecidingForm):
 
 
 SORTING: Final = JudgingForm(kind="ambient.category", model=CategoryForm, source="data", verb="sorts")
-
-
-class Categorised(NamedTuple):
-    """The rows that a form makes, to be written in this order."""
-
-    item: Item
-    judgment: Judgment
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,43 +115,18 @@ def winner(fitting: Iterable[Category]) -> Category:
     return kinds[0]
 
 
-def sort_example(
-    example: Example,
-    annotator: str,
-    categories: Iterable[str],
-    *,
-    data: str,
-    submission: str,
-    note: str = "",
-    decides: bool = False,
-    single: bool = False,
-) -> Categorised:
-    """Return the rows that an annotator's form makes; nothing is written here.
-
-    Args:
-        example: an ambiguous one.
-        annotator: by pseudonym.
-        categories: one for each ambiguity; the same kind twice is that kind once.
-        data: names the data set or run that the example is of.
-        submission: the same is the same form, however often it is sent.
-        note: anything else.
-        decides: whether it ends a discussion.
-        single: whether all of them fit one and the same ambiguity, of which one alone then holds (`winner`).
+def read_kinds(case: Case[CategoryForm], values: Values, decides: bool = False) -> CategoryForm:
+    """Return an annotator's form; kinds that all fit one and the same ambiguity become one (`winner`).
 
     Raises:
-        InputError: if the example is not ambiguous, or a kind is missing or unknown.
+        InputError: if a kind is missing.
     """
-    if not example.ambiguous:
-        message = f"Example {example.id} is not ambiguous, so it is of no kind."
-        raise InputError(message, code="not_ambiguous", example=example.id)
-    SORTING.require_name(annotator)
-    named = tuple(categories)
-    require_known(named, CATEGORIES, "kind of ambiguity")
-    kinds = _in_order(named)
+    kinds = _in_order(values.get("categories") or ())
     first = winner(kinds)
-    form = CategoryForm(categories=(first,) if single else kinds, note=note, decides=decides)
-    item = _item(example)
-    return Categorised(item, SORTING.judgment(item.hash, annotator, form, submission=submission, source=data))
+    single = values.get("several") == "one"
+    return CategoryForm(
+        categories=(first,) if single else kinds, note=values.get("note") or "", decides=decides
+    )
 
 
 def sorted_examples(reader: LogReader, examples: Iterable[Example], data: str) -> tuple[Sorted, ...]:
@@ -167,28 +135,8 @@ def sorted_examples(reader: LogReader, examples: Iterable[Example], data: str) -
     Forms on an example that has been changed since are not found.
     """
     opinions = SORTING.read(reader, data)
-    ambiguous = [example for example in examples if example.ambiguous]
-    return tuple(Sorted(example, opinions.get(_item(example).hash, Opinions())) for example in ambiguous)
-
-
-def to_sort(
-    examples: Sequence[Sorted], annotator: str, *, annotators: int = ANNOTATORS
-) -> tuple[Example, ...]:
-    """Return the examples that an annotator is to sort next, in an order of the annotator's own.
-
-    Left out is what the annotator has sorted, what `annotators` others have, and what is decided.
-    """
-    due = [each.example for each in examples if each.opinions.awaits(annotator, annotators)]
-    return in_own_order(due, "categories", annotator, lambda example: example.id)
-
-
-def to_settle(
-    examples: Sequence[Sorted], annotator: str, *, annotators: int = ANNOTATORS
-) -> tuple[Sorted, ...]:
-    """Return the examples on which annotators differ, without those that one has yet to sort alone."""
-    return tuple(
-        each for each in examples if each.differs and not each.opinions.awaits(annotator, annotators)
-    )
+    ambiguous = [(example, example_item(example).hash) for example in examples if example.ambiguous]
+    return tuple(Sorted(example, opinions.get(key, Opinions())) for example, key in ambiguous)
 
 
 def category_agreement(examples: Sequence[Sorted], *, seed: int = 0) -> CategoryAgreement:
@@ -226,7 +174,8 @@ def export_categories(examples: Sequence[Sorted], path: str | Path) -> int:
     return len(records)
 
 
-def _item(example: Example) -> Item:
+def example_item(example: Example) -> Item:
+    """Return the row that an example's forms are about."""
     # What is not part of the annotated pair may come and go without its forms being lost.
     bare = replace(example, split="", categories=(), distractors={}, meta=None)
     return item_row(AnnotateItem(id=example.id, example=bare))
@@ -258,7 +207,7 @@ class MarkedClaim:
     """A claim of a run.
 
     Attributes:
-        key: names it in `mark_claim`.
+        key: of its item.
         marks: annotator -> their newest form, in the order of the first.
     """
 
@@ -289,33 +238,17 @@ def marked_claims(reader: LogReader, run_id: str) -> tuple[MarkedClaim, ...]:
     return tuple(sorted(claims, key=_rank))
 
 
-def mark_claim(
-    reader: LogReader,
-    run_id: str,
-    key: str,
-    annotator: str,
-    marks: Iterable[str],
-    *,
-    submission: str,
-    note: str = "",
-) -> Judgment:
-    """Return the row that an annotator's form on a claim of a run makes; nothing is written here.
-
-    The same `submission` is the same form, however often it is sent.
+def read_marks(case: Case[Mark], values: Values, decides: bool = False) -> Mark:
+    """Return an annotator's form on a claim.
 
     Raises:
-        InputError: if there is no such claim, a mark is unknown, or there is none.
+        InputError: if there is no mark.
     """
-    MARKING.require_name(annotator)
-    if key not in _keys(reader, run_id).values():
-        raise InputError(f"There is no claim {key!r} in {run_id}.", code="no_claim", claim=key, run=run_id)
-    chosen = list(marks)
-    require_known(chosen, MARKS, "mark")
+    chosen = values.get("marks") or ()
     if not chosen:
         message = "Say what the fact-check complains about: a (ambiguity), f (factuality), or both."
         raise InputError(message, code="markless")
-    form = Mark(marks=tuple(mark for mark in MARKS if mark in chosen), note=note)
-    return MARKING.judgment(key, annotator, form, submission=submission, source=run_id)
+    return Mark(marks=tuple(mark for mark in MARKS if mark in chosen), note=values.get("note") or "")
 
 
 def records_marked_by(claims: Sequence[MarkedClaim], annotator: str) -> tuple[ClaimRecord, ...]:

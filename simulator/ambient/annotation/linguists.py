@@ -310,7 +310,7 @@ def _state(reader: LogReader, run_id: str) -> tuple[int, ...]:
             "(SELECT id FROM episodes WHERE run_id = :run)) FROM episodes WHERE run_id = :run",
             {"run": run_id},
         ).fetchone()
-    return *map(int, counts), hash(reader.erased_participants())
+    return *map(int, counts), hash(reader.uncounted_participants())
 
 
 def _read(reader: LogReader, run_id: str) -> dict[str, Annotated]:

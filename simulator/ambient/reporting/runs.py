@@ -123,8 +123,8 @@ def summary_sections(source: Frames) -> Iterator[Section]:
             if task not in tasks:
                 continue
             measures, counts = tasks[task]
-            told = ([title, value, value.n if value else None] for title, value in measures.items())
-            rows += ([*cells, run, who[run]] for cells in told)
+            measured = ([title, value, value.n if value else None] for title, value in measures.items())
+            rows += ([*cells, run, who[run]] for cells in measured)
             rows += ([title, count, None, run, who[run]] for title, count in counts.items())
             if missing := [title for title, value in measures.items() if value is None]:
                 undefined.append(f"undefined in {run}: {'; '.join(missing)}")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from simulator.errors import InputError
-from simulator.handmethat.rows import task_from_row, task_to_row
+from simulator.handmethat.items import task_from_row, task_to_row
 from simulator.handmethat.task import Task
 
 SUFFIX: Final = ".packed"

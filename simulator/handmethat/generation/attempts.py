@@ -25,9 +25,9 @@ from simulator.handmethat.generation.generate import (
     generate,
     serves,
 )
+from simulator.handmethat.items import task_to_row
 from simulator.handmethat.meanings.model import QUESTS, Quest
 from simulator.handmethat.profiles import Profile, load_profile
-from simulator.handmethat.rows import task_to_row
 from simulator.handmethat.task import LEVELS, Level
 from simulator.seeds import derive_seed
 

@@ -20,9 +20,9 @@ from simulator.handmethat.generation.attempts import Attempt, Job, Plan, make_at
 from simulator.handmethat.generation.facts import Facts
 from simulator.handmethat.generation.journal import Journal, Tally
 from simulator.handmethat.generation.workers import in_order
+from simulator.handmethat.items import task_to_row
 from simulator.handmethat.meanings.model import Quest
 from simulator.handmethat.profiles import load_profile
-from simulator.handmethat.rows import task_to_row
 from simulator.handmethat.task import Level
 from simulator.seeds import derive_seed
 

@@ -73,9 +73,9 @@ def save_checkpoint(
     config: Seq2SeqConfig | DrrnConfig,
     vocabulary: Vocabulary,
     network: torch.nn.Module,
-    told: Mapping[str, Any],
+    how_made: Mapping[str, Any],
 ) -> None:
-    """Write a checkpoint; `told` are plain values that say how it was made (``oracle`` among them).
+    """Write a checkpoint; `how_made` are plain values that say how it was made (``oracle`` among them).
 
     Raises:
         OSError: if it cannot be written.
@@ -87,7 +87,7 @@ def save_checkpoint(
         "config": config.model_dump(),
         "words": list(vocabulary.words),
         "weights": network.state_dict(),
-        "told": dict(told),
+        "told": dict(how_made),
     }
     partial = path.with_name(path.name + ".part")
     torch.save(content, partial)

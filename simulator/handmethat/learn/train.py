@@ -51,8 +51,14 @@ def train_behaviour(
     network = Seq2Seq(config, len(vocabulary))
     with updates_bar(console, config.updates) as tell:
         losses = train_seq2seq(network, number(examples, vocabulary, config), config, seed, tell)
-    told = {"oracle": oracle, "mode": mode, "seed": seed, "examples": len(examples), "config": config_name}
-    save_checkpoint(out, config, vocabulary, network, told)
+    how_made = {
+        "oracle": oracle,
+        "mode": mode,
+        "seed": seed,
+        "examples": len(examples),
+        "config": config_name,
+    }
+    save_checkpoint(out, config, vocabulary, network, how_made)
     write_curve(out, {"loss": losses})
     return losses
 
@@ -83,8 +89,8 @@ def train_by_playing(
     network = Drrn(config, len(vocabulary))
     with updates_bar(console, config.steps, title="steps") as tell:
         progress = train_drrn(network, vocabulary, tasks, mode, config, seed, offline=offline, tell=tell)
-    told = {"offline": offline, "mode": mode, "seed": seed, "config": config_name}
-    save_checkpoint(out, config, vocabulary, network, told)
+    how_made = {"offline": offline, "mode": mode, "seed": seed, "config": config_name}
+    save_checkpoint(out, config, vocabulary, network, how_made)
     scores = list(map(float, progress.scores))
     write_curve(out, {"loss": progress.losses, "score": scores})
     return scores

@@ -282,7 +282,7 @@ class LowerBound:
 
     def _more_trips(self, facts: Facts, common: Facts, choices: Iterable[Sequence[Facts]]) -> list[Trip]:
         """Trips that a choice takes whichever member is chosen, if no other is about the same things."""
-        found: list[Trip] = []
+        more: list[Trip] = []
         taken = {trip.thing for trip in self._trips.of(facts, common)}
         for members in choices:
             trips = [self._trips.of(facts, member & ~common) for member in members]
@@ -293,8 +293,8 @@ class LowerBound:
             each = [group[0] for group in trips]
             here = {trip.here for trip in each}
             there = frozenset.intersection(*(trip.there for trip in each))
-            found.append(Trip(-1, here.pop() if len(here) == 1 else 0, there))
-        return found
+            more.append(Trip(-1, here.pop() if len(here) == 1 else 0, there))
+        return more
 
 
 def _adders(steps: Iterable[_Step], size: int) -> list[BitSet]:

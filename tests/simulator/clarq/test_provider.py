@@ -222,6 +222,8 @@ def test_a_move_that_gives_nothing_is_a_response_ii(lamp, nothing):
         ({"give": ["nonsense"]}, "nonsense cannot be given now"),
         ({"give": ["1", "3"]}, "One piece of information"),
         ({"give": ["1", "1"], "multi": True}, "1, 1 cannot be given now"),
+        ({"give": ["1"], "before": "n" * 1001}, "1000 letters; shorten them"),
+        ({"give": ["1"], "after": "n" * 1001}, "1000 letters; shorten them"),
         ({"give": ["1"], "after": "You find the iron key behind the stove"}, "text of node 2.1.1"),
         ({"text": "It counts as dark once the second bell has rung."}, "text of node 3"),
         ({"text": " "}, "Pick a node or write"),

@@ -6,15 +6,18 @@ from dataclasses import replace
 
 import pytest
 from served import Server
+from shown_blocks import tree_states
 from task_files import write_yaml
 
 from simulator import asking, frames
 from simulator.clarq.assignment import DialogueStudy
 from simulator.clarq.benchmark import BENCHMARK
+from simulator.clarq.benchmark import BENCHMARK as CLARQ
 from simulator.clarq.data import load_items, read_item
 from simulator.clarq.runs import judge_run
 from simulator.clarq.score import SUCCESS, score_run
 from simulator.clarq.sessions import ClarqSessions
+from simulator.clarq.show import result
 from simulator.clarq.views import replay
 from simulator.commands.compare import comparison
 from simulator.errors import ConflictError, InputError, SeatError
@@ -54,7 +57,7 @@ def study(seat="seeker", **more):
 @pytest.fixture
 def server(log_path):
     def make(writer, reader, studies):
-        return ClarqSessions(writer, reader, lambda name: ScriptModel(str), studies=studies, env={})
+        return ClarqSessions(CLARQ, writer, reader, lambda name: ScriptModel(str), studies=studies, env={})
 
     server = Server(log_path, make, read_item)
     yield server
@@ -86,10 +89,10 @@ async def test_whoever_seeks_goes_from_consent_to_code(server):
         view = await server.sessions.view(episode, "seeker")
         stages.append(view.stage)
         if view.stage in ("consent", "instructions"):
-            assert view.lines == (), "Jax greets once the instructions are read"
+            assert view.moves == (), "Jax greets once the instructions are read"
         view = await answer(server, episode, "seeker", line)
-    assert stages == ["consent", "instructions", "", "", "", "", "debriefing"]
-    assert (view.stage, view.ended, view.study, view.first) == ("done", True, True, 2)
+    assert stages == ["consent", "instructions", *["task"] * 4, "debriefing"]
+    assert (view.stage, view.study, view.first) == ("done", True, 2)
     assert [turn.number for turn in server.reader.turns(episode)] == list(range(2 + 8 + 1))
     assert server.sessions.completion(episode).code == "C"
     assert server.reader.run("study-s").setup == "H2L"
@@ -106,8 +109,9 @@ async def test_a_study_s_dialogue_is_read_like_any_other(server):
     item, turns = server.item(episode), server.reader.turns(episode)
     assert [turn.payload.get("kind") for turn in turns][:2] == ["consent", "ready"]
     bare = [replace(turn, number=n) for n, turn in enumerate(turns[2:-1])]
-    shown = await server.sessions.replay(episode, "seeker")
-    assert shown == replay(item, bare) == replay(item, turns)
+    shown = replay(item, bare)
+    assert shown == replay(item, turns)
+    assert await server.sessions.replay(episode, "seeker") == result(shown, "seeker", judges=False)
     assert (shown.steps[0].number, shown.lines[0].seat) == (0, "provider")
     (scored,) = score_run(server.reader, "study-s")
     logged = {row.metric: row.value for row in server.reader.scores(run_id="study-s")}
@@ -141,7 +145,7 @@ async def test_further_sets_ask_for_no_consent_and_are_other_tasks(server):
     await seek(server, first)
     second = (await server.sessions.next_set(first)).episode_id
     view = await server.sessions.view(second, "seeker")
-    assert (view.stage, view.my_turn, view.first, len(view.lines)) == ("", True, 0, 1)
+    assert (view.stage, view.my_turn, view.first, len(view.moves)) == ("task", True, 0, 1)
     assert server.item(first).id != server.item(second).id
     assert server.sessions.sets_done(second) == (1, 2)
 
@@ -160,13 +164,13 @@ async def test_whoever_provides_gives_nodes_and_judges(server):
     episode = await enter(server)
     for line in ("yes", "ready"):
         view = await answer(server, episode, "provider", line)
-    assert (view.my_turn, view.tree.opened, view.first) == (True, False, 2)
+    assert (view.my_turn, tree_states(view)["0"], view.first) == (True, "available", 2)
     view = await answer(server, episode, "provider", give=["0"])
-    while not view.stage:
-        node = next((node.index for node in view.tree.nodes if node.state == "available"), "")
+    while view.stage == "task":
+        node = next((index for index, state in tree_states(view).items() if state == "available"), "")
         move = {"give": [node]} if node else {"text": "That is all there is to it."}
         view = await answer(server, episode, "provider", **move)
-    assert (view.stage, view.ended) == ("verdict", False)
+    assert (view.stage, view.ending) == ("verdict", None)
     with pytest.raises(SeatError, match="yes or no"):
         await answer(server, episode, "provider", "perhaps")
     view = await answer(server, episode, "provider", "yes")
@@ -178,6 +182,25 @@ async def test_whoever_provides_gives_nodes_and_judges(server):
     assert server.reader.run("study-s").setup == "L2H"
     (scored,) = score_run(server.reader, "study-s")
     assert scored.scores.success
+
+
+async def test_of_two_people_the_provider_judges_the_dialogue_that_they_had(server):
+    """Its own page holds only its part of the study; the dialogue is another episode."""
+    server.again(study(seat="", seats=["seeker", "provider"], setup="H2H", sets_per_participant=1))
+    sets = [await enter(server, who) for who in ("ann", "ben")]
+    seats = {server.reader.episode(episode).options["seat"]: episode for episode in sets}
+    for seat, episode in seats.items():
+        for line in ("yes", "ready"):
+            await answer(server, episode, seat, line)
+    for seat, line in (("seeker", "How?"), ("provider", "Well."), ("seeker", "Goodbye!")):
+        await answer(server, seats[seat], seat, line)
+    view = await server.sessions.view(seats["provider"], "provider")
+    assert (view.stage, [move.text for move in view.moves][1:]) == ("verdict", ["How?", "Well.", "Goodbye!"])
+    await answer(server, seats["provider"], "provider", "no")
+    await server.sessions.view(seats["provider"], "provider")
+    (dialogue,) = server.reader.episodes("study-s")
+    (verdict,) = server.reader.judgments(kind=SUCCESS)
+    assert (verdict.episode_id, verdict.value) == (dialogue.id, {"success": False})
 
 
 async def test_who_leaves_does_not_count(server):
@@ -193,11 +216,10 @@ async def test_who_leaves_does_not_count(server):
 
 async def test_free_play_asks_for_nothing(server):
     server.again(study())
-    task = server.sessions.catalog("en")[0]
-    seats = {"seeker": "person", "provider": "offline/experts"}
-    episode = await server.sessions.start(task_id=task.task_id, language="en", seats=seats)
+    others = {"provider": "offline/experts"}
+    episode = await server.sessions.start(seat="seeker", others=others, rules={}, item=1)
     view = await server.sessions.view(episode, "seeker")
-    assert (view.stage, view.number, view.study, view.my_turn) == ("", 1, False, True)
+    assert (view.stage, view.number, view.study, view.my_turn) == ("task", 1, False, True)
 
 
 async def test_a_run_of_people_is_compared_with_one_of_models_by_item(server):

@@ -1,9 +1,12 @@
 import pytest
+from shown_blocks import in_cards, tree_states
 
 from logs.rows import Ending, Judgment, Turn
+from simulator.blocks import Detail, Meter, Text, Tree
 from simulator.clarq import graph
 from simulator.clarq.score import JUDGE
-from simulator.clarq.views import provider_nodes, provider_tree, replay, seat_view
+from simulator.clarq.show import seat_page
+from simulator.clarq.views import provider_nodes, replay
 from simulator.seats import PersonSeat
 from trees import Frontier
 
@@ -35,32 +38,44 @@ def logged(*lines, gives=None):
 
 def test_a_seeker_sees_the_dialogue_and_no_tree(lamp):
     turns = logged("Hello?", "How?", lamp.tree.opening, gives={2: ["0"]})
-    view = seat_view(table(lamp), graph.rebuild(turns), "seeker")
-    assert (view.my_turn, view.waiting_for, view.ended, view.tree) == (True, None, False, None)
-    assert (view.number, view.seeker_turns, view.turn_limit, view.language) == (3, 1, 14, "en")
-    assert [line.text for line in view.lines] == ["Hello?", "How?", lamp.tree.opening]
-    assert view.background == lamp.background
+    view = seat_page(table(lamp), graph.rebuild(turns), "seeker")
+    assert (view.my_turn, view.waits_for, view.stage, view.number) == (True, "", "task", 3)
+    assert (view.language, view.people, view.due.closing) == ("en", ("provider",), "farewell")
+    assert Meter("turns", 1, 14) in view.blocks
+    assert [move.text for move in view.moves] == ["Hello?", "How?", lamp.tree.opening]
+    assert tree_states(view) == {}
+    assert Text(lamp.background.task) in [part.content for part in in_cards(view, Detail)]
     assert not any(node.text in repr(view) for node in lamp.tree.nodes)
 
 
 def test_a_provider_sees_the_tree_and_whose_turn_it_is(lamp):
     turns = logged("Hello?", "How?", lamp.tree.opening, gives={2: ["0"]})
-    view = seat_view(table(lamp, multi=True), graph.rebuild(turns), "provider")
-    assert (view.my_turn, view.waiting_for) == (False, "seeker")
-    assert (view.tree.opening, view.tree.opened, view.tree.multi) == (lamp.tree.opening, True, True)
-    assert [node.state for node in view.tree.nodes] == [
-        "available",
-        "available",
-        "locked",
-        "locked",
-        "available",
-    ]
+    view = seat_page(table(lamp, multi=True), graph.rebuild(turns), "provider")
+    assert (view.my_turn, view.waits_for, view.due.closing) == (False, "seeker", "")
+    (known,) = in_cards(view, Tree)
+    assert (known.root.text, known.root.state, known.several) == (lamp.tree.opening, "given", True)
+    assert tree_states(view) == {
+        "0": "given",
+        "1": "available",
+        "2": "available",
+        "2.1": "locked",
+        "2.1.1": "locked",
+        "3": "available",
+    }
 
 
 def test_nothing_but_the_opening_is_available_before_it(lamp):
-    tree = provider_tree(Frontier(lamp.tree), multi=False)
-    assert not tree.opened
-    assert {node.state for node in tree.nodes} == {"locked"}
+    states = tree_states(seat_page(table(lamp), graph.rebuild(logged("Hello?")), "provider"))
+    assert states == {"0": "available"} | dict.fromkeys(("1", "2", "2.1", "2.1.1", "3"), "locked")
+
+
+@pytest.mark.parametrize("stage", ["consent", "instructions", "comprehension"])
+def test_of_the_task_nothing_is_shown_while_a_study_asks_for_a_step(lamp, stage):
+    turns = logged("Hello?", "How?", lamp.tree.opening, gives={2: ["0"]})
+    view = seat_page(table(lamp), graph.rebuild(turns), "provider", stage=stage)
+    assert (view.stage, view.moves) == (stage, ())
+    known = [lamp.background.task, lamp.tree.opening, *(node.text for node in lamp.tree.nodes)]
+    assert not any(text in repr(view) for text in known)
 
 
 def test_nodes_are_given_available_or_locked(lamp):
@@ -72,13 +87,8 @@ def test_nodes_are_given_available_or_locked(lamp):
 def test_an_ended_dialogue_is_nobodys_turn(lamp):
     turns = logged("Hello?", "Goodbye")
     ending = Ending(episode_id="e", status="completed")
-    view = seat_view(table(lamp), graph.rebuild(turns), "seeker", ending, "something broke")
-    assert (view.my_turn, view.waiting_for, view.ended, view.ending.status) == (
-        False,
-        None,
-        True,
-        "completed",
-    )
+    view = seat_page(table(lamp), graph.rebuild(turns), "seeker", ending, "something broke")
+    assert (view.my_turn, view.waits_for, view.stage, view.ending.status) == (False, "", "done", "completed")
     assert view.warning == "something broke"
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -13,6 +15,10 @@ from logs import LogReader, LogWriter
 from logs.rows import Ending
 from ui.research.calls import Calls
 from ui.research.desk import Desk
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "ui" / "research"))  # markup
+
+from markup import page_at
 
 WHY = "it said nothing"
 PLAYED = {
@@ -65,8 +71,7 @@ def broken_off(source, target, run_id, seat, *, every=False):
 def page(log, run, language):
     """What the browser shows of a run's scores."""
     with LogReader(log) as reader, LogWriter(log, durable=False) as writer:
-        address = {"path": "/research", "query": f"run={run}", "language": language}
-        return Calls(Desk(reader), writer).page(address)["html"]
+        return page_at(Calls(Desk(reader), writer), "/research/run", f"run={run}", language)["html"]
 
 
 def table(report, section, name):

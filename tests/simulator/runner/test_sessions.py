@@ -1,8 +1,11 @@
 import asyncio
 
 import pytest
+from shown_blocks import in_cards, tree_states
 
 from logs import LogReader, LogWriter, NotInLog
+from simulator.blocks import Detail
+from simulator.clarq.benchmark import BENCHMARK as CLARQ
 from simulator.clarq.room import ROOM
 from simulator.clarq.sessions import ClarqSessions
 from simulator.errors import ConflictError, InputError, SeatError
@@ -61,17 +64,12 @@ def say(text, key=None, **move):
 async def test_a_person_seeks_to_the_end(server, check, lamp):
     episode = await server.sessions.start_item(lamp, H2L)
     view = await server.sessions.view(episode, "seeker")
-    assert (view.my_turn, view.number, view.tree) == (True, 1, None)
+    assert (view.my_turn, view.number, tree_states(view)) == (True, 1, {})
     for text in ("How do I light the lamp?", "Which oil should I use?"):
         view = await server.sessions.submit(episode, "seeker", say(text, key=text))
-    assert (view.number, view.my_turn, view.ended) == (5, True, False)
+    assert (view.number, view.my_turn, view.stage) == (5, True, "task")
     view = await server.sessions.submit(episode, "seeker", say("Goodbye!", key="bye"))
-    assert (view.ended, view.ending.status, view.my_turn, view.waiting_for) == (
-        True,
-        "completed",
-        False,
-        None,
-    )
+    assert (view.stage, view.ending.status, view.my_turn, view.waits_for) == ("done", "completed", False, "")
     check(lamp, server.reader.turns(episode))
     scores = {score.metric for score in server.reader.scores(episode_id=episode)}
     assert scores == {"success", "aqd", "aql"}
@@ -83,7 +81,7 @@ async def test_a_person_seeks_to_the_end(server, check, lamp):
 async def test_the_turn_limit_ends_it(server, lamp):
     episode = await server.sessions.start_item(lamp, H2L, {"turn_limit": 1})
     view = await server.sessions.submit(episode, "seeker", say("How?"))
-    assert (view.ending.status, view.number, view.turn_limit) == ("truncated", 3, 1)
+    assert (view.ending.status, view.number) == ("truncated", 3)
 
 
 async def test_the_same_key_is_the_same_turn(server, lamp):
@@ -184,18 +182,18 @@ async def test_a_person_provides_with_free_words_and_nodes(server, check, either
     task = either_lamp
     episode = await server.sessions.start_item(task, L2H)
     view = await server.sessions.view(episode, "provider")
-    assert (view.my_turn, view.number, view.tree.opened) == (True, 2, False)
+    assert (view.my_turn, view.number, tree_states(view)["0"]) == (True, 2, "available")
     view = await server.sessions.submit(episode, "provider", say("", give=["0"]))
-    assert view.tree.opened
+    assert tree_states(view)["0"] == "given"
     view = await server.sessions.submit(episode, "provider", say("Hm, hm."))
     view = await server.sessions.submit(episode, "provider", say("", give=["2"], before="Ah!"))
     turns = server.reader.turns(episode)
     given = [turn.payload["give"] for turn in turns[2::2] if turn.seat == "provider"]
     assert given == [["0"], [], ["2"]]
     assert turns[6].text.startswith("Ah!")
-    states = {node.index: node.state for node in view.tree.nodes}
+    states = tree_states(view)
     assert (states["2"], states["2.1"]) == ("given", "available")
-    while not view.ended:
+    while view.stage == "task":
         view = await server.sessions.submit(episode, "provider", say("That is all I know."))
     check(task, server.reader.turns(episode))
 
@@ -219,7 +217,7 @@ async def test_an_illegal_move_is_told_and_may_be_corrected(server, lamp, move, 
         await server.sessions.submit(episode, "provider", say(text, key="k", **move))
     assert server.texts(episode) == before
     view = await server.sessions.submit(episode, "provider", say("", key="k", give=["1"]))
-    assert (view.number, view.ended) == (len(before) + 2, False)
+    assert (view.number, view.stage) == (len(before) + 2, "task")
 
 
 # Two people
@@ -230,11 +228,11 @@ async def test_two_people_take_turns(server, check, lamp):
     with pytest.raises(ConflictError):
         await server.sessions.submit(episode, "provider", say("Hello again"))
     view = await server.sessions.submit(episode, "seeker", say("How?"))
-    assert (view.my_turn, view.waiting_for, view.tree) == (False, "provider", None)
+    assert (view.my_turn, view.waits_for, tree_states(view)) == (False, "provider", {})
     with pytest.raises(ConflictError):
         await server.sessions.submit(episode, "seeker", say("Well?"))
     view = await server.sessions.submit(episode, "provider", say("", give=["0"]))
-    assert (view.waiting_for, (await server.sessions.view(episode, "seeker")).my_turn) == ("seeker", True)
+    assert (view.waits_for, (await server.sessions.view(episode, "seeker")).my_turn) == ("seeker", True)
     await server.sessions.submit(episode, "seeker", say("再见"))
     check(lamp, server.reader.turns(episode))
     assert server.reader.runs()[0].setup == "H2H"
@@ -250,7 +248,7 @@ async def test_a_restart_loses_and_doubles_nothing(server, check, lamp):
         server.restart()
         again = await server.sessions.submit(episode, "seeker", say(text, key=text))
         assert again == view == await server.sessions.view(episode, "seeker")
-        assert view.ended == (number == 3)
+        assert (view.stage == "done") == (number == 3)
     check(lamp, server.reader.turns(episode))
     assert len(server.reader.scores(episode_id=episode, latest=False)) == 3
 
@@ -287,7 +285,7 @@ async def test_a_failing_model_keeps_the_dialogue_and_is_asked_again(log_path, l
     server = Server(log_path, shaky(2))
     episode = await server.sessions.start_item(lamp, H2M)
     view = await server.sessions.submit(episode, "seeker", say("How?", key="k"))
-    assert (view.number, view.my_turn, view.waiting_for, view.ended) == (2, False, "provider", False)
+    assert (view.number, view.my_turn, view.waits_for, view.stage) == (2, False, "provider", "task")
     assert "the server is down" in view.warning
     assert view.warning.code == "model_unavailable"
     again = await server.sessions.submit(episode, "seeker", say("How?", key="k"))
@@ -307,7 +305,7 @@ async def test_a_bug_opposite_is_told_without_details_and_noted(log_path, lamp):
     server = Server(log_path, lambda name: ScriptModel(bug))
     episode = await server.sessions.start_item(lamp, H2M)
     view = await server.sessions.submit(episode, "seeker", say("How?"))
-    assert (view.warning, view.ended, view.number) == ("LookupError", False, 2)
+    assert (view.warning, view.stage, view.number) == ("LookupError", "task", 2)
     (event,) = server.reader.events(kind="exception", episode_id=episode)
     assert "in bug" in event.details["traceback"]
     server.close()
@@ -319,7 +317,7 @@ async def test_a_model_that_breaks_the_rules_ends_it(log_path, lamp):
     ending = server.reader.ending(episode)
     assert (ending.status, ending.cause) == ("aborted", "seeker")
     view = await server.sessions.view(episode, "provider")
-    assert (view.ended, view.ending.status) == (True, "aborted")
+    assert (view.stage, view.ending.status) == ("done", "aborted")
     assert server.reader.scores(episode_id=episode) == []
     server.close()
 
@@ -360,53 +358,59 @@ async def test_plays_of_the_same_seats_share_a_run_however_they_are_named(server
 
 @pytest.fixture
 def clarq(server):
-    return ClarqSessions(server.log, server.reader, nobody, env={"OPENAI_API_KEY": "k"})
+    return ClarqSessions(CLARQ, server.log, server.reader, nobody, env={"OPENAI_API_KEY": "k"})
 
 
-def test_the_catalog_lists_every_built_in_task(clarq):
-    english, chinese = clarq.catalog("en"), clarq.catalog("zh")
-    assert [entry.task_id for entry in english] == [entry.task_id for entry in chinese]
-    assert {entry.type for entry in english} == set(range(1, 32))
-    assert all(entry.uncertainties >= 1 and entry.depth >= 1 and entry.title for entry in english)
-    assert english[0].type_name != chinese[0].type_name
+def test_the_menu_lists_every_built_in_task_by_its_type(clarq):
+    english, chinese = clarq.item_menu("en"), clarq.item_menu("zh")
+    assert [group.label.partition(".")[0] for group in english] == [str(type) for type in range(1, 32)]
+    assert english[0].label != chinese[0].label
+    for groups in (english, chinese):
+        choices = [choice for group in groups for choice in group.choices]
+        assert sorted(choice.place for choice in choices) == list(range(1, len(choices) + 1))
+        assert all(choice.words.fields["uncertainties"] >= 1 for choice in choices)
+        assert all(choice.words.fields["title"] for choice in choices)
 
 
-@pytest.mark.parametrize(("seat", "offline"), [("seeker", "offline/experts"), ("provider", "offline/seeker")])
+@pytest.mark.parametrize(("seat", "offline"), [("provider", "offline/experts"), ("seeker", "offline/seeker")])
 def test_opponents(clarq, seat, offline):
     found = {one.name: one.available for one in clarq.opponents(seat)}
     assert found[offline] is found["person"] is found["openai/gpt-4o"] is True
     assert found["anthropic/claude-sonnet-4-5"] is False
 
 
-async def test_a_task_is_started_by_its_id_and_language(clarq, server):
-    entry = clarq.catalog("zh")[5]
-    episode = await clarq.start(task_id=entry.task_id, language="zh", seats=H2L, options={"multi": True})
+async def test_a_task_is_started_by_its_place_and_language(clarq, server):
+    place, words = clarq.item_menu("zh")[5].choices[0]
+    others, rules = {"provider": "offline/experts"}, {"multi": True}
+    episode = await clarq.start(seat="seeker", others=others, rules=rules, item=place, language="zh")
     view = await clarq.view(episode, "seeker")
-    assert (view.language, view.background.task) == ("zh", entry.title)
+    (task,) = [part.content.text for part in in_cards(view, Detail) if part.lead]
+    assert (view.language, task) == ("zh", words.fields["title"])
     assert server.reader.episode(episode).options == {"multi": True}
-    with pytest.raises(InputError, match="no task 'nothing'"):
-        await clarq.start(task_id="nothing", language="en", seats=H2L)
+    for nowhere in (0, 10_000):
+        with pytest.raises(InputError, match="must be from 1 to"):
+            await clarq.start(seat="seeker", others=others, rules={}, item=nowhere)
 
 
 async def test_the_built_in_seeker_may_have_another_manner_than_the_menu_s(clarq, server):
-    seats = {"seeker": "offline/seeker:hasty", "provider": "person"}
-    episode = await clarq.start(task_id=clarq.catalog("en")[0].task_id, language="en", seats=seats)
+    others = {"seeker": "offline/seeker:hasty"}
+    episode = await clarq.start(seat="provider", others=others, rules={}, item=1)
     assert server.reader.episode(episode).seats["seeker"] == "offline/seeker:hasty"
 
 
 @pytest.mark.parametrize(
-    "seats",
+    ("seat", "opposite", "who"),
     [
-        {"seeker": "person", "provider": "script:/etc/hosts"},
-        {"seeker": "script:/etc/hosts", "provider": "person"},
-        {"seeker": "person", "provider": "openai/o1-pro"},
-        {"seeker": "person", "provider": "anthropic/claude-sonnet-4-5"},
-        {"seeker": "person", "provider": "transformers//etc"},
-        {"seeker": "person", "provider": "offline/seeker"},
-        {"seeker": "offline/seeker:rude", "provider": "person"},
+        ("seeker", "provider", "script:/etc/hosts"),
+        ("provider", "seeker", "script:/etc/hosts"),
+        ("seeker", "provider", "openai/o1-pro"),
+        ("seeker", "provider", "anthropic/claude-sonnet-4-5"),
+        ("seeker", "provider", "transformers//etc"),
+        ("seeker", "provider", "offline/seeker"),
+        ("provider", "seeker", "offline/seeker:rude"),
     ],
 )
-async def test_only_who_is_offered_can_be_asked_for(clarq, server, seats):
+async def test_only_who_is_offered_can_be_asked_for(clarq, server, seat, opposite, who):
     with pytest.raises(InputError, match="pick somebody from the list"):
-        await clarq.start(task_id=clarq.catalog("en")[0].task_id, language="en", seats=seats)
+        await clarq.start(seat=seat, others={opposite: who}, rules={}, item=1)
     assert server.reader.episodes() == []

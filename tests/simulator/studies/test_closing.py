@@ -67,7 +67,7 @@ async def test_whose_time_ran_out_before_goes_on(desk: StudyDesk, office: Any) -
     office.clock.pass_minutes(31)
     await desk.admit(BEN)
     assert [place.state for place in desk.ledger()] == ["expired", "reserved"]
-    assert await desk.close()
+    assert await desk.admit_as("closed")
     assert (await desk.admit(ANNA)).code == "resumed"
 
 
@@ -109,7 +109,7 @@ async def test_closing_erases_who_has_withdrawn_once_it_is_confirmed(
 async def test_who_withdraws_after_the_closing_has_the_studys_days(desk: StudyDesk, office: Any) -> None:
     anna = (await desk.admit(ANNA)).participant
     assert anna is not None
-    await desk.close()
+    await desk.admit_as("closed")
     await desk.withdrawn_later(anna)
     (withdrawal,) = office.reader.withdrawals().values()
     assert withdrawal.details["erase_at"].startswith(str((office.clock.now + timedelta(days=7)).date()))

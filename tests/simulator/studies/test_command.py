@@ -11,10 +11,11 @@ import app
 from logs import LogReader, LogWriter, NotInLog
 from logs.rows import Score
 from simulator.ambibench.assignment import PatternStudy
+from simulator.clarq.benchmark import BENCHMARK as CLARQ
 from simulator.clarq.sessions import ClarqSessions
 from simulator.errors import InputError
 from simulator.studies import StudyDesk
-from simulator.studies.command import find_study
+from simulator.studies.known import find_study
 from simulator.studies.material import builtin_studies
 from simulator.studies.payment import payment_of
 
@@ -99,7 +100,7 @@ async def test_a_study_that_was_opened_by_command_can_be_entered(tmp_path):
     await asyncio.to_thread(run, "open", "clarq-h2l", "--log", log)
     async with LogWriter(log, durable=True) as writer:
         with LogReader(log) as reader:
-            sessions = ClarqSessions(writer, reader, lambda name: None)
+            sessions = ClarqSessions(CLARQ, writer, reader, lambda name: None)
             entry = await sessions.enter("clarq-h2l", identity={}, participant_key="k", language="en")
             assert entry.episode_id is not None
 
@@ -114,7 +115,7 @@ def test_opening_prints_both_links_and_pausing_takes_nobody_new(tmp_path):
     # The log knows it from now on: the file need not be named.
     assert "mine is paused; 0 under way" in run("pause", "mine", "--log", log).output
     assert "mine is paused already" in run("pause", "mine", "--log", log).output
-    assert "closed" in run("list", "--log", log).output
+    assert "paused" in run("list", "--log", log).output
     assert "mine is open again" in run("open", "mine", "--log", log).output
 
 

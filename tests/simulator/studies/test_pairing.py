@@ -105,6 +105,35 @@ async def test_what_is_looked_at_and_taken_home_knows_both_people_of_a_pair(
     assert manifest["episodes"] == {"completed": 1}
 
 
+async def test_progress_counts_pairs_and_who_waits(house: House) -> None:
+    for who in ("anna", "ben", "cleo"):
+        await house.ready(who)
+    desk = house.sessions._desks["duets"]
+    wanted = desk.items.total
+    assert desk.progress().pairs == {"wanted": wanted, "started": 1, "waiting": 1}
+    await house.leave("anna")
+    assert desk.progress().pairs == {"wanted": wanted, "returned": 1, "waiting": 1}
+
+
+async def test_a_turn_sent_again_counts_where_it_was_taken(house: House) -> None:
+    """A server that is killed has taken it, but has not said so; meanwhile a task has begun or ended."""
+
+    async def submit(who: str, words: str) -> str:
+        seen = await house.sessions.submit(*house.episodes[who], Reply(text=words, key=f"{who} {words}"))
+        return str(seen.stage)
+
+    await house.ready("ben")
+    await house.arrive("anna")
+    for words in ("yes", "ready", "ready"):
+        await submit("anna", words)
+    assert (await house.look("anna")).stage == "play"
+    asker, teller = house.by_seat("anna", "ben")
+    await submit(asker, "Which colour is it?")
+    assert [await submit(teller, "Red."), await submit(teller, "Red.")] == ["comment", "comment"]
+    (task,) = house.tasks()
+    assert len(house.reader.turns(task.id)) == 2
+
+
 async def test_a_turn_sent_twice_is_one_turn(house: House) -> None:
     await house.ready("anna")
     await house.ready("ben")

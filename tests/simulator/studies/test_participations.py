@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import count, product
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from logs import LogReader, LogWriter, erase_participant
 from simulator import frames
+from simulator.ambibench.benchmark import BENCHMARK
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.ambient.sessions import AmbientSessions
 from simulator.ambik.sessions import AmbikSessions
@@ -21,16 +23,16 @@ from simulator.studies.questions import Question
 from simulator.studies.sessions import StudySessions
 
 BENCHMARKS: dict[str, Any] = {
-    "ambibench": AmbiBenchSessions,
+    "ambibench": partial(AmbiBenchSessions, BENCHMARK),
     "ambient": AmbientSessions,
     "ambik": AmbikSessions,
 }
 QUALIFICATION, CROWD = ["qualification"] * 5, ["label", "plausible", "relabel"]
 # Study -> its benchmark, and the pages of a first and of a further set; none: there is one set.
 STUDIES: dict[str, tuple[str, list[str], list[str]]] = {
-    "ambibench-informative": ("ambibench", ["trial", "comment"], []),
-    "ambibench-multiple": ("ambibench", [*["trial"] * 20, "comment"], []),
-    "ambibench-uninformative": ("ambibench", ["trial", "comment"], []),
+    "ambibench-informative": ("ambibench", ["task", "comment"], []),
+    "ambibench-multiple": ("ambibench", [*["task"] * 20, "comment"], []),
+    "ambibench-uninformative": ("ambibench", ["task", "comment"], []),
     "ambient-crowd": ("ambient", [*QUALIFICATION, *CROWD], CROWD),
     "ambient-linguists": ("ambient", ["annotate"], ["annotate"]),
     "ambik-annotate": ("ambik", ["annotate"], ["annotate"]),
@@ -53,7 +55,7 @@ def answer(view: Any, right: list[str]) -> Reply:
         "consent": lambda: {"text": "yes"},
         "instructions": lambda: {"text": "ready"},
         "tell": lambda: {"text": "ready"},
-        "trial": lambda: {"text": "x"},
+        "task": lambda: {"text": "x"},
         "comment": lambda: {"text": "  Rather odd. "},
         "qualification": lambda: {"move": {"label": right[view.done]}},
         "label": lambda: {"move": {"label": "neutral"}},

@@ -14,7 +14,7 @@ from guessing import RIGHT, SEAT, GuessingSessions, House, study
 from logs import load_key
 from logs.rows import ModelCall
 from simulator.errors import ConflictError, InputError
-from simulator.runner.sessions import MODEL_FAILURE
+from simulator.runner.logged import MODEL_FAILURE
 from simulator.seats import Reply
 from simulator.studies.links import preview_link, preview_of
 from simulator.studies.withdrawal import erase_due

@@ -1,4 +1,4 @@
-"""The quota's invariants against simulated people, who drop out, come back, finish late and withdraw."""
+"""The quota's invariants against simulated people, who drop out, finish late, withdraw, are excluded."""
 
 from __future__ import annotations
 
@@ -35,6 +35,9 @@ MOVES = (
     "return",
     "screen_out",
     "come_back",
+    "exclude",
+    "include",
+    "free",
     "wait",
 )
 
@@ -50,6 +53,8 @@ class World:
     known: dict[int, str] = field(default_factory=dict)
     completed: set[str] = field(default_factory=set)
     given: dict[str, Place] = field(default_factory=dict)
+    out: set[str] = field(default_factory=set)
+    back: set[str] = field(default_factory=set)
 
     def clock(self) -> datetime:
         return self.now
@@ -74,6 +79,19 @@ class World:
                     await desk.returned(person)
                 elif kind == "screen_out":
                     await desk.screened_out(person)
+                elif kind == "free":
+                    await desk.freed(person, "asleep", by="ann")
+                elif kind == "exclude":
+                    await desk.excluded(person, "a bot", by="ann")
+                    if person in self.completed:
+                        self.completed.discard(person)
+                        self.out.add(person)
+                elif kind == "include":
+                    await desk.included(person, by="ann")
+                    if person in self.out:
+                        self.out.discard(person)
+                        self.completed.add(person)
+                        self.back.add(person)
                 elif kind == "withdraw":
                     await desk.withdrawn(person)
                     self.completed.discard(person)
@@ -99,9 +117,11 @@ class World:
         desk = self.desks[0]
         places, wanted = desk.ledger(), desk.quota.wanted
         new = [place for place in places if place.id not in self.given]
-        late = Counter(place.cell[:1] for place in places if place.cell and place.late)
+        # Who was taken back after their place was given again is beyond the number, too.
+        back = {place.id for place in places if place.participant in self.back}
+        late = Counter(place.cell[:1] for place in places if place.cell and (place.late or place.id in back))
         for cell, count in self.filled().items():
-            assert count <= wanted[cell] + late[cell], "more than wanted, and not because somebody was late"
+            assert count <= wanted[cell] + late[cell], "more than wanted, and nobody was late or taken back"
         if len(self.desks) == 1:
             for place in new:
                 assert place.cell is not None

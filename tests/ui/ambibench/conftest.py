@@ -13,10 +13,11 @@ from fake_sessions import FakeSessions, front
 from visiting import no_models
 
 from logs import LogReader, LogWriter
+from simulator.ambibench.benchmark import BENCHMARK
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.studies import Study
 from ui.actions import Actions
-from ui.ambibench.actions import AmbiBenchActions
+from ui.declared.actions import DeclaredActions
 from ui.server import create_server
 from ui.tokens import Signer
 
@@ -51,17 +52,17 @@ STUDIES = (
 @pytest.fixture
 def letters(log: tuple[LogWriter, LogReader]) -> AmbiBenchSessions:
     """Free play and small studies, on a log of their own; no models."""
-    return AmbiBenchSessions(*log, no_models, studies=STUDIES)
+    return AmbiBenchSessions(BENCHMARK, *log, no_models, studies=STUDIES)
 
 
 @pytest.fixture
 def actions(letters: AmbiBenchSessions) -> Actions:
     signer = Signer(b"a secret for tests")
-    return Actions(signer, {**front(signer), "ambibench": AmbiBenchActions(letters)})
+    return Actions(signer, {**front(signer), "ambibench": DeclaredActions(letters, signer)})
 
 
 @pytest.fixture
 async def client(letters: AmbiBenchSessions, tmp_path: Path) -> TestClient:
     # Asynchronous, because outside a running loop Gradio makes loops that nobody closes.
-    server = create_server(FakeSessions(), home=tmp_path, ambibench=letters)
+    server = create_server([FakeSessions(), letters], home=tmp_path)
     return TestClient(server, base_url="http://127.0.0.1:7860")

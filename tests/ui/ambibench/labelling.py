@@ -21,8 +21,7 @@ class Visit(visiting.Visit):
 
 async def play(actions: Actions, language: str = "en", **wishes: Any) -> Visit:
     """Free play, up to the instructions."""
-    asked = {"room": "ambibench", "setting": "multiple", "kind": "uninformative", "language": language}
-    return await Visit.start(actions, **(asked | wishes))
+    return await Visit.start(actions, room="ambibench", seat="participant", rules=wishes, language=language)
 
 
 async def enter(actions: Actions, study: str, who: str = "", **more: str) -> Visit:

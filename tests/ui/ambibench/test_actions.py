@@ -21,7 +21,7 @@ async def through(visit: Visit, log: Log, wrong: tuple[int, ...] = ()) -> None:
         await visit.say("yes")
     await visit.say("ready")
     asked = 0
-    while visit.stage == "trial":
+    while visit.stage == "task":
         asked += 1
         examples = prompt_of(log[1], visit.episode).examples
         gold = examples[-1].label if len(examples) == 3 else examples[asked - 1].label
@@ -59,9 +59,11 @@ async def test_what_free_play_can_be(
 
 
 async def test_a_start_that_fails_says_why(actions: Actions) -> None:
-    wug = {"room": "ambibench", "setting": "instruction", "kind": "wug", "language": "en"}
-    assert "twenty sentences" in (await actions.start(wug))["problem"]
-    assert "did not work" in (await actions.start(wug | {"setting": "aws"}))["problem"]
+    wug = {"setting": "instruction", "kind": "wug"}
+    begin = {"room": "ambibench", "seat": "participant", "language": "en"}
+    assert "twenty sentences" in (await actions.start(begin | {"rules": wug}))["problem"]
+    assert "setting" in (await actions.start(begin | {"rules": {"setting": "aws"}}))["problem"]
+    assert "robot" in (await actions.start(begin | {"seat": "robot"}))["problem"]
 
 
 async def test_a_participation_and_its_turns(actions: Actions, log: Log) -> None:
@@ -231,6 +233,6 @@ async def test_a_link_of_another_room_opens_nothing_here(actions: Actions) -> No
     page = await actions.page({"path": "/play", "query": f"t={wrong}", "language": "en"})
     assert "Before you begin" not in page["html"]
     with pytest.raises(TokenError):
-        await actions.rooms["clarq"].calls["judge"](visit.call | {"render": "render-0001", "success": True})
+        await actions.judge(visit.call | {"render": "render-0001", "success": True})
     forged = await actions.page(visit.call | {"query": f"t={visit.token[:-4]}AAAA"})
     assert "This link does not work" in forged["html"]

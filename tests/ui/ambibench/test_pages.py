@@ -7,17 +7,18 @@ from typing import Any
 
 import pytest
 from labelling import Visit, enter, play, prompt_of
-from texts import texts_of, unused
 from visiting import Page, ask_for_place, words
 
 from logs import LogReader, LogWriter
+from simulator.ambibench.benchmark import BENCHMARK
 from simulator.ambibench.prompt import shown_text
-from simulator.ambibench.views import Replay
+from simulator.ambibench.sessions import Play
+from simulator.ambibench.show import picture, result_blocks, spans
+from simulator.ambibench.views import Feedback, Replay, replay
+from simulator.tables.builtin import read_yaml
 from ui.actions import Actions
-from ui.ambibench.entry import KINDS, picture
-from ui.ambibench.play import lay_out
-from ui.ambibench.result import rows, story
-from ui.i18n import strings
+from ui.declared.pages import rule_fields
+from ui.i18n import _flat as flat
 
 Log = tuple[LogWriter, LogReader]
 EVIL = "\"'><img src=x onerror=alert(1)>{{7*7}}</textarea><script>alert(2)</script>"
@@ -31,7 +32,7 @@ async def test_a_trial_shows_exactly_what_a_model_gets(actions: Actions, log: Lo
     for k in range(1, 21):
         page = Page(visit.html)
         assert page.shown == shown_text(prompt, k)
-        assert page.one("data-answer")["aria-describedby"] == "am-due am-hint"
+        assert page.one("data-answer")["aria-describedby"] == "bl-due bl-hint"
         assert f"{k} of 20" in words(visit.html)
         await visit.say("X")
 
@@ -42,7 +43,7 @@ async def test_all_of_one_question_stands_on_one_screen(actions: Actions, log: L
     assert "all sentences stand on one screen" in words(visit.html).lower()
     await visit.say("ready")
     assert Page(visit.html).shown == shown_text(prompt, 3)
-    assert "am-told" not in visit.html
+    assert "bl-new" not in visit.html
     assert "st-progress" not in visit.html
 
 
@@ -52,11 +53,11 @@ async def test_the_right_label_is_told_and_marked(actions: Actions, log: Log) ->
     await visit.say("ready")
     await visit.say(examples[0].label)
     assert f"That was right: {examples[0].label}" in words(visit.html)
-    assert "am-corrected" not in visit.html
+    assert "bl-corrected" not in visit.html
     await visit.say(EVIL)
     assert f"You typed {EVIL}; the right answer is {examples[1].label}." in words(visit.html)
-    told = [attrs for _, attrs in Page(visit.html).tags if "am-told" in (attrs.get("class") or "")]
-    assert [attrs["data-mark"] for attrs in told] == ["corrected"]
+    told = [attrs for _, attrs in Page(visit.html).tags if attrs.get("class") in ("bl-new", "bl-corrected")]
+    assert [attrs["data-note"] for attrs in told] == ["corrected"]
     assert not [tag for tag, _ in Page(visit.html).tags if tag in ("script", "img")]
 
 
@@ -106,46 +107,54 @@ async def finished(actions: Actions, log: Log, **wishes: Any) -> tuple[Visit, Re
     for text in ("ready", *"XY" * 10):
         if visit.stage != "done":
             await visit.say(text)
-    room: Any = actions.rooms["ambibench"]
-    replay = await room.sessions.replay(visit.episode, "participant")
-    assert isinstance(replay, Replay)
-    return visit, replay
+    item, turns = prompt_of(log[1], visit.episode), log[1].turns(visit.episode)
+    played = replay(item, [turn for turn in turns if turn.payload["kind"] == "answer"])
+    assert isinstance(played, Replay)
+    return visit, played
 
 
-async def test_the_plot_has_every_rule_at_every_sentence(actions: Actions, log: Log) -> None:
-    _, replay = await finished(actions, log)
-    drawn = rows(strings("en"), replay)
-    assert len(drawn) == 4
-    assert [row.true for row in drawn].count(True) == 1
-    for number, trial in enumerate(replay.trials):
-        cells = [row.cells[number] for row in drawn]
-        assert sum(cell.height for cell in cells) == pytest.approx(1)
-        assert all(cell.y + cell.height == pytest.approx(1) for cell in cells)
-        assert all(number < cell.x < number + 1 for cell in cells)
-        assert [cell.height for cell in cells] == list(trial.belief.posterior.values())
-    assert all(cell.height > 0 for row in drawn if row.true for cell in row.cells)
+def look_of(cell: Any) -> str:
+    return getattr(cell, "look", "")
+
+
+async def test_the_bars_have_every_rule_at_every_sentence(actions: Actions, log: Log) -> None:
+    visit, played = await finished(actions, log)
+    bars = result_blocks(played)[1].blocks[1]
+    assert len(bars.rows) == 4
+    assert [bool(row.badge) for row in bars.rows].count(True) == 1
+    for number, trial in enumerate(played.trials):
+        shares = [row.shares[number] for row in bars.rows]
+        assert sum(shares) == pytest.approx(1)
+        assert shares == list(trial.belief.posterior.values())
+    assert all(share > 0 for row in bars.rows if row.badge for share in row.shares)
+    drawn = [attrs for tag, attrs in Page(visit.html).tags if tag == "rect"]
+    assert len(drawn) == 80
+    for number, rect in enumerate(drawn):
+        assert float(rect["y"]) + float(rect["height"]) == pytest.approx(1, abs=0.002)
+        assert number % 20 < float(rect["x"]) < number % 20 + 1
+        assert float(rect["height"]) == pytest.approx(bars.rows[number // 20].shares[number % 20], abs=0.001)
 
 
 async def test_the_table_tells_right_from_wrong_and_known_from_guessed(actions: Actions, log: Log) -> None:
-    visit, replay = await finished(actions, log)
-    told = story(strings("en"), replay)
-    for line, trial in zip(told.lines, replay.trials, strict=True):
-        assert line.mark == ("right" if trial.answer == trial.gold else "wrong")
-        assert line.best in (None, trial.gold)
-        assert line.left == sum(chance > 0 for chance in trial.belief.posterior.values())
-    assert told.lines[0].best is None
-    assert replay.known is None or replay.trials[replay.known - 1].belief.identified
+    visit, played = await finished(actions, log)
+    rows = result_blocks(played)[2].blocks[1].rows
+    for (_, sentence, gold, answer, best, left, _), trial in zip(rows, played.trials, strict=True):
+        assert (sentence, gold.text, answer.text) == (trial.sentence, trial.gold, trial.answer)
+        assert answer.look == ("right" if trial.answer == trial.gold else "wrong")
+        assert look_of(best) == "muted" or best == trial.gold
+        assert left == sum(chance > 0 for chance in trial.belief.posterior.values())
+    assert look_of(rows[0][4]) == "muted"
+    assert played.known is None or played.trials[played.known - 1].belief.identified
     read = words(visit.html)
-    assert all(trial.sentence in read for trial in replay.trials)
-    assert f"{told.correct} of 20 right" in read
+    assert all(trial.sentence in read for trial in played.trials)
+    assert f"{played.correct:g} of 20 right" in read
 
 
 async def test_the_result_of_one_question(actions: Actions, log: Log) -> None:
-    visit, replay = await finished(actions, log, setting="instruction")
-    told = story(strings("en"), replay)
-    assert [line.mark for line in told.lines[:2]] == ["given", "given"]
-    assert told.single
-    right = replay.trials[2].gold == "X"
+    visit, played = await finished(actions, log, setting="instruction")
+    rows = result_blocks(played)[2].blocks[1].rows
+    assert [look_of(row[3]) for row in rows[:2]] == ["muted", "muted"]
+    right = played.trials[2].gold == "X"
     assert ("That was right" in words(visit.html)) == right
 
 
@@ -153,26 +162,41 @@ async def test_the_entry_offers_play_and_open_studies(actions: Actions) -> None:
     html = (await actions.page({"path": "/ambibench", "language": "en"}))["html"]
     page = Page(html)
     values = {(attrs.get("name"), attrs.get("value")) for tag, attrs in page.tags if tag == "input"}
-    for setting, kinds in KINDS.items():
-        assert {(f"kind-{setting}", kind) for kind in kinds} <= values
+    for field in rule_fields(Play):
+        if field.name != "feature":
+            assert {(f"rule-{field.name}", f'"{choice}"') for choice in field.choices} <= values
+    (wug,) = [attrs for _, attrs in page.tags if "data-fitting" in attrs]
+    assert wug["data-fitting"] == '{"setting": ["multiple"]}'
     assert 'href="/ambibench/study/twenty"' in html
     assert "1.25 USD" in words(html)
     home = (await actions.page({"path": "/", "language": "en"}))["html"]
     assert 'href="/ambibench"' in home
 
 
-def test_layouts_are_the_text() -> None:
+def test_the_parts_of_a_passage_are_the_text() -> None:
     text = "Do.\nOne.\n>X\nTwo.\n>"
-    assert "".join(lay_out(text, "X", "arrow").parts) == text
-    assert lay_out(text, "X", "arrow").told == "X"
-    assert "".join(lay_out(text, None, "arrow").parts) == text
-    assert lay_out("Q?", None, None).instruction == "Q?"
-    assert picture().endswith("\n>")
+    for feedback in (Feedback("X", "X", True), Feedback("Y", "X", False), None):
+        parts = spans(text, feedback, "arrow")
+        assert "".join(part.text for part in parts) == text
+        told = [part for part in parts if part.look in ("new", "corrected")]
+        assert [part.text for part in told] == (["X"] if feedback else [])
+    assert spans("Q?", None, None)[0].text == "Q?"
+    assert picture()[0].parts[0].text.endswith("\n>")
 
 
-def test_every_text_is_used() -> None:
-    names = texts_of("ambibench.")
-    assert len(names) > 100
-    made = ["ambibench.value.", "ambibench.rule.", "ambibench.entry."]
-    made += ["ambibench.name", "ambibench.card_", "ambibench.refused."]  # every room has them
-    assert unused(names, made) == []
+def test_every_text_is_used_and_in_both_languages() -> None:
+    own = read_yaml(BENCHMARK.folder / "texts.yaml")
+    names = {language: {name for name, _ in flat(texts)} for language, texts in own.items()}
+    metrics = {f"metric.{metric.name}" for metric in BENCHMARK.metrics}
+    assert names["zh"] - names["en"] == {
+        "seat.participant",
+        *metrics,
+    }  # English has them from the declaration
+    assert names["en"] <= names["zh"]
+    assert len(names["en"]) > 100
+    modules = "".join(path.read_text("utf-8") for path in BENCHMARK.folder.glob("*.py"))
+    shared = ("value.", "about.", "rule.", "entry.", "how.", "study.", "refused.", "result.one_", "feedback.")
+    pages = ("summary", "card_text", "card_link", "form.heading", "comment")
+    shown = [name for name in names["en"] if not name.startswith(shared) and name not in pages]
+    quoted = [{name, name.partition(".")[2].removesuffix("_text")} for name in shown]
+    assert [name for name in quoted if not any(f'"{part}"' in modules for part in name)] == []

@@ -64,5 +64,5 @@ def actions(readings: AmbientSessions) -> Actions:
 @pytest.fixture
 async def client(readings: AmbientSessions, tmp_path: Path) -> TestClient:
     # Asynchronous, because outside a running loop Gradio makes loops that nobody closes.
-    server = create_server(FakeSessions(), home=tmp_path, ambient=readings)
+    server = create_server([FakeSessions()], home=tmp_path, ambient=readings)
     return TestClient(server, base_url="http://127.0.0.1:7860")

@@ -60,5 +60,5 @@ def actions(kitchen: AmbikSessions) -> Actions:
 @pytest.fixture
 async def client(kitchen: AmbikSessions, tmp_path: Path) -> TestClient:
     # Asynchronous, because outside a running loop Gradio makes loops that nobody closes.
-    server = create_server(FakeSessions(), home=tmp_path, ambik=kitchen)
+    server = create_server([FakeSessions()], home=tmp_path, ambik=kitchen)
     return TestClient(server, base_url="http://127.0.0.1:7860")

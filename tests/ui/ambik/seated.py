@@ -24,8 +24,7 @@ class Visit(visiting.Visit):
 
     async def check(self, **fields: Any) -> dict[str, Any]:
         """What is said of an annotator's form that is not sent."""
-        room = self.actions.rooms["ambik"]
-        return await room.calls["check_pair"](self.call | {"filled": fields})
+        return await self.actions.check_form(self.call | {"filled": fields})
 
 
 async def play(actions: Actions, seat: str = "robot", language: str = "en", **wishes: str) -> Visit:

@@ -28,7 +28,7 @@ def test_what_was_meant_reaches_no_robots_browser(
     other = pair.clear if item.member == "ambiguous" else pair.ambiguous
 
     def look_around() -> str:
-        place.browser.call("check_pair", **place.page, filled={"intent": "x", "clear_plan": ["x"]})
+        place.browser.call("check_form", **place.page, filled={"intent": "x", "clear_plan": ["x"]})
         return place.look_around()
 
     def say(number: int, **answer: object) -> None:

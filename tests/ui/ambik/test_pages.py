@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from seated import Visit, draft_of, enter, pair_fields, play, task_of
@@ -11,15 +13,18 @@ from visiting import Page, Unmarked, words
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending
+from simulator.ambik import reveal
+from simulator.ambik.annotation import page
 from simulator.ambik.annotation.form import ORDER
 from simulator.ambik.data import load_guidelines
+from simulator.ambik.reveal import filled_in
 from simulator.ambik.sessions import AmbikSessions
 from simulator.ambik.terms import AMBIGUITIES, TASK_TYPES
 from simulator.ambik.views import Exchanged, ParticipantView, Replay
 from simulator.errors import Trouble
 from ui.actions import Actions
 from ui.ambik.actions import LINK
-from ui.ambik.pages import KINDS, PICTURE, SEATS, STEPS, end_page, stage_page, story, with_question
+from ui.ambik.pages import KINDS, PICTURE, SEATS, STEPS, end_page, stage_page, with_question
 from ui.i18n import LANGUAGES, strings
 from ui.render.frame import Frame
 from ui.render.play import Company, Invitation
@@ -164,15 +169,18 @@ async def test_the_end_shows_a_form_as_it_was_filled_in(actions: Actions, log: L
     await visit.begin()
     fields = pair_fields(draft_of(log[1], visit.episode))
     shown = Replay(task="t", form=tuple((name, as_logged(value)) for name, value in fields.items()))
-    told = story(strings("en"), "annotator", shown)
-    said = dict(told.fields)
-    assert [*said][:2] == ["Clear task", "Things in the kitchen"]
-    assert said["Step at which they part"] == str(fields["step"] + 1)
-    assert said["Type"] == strings("en")(f"ambik.type.{fields['type']}")
-    assert said["Things in the kitchen"] == ", ".join(fields["objects"])
-    assert said["Exactly one thing is open in this task."] == "yes"
-    assert "In a study" in told.lead
-    assert "In a study" not in story(strings("en"), "annotator", shown, study=True).lead
+    named = {name.name: value for name, value in filled_in(dict(shown.form))}
+    assert [*named][:2] == ["field.clear", "field.objects"]
+    assert named["field.step"] == str(fields["step"] + 1)
+    assert named["field.objects"] == ", ".join(fields["objects"])
+    text = words(end_of("annotator", shown))
+    assert strings("en")(f"ambik.type.{fields['type']}") in text
+    assert "Exactly one thing is open in this task. yes" in text
+    assert "In a study" in text and "In a study" not in words(end_of("annotator", shown, study=True))
+
+
+def end_of(seat: str, replay: Replay, **more: object) -> str:
+    return end_page(Frame(strings("en")), LINK, Here(view=view("done", seat, **more)), replay)
 
 
 def as_logged(value: object) -> str:
@@ -291,23 +299,18 @@ def test_every_stage_is_a_step() -> None:
 @pytest.mark.each("asked", [(), (Exchanged("Which?", "This."),)])
 def test_whether_it_was_right_to_ask_is_said(seat: str, needed: bool, asked: tuple[Exchanged, ...]) -> None:
     replay = Replay(task="Bring the milk.", needed=needed, asked=asked)
-    heading = story(strings("en"), seat, replay).heading  # type: ignore[arg-type]
+    heading = re.search(r"<h1[^>]*>(.*?)</h1>", end_of(seat, replay))[1]  # type: ignore[index]
     assert heading.startswith("You" if seat == "robot" else "The robot")
     good = needed == bool(asked)
     assert good == (("rightly" in heading) or ("right not to" in heading))
 
 
 def test_the_intent_in_words() -> None:
-    replay = Replay(task="t", intent="milk, glass|cup, -can", type="preferences")
-    told = story(strings("en"), "robot", replay)
-    assert [(one.words, one.negative) for one in told.concepts] == [
-        (("milk",), False),
-        (("glass", "cup"), False),
-        (("can",), True),
-    ]
-    assert told.type == "preferences"
-    assert story(strings("en"), "robot", Replay(task="t", member="clear")).type == "unambiguous_direct"
-    assert story(strings("en"), "robot", Replay(task="t")).type is None  # KnowNo's data have none
+    text = words(end_of("robot", Replay(task="t", intent="milk, glass|cup, -can", type="preferences")))
+    assert "milk glass / cup − can" in text and "Preferences" in text
+    assert "Clear task" in words(end_of("robot", Replay(task="t", member="clear")))
+    unknown = words(end_of("robot", Replay(task="t")))  # KnowNo's data have none
+    assert not [kind for kind in TASK_TYPES if strings("en")(f"ambik.type.{kind}") in unknown]
 
 
 def test_sets_stand_side_by_side() -> None:
@@ -381,4 +384,8 @@ def test_every_text_is_used() -> None:
     made = ["ambik.refused.", *(f"ambik.{stage}.{part}" for stage in STEPS for part in ("page", "heading"))]
     links = {f"ambik.{name}" for name in ("name", "nav", "card_text", "card_link")}
     opponents = {name for name in names if name.startswith("ambik.entry.opponent.")}
-    assert set(unused(names, made)) - opponents <= links
+    blocks = "".join(Path(module.__file__).read_text(encoding="utf-8") for module in (page, reveal))
+    said = {f"ambik.{name}" for name in re.findall(r'message\(\s*"([\w.]+)"', blocks)}
+    made += [f"ambik.{begun}" for begun in re.findall(r'message\(\s*f"([\w.]+[._])\{', blocks)]
+    made += [f"ambik.{begun}." for begun in ("field", "annotate", "seat")]
+    assert set(unused(names, made)) - opponents - said <= links

@@ -13,6 +13,7 @@ from typing import Any
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Participant, Run, Turn
+from simulator.ambibench.benchmark import BENCHMARK
 from simulator.ambibench.generation import (
     generate_aws,
     generate_instruction,
@@ -142,7 +143,7 @@ def turns(
 async def take_part(writer: LogWriter, reader: LogReader) -> None:
     """Three people in the study of 4.3, all quicker than anybody can read; the last one leaves early."""
     study = next(one for one in builtin_studies("ambibench") if one.run_id == STUDY)
-    sessions = AmbiBenchSessions(writer, reader, no_models, studies=[study])
+    sessions = AmbiBenchSessions(BENCHMARK, writer, reader, no_models, studies=[study])
     for number, answers in enumerate((20, 20, 5)):
         identity = {"PROLIFIC_PID": f"{number:024x}"}
         entry = await sessions.enter(study.id, identity=identity, participant_key=f"k{number}", language="en")

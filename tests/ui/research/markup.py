@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from typing import Any
 
+import gradio as gr
+from gradio.context import LocalContext
+from markupsafe import escape
+from starlette.requests import Request
+
+from simulator.models import ModelOptions
+from simulator.runner.processes import RunProcesses
+from ui.i18n import strings
+from ui.research.address import Address
+from ui.research.blocks import show_page
 from ui.research.calls import Calls
+from ui.research.mount import research_pages
+from ui.research.office import Office
+from ui.research.view import Visit
 
 VOID = {"input", "link", "meta", "br", "path", "circle", "rect", "img"}
 
@@ -44,9 +59,57 @@ def words(answer: Mapping[str, Any]) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", answer["html"]))
 
 
+def page_at(calls: Calls, path: str, query: str, language: str = "en") -> dict[str, Any]:
+    """The page at an address, of Gradio's components or of our own markup, as markup."""
+    at = Address.read(path, query)
+    office = Office(
+        writer=calls.writer,
+        reader=calls.desk.reader,
+        models=ModelOptions(),
+        offered=(),
+        processes=RunProcesses(calls.writer.path),
+    )
+    native = {f"/research/{page.path}".rstrip("/"): page for page in research_pages(calls, office)}.get(
+        at.path
+    )
+    if native is None:
+        return calls.page({"path": path, "query": query, "language": language})
+
+    async def components() -> list[dict[str, Any]]:
+        LocalContext.request.set(gr.Request(request_at(path, query)))
+        with gr.Blocks() as blocks:
+            show_page(native, Visit(strings(language), at))
+        return blocks.config["components"]
+
+    # Outside a running loop Gradio makes loops that nobody closes; a test may have a loop of its own.
+    with ThreadPoolExecutor(1) as thread:
+        made = thread.submit(lambda: asyncio.run(components())).result()
+    figures = [component["props"]["value"] for component in made if component["type"] == "plot"]
+    return {"html": "".join(map(_component, made)), "figures": figures}
+
+
+def request_at(path: str, query: str = "") -> Request:
+    """The request for an address of this machine."""
+    headers = [(b"host", b"127.0.0.1:7860")]
+    scope = {"type": "http", "method": "GET", "scheme": "http", "path": path, "headers": headers}
+    return Request(scope | {"query_string": query.encode()})
+
+
+def _component(component: Mapping[str, Any]) -> str:
+    """What is seen of a component."""
+    props = component["props"]
+    if component["type"] == "html":
+        return str(props.get("value") or props["html_template"])
+    if component["type"] == "dataframe":
+        rows = (props["value"]["metadata"] or {}).get("display_value", [])
+        return "".join(f"<p>{cell}</p>" for row in rows for cell in row)
+    texts = [props.get(name) for name in ("label", "info", "value", "placeholder")]
+    return "".join(f"<p>{escape(text)}</p>" for text in texts if isinstance(text, str))
+
+
 def page(calls: Calls, query: str = "", path: str = "/research", language: str = "en") -> dict[str, Any]:
     """The page at an address: well formed, without names of texts in it, and not that of an error."""
-    answer = checked(calls.page({"path": path, "query": query, "language": language}))
+    answer = checked(page_at(calls, path, query, language))
     assert "research." not in words(answer)
     assert "cannot be shown" not in words(answer)
     return answer

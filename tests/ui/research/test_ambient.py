@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from markup import checked, words
+from markup import checked, page_at, words
 from pairs import CROWD, LINGUISTS, RUNS, SECRET, fill
 
 from logs import LogReader, LogWriter, erase_participant
@@ -38,7 +38,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calls]:
 
 
 def page(calls: Calls, query: str = "", path: str = "/research", language: str = "en") -> dict[str, Any]:
-    answer = checked(calls.page({"path": path, "query": query, "language": language}))
+    answer = checked(page_at(calls, path, query, language))
     assert "research." not in words(answer)
     assert "cannot be shown" not in words(answer)
     return answer
@@ -132,7 +132,10 @@ def test_who_has_withdrawn_is_told(log: Calls, tmp_path: Path) -> None:
         gone = sorted(one for one in people if one is not None)[0]
         theirs = reader.episodes(CROWD, participant_id=gone)
         erase_participant(path, gone)
-        for language, told in (("en", "withdrawn, not counted"), ("zh", "已退出，不计入")):
+        for language, told in (
+            ("en", "withdrawn or excluded, not counted"),
+            ("zh", "已退出或已排除，不计入"),
+        ):
             assert f"{len(theirs)} {told}" in words(
                 page(Calls(Desk(reader), writer), f"run={CROWD}", language=language)
             )

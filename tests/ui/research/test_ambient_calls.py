@@ -25,6 +25,7 @@ from simulator.seats import ScriptSeat
 from ui.research.ambient_routes import add_ambient_routes
 from ui.research.calls import Calls
 from ui.research.desk import Desk
+from ui.research.downloads import add_downloads
 
 DESK = "/research/consolidate"
 DATA = f"run:{LINGUISTS}"
@@ -244,61 +245,62 @@ def test_two_validators_agree_or_not_with_intervals(calls: Calls) -> None:
 # ---- kinds and claims
 
 
-def sort(calls: Calls, who: str, item: str, form: dict[str, Any], **more: Any) -> Any:
-    asked = f"data={DATA}&reviewer={who}{more.pop('rest', '')}"
-    return judge(calls, "/research/categories", asked, "category", item, form, **more)
+def sort(calls: Calls, desk: str, who: str, item: str, form: dict[str, Any], **more: Any) -> Any:
+    asked = f"desk={desk}&reviewer={who}{more.pop('rest', '')}"
+    key = re.sub(r"[^\w-]", "-", f"{who}-{item}")[-60:]
+    call = {"path": "/research/desk", "query": asked, "item": item, "form": form, "key": key}
+    return calls.judge_desk({**call, **more})
 
 
 def test_kinds_are_sorted_settled_and_exported(calls: Calls, tmp_path: Path) -> None:
     consolidate(calls, "val")
-    asked = f"data={DATA}&reviewer=cat"
-    first = page(calls, "/research/categories", asked)
+    kinds = f"kinds&data={DATA}"
+    first = page(calls, "/research/categories", f"data={DATA}&reviewer=cat")
     assert words(first).count("One kind for each ambiguity") == 1
     assert len(re.findall(r'name="categories"', first["html"])) == 7
+    assert "<ins>" in first["html"]
     item = data(first, "item")
-    assert not sort(calls, "cat", item, {"categories": []}, key="nothing-ticked")["saved"]
-    assert sort(calls, "cat", item, {"categories": ["pragmatic", "lexical"], "several": "one"})["saved"]
-    other = page(calls, "/research/categories", f"data={DATA}&reviewer=dog&item={item}")
-    assert data(other, "filled") == "" and "What annotators said" not in words(other)
-    assert sort(calls, "dog", item, {"categories": ["scopal"], "comment": "surely"})["saved"]
-    third = page(calls, "/research/categories", f"data={DATA}&reviewer=elk&tab=decide")
-    assert "What annotators said" in words(third) and "surely" in words(third)
-    assert sort(calls, "elk", item, {"categories": ["lexical", "scopal"]}, rest="&tab=decide", decides=True)[
+    assert not sort(calls, kinds, "cat", item, {"categories": []}, key="nothing-ticked")["saved"]
+    assert sort(calls, kinds, "cat", item, {"categories": ["pragmatic", "lexical"], "several": "one"})[
         "saved"
     ]
+    other = page(calls, "/research/desk", f"desk={kinds}&reviewer=dog&item={item}")
+    assert data(other, "filled") == "" and "What was said" not in words(other)
+    early = sort(calls, kinds, "dog", item, {"categories": ["scopal"]}, decides=True, key="not-yet-yours")
+    assert not early["saved"] and "nothing is to be decided" in early["problem"]
+    assert sort(calls, kinds, "dog", item, {"categories": ["scopal"], "note": "surely"})["saved"]
+    third = page(calls, "/research/desk", f"desk={kinds}&reviewer=elk&tab=decide")
+    assert "What was said" in words(third) and "surely" in words(third)
+    said = {"categories": ["lexical", "scopal"], "several": "more"}
+    assert sort(calls, kinds, "elk", item, said, rest="&tab=decide", decides=True)["saved"]
     stored = [one.value["categories"] for one in calls.desk.reader.judgments(kind="ambient.category")]
     assert stored == [["lexical"], ["scopal"], ["lexical", "scopal"]]
     app = FastAPI()
-    add_ambient_routes(app, calls.desk.reader)
+    add_downloads(app, calls.desk, calls.kept)
+    client = TestClient(app)
     path = tmp_path / "categories.jsonl"
-    path.write_bytes(TestClient(app).get(f"/research/download/ambient/categories.jsonl?data={DATA}").content)
+    path.write_bytes(client.get(f"/research/download/desk/categories.jsonl?desk={kinds}").content)
     (row,) = CATEGORY_ROWS.read(path).rows
     assert row.categories == ("lexical", "scopal")
+    assert client.get(f"/research/download/desk/secrets.jsonl?desk={kinds}").status_code == 404
     for language in ("en", "zh"):
-        page(calls, "/research/categories", f"data={DATA}&tab=agreement", language)
+        page(calls, "/research/desk", f"desk={kinds}&tab=agreement", language)
 
 
 def test_claims_are_marked_by_each_reviewer_for_themselves(calls: Calls) -> None:
-    asked = "run=claims&reviewer=rev"
-    answer = page(calls, "/research/claims", asked)
-    assert "undefined" in words(answer)
-    assert answer["html"].count("ra-above") >= 2
+    asked = "desk=claims&data=claims"
+    answer = page(calls, "/research/claims", "run=claims&reviewer=rev")
+    assert "Flagged as ambiguous" in words(answer) and "The fact-check" in words(answer)
     item = data(answer, "item")
-    assert not judge(calls, "/research/claims", asked, "claim", item, {"marks": ["x"]}, key="a-wrong-mark")[
-        "saved"
-    ]
-    assert not judge(calls, "/research/claims", asked, "claim", item, {"marks": []}, key="no-mark-at-all")[
-        "saved"
-    ]
-    after = judge(calls, "/research/claims", asked, "claim", item, {"marks": ["a"], "comment": "which fee?"})
+    for form in ({"marks": ["x"]}, {"marks": []}):
+        assert not sort(calls, "claims&data=claims", "rev", item, form)["saved"]
+    after = sort(calls, "claims&data=claims", "rev", item, {"marks": ["a"], "note": "which fee?"})
     assert after["saved"]
-    assert "1 of 3 marked" in words(after) and "100.0" in words(after)
-    assert json.loads(data(page(calls, "/research/claims", f"{asked}&item={item}"), "filled")) == {
+    assert "1 of 3 judged" in words(after)
+    assert "100.0" in words(page(calls, "/research/desk", f"{asked}&tab=agreement"))
+    assert json.loads(data(page(calls, "/research/desk", f"{asked}&reviewer=rev&item={item}"), "filled")) == {
         "marks": ["a"],
-        "comment": "which fee?",
+        "note": "which fee?",
     }
-    blind = page(calls, "/research/claims", f"run=claims&reviewer=other&item={item}")
-    assert data(blind, "filled") == "" and "0 of 3 marked" in words(blind)
-    for outcome, found in (("flagged", 2), ("not_flagged", 1), ("marked", 1), ("not_marked", 2)):
-        shown = page(calls, "/research/claims", f"{asked}&outcome={outcome}")
-        assert f"{found} of 3 claims" in words(shown)
+    blind = page(calls, "/research/desk", f"{asked}&reviewer=other&item={item}")
+    assert data(blind, "filled") == "" and "0 of 3 judged" in words(blind)

@@ -1,23 +1,29 @@
 import re
 
+import gradio as gr
 import pytest
-from markup import checked, words
+from markup import checked, page_at, words
 
 from logs.erase import erase_participant
 from logs.rows import Participant
 from simulator import frames
 from simulator.clarq.review import read_reviews
 from simulator.commands.compare import comparison
+from ui.i18n import strings
+from ui.research.address import Address
 from ui.research.calls import Calls
 from ui.research.desk import Desk
+from ui.research.list_page import RunList
+from ui.research.view import Visit
+
+VISIT = Visit(strings("en"), Address())
 
 ONE = "one/gather-resources-1.en/0"
 FAILED = "one/gather-resources-2.en/0"
 
 
 def page(calls, path="/research", query="", language="en"):
-    answer = calls.page({"path": path, "query": query, "language": language})
-    return checked(answer)
+    return checked(page_at(calls, path, query, language))
 
 
 def mark(calls, reviewer="ann", **data):
@@ -65,7 +71,6 @@ def test_every_page_is_well_formed_in_both_languages(calls, path, query, languag
 def test_an_empty_log_says_what_to_type(bench):
     answer = page(Calls(Desk(bench.reader), bench.writer))
     assert "askback run clarq --seeker offline/seeker --provider offline/experts --lang en" in words(answer)
-    assert answer["live"]
 
 
 @pytest.mark.parametrize(
@@ -76,10 +81,8 @@ def test_an_empty_log_says_what_to_type(bench):
     ],
 )
 def test_what_cannot_be_shown_is_said_in_the_language_of_the_page(calls, language, missing, name):
-    asked = {"path": "/research", "query": "run=no", "language": language}
-    assert missing in words(calls.page(asked))
-    asked = {"path": "/research/review", "query": "run=one&reviewer=a+b", "language": language}
-    assert name in words(calls.page(asked))
+    assert missing in words(page(calls, query="run=no", language=language))
+    assert name in words(page(calls, "/research/review", "run=one&reviewer=a+b", language))
     assert mark(calls, what="success", episode="no", yes=True, language=language)["problem"] == missing
 
 
@@ -89,7 +92,6 @@ def test_the_list_shows_progress_seats_and_cost(calls):
     assert "2 of 2" in words(answer)
     assert "$0.0020" in words(answer)
     assert "offline/experts" in words(answer)
-    assert answer["live"]
     assert calls.progress()["one"] == {"done": 4, "planned": 6, "running": 0, "failed": 0}
 
 
@@ -98,17 +100,42 @@ def test_scores_are_those_of_the_report(calls):
     report = calls.desk.run_data("one").report
     for row in report.by_language:
         assert f"{row.success.value:.3f}" in words(answer)
-    assert set(answer["figures"]) == {f"one-{name}" for name in ("curve", "types", "replies", "lengths")}
+    assert len(answer["figures"]) == 4
+    assert "Success by number of provider responses" in words(answer)
     assert "1 dialogues need a judge" in words(answer)
     assert "openai/gpt-test" in words(answer)
     assert "askback report clarq one" in words(answer)
 
 
-def test_the_list_has_the_headlines_and_can_be_filtered_by_address(calls):
-    html = page(calls, query="benchmark=clarq&text=tw&sort=score")["html"]
-    frame = frames.episodes(calls.desk.reader, ["two"])
-    assert f'data-score="{frame["success"].mean()}"' in html
-    assert 'value="tw"' in html and '<option value="score" selected>' in html
+@pytest.mark.parametrize(
+    ("filters", "runs"),
+    [
+        (("", "", ""), {"one", "two", "house"}),
+        (("tw", "", ""), {"two"}),
+        (("", "clarq", ""), {"one", "two"}),
+        (("", "handmethat", "L2L"), {"house"}),
+        (("OFFLINE/experts", "", ""), {"one", "two", "house"}),
+        (("nothing", "", ""), set()),
+    ],
+)
+def test_the_list_is_filtered_and_sorts_by_the_scores_themselves(calls, filled, filters, runs):
+    filled.run("house", benchmark="handmethat")
+    rows = RunList(VISIT, calls.desk, calls.headlines)
+    sheet, more = rows.rows(*filters)
+    assert {cells[0].value for cells in sheet.rows} == runs
+    assert more == any(calls.desk.card(calls.desk.reader.run(run)).live for run in runs)
+    if runs == {"one", "two"}:
+        frame = frames.episodes(calls.desk.reader, ["two"])
+        (two,) = [cells for cells in sheet.rows if cells[0].value == "two"]
+        assert two[4].value == frame["success"].mean()
+
+
+def test_a_list_that_stands_as_it_did_is_not_sent_again(calls, filled):
+    rows = RunList(VISIT, calls.desk, calls.headlines)
+    before, _ = rows.rows("", "", "")
+    assert rows.shown("", "", "", before)[1] == gr.skip()
+    filled.play("two", filled.tasks["en"][2])
+    assert rows.shown("", "", "", before)[1] != gr.skip()
 
 
 def test_runs_are_compared_item_by_item(calls):
@@ -141,7 +168,7 @@ def test_who_withdraws_is_gone_from_a_run_that_was_read_before(calls, filled):
     assert len(calls.desk.run_data("two").scored) == len(first.scored) + 1
     erase_participant(filled.writer.path, "gone")
     assert len(calls.desk.run_data("two").scored) == len(first.scored)
-    for language, told in (("en", "withdrawn, not counted"), ("zh", "已退出")):
+    for language, told in (("en", "withdrawn or excluded, not counted"), ("zh", "已退出")):
         assert told in words(page(calls, query="run=two", language=language))
 
 

@@ -19,7 +19,7 @@ from ui.research.desk import Desk
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "golden"))
 
-from golden_log import unpack
+from golden_log import at_home, unpack
 
 LINK = re.compile(r'href="(/research[^"#]*)"')
 # Of pages of a run that differ by the episode alone, so many are opened.
@@ -29,7 +29,7 @@ EPISODES = 1
 @pytest.fixture(scope="module")
 def calls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calls]:
     log = unpack(tmp_path_factory.mktemp("golden"))
-    with LogWriter(log, durable=False) as writer, LogReader(log) as reader:
+    with at_home(log.parent), LogWriter(log, durable=False) as writer, LogReader(log) as reader:
         yield Calls(Desk(reader), writer)
 
 

@@ -43,10 +43,13 @@ def test_a_scale_of_one_value_has_a_width():
 
 
 def test_addresses_come_back_as_they_went():
-    at = Address(run="a b&c", tab="dialogues", episode="a b&c/1.0.en/0", text="灯塔 + oil")
+    at = Address(
+        path="/research/part", run="a b&c", tab="dialogues", episode="a b&c/1.0.en/0", text="灯塔 + oil"
+    )
     path, _, query = str(at).partition("?")
     assert Address.read(path, query) == at
+    assert Address.read("/research", query) == at, "links that were kept lead there too"
     assert Address.read("/research/review", "run=x&lang=zh&unknown=1") == Address(
         path="/research/review", run="x"
     )
-    assert at.to(run="", tab="", episode="", text="") == "/research"
+    assert at.to(path="/research", run="", tab="", episode="", text="") == "/research"

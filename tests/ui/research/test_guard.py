@@ -1,12 +1,18 @@
 import asyncio
+import time
 from dataclasses import dataclass
 
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from simulator import catalog
+from simulator.clarq.sessions import Choices
+from ui.accounts import User
 from ui.hosts import Access
-from ui.research.guard import COOKIE, PASSWORD_VARIABLE, Passes, Throttle
+from ui.limits import Throttle
+from ui.research.guard import COOKIE
+from ui.research.log_in import PASSWORD_VARIABLE, SIGNED_OUT_FILE, LogIns
 from ui.research.mount import research_mount
 from ui.server import create_server
 
@@ -27,7 +33,11 @@ INNER = (
 
 
 class NoSessions:
-    def catalog(self, language):
+    benchmark = catalog.find("clarq")
+    choices = Choices
+    items = ()
+
+    def item_menu(self, language):
         return ()
 
     def studies(self):
@@ -37,10 +47,12 @@ class NoSessions:
         return ()
 
 
-def app(bench, home, password=None, announce=lambda token: None, access=None) -> FastAPI:
+def app(bench, home, password=None, announce=lambda token: None, access=None, sso_header="") -> FastAPI:
     async def build() -> FastAPI:
-        mount = research_mount(bench.writer, bench.reader, home=home, password=password, announce=announce)
-        return create_server(NoSessions(), home=home, mounts=[mount], access=access)
+        mount = research_mount(
+            bench.writer, bench.reader, home=home, password=password, announce=announce, sso_header=sso_header
+        )
+        return create_server([NoSessions()], home=home, mounts=[mount], access=access)
 
     # Outside a running loop Gradio makes loops that nobody closes.
     return asyncio.run(build())
@@ -115,6 +127,20 @@ def test_nobody_is_served_without_having_logged_in(terminal, path, address, host
     answer = client(terminal.app, address).get(path, headers={"host": host} | headers)
     assert answer.status_code == 401
     assert answer.json() == {"error": "login"}
+
+
+async def test_what_is_no_request_passes_so_that_gradio_starts_its_queue(locked):
+    heard = [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
+    said = []
+
+    async def receive():
+        return heard.pop(0)
+
+    async def send(message):
+        said.append(message["type"])
+
+    await locked({"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}, receive, send)
+    assert said == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
 
 
 def test_the_refusal_says_what_to_do(terminal):
@@ -217,28 +243,28 @@ def test_forged_cookies_open_nothing(locked, cookie):
     assert browser.get("/research/api/progress", headers=headers).status_code == 401
 
 
-def test_log_ins_outlast_a_restart_but_neither_their_time_nor_the_password(tmp_path):
-    clock, file = [1000.0], tmp_path / "sessions.json"
-    passes = Passes(file, "word", clock=lambda: clock[0])
-    cookie, other = passes.issue(), passes.issue()
-    passes.end(other)
-    again = Passes(file, "word", clock=lambda: clock[0])
-    assert again.valid(cookie)
-    assert not again.valid(other)
-    assert not Passes(file, "another", clock=lambda: clock[0]).valid(cookie)
-    assert cookie not in file.read_text()
+def test_log_ins_outlast_a_restart_but_neither_their_time_nor_the_password(tmp_path, monkeypatch):
+    log_ins = LogIns(tmp_path, "word")
+    researcher = log_ins.check("", "word")
+    cookie, other = log_ins.issue(researcher), log_ins.issue(researcher)
+    log_ins.end(other)
+    for server in (log_ins, LogIns(tmp_path, "word")):
+        assert server.user(cookie) == researcher == User("owner", "owner")
+        assert server.user(other) is None
+    assert LogIns(tmp_path, "another").user(cookie) is None
+    file = tmp_path / SIGNED_OUT_FILE
+    assert cookie not in file.read_text() and other not in file.read_text()
     assert file.stat().st_mode & 0o077 == 0
-    clock[0] += 12 * 3600
-    assert not passes.valid(cookie)
-    assert not Passes(file, "word", clock=lambda: clock[0]).valid(cookie)
-    for spoilt in ("", "{", "[]", '{"a": "b"}', "null"):
-        file.write_text(spoilt)
-        assert not Passes(file, "word").valid(cookie)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 12 * 3600 - 60)
+    assert log_ins.user(cookie) == researcher
+    monkeypatch.setattr(time, "time", lambda: now + 12 * 3600 + 60)
+    assert log_ins.user(cookie) is None
 
 
 def test_throttle_waits_longer_each_time_and_forgives():
     clock = [0.0]
-    throttle = Throttle(lambda: clock[0])
+    throttle = Throttle(clock=lambda: clock[0])
     for _ in range(5):
         assert throttle.wait("a") == 0
         throttle.failed("a")

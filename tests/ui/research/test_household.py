@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from markup import page_at
 
 from logs import LogReader, LogWriter
 from logs.rows import Run
@@ -50,7 +51,7 @@ async def played(tmp_path: Path, tasks: tuple[Task, ...]) -> Any:
 
 
 def page(calls: Calls, path: str = "/research", query: str = "", language: str = "en") -> dict[str, Any]:
-    return calls.page({"path": path, "query": query, "language": language})
+    return page_at(calls, path, query, language)
 
 
 def words(answer: dict[str, Any]) -> str:

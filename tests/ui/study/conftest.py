@@ -13,10 +13,11 @@ from fake_sessions import front
 from visiting import no_models
 
 from logs import LogReader, LogWriter
+from simulator.ambibench.benchmark import BENCHMARK
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.studies import Study
 from ui.actions import Actions
-from ui.ambibench.actions import AmbiBenchActions
+from ui.declared.actions import DeclaredActions
 from ui.tokens import Signer
 
 
@@ -46,8 +47,8 @@ def serve(log: tuple[LogWriter, LogReader]) -> Callable[..., Actions]:
     """The actions of an app that holds these studies; None: those that come with Askback."""
 
     def make(*studies: Study) -> Actions:
-        sessions = AmbiBenchSessions(*log, no_models, studies=studies or None)
+        sessions = AmbiBenchSessions(BENCHMARK, *log, no_models, studies=studies or None)
         signer = Signer(b"a secret for tests")
-        return Actions(signer, {**front(signer), "ambibench": AmbiBenchActions(sessions)})
+        return Actions(signer, {**front(signer), "ambibench": DeclaredActions(sessions, signer)})
 
     return make

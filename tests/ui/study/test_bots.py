@@ -6,23 +6,29 @@ from pathlib import Path
 from random import Random
 
 import pytest
+import typer
+from click.testing import Result
 from typer.testing import CliRunner
 
 from logs import LogReader, LogWriter
 from logs.rows import Episode, Item, Run, Turn
 from simulator.errors import InputError
 from simulator.studies.questions import Question
-from ui.bots import _answer, _Page
+from ui.bot_player import Page, answer_question
 from ui.bots_command import bots_command, lost_and_doubled, own_server
 
 
-def test_bots_take_part_over_http_and_nothing_is_lost(tmp_path: Path) -> None:
-    import typer
-
-    command, log = typer.Typer(add_completion=False), tmp_path / "log.sqlite"
+def play_bots(*words: str) -> Result:
+    """The command, with these words."""
+    command = typer.Typer(add_completion=False)
     command.command()(bots_command)
+    return CliRunner().invoke(command, words)
+
+
+def test_bots_take_part_over_http_and_nothing_is_lost(tmp_path: Path) -> None:
+    log = tmp_path / "log.sqlite"
     habits = ["--think", "0", "--leave", "0.02", "--reload", "0.2", "--twice", "0.4", "--seed", "3"]
-    done = CliRunner().invoke(command, ["ambik-robot", "--n", "3", *habits, "--log", str(log)])
+    done = play_bots("ambik-robot", "--n", "3", *habits, "--log", str(log))
     assert done.exit_code == 0, done.output
     assert "0 acknowledged turns lost, 0 doubled; the books balance" in done.output
     with LogReader(log) as reader:
@@ -31,6 +37,36 @@ def test_bots_take_part_over_http_and_nothing_is_lost(tmp_path: Path) -> None:
         ]
         assert len({row.participant_id for row in reader.assignments()}) == 3
     assert f"{len([turn for turn in turns if turn.seat == 'robot'])} turns in" in done.output
+
+
+PAIRS = """
+id: pairs
+title: Two at once
+benchmark: clarq
+language: en
+setup: H2H
+seats: [seeker, provider]
+pairing: {wait_minutes: 0.1, after_loss: wait}
+settings: {data: builtin, split: test, turn_limit: 4}
+judgments_per_item: 2
+completion_codes: {complete: C, returned: R, paid_exit: P}
+"""
+
+
+def test_bots_who_are_paired_meet_and_both_come_to_an_end(tmp_path: Path) -> None:
+    log = tmp_path / "log.sqlite"
+    (tmp_path / "pairs.yaml").write_text(PAIRS, encoding="utf-8")
+    habits = ["--think", "0", "--leave", "0", "--reload", "0.2", "--twice", "0.4"]
+    done = play_bots(str(tmp_path / "pairs.yaml"), "--n", "3", *habits, "--log", str(log))
+    assert done.exit_code == 0, done.output
+    assert "0 acknowledged turns lost, 0 doubled; the books balance" in done.output
+    assert "bots done 2, unpaired 1" in done.output
+    with LogReader(log) as reader:
+        (dialogue,) = reader.episodes("study-pairs")
+        assert dialogue.seats == {"seeker": "person", "provider": "person"}
+        assert len(reader.turns(dialogue.id)) == 8
+        (verdict,) = reader.judgments(episode_id=dialogue.id)
+        assert (verdict.annotator, verdict.kind) == ("provider", "success")
 
 
 def test_a_server_that_does_not_start_says_why(tmp_path: Path) -> None:
@@ -42,30 +78,33 @@ def test_a_server_that_does_not_start_says_why(tmp_path: Path) -> None:
         pass
 
 
+SEATS = {"seeker": "person", "provider": "offline/experts"}
+
+
 def test_what_is_lost_or_doubled_is_counted(tmp_path: Path) -> None:
     path = tmp_path / "log.sqlite"
     with LogWriter(path, durable=False) as log:
         log.put(Run(id="r", benchmark="clarq", setup="H2L", seed=0))
         log.put(Item(hash="h", benchmark="clarq", name="i", language="en", data={}))
-        log.put(Episode(id="e", run_id="r", item_hash="h", language="en", seats={}, seed=0))
+        log.put(Episode(id="e", run_id="r", item_hash="h", language="en", seats=SEATS, seed=0))
         log.put(Turn(episode_id="e", number=0, seat="seeker", text="a", key="0.k"))
         log.put(Turn(episode_id="e", number=1, seat="provider", text="b", key="1.p"))
     with LogReader(path) as reader:
-        assert lost_and_doubled(reader, "seeker", [("e", "0.k")]) == (0, 0)
-        assert lost_and_doubled(reader, "seeker", [("e", "0.k"), ("e", "1.k")]) == (1, 0)
+        assert lost_and_doubled(reader, [("e", "0.k")]) == (0, 0)
+        assert lost_and_doubled(reader, [("e", "0.k"), ("e", "1.k")]) == (1, 0)
     with LogWriter(path, durable=False) as log:
         log.put(Turn(episode_id="e", number=2, seat="seeker", text="a", key="2.k"))
     with LogReader(path) as reader:
-        assert lost_and_doubled(reader, "seeker", [("e", "0.k")]) == (0, 1)
+        assert lost_and_doubled(reader, [("e", "0.k")]) == (0, 1)
 
 
 def test_a_page_says_where_its_episode_stands() -> None:
     html = '<div data-episode="e" data-number="3" data-stage="task" data-my-turn="1" data-ended="0">'
     html += '<li data-number="0">'
-    page = _Page.read(html)
-    assert page is not None
+    page = Page.read(html)
+    assert isinstance(page, Page)
     assert (page.episode, page.number, page.stage, page.my_turn, page.ended) == ("e", 3, "task", True, False)
-    assert _Page.read("<p>no episode</p>") is None
+    assert Page.read('<div data-code="full">') == "full"
 
 
 QUESTIONS = [
@@ -81,5 +120,5 @@ QUESTIONS = [
 
 @pytest.mark.each("question", QUESTIONS)
 def test_every_question_is_answered_in_its_kind(question: Question) -> None:
-    answer = question.read(_answer(question, Random(0)), "seeker")
+    answer = question.read(answer_question(question, Random(0)), "seeker")
     assert question.right is None or question.is_right(answer)

@@ -14,7 +14,7 @@ from ui.i18n import strings
 from ui.render.frame import Frame
 from ui.study.pages import message_page, offer, whole
 
-CODES = (*get_args(Refusal), "unknown", "declined", "screened_out", "broken", "withdrawn", "gone")
+CODES = (*get_args(Refusal), "unknown", "declined", "screened_out", "broken", "ended", "withdrawn", "gone")
 
 
 @pytest.mark.each("language", ["en", "zh"])

@@ -48,7 +48,7 @@ async def test_they_are_asked_once_before_and_after_every_set(
     assert (await visit.send(answers={"age": "17", "reads": ["news"]}))["accepted"] is False
     assert "smaller or larger" in words(visit.html) and visit.stage == "questions_before"
     assert (await visit.send(answers=BEFORE))["accepted"] is True
-    assert visit.stage == "trial"
+    assert visit.stage == "task"
     await visit.say("X")
     assert visit.stage == "questions_after"
     assert "easy" in words(visit.html) and "(optional)" in words(visit.html)
@@ -68,7 +68,7 @@ async def test_they_are_asked_once_before_and_after_every_set(
     visit.call["query"] = following["go"].partition("?")[2]
     visit = type(visit)(actions, following["go"].partition("?")[2], visit.language)
     await visit.look()
-    assert visit.stage == "trial", "questions before the task are a person's, not a set's"
+    assert visit.stage == "task", "questions before the task are a person's, not a set's"
     await visit.say("X")
     assert visit.stage == "questions_after"
 

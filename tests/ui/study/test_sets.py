@@ -8,16 +8,18 @@ from urllib.parse import urlparse
 import pytest
 from fake_sessions import front
 from labelling import Visit, enter, play
+from pydantic import ValidationError
 from visiting import Page, ask_for_place, words
 
 from logs.rows import Ending
 from simulator.ambibench.assignment import PatternStudy
+from simulator.ambibench.benchmark import BENCHMARK
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.errors import InputError
 from simulator.studies import StudyDesk
 from simulator.studies.withdrawal import erase_due
 from ui.actions import Actions
-from ui.ambibench.actions import AmbiBenchActions
+from ui.declared.actions import DeclaredActions
 from ui.study.pages import Here, Sets, steps_shown
 from ui.tokens import Pass, Signer, TokenError
 
@@ -51,7 +53,7 @@ async def test_the_next_set_is_offered_until_all_are_done(serve: Any, make_study
         assert "DONE" in visit.html
         again, visit = visit, await following(visit)
         assert (await following(again)).episode == visit.episode, "a double click"
-        assert (visit.stage, visit.number) == ("trial", 0)
+        assert (visit.stage, visit.number) == ("task", 0)
         assert f"Set {number} of 3" in words(visit.html)
         assert "Consent" not in words(visit.html)
         await through(visit, "X", "")
@@ -131,6 +133,40 @@ async def test_who_is_screened_out_is_told_so(serve: Any, make_study: Any, log: 
     assert 'data-code="taken"' in (await ask_for_place(actions, "three", "pid-1"))["html"]
 
 
+async def test_a_message_of_the_researchers_is_shown_escaped_until_it_is_read(
+    serve: Any, make_study: Any, log: Any
+) -> None:
+    actions = serve(make_study())
+    visit, other = await enter(actions, "three", "pid-1"), await enter(actions, "three", "pid-2")
+    desk = StudyDesk(*log, make_study(), PatternStudy(make_study()).cells)
+    person = log[1].episode(visit.episode).participant_id
+    await desk.messaged(person, "Look <b onclick=x()>here</b> & [there](javascript:x)", by="ann")
+    html = await visit.look()
+    assert "Look &lt;b onclick=x()&gt;here&lt;/b&gt; &amp; [there](javascript:x)" in html
+    assert "A message from the researchers" not in await other.look()
+    id = Page(html).one("data-message")["data-message"]
+    stranger = await actions.acknowledge({**other.call, "message": id})
+    assert "st-message-note" not in stranger["html"]
+    assert "st-message-note" in await visit.look(), "nobody else has read it"
+    assert "st-message-note" not in (await actions.acknowledge({**visit.call, "message": id}))["html"]
+    assert "st-message-note" not in await visit.look()
+    for wrong in ("", "x" * 16, "../" * 5, None):
+        with pytest.raises(ValidationError):
+            await actions.acknowledge({**visit.call, "message": wrong})
+
+
+async def test_who_is_excluded_is_told_so_and_keeps_the_code_that_is_theirs(
+    serve: Any, make_study: Any, log: Any
+) -> None:
+    actions = serve(make_study())
+    visit = await enter(actions, "three", "pid-1")
+    await through(visit, "yes")
+    desk = StudyDesk(*log, make_study(), PatternStudy(make_study()).cells)
+    await desk.excluded(log[1].episode(visit.episode).participant_id, "a bot", by="ann")
+    assert 'data-code="ended"' in await visit.look()
+    assert "BACK" in visit.html and "a bot" not in visit.html
+
+
 async def test_what_is_paid_in_a_paper_is_nobodys_promise(serve: Any, make_study: Any) -> None:
     actions = serve()
     call = {"path": "/study", "query": "study=ambibench-multiple", "language": "en"}
@@ -144,8 +180,8 @@ async def test_what_is_paid_in_a_paper_is_nobodys_promise(serve: Any, make_study
 async def test_two_benchmarks_and_one_link(serve: Any, make_study: Any, log: Any) -> None:
     here, there = make_study(id="here"), make_study(id="there", title="Over there")
 
-    def room(*studies: Any) -> AmbiBenchActions:
-        return AmbiBenchActions(AmbiBenchSessions(*log, no_models, studies=studies))
+    def room(*studies: Any) -> DeclaredActions:
+        return DeclaredActions(AmbiBenchSessions(BENCHMARK, *log, no_models, studies=studies), signer)
 
     signer = Signer(b"x")
     both = Actions(signer, {**front(signer), "ambibench": room(here), "other": room(there)})
@@ -175,7 +211,7 @@ async def test_a_study_that_is_closed_sends_newcomers_away(serve: Any, make_stud
     actions = serve(study)
     visit = await enter(actions, "three", "pid-1")
     # Another program closes it; this server goes on.
-    await StudyDesk(*log, study, PatternStudy(study).cells).close()
+    await StudyDesk(*log, study, PatternStudy(study).cells).admit_as("closed")
     for language, sentence in (("en", "not taking anybody in"), ("zh", "目前不接受任何人参加")):
         answer = await ask_for_place(actions, "three", "pid-2", language=language)
         assert 'data-code="closed"' in answer["html"]

@@ -11,20 +11,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from simulator.asking import Asked
-from simulator.benchmark import (
-    AskingSpec,
-    Benchmark,
-    Block,
-    Chips,
-    Due,
-    Heading,
-    Meter,
-    Metric,
-    Move,
-    SeatSpec,
-    State,
-    Talk,
-)
+from simulator.benchmark import AskingSpec, Benchmark, Due, Metric, Move, SeatSpec, State
+from simulator.blocks import Block, Chips, Heading, Meter, Talk
 from simulator.errors import SeatError
 from simulator.items import ItemFiles
 from simulator.seats import Reply, View

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import pytest
 
 from logs.erase import erase_participant
 from simulator.ambibench import coding
-from simulator.ambibench.coding import agreement, episode_of, mark, settled, to_code, to_decide
-from simulator.ambibench.features import VALUES
+from simulator.ambibench.coding import CODING, DESK, Mark, agreement, set_key, settled
 from simulator.ambibench.generation import generate_instruction, generate_verbalise
+from simulator.blocks import message
+from simulator.desks import judgments, next_work
 from simulator.errors import InputError
 from simulator.stats import cohen_kappa
 
@@ -31,56 +30,82 @@ def sort(desk):
     count = iter(range(1000))
 
     def put(episode, rater, category):
-        desk.put(mark(episode, rater, category, key=str(next(count))))
+        desk.put(CODING.judgment(episode, rater, Mark(category=category), submission=str(next(count))))
 
     return put
 
 
+def of(*runs):
+    """The set that some runs are."""
+    return ",".join(map(set_key, runs))
+
+
+def shown(case):
+    """All that a rater sees of an output."""
+    return [block.text for block in case.show()]
+
+
+def waiting(desk, data, rater):
+    """The names of what waits for a rater, in their order: putting one off leads to the next."""
+    names = [next_work(DESK, desk.reader, data, rater)]
+    while (later := names[-1].later) and later != names[0].case.name:
+        names.append(next_work(DESK, desk.reader, data, rater, name=later))
+    return [work.case.name for work in names if work.case]
+
+
+def key_of(desk, data, name):
+    return next(case.key for case in DESK.cases(desk.reader, data) if case.name == name)
+
+
 def test_a_rater_sees_the_output_and_the_feature_not_whose_it_is(desk, outputs):
-    seen = to_code(desk.reader, outputs, "ann")
-    assert len(seen) == 24
-    for one in seen:
-        assert one.text == f"It is {one.feature}."
-        assert one.values == VALUES[one.feature]
-        assert "secret" not in str(asdict(one))
-    assert len({one.token for one in seen}) == 24
+    cases = DESK.cases(desk.reader, of(*outputs))
+    assert len({case.name for case in cases}) == 24
+    for case in cases:
+        feature = case.title.removeprefix("It is ").rstrip(".")
+        assert shown(case)[3] == case.title
+        assert shown(case)[1].fields["label"] == message(f"desks.feature.{feature}")
+        assert "secret" not in f"{case.name}{case.title}{shown(case)}"
 
 
 def test_what_is_left_of_those_who_withdrew_is_not_sorted(desk, says):
     desk.play("people", ITEMS[:2], "person", lambda item, *_: says(f"It is {item.salient}."))
-    assert len(to_code(desk.reader, ["people"], "ann")) == 2
+    assert len(DESK.cases(desk.reader, of("people"))) == 2
     erase_participant(desk.path, "p1")
-    (left,) = to_code(desk.reader, ["people"], "ann")
-    assert left.text == f"It is {left.feature}."
+    assert len(DESK.cases(desk.reader, of("people"))) == 1
 
 
 def test_the_order_is_each_raters_own_and_stays_as_outputs_are_sorted(desk, outputs, sort):
-    first = [one.token for one in to_code(desk.reader, outputs, "ann")]
-    assert first == [one.token for one in to_code(desk.reader, outputs, "ann")]
-    other = [one.token for one in to_code(desk.reader, outputs, "bo")]
+    data = of(*outputs)
+    first = waiting(desk, data, "ann")
+    assert first == waiting(desk, data, "ann")
+    other = waiting(desk, data, "bo")
     assert sorted(first) == sorted(other)
     assert first != other
-    sort(episode_of(desk.reader, outputs, first[4]), "ann", "other")
-    assert [one.token for one in to_code(desk.reader, outputs, "ann")] == first[:4] + first[5:]
-    assert [one.token for one in to_code(desk.reader, outputs, "bo")] == other
+    sort(key_of(desk, data, first[4]), "ann", "other")
+    assert waiting(desk, data, "ann") == first[:4] + first[5:]
+    assert waiting(desk, data, "bo") == other
     # Runs come mixed.
-    runs = [episode_of(desk.reader, outputs, token).startswith("openai") for token in first]
+    runs = [key_of(desk, data, name).startswith("openai") for name in first]
     assert any(runs[:12])
     assert not all(runs[:12])
 
 
 def test_two_raters_per_output_and_a_third_where_they_differ(desk, outputs, sort):
-    run = outputs[0]
-    token, another = (one.token for one in to_code(desk.reader, run, "ann")[:2])
-    differing, agreed = (episode_of(desk.reader, run, each) for each in (token, another))
+    data = of(outputs[0])
+    name, another = waiting(desk, data, "ann")[:2]
     for rater, category in (("ann", "correct"), ("bo", "incorrect")):
-        sort(differing, rater, category)
-        sort(agreed, rater, "other")
-    assert len(to_code(desk.reader, run, "cy")) == 10
-    assert [one.token for one in to_decide(desk.reader, run, "cy")] == [token]
-    assert to_decide(desk.reader, run, "ann") == ()
-    sort(differing, "cy", "incorrect")
-    assert to_decide(desk.reader, run, "dee") == ()
+        sort(key_of(desk, data, name), rater, category)
+        sort(key_of(desk, data, another), rater, "other")
+    work = next_work(DESK, desk.reader, data, "cy")
+    assert (work.left, work.deciding, work.differing) == (10, False, 1)
+    for left in waiting(desk, data, "cy"):
+        sort(key_of(desk, data, left), "cy", "other")
+    work = next_work(DESK, desk.reader, data, "cy")
+    assert (work.case.name, work.left, work.deciding) == (name, 1, True)
+    assert next_work(DESK, desk.reader, data, "ann").differing == 0
+    sort(work.case.key, "cy", "incorrect")
+    assert next_work(DESK, desk.reader, data, "cy").case is None
+    assert next_work(DESK, desk.reader, data, "dee").differing == 0
 
 
 def test_what_is_settled(outputs, desk, sort):
@@ -148,13 +173,14 @@ def test_several_raters_are_compared_in_pairs(outputs, desk, sort):
 
 
 def test_what_cannot_be_sorted(desk, outputs, says, typed):
-    with pytest.raises(InputError, match="no category; they are correct, incorrect, other"):
-        mark("e", "ann", "right", key="1")
-    with pytest.raises(InputError, match="no output 'nothing'"):
-        episode_of(desk.reader, outputs, "nothing")
+    data = of(*outputs)
+    (name, *_) = waiting(desk, data, "ann")
+    with pytest.raises(InputError, match="no choice of category; they are correct, incorrect, other"):
+        judgments(DESK, desk.reader, data, "ann", name, {"category": "right"}, submission="1")
+    with pytest.raises(InputError, match="nothing called 'nothing'"):
+        judgments(DESK, desk.reader, data, "ann", "nothing", {"category": "other"}, submission="1")
     desk.play("labels", generate_instruction(1, per_cell=1), "openai/m", typed(1))
-    with pytest.raises(InputError, match="labels has no outputs to be sorted"):
-        to_code(desk.reader, "labels", "ann")
     desk.play("open", ITEMS[:1], "openai/m", lambda *_: says("x"), status=None)
-    with pytest.raises(InputError, match="open has no outputs"):
-        to_code(desk.reader, "open", "ann")
+    for run in ("labels", "open"):
+        with pytest.raises(InputError, match="no set of outputs"):
+            DESK.cases(desk.reader, of(run))

@@ -7,7 +7,7 @@ from statistics import fmean
 
 import pytest
 
-from simulator.ambibench.coding import mark
+from simulator.ambibench.coding import CODING, Mark
 from simulator.ambibench.features import PAIR_NAMES
 from simulator.ambibench.generation import (
     generate_aws,
@@ -42,7 +42,11 @@ def whole(shared_desk, skilled, typed, says):
             desk.play(f"{model}-f", generate_evaluation(1, fold, per_cell=1), model, skilled(skill))
         named = desk.play(f"{model}-v", generate_verbalise(1, per_cell=1), model, lambda *_: says("animals"))
         for number, episode in enumerate(named):
-            desk.put(mark(episode, "ann", "correct" if number < 3 else "other", key=episode))
+            desk.put(
+                CODING.judgment(
+                    episode, "ann", Mark(category="correct" if number < 3 else "other"), submission=episode
+                )
+            )
         for second in (False, True):
             desk.play(
                 f"{model}-a", generate_aws(1, followup=second, per_name=1), model, lambda *_: says(COMMAND)

@@ -12,7 +12,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from simulator import catalog
-from simulator.ambibench.coding import mark
+from simulator.ambibench.coding import CODING, Mark
 from simulator.ambibench.generation import generate_instruction, generate_multiple, generate_verbalise
 from simulator.ambibench.records import read_trial_file
 from simulator.ambibench.reporting import report
@@ -35,7 +35,7 @@ def log(shared_desk, skilled, typed, says, table):
     episodes = desk.play("v", generate_verbalise(1, per_cell=1), "openai/m", lambda *_: says("animals"))
     for rater in ("ann", "bo"):
         for episode in episodes:
-            desk.put(mark(episode, rater, "correct", key=episode))
+            desk.put(CODING.judgment(episode, rater, Mark(category="correct"), submission=episode))
     return desk
 
 

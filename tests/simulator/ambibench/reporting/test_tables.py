@@ -8,7 +8,7 @@ from statistics import fmean
 
 import pytest
 
-from simulator.ambibench.coding import agreement, mark
+from simulator.ambibench.coding import CODING, Mark, agreement
 from simulator.ambibench.features import FEATURES
 from simulator.ambibench.generation import (
     generate_aws,
@@ -129,9 +129,13 @@ def test_named_tasks_and_the_agreement_of_their_raters(desk, says):
     episodes = desk.play("run", items, "openai/m", lambda *_: says("animals"))
     for number, episode in enumerate(episodes[:10]):
         first = "correct" if number % 2 else "other"
-        desk.put(mark(episode, "ann", first, key=f"a{number}"))
-        desk.put(mark(episode, "bo", "incorrect" if number == 9 else first, key=f"b{number}"))
-    desk.put(mark(episodes[9], "cy", "incorrect", key="c"))
+        desk.put(CODING.judgment(episode, "ann", Mark(category=first), submission=f"a{number}"))
+        desk.put(
+            CODING.judgment(
+                episode, "bo", Mark(category="incorrect" if number == 9 else first), submission=f"b{number}"
+            )
+        )
+    desk.put(CODING.judgment(episodes[9], "cy", Mark(category="incorrect"), submission="c"))
     judgments = desk.reader.judgments(kind="ambibench.category")
     found = named_tables(trial_frame(trials_of_runs(desk.reader, ["run"])), agreement(judgments))
     row = by_name(found["verbalise"])["openai/m"]

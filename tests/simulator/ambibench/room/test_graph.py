@@ -233,7 +233,7 @@ def test_nothing_is_seen_before_its_time(seed, feature, form, kind, study):
         state = PEOPLE.rebuild(turns)
         view = PEOPLE.view(here, state, "participant", None, None)
         told = json.dumps(asdict(view))
-        trial, last = view.stage == "trial", view.stage in ("comment", "done")
+        trial, last = view.stage == "task", view.stage in ("comment", "done")
         k = view.k if trial else 20 if last else 0
         seen = {one.sentence for one in prompt.examples[:k]}
         later = {one.sentence for one in prompt.examples[k:]} - seen

@@ -54,12 +54,12 @@ async def test_scores_are_read_as_the_episode_was(run, toy):
 async def test_views_of_a_study(people, prompt, single):
     played = await people(prompt, ["yes"], study=True, language="zh")
     view = PEOPLE.view(played.live, played.state, "participant", None, None)
-    assert (view.stage, view.number, view.language, view.study) == ("instructions", 1, "zh", True)
+    assert (view.stage, view.number, view.study) == ("instructions", 1, True)
     assert (view.text, view.k, view.done, view.total) == ("", None, 0, 20)
     wrong = "Y" if prompt.examples[0].label == "X" else "X"
     played = await people(prompt, ["yes", "ready", wrong, prompt.examples[1].label.lower()], study=True)
     view = PEOPLE.view(played.live, played.state, "participant", None, "late")
-    assert (view.stage, view.k, view.done, view.warning) == ("trial", 3, 2, "late")
+    assert (view.stage, view.k, view.done, view.warning) == ("task", 3, 2, "late")
     assert (view.feedback.answer, view.feedback.correct) == (prompt.examples[1].label.lower(), True)
     played = await people(prompt, ["yes", "ready", wrong], study=True)
     feedback = PEOPLE.view(played.live, played.state, "participant", None, None).feedback

@@ -12,6 +12,7 @@ from served import Server
 from logs.rows import Ending
 from simulator import catalog
 from simulator.ambibench.assignment import PatternStudy
+from simulator.ambibench.benchmark import BENCHMARK
 from simulator.ambibench.reporting.report import mean_over_labels, run_scores
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.ambibench.trial_log import trials_of_runs
@@ -46,7 +47,7 @@ def study(**more):
 @pytest.fixture
 def server(log_path):
     def make(writer, reader, studies):
-        return AmbiBenchSessions(writer, reader, lambda name: None, studies=studies)
+        return AmbiBenchSessions(BENCHMARK, writer, reader, lambda name: None, studies=studies)
 
     server = Server(log_path, make, load_room("ambibench").read_item)
     yield server
@@ -64,7 +65,7 @@ async def say(sessions, episode, text, view=None, **more):
 
 
 async def take_part(server, episode, answer="X"):
-    said = {"consent": "yes", "instructions": "ready", "trial": answer, "comment": "It was odd."}
+    said = {"consent": "yes", "instructions": "ready", "task": answer, "comment": "It was odd."}
     view = await server.sessions.view(episode, SEAT)
     while view.stage != "done":
         view = await say(server.sessions, episode, said[view.stage], view)
@@ -73,16 +74,18 @@ async def take_part(server, episode, answer="X"):
 
 async def test_free_play(server):
     for setting, trials in (("instruction", 1), ("multiple", 20), ("wug", 20)):
-        episode = await server.sessions.start(setting=setting, language="zh")
+        rules = {"kind": "wug"} if setting == "wug" else {"setting": setting}
+        episode = await server.sessions.start(rules=rules, language="zh")
+        assert server.reader.episode(episode).options["language"] == "zh"
         view = await server.sessions.view(episode, SEAT)
-        assert (view.stage, view.language, view.setting, view.study) == ("instructions", "zh", setting, False)
+        assert (view.stage, view.setting, view.study) == ("instructions", setting, False)
         view = await say(server.sessions, episode, "ready")
-        assert (view.stage, view.k, view.total) == ("trial", 3 if trials == 1 else 1, trials)
+        assert (view.stage, view.k, view.total) == ("task", 3 if trials == 1 else 1, trials)
         assert ("wug" in view.text) == (setting == "wug")
         view = await take_part(server, episode, "y")
         assert view.ending.status == "completed"
         replay = await server.sessions.replay(episode, SEAT)
-        assert len(replay.scores) == trials
+        assert len(replay.blocks[2].blocks[1].rows) == (3 if trials == 1 else trials)
         assert server.sessions.completion(episode) is None
         with pytest.raises(InputError, match="no episode of a study"):
             await server.sessions.withdraw(episode)
@@ -90,9 +93,8 @@ async def test_free_play(server):
 
 async def test_free_play_as_chosen(server):
     start = server.sessions.start
-    episode = await start(
-        setting="instruction", kind="informative", format="qa", feature="pronoun", language="en"
-    )
+    wishes = {"setting": "instruction", "kind": "informative", "format": "qa", "feature": "pronoun"}
+    episode = await start(rules=wishes)
     item = server.reader.item(server.reader.episode(episode).item_hash).data
     assert (item["salient_task"], item["format"], item["instruction_kind"]) == (
         "pronoun",
@@ -102,7 +104,7 @@ async def test_free_play_as_chosen(server):
     assert "pronoun" not in episode
     drawn = set()
     for _ in range(12):
-        episode = await start(setting="instruction", language="en")
+        episode = await start(rules={"setting": "instruction"})
         item = server.reader.item(server.reader.episode(episode).item_hash).data
         drawn.add((item["salient_task"], item["format"]))
     assert len(drawn) > 4
@@ -114,13 +116,18 @@ async def test_free_play_as_chosen(server):
         {"setting": "aws"},
         {"format": "table"},
         {"feature": "age"},
-        {"language": "fr"},
-        {"kind": "wug", "setting": "multiple"},
+        {"kind": "wug", "setting": "instruction"},
     ],
 )
 async def test_choices_that_are_none(server, wrong):
     with pytest.raises(InputError):
-        await server.sessions.start(**{"setting": "multiple", "language": "en", **wrong})
+        await server.sessions.start(rules=wrong)
+
+
+@pytest.mark.parametrize("wrong", [{"language": "fr"}, {"seat": "robot"}])
+async def test_seats_and_languages_that_are_none(server, wrong):
+    with pytest.raises(InputError):
+        await server.sessions.start(rules={}, **wrong)
 
 
 def test_the_papers_studies(server):
@@ -137,11 +144,11 @@ def test_the_papers_studies(server):
 async def test_a_whole_participation(server):
     entry = await enter(server, MULTIPLE, "ann", "zh")
     view = await server.sessions.view(entry.episode_id, SEAT)
-    assert (view.stage, view.language, view.study, view.text) == ("consent", "zh", True, "")
+    assert (view.stage, view.study, view.text) == ("consent", True, "")
     await say(server.sessions, entry.episode_id, "yes")
     view = await say(server.sessions, entry.episode_id, "ready")
     for k in range(1, 8):
-        assert (view.stage, view.k, view.done) == ("trial", k, k - 1)
+        assert (view.stage, view.k, view.done) == ("task", k, k - 1)
         assert (view.feedback is None) == (k == 1)
         view = await say(server.sessions, entry.episode_id, "X", move={"keys_used": True})
     assert server.sessions.completion(entry.episode_id) is None
@@ -220,7 +227,7 @@ async def test_who_declines_keeps_what_they_did_elsewhere(server):
     assert [one.state for one in server.reader.assignments(run_id="study-here")] == ["returned"]
 
 
-@pytest.mark.parametrize("when", ["consent", "trial", "done"])
+@pytest.mark.parametrize("when", ["consent", "task", "done"])
 async def test_withdrawing_erases(server, when):
     episode = (await enter(server, MULTIPLE, "zoe")).episode_id
     if when != "consent":

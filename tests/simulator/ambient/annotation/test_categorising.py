@@ -14,14 +14,13 @@ from simulator.ambient.annotation.desks import (
     category_agreement,
     category_records,
     export_categories,
-    sort_example,
     sorted_examples,
-    to_settle,
-    to_sort,
     winner,
 )
+from simulator.ambient.desks import KINDS, kinds_case
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.files.dataset import CATEGORY_ROWS
+from simulator.desks import judgments, next_work
 from simulator.errors import InputError
 
 RIVER, MONEY = "They met at the river bank.", "They met at the savings bank."
@@ -51,11 +50,27 @@ def sort(desk: Any) -> Sort:
     count = iter(range(1000))
 
     def put(id: str, annotator: str, *categories: str, **more: Any) -> None:
-        one = next(one for one in EXAMPLES if one.id == id)
-        more = {"data": "builtin", "submission": str(next(count)), **more}
-        desk.put(*sort_example(one, annotator, categories, **more))
+        options = {"submission": str(next(count)), "deciding": more.pop("decides", False)}
+        options |= {"submission": more.pop("submission")} if "submission" in more else {}
+        data = more.pop("data", "builtin")
+        values = {"categories": list(categories), "several": "one" if more.pop("single", False) else "more"}
+        desk.put(*judgments(SORTING, desk.reader, data, annotator, id, {**values, **more}, **options))
 
     return put
+
+
+SORTING = replace(
+    KINDS,
+    cases=lambda reader, data: [kinds_case(each) for each in sorted_examples(reader, EXAMPLES, data)],
+)
+
+
+def waiting(desk: Any, annotator: str) -> list[str]:
+    """What waits for an annotator, in their order: putting one off leads to the next."""
+    steps = [next_work(SORTING, desk.reader, "builtin", annotator)]
+    while (later := steps[-1].later) and later != steps[0].case.name:  # type: ignore[union-attr]
+        steps.append(next_work(SORTING, desk.reader, "builtin", annotator, name=later))
+    return [work.case.name for work in steps if work.case]
 
 
 def standing(desk: Any, examples: tuple[Example, ...] = EXAMPLES) -> tuple[Sorted, ...]:
@@ -76,21 +91,21 @@ def test_kinds_that_fit_a_single_ambiguity_are_kept_as_the_first_of_them(desk: A
 
 
 def test_two_annotators_sort_each_example(desk: Any, sort: Sort) -> None:
-    assert sorted(one.id for one in to_sort(standing(desk), "ann")) == ["1", "2", "3_c", "4"]
+    assert sorted(waiting(desk, "ann")) == ["1", "2", "3_c", "4"]
     sort("1", "ann", "scopal", "lexical", "scopal", note="two of them")
     sort("1", "bo", "lexical", "scopal")
     sort("2", "ann", "lexical")
     there = standing(desk)
-    assert [one.id for one in to_sort(there, "ann") if one.id in "12"] == []
-    assert sorted(one.id for one in to_sort(there, "bo")) == ["2", "3_c", "4"]
-    assert sorted(one.id for one in to_sort(there, "cy")) == ["2", "3_c", "4"]
+    assert not {*waiting(desk, "ann")} & {"1", "2"}
+    assert sorted(waiting(desk, "bo")) == ["2", "3_c", "4"]
+    assert sorted(waiting(desk, "cy")) == ["2", "3_c", "4"]
     assert there[0].kinds == {"ann": ("lexical", "scopal"), "bo": ("lexical", "scopal")}
     assert there[0].notes == {"ann": "two of them"}
     assert there[0].settled == ("lexical", "scopal")
     assert there[1].settled == ("lexical",)
     assert there[2].settled is None
     assert not there[2].differs
-    orders = {tuple(one.id for one in to_sort(standing(desk), name)) for name in ("dee", "eli", "fay", "gus")}
+    orders = {tuple(waiting(desk, name)) for name in ("dee", "eli", "fay", "gus")}
     assert len(orders) > 1
 
 
@@ -100,14 +115,15 @@ def test_where_they_differ_one_form_more_decides(desk: Any, sort: Sort) -> None:
     sort("2", "ann", "scopal")
     sort("2", "ann", "other")
     sort("2", "bo", "other")
-    there = standing(desk)
-    assert [one.example.id for one in to_settle(there, "ann")] == ["1"]
-    assert to_settle(there, "cy", annotators=3) == ()
+    work = next_work(SORTING, desk.reader, "builtin", "ann", deciding=True)
+    assert work.case and (work.case.name, work.differing) == ("1", 1)
+    three = replace(SORTING, raters=3)
+    assert next_work(three, desk.reader, "builtin", "cy", deciding=True).differing == 0
     sort("1", "ann", "pragmatic", decides=True)
     there = standing(desk)
     assert (there[0].decided, there[0].settled) == (("pragmatic",), ("pragmatic",))
-    assert to_settle(there, "ann") == ()
-    assert "1" not in [one.id for one in to_sort(there, "cy", annotators=3)]
+    assert next_work(SORTING, desk.reader, "builtin", "ann", deciding=True).case is None
+    assert next_work(three, desk.reader, "builtin", "cy").left == 3
     found = category_agreement(there)
     assert (found.raters, found.examples, found.other) == (2, 2, 0)
     assert found.measures["identical"] is not None
@@ -138,9 +154,9 @@ def test_agreement_by_hand(desk: Any, sort: Sort) -> None:
 
 
 def test_what_is_refused(desk: Any, sort: Sort) -> None:
-    with pytest.raises(InputError, match="Example 9 is not ambiguous"):
+    with pytest.raises(InputError, match="nothing called '9'"):
         sort("9", "ann", "lexical")
-    with pytest.raises(InputError, match="'vague' is no kind of ambiguity; they are lexical"):
+    with pytest.raises(InputError, match="'vague' is no choice of categories; they are lexical"):
         sort("1", "ann", "vague")
     with pytest.raises(InputError, match="Name a kind"):
         sort("1", "ann")

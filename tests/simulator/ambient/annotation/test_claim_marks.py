@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from logs.rows import Ending, Episode, Run, Turn
-from simulator.ambient.annotation.desks import mark_claim, marked_claims, records_marked_by
+from simulator.ambient.annotation.desks import marked_claims, records_marked_by
 from simulator.ambient.claims import claim_measures
+from simulator.ambient.desks import CLAIMS
 from simulator.ambient.items import ClaimItem, item_row
+from simulator.desks import judgments, next_work
 from simulator.errors import InputError
 
 RUN = "claims"
@@ -57,9 +59,10 @@ def test_marks_are_each_reviewer_s_own_and_the_newest_counts(desk: Any, keys: di
         ("ann", "c3", "f", 2),
         ("bo", "c1", "fa", 3),
     ):
-        desk.judge(
-            mark_claim(desk.reader, RUN, keys[id], who, marks, submission=str(number), note=f"n{number}")
-        )
+        values = {"marks": list(marks), "note": f"n{number}"}
+        desk.put(*judgments(CLAIMS, desk.reader, RUN, who, keys[id], values, submission=str(number)))
+    work = next_work(CLAIMS, desk.reader, RUN, "bo")
+    assert work.case and (work.case.key, work.done, work.left) == (keys["c2"], 1, 2)
     found = marked_claims(desk.reader, RUN)
     ann = {one.id: one for one in records_marked_by(found, "ann")}
     assert (ann["c2"].marks, ann["c2"].notes) == (frozenset("a"), "n1")
@@ -74,12 +77,12 @@ def test_marks_are_each_reviewer_s_own_and_the_newest_counts(desk: Any, keys: di
 
 def test_a_false_mark_is_refused(desk: Any, keys: dict[str, str]) -> None:
     for key, who, marks, said in (
-        ("nowhere", "ann", "a", "no claim"),
+        ("nowhere", "ann", "a", "nothing called"),
         (keys["c1"], " ", "a", "Say who"),
         (keys["c1"], "ann", "", "Say what"),
-        (keys["c1"], "ann", "ax", "no mark"),
+        (keys["c1"], "ann", "ax", "no choice of marks"),
     ):
         with pytest.raises(InputError, match=said):
-            mark_claim(desk.reader, RUN, key, who, marks, submission="1")
+            judgments(CLAIMS, desk.reader, RUN, who, key, {"marks": list(marks)}, submission="1")
     with pytest.raises(InputError, match="run the task claim"):
         marked_claims(desk.reader, "linguists")

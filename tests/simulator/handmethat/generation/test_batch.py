@@ -19,8 +19,8 @@ from simulator.handmethat.generation.attempts import Job, Plan, make_attempt
 from simulator.handmethat.generation.batch import generate_folder, run_batch
 from simulator.handmethat.generation.generate import Generated, generate
 from simulator.handmethat.generation.journal import JOURNAL, RESULT, Tally
+from simulator.handmethat.items import item_row
 from simulator.handmethat.profiles import load_profiles
-from simulator.handmethat.rows import item_row
 
 PLAN = Plan(
     profile="v2",

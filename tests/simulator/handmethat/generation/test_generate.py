@@ -19,11 +19,11 @@ from simulator.handmethat.generation.generate import Generated, Rejection, add_d
 from simulator.handmethat.goals.formula import parse_goal
 from simulator.handmethat.goals.model import Goal, Subgoal, goal_holds
 from simulator.handmethat.goals.templates import template_set
+from simulator.handmethat.items import item_row, task_from_row
 from simulator.handmethat.meanings.levels import groundings_of, level_of
 from simulator.handmethat.meanings.model import QUESTS, Quest, describe
 from simulator.handmethat.planner.relevance import find_targets
 from simulator.handmethat.profiles import load_profiles
-from simulator.handmethat.rows import item_row, task_from_row
 from simulator.handmethat.task import Task
 from simulator.handmethat.world import NOTHING
 

@@ -1,0 +1,212 @@
+"""An annotator's form as blocks of a page, in the order of the work (spec 11.1), and its check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from simulator.ambik.annotation.form import ORDER, Problem, check_fields, passed_by, preview
+from simulator.ambik.data import load_guidelines
+from simulator.ambik.forms import PairFields, proposed_step, read_pair_form
+from simulator.ambik.pairs import Draft
+from simulator.ambik.terms import AMBIGUITIES, APPLIANCES, Ambiguity
+from simulator.blocks import Block, Cell, Chips, Points, Table, Text, Translated, Words, message
+from simulator.form_blocks import (
+    Checked,
+    Choice,
+    Difference,
+    Field,
+    FieldKind,
+    FieldProblem,
+    Findings,
+    Form,
+    Part,
+    When,
+)
+from simulator.model_forms import fields_of
+
+_KINDS: Final[Mapping[str, FieldKind]] = {"objects": "listed", "shortlist": "listed", "step": "place"}
+_COLOURS: Final[Mapping[Ambiguity, Any]] = {
+    "safety": "clay",
+    "common_sense_knowledge": "gold",
+    "preferences": "green",
+}
+_ROWS: Final = {"clear": 3, "objects": 3, "scene": 3, "indirect": 3, "ambiguous": 3, "variants": 2}
+_FIELDS: Final = {
+    name: field._replace(kind=_KINDS.get(name, field.kind), rows=_ROWS.get(name, 1), value=None)
+    for name, field in fields_of(PairFields).items()
+}
+
+
+def pair_form(draft: Draft) -> Form:
+    """Return the form in which a draft is made a pair, or deleted."""
+    fields = {
+        **_FIELDS,
+        **{name: _FIELDS[name]._replace(value=value) for name, value in _proposed(draft).items()},
+    }
+    named = {
+        name: fields[name]._replace(marks="objects", words=APPLIANCES)
+        for name in ("clear", "indirect", "ambiguous")
+    }
+    steps: tuple[Sequence[Block], ...] = (
+        (named["clear"], fields["objects"], fields["scene"], *_deletion(fields["delete"])),
+        (named["indirect"],),
+        (*_candidates(draft, named["ambiguous"]), fields["one_ambiguity"]._replace(when=When("type"))),
+        (_TYPE_FIRST, *_typed(draft, fields["question"]), *_typed(draft, fields["answer"])),
+        _plans(draft, fields),
+        _shortlist(fields["shortlist"]),
+        (_grammar(), fields["intent"], fields["variants"], Findings()),
+    )
+    first, *rest = (_step(number, blocks) for number, blocks in enumerate(steps, 1))
+    comment = fields["comment"]._replace(rows=2, own_words=True)
+    blocks = (first, Part("", rest, when=When("deleting", unless=True)), comment)
+    return Form(blocks, partial(check_page, draft))
+
+
+def _proposed(draft: Draft) -> dict[str, Any]:
+    proposed: dict[str, Any] = {
+        name: getattr(draft, name) for name in ("clear", "objects", "scene", "indirect")
+    }
+    return proposed | {"clear_plan": draft.plan, "ambiguous_plan": draft.ambiguous_plan}
+
+
+def _step(number: int, blocks: Sequence[Block]) -> Part:
+    rules = [load_guidelines(language).steps[number - 1] for language in ("en", "zh")]
+    return Part(
+        message(f"form.step.{rules[0].id}"), blocks, number, Translated(*(rule.text for rule in rules))
+    )
+
+
+def _hint(text: Words, when: When) -> Part:
+    return Part("", (Text(text, "muted"),), when=when)
+
+
+def _deletion(reason: Field) -> tuple[Block, ...]:
+    always = (Text(message("form.appliances"), "muted"), Chips(APPLIANCES))
+    return (*always, Field("deleting", "switch"), reason._replace(when=When("deleting"), own_words=True))
+
+
+_TYPE_FIRST: Final = _hint(message("form.type_first"), When("type", unless=True))
+
+
+def types_told() -> tuple[Block, ...]:
+    """Return what tells the types apart: the test, and a definition of each with an example."""
+    guides = [load_guidelines(language) for language in ("en", "zh")]
+    points: list[tuple[Words, Words]] = [
+        (
+            message(f"type.{kind}"),
+            message(
+                "form.definition",
+                definition=Translated(*(guide.types[kind].definition for guide in guides)),
+                example=Translated(*(guide.types[kind].example for guide in guides)),
+            ),
+        )
+        for kind in ORDER
+    ]
+    return (Text(Translated(*(guide.type_test for guide in guides))), Points(points))
+
+
+def _candidates(draft: Draft, ambiguous: Field) -> tuple[Block, ...]:
+    choices = [
+        Choice(
+            kind,
+            message(f"type.{kind}"),
+            draft.candidates[kind].task if kind in draft.candidates else message("form.no_candidate"),
+            _COLOURS[kind],
+        )
+        for kind in ORDER
+    ]
+    later = tuple(kind for kind in ORDER if passed_by(draft, kind))
+    why = _FIELDS["passed_over"]._replace(when=When("type", later), own_words=True)
+    return (
+        Part(message("form.type_test"), types_told(), folded=True),
+        _FIELDS["type"]._replace(choices=choices),
+        *((why,) if later else ()),
+        *_typed(draft, ambiguous),
+        Difference("clear", "ambiguous", message("form.difference")),
+    )
+
+
+def _typed(draft: Draft, field: Field) -> list[Field]:
+    """Return a field for each type, so that no word is lost by choosing another one."""
+    attribute = "task" if field.name == "ambiguous" else field.name
+    return [
+        field._replace(
+            value=getattr(draft.candidates[kind], attribute) if kind in draft.candidates else "",
+            when=When("type", (kind,)),
+            among=kind,
+        )
+        for kind in ORDER
+    ]
+
+
+def _plans(draft: Draft, fields: Mapping[str, Field]) -> tuple[Block, ...]:
+    plans = [
+        fields[name]._replace(rows=max(4, len(fields[name].value or ())))
+        for name in ("clear_plan", "ambiguous_plan")
+    ]
+    return (
+        Part("", plans, beside=True),
+        fields["step"]._replace(value=proposed_step(draft), least=1),
+        Difference("clear_plan", "ambiguous_plan", message("form.lines"), "step"),
+    )
+
+
+def _shortlist(field: Field) -> tuple[Block, ...]:
+    others = tuple(kind for kind in ORDER if kind != "preferences")
+    return (
+        _TYPE_FIRST,
+        _hint(message("form.shortlist_other"), When("type", others)),
+        field._replace(when=When("type", ("preferences",)), picks="objects"),
+    )
+
+
+def _grammar() -> Part:
+    return Part(message("form.grammar"), (Text(message("form.grammar_rules")),), folded=True)
+
+
+# ---- while it is filled in
+
+
+def check_page(draft: Draft, values: Mapping[str, Any], language: str) -> Checked:
+    """Return what is, or may be, wrong with a form as it stands, and what its intent accepts.
+
+    Raises:
+        SeatError: if a text is longer than is kept, or a list has too many entries.
+    """
+    if values.get("deleting"):
+        reason = str(values.get("delete") or "")
+        missing = () if reason.strip() else (Problem("no_reason", "delete"),)
+        return Checked([_told(problem, language) for problem in missing])
+    problems = [_told(problem, language) for problem in check_fields(draft, values)]
+    return Checked(problems, _accepted(draft, values))
+
+
+def _told(problem: Problem, language: str) -> FieldProblem:
+    return FieldProblem(problem.field, problem.code, sentence_of(problem, language), problem.level)
+
+
+def sentence_of(problem: Problem, language: str) -> str:
+    """Return a problem in words; types are called by their names."""
+    if problem.code == "passed_over":
+        types = load_guidelines(language).types
+        problem = problem._replace(
+            details=tuple(types[kind].name for kind in ORDER if kind in problem.details)
+        )
+    return problem.sentence(language)
+
+
+def _accepted(draft: Draft, values: Mapping[str, Any]) -> tuple[Block, ...]:
+    """Return what intent and variants accept of the plans' lines."""
+    # What is accepted depends on neither, and neither need be chosen yet.
+    pair = read_pair_form(draft, {**values, "type": AMBIGUITIES[0], "step": None, "delete": ""}).pair
+    rows = [
+        (
+            Cell(line.text, "strong" if line.intent else "" if line.variants else "muted"),
+            message("form.accepts_intent") if line.intent else "",
+            message("form.accepts_variants") if line.variants else "",
+        )
+        for line in (preview(pair) if pair else ())
+    ]
+    return (Text(message("form.accepts"), "muted"), Table(rows)) if rows else ()

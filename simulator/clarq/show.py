@@ -1,0 +1,238 @@
+"""The blocks of a dialogue's pages: a seat's page while it lasts, then the result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from logs.rows import Ending
+from simulator.benchmark import Due, Move
+from simulator.blocks import (
+    Block,
+    Card,
+    Check,
+    Checklist,
+    Chips,
+    Detail,
+    Example,
+    Figure,
+    Judge,
+    Meter,
+    Points,
+    ReplayTurn,
+    Talk,
+    Text,
+    Tree,
+    TreeNode,
+    TreeReplay,
+    Verdict,
+    Words,
+    message,
+)
+from simulator.clarq import graph
+from simulator.clarq.players.experts_offline import recognise
+from simulator.clarq.playing import PROVIDER, SEEKER
+from simulator.clarq.views import ProviderNode, Replay, ReplayStep, provider_nodes
+from simulator.runner.declared_views import Result, SeatPage
+from trees import OPENING, Background, Frontier, Task
+
+KINDS: Final[Mapping[str, str]] = {SEEKER: "question", PROVIDER: "answer"}
+"""What each seat's turns are called."""
+VERDICT: Final = "verdict"
+"""The step at which a study's provider says how it went, with the dialogue before their eyes."""
+
+
+def seat_page(
+    table: graph.Table,
+    state: graph.State,
+    seat: str,
+    ending: Ending | None = None,
+    warning: str | None = None,
+    *,
+    first: int = 0,
+    stage: str = "",
+) -> SeatPage:
+    """Return what a person in `seat` may see after `state`; `ending` if the log holds one."""
+    task = table.task
+    seat_due = None if ending else graph.due(state, table.turn_limit)
+    moves = tuple(Move(who, KINDS[who], text) for who, text in state["lines"])
+    people = {SEEKER: table.seeker, PROVIDER: table.provider}
+    stage = "done" if ending else stage or "task"
+    blocks: tuple[Block, ...] = ()
+    if stage == "task":
+        frontier = graph.frontier(task, state)
+        blocks = seat_blocks(task, frontier, moves, seat, multi=table.multi, turn_limit=table.turn_limit)
+    elif stage == VERDICT:
+        blocks = (Talk(moves),)
+    elif stage.startswith("instructions"):
+        blocks = instructions(seat)
+    return SeatPage(
+        episode_id=table.episode_id,
+        seat=seat,
+        people=tuple(who for who, player in people.items() if player.kind == "person" and who != seat),
+        language=task.language,
+        stage=stage,
+        due=Due(seat, KINDS[seat], closing="farewell" if seat == SEEKER else ""),
+        my_turn=seat_due == seat,
+        waits_for="" if seat_due in (None, seat) else str(seat_due),
+        blocks=blocks,
+        moves=moves if stage in ("task", VERDICT, "done") else (),
+        first=first,
+        number=len(moves),
+        ending=ending,
+        warning=warning,
+    )
+
+
+def instructions(seat: str) -> tuple[Block, ...]:
+    """Return what a seat is told before it begins: points, and how it can go."""
+    points = Points([("", message(f"instructions.{seat}_{number}")) for number in range(1, 5)])
+    return (points, *(_example(f"example.{name}") for name in ("first", "second")))
+
+
+def _example(name: str) -> Example:
+    turns = [f"{SEEKER}_1", f"{PROVIDER}_1", f"{SEEKER}_2", f"{PROVIDER}_2", f"{SEEKER}_3"]
+    return Example(
+        heading=message(f"{name}.title"),
+        text=message(f"{name}.task"),
+        lines=[(turn.partition("_")[0], message(f"{name}.{turn}")) for turn in turns],
+        note=message(f"{name}.note"),
+    )
+
+
+def seat_blocks(
+    task: Task, frontier: Frontier, moves: Sequence[Move], seat: str, *, multi: bool, turn_limit: int
+) -> tuple[Block, ...]:
+    """Return the dialogue, and beside it a seeker's background or a provider's tree."""
+    spoken = Meter("turns", sum(move.seat == SEEKER for move in moves), turn_limit)
+    background = [*background_parts(task.background, seat)]
+    goal = Text(message(f"goal.{seat}"), "muted")
+    if seat == SEEKER:
+        return (Talk(moves), spoken, Card(message("background.seeker"), [goal, *background]))
+    root = tree(task.tree.opening, frontier.opened, provider_nodes(frontier))
+    hint = message("choose." + ("opening" if not frontier.opened else "many" if multi else "one"))
+    known = Card(message("tree"), [goal, Tree(root, hint=hint, several=multi)])
+    return (Talk(moves), spoken, known, Card(message("background.provider"), background))
+
+
+def background_parts(background: Background, seat: str) -> Iterator[Detail]:
+    """Yield the parts of a seeker's background, as that seat calls them."""
+    yield Detail(message(f"background.role_{seat}"), Text(background.role))
+    yield Detail(message(f"background.task_{seat}"), Text(background.task), lead=True)
+    lists = (("items", background.items), ("skills", background.skills), ("scenes", background.scenes))
+    for name, entries in lists:
+        if entries:
+            yield Detail(message(f"background.{name}"), Chips(entries))
+
+
+def tree(opening: str, opened: bool, nodes: Sequence[ProviderNode]) -> TreeNode:
+    """Return the whole tree, the opening as its root; the root is given once the dialogue has been opened."""
+
+    def under(parent: str) -> tuple[TreeNode, ...]:
+        return tuple(
+            TreeNode(node.index, node.index, node.text, node.explanation or "", node.state, under(node.index))
+            for node in nodes
+            if node.index.rpartition(".")[0] == parent
+        )
+
+    label = message("opening")
+    return TreeNode(OPENING, label, opening, "", "given" if opened else "available", under(""))
+
+
+def result(replay: Replay, seat: str, *, judges: bool) -> Result:
+    """Return what somebody who sat in `seat` sees of an ended dialogue.
+
+    Args:
+        replay: the dialogue with everything that was hidden.
+        seat: theirs.
+        judges: True if they are asked for a verdict of their own before they see the scores.
+    """
+    scored = (_verdict(replay, seat), Card(message("result.information"), [_findings(replay)]))
+    shown = tree_replay(replay)
+    blocks = (Judge(scored), shown) if judges else (*scored, shown)
+    return Result(language=replay.task.language, moves=(), blocks=blocks)
+
+
+def tree_replay(replay: Replay) -> TreeReplay:
+    """Return an ended dialogue turn by turn, with the tree as it stands at the end."""
+    opened = any(OPENING in step.gave for step in replay.steps)
+    turns = [replay_turn(step) for step in replay.steps]
+    return TreeReplay(turns, tree(replay.opening, opened, replay.nodes))
+
+
+def _verdict(replay: Replay, seat: str) -> Verdict:
+    scores, total = replay.scores, len(replay.nodes)
+    outcome = "success" if scores.success else "unjudged" if scores.needs_judge else "failure"
+    extra = f"{scores.aqd:+d}".replace("-", "\N{MINUS SIGN}") if scores.aqd else "0"
+    return Verdict(
+        heading=message(f"result.{'success' if scores.success else 'failure'}.{seat}"),
+        text=message(f"result.{outcome}.text", obtained=total - len(scores.missing), total=total),
+        good=scores.success,
+        figures=(
+            Figure(
+                message("result.s"),
+                message("result.s_yes" if scores.success else "result.s_no"),
+                message("result.s_note"),
+            ),
+            Figure(
+                message("result.d"),
+                extra,
+                message("result.d_note", used=scores.responses, needed=total + 1),
+            ),
+            Figure(
+                message("result.l"), f"{scores.aql:.1f}", message(f"result.l_note_{replay.task.language}")
+            ),
+        ),
+    )
+
+
+def _findings(replay: Replay) -> Checklist:
+    missing = set(replay.scores.missing)
+    return Checklist(
+        [
+            Check(
+                node.index not in missing,
+                message("result.missed" if node.index in missing else "result.obtained"),
+                node.index,
+                node.text,
+            )
+            for node in replay.nodes
+        ]
+    )
+
+
+def replay_turn(step: ReplayStep) -> ReplayTurn:
+    """Return a turn of an ended dialogue in words: what it gave, and why."""
+    move = Move(step.seat, KINDS[step.seat], step.text)
+    if step.seat == SEEKER or step.number == 0:
+        why = message("result.asked" if step.seat == SEEKER else "result.greeting")
+        return ReplayTurn(move, why=(why,), gave=step.gave, available=step.available_after)
+    nodes = ", ".join(step.available_before)
+    return ReplayTurn(
+        move,
+        did=did(step),
+        why=(*(message("result.heard", type=words) for words in heard(step)), reason(step)),
+        choices=message("result.available", nodes=nodes) if nodes else message("result.none_available"),
+        gave=step.gave,
+        available=step.available_after,
+    )
+
+
+def did(step: ReplayStep) -> Words:
+    """Return in words what a provider's turn gave."""
+    if OPENING in step.gave:
+        return message("result.gave_opening")
+    return message("result.gave", nodes=", ".join(step.gave)) if step.gave else message("result.gave_nothing")
+
+
+def heard(step: ReplayStep) -> tuple[Words, ...]:
+    """Return in words how the seeker was understood; nothing if nobody noted it."""
+    return (message(f"type.{step.type}"),) if step.type else ()
+
+
+def reason(step: ReplayStep) -> Words:
+    """Return the provider's reason; a model's own words as they are."""
+    if not step.reason:
+        return message("result.no_reason")
+    known = recognise(step.reason)
+    return step.reason if known is None else message(f"why.{known[0]}", **known[1])

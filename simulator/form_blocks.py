@@ -1,0 +1,168 @@
+"""Blocks that are filled in, and what belongs to a form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from simulator.blocks import Block, Words
+
+
+class When(NamedTuple):
+    """A condition on another field of the same form, which stands before what it is a condition of.
+
+    Attributes:
+        field: its name.
+        values: any of these has to be chosen; empty: anything may stand there.
+        unless: True if it must not hold.
+    """
+
+    field: str
+    values: Sequence[str] = ()
+    unless: bool = False
+
+
+class Choice(NamedTuple):
+    """A choice of a field.
+
+    Attributes:
+        value: what is sent.
+        label: by default the text ``field.FIELD.VALUE``, or the value.
+        text: more about it, of the item.
+        colour: sets it off from the others.
+    """
+
+    value: str
+    label: Words = ""
+    text: Words = ""
+    colour: Literal["", "green", "gold", "clay"] = ""
+
+
+FieldKind = Literal["line", "text", "lines", "listed", "number", "place", "switch", "choice", "choices"]
+"""The kinds: a text of one line or of more, a list by lines or by commas, a number, a place in a list (from 1
+on pages, from 0 elsewhere), a truth value, one choice, any number of choices."""
+
+
+class Field(NamedTuple):
+    """A field of a form; its name is the text ``field.NAME``, what to know about it ``field.NAME.note``.
+
+    Several fields may have the same name if only one of them is shown at a time; `among` tells them apart.
+
+    Attributes:
+        name: under which its value is sent.
+        kind: how it is filled in.
+        value: with which it begins.
+        choices: of a choice.
+        least: of a number.
+        most: of a number; of a text, its letters.
+        label: its name where ``texts.yaml`` has none.
+        when: when it is shown; by default always.
+        among: its own name among fields that are sent under one.
+        own_words: True if it is written in the language of the page, not the item's.
+        rows: of a field for texts.
+        marks: the field with a list whose entries, and `words`, are marked in the text below this one.
+        words: see `marks`.
+        picks: the field with a list of which entries can be put here by a click.
+    """
+
+    name: str
+    kind: FieldKind
+    value: Any = None
+    choices: Sequence[Choice] = ()
+    least: float | None = None
+    most: float | None = None
+    label: str = ""
+    when: When | None = None
+    among: str = ""
+    own_words: bool = False
+    rows: int = 2
+    marks: str = ""
+    words: Sequence[str] = ()
+    picks: str = ""
+
+
+class Difference(NamedTuple):
+    """The words in which two fields of a form differ, while they are filled in.
+
+    Attributes:
+        before: the one field.
+        after: the other one.
+        line: the field with the place of the line of both that is compared; empty for the whole texts.
+        heading: above it.
+    """
+
+    before: str
+    after: str
+    heading: Words
+    line: str = ""
+
+
+class Part(NamedTuple):
+    """A part of a form or a page under a heading of its own.
+
+    Attributes:
+        heading: of the part; empty for none.
+        blocks: in it.
+        number: of the step that it is; 0 for none.
+        rule: what to do there.
+        when: when it is shown; by default always.
+        folded: True if it is seen when it is opened.
+        beside: True if a wide screen shows the blocks beside each other.
+    """
+
+    heading: Words
+    blocks: Sequence[Block]
+    number: int = 0
+    rule: Words = ""
+    when: When | None = None
+    folded: bool = False
+    beside: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FieldProblem:
+    """Something that is, or may be, wrong with a form.
+
+    Attributes:
+        field: of the form, that it is about.
+        code: names the rule; pages have words for the usual ones.
+        text: in words.
+        level: with an ``error`` the form cannot be sent; a ``warning`` is told once.
+    """
+
+    field: str
+    code: str
+    text: str
+    level: Literal["error", "warning"] = "error"
+
+    def __str__(self) -> str:
+        return f"{self.field} {self.text}"
+
+
+class Checked(NamedTuple):
+    """The result of a check of a form: what is wrong with it, and what to show beside it."""
+
+    problems: Sequence[FieldProblem] = ()
+    blocks: Sequence[Block] = ()
+
+
+class Findings(NamedTuple):
+    """The place where a form shows the blocks of its check."""
+
+
+class Form(NamedTuple):
+    """Fields that somebody fills in, among other blocks; what is sent is `Reply.move`, a value by name.
+
+    What is typed and not sent survives a reload. Before anything is sent, and while it is filled in, the form
+    is checked: problems are told at their fields.
+
+    Attributes:
+        blocks: fields, and what stands between them.
+        check: what is wrong with values by name, with words in a language; the rules of the fields alone are
+            checked when it is sent.
+    """
+
+    blocks: Sequence[Block]
+    check: Callable[[Mapping[str, Any], str], Checked] | None = None

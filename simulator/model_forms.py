@@ -1,0 +1,128 @@
+"""Forms made of pydantic models: what a page draws, what is read of it, what is wrong with it.
+
+A text is a field for words (of one line if it has at most 200 letters), a number one for a number, a truth
+value a box, ``Literal[...]`` a choice, ``tuple[Literal[...], ...]`` boxes of which any number can be ticked,
+and any other list of texts a field with an entry per line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from simulator.errors import InputError
+from simulator.field_faults import field_faults
+from simulator.form_blocks import Checked, Choice, Field, FieldKind, FieldProblem, Form
+from simulator.forms import LONGEST, SeatFormError
+
+_LINE: Final = 200
+_KINDS: Final[Mapping[str, FieldKind]] = {
+    "string": "text",
+    "integer": "number",
+    "number": "number",
+    "boolean": "switch",
+    "array": "lines",
+}
+
+
+class FormError(SeatFormError[FieldProblem]):
+    """A form breaks the rules of its fields."""
+
+    def __init__(self, problems: tuple[FieldProblem, ...], seat: str) -> None:
+        super().__init__(problems, seat, code="form")
+
+
+def form_of(model: type[BaseModel]) -> Form:
+    """Return the form of a model's fields, in their order."""
+    return Form(tuple(fields_of(model).values()), partial(_checked, model))
+
+
+def fields_of(model: type[Any]) -> dict[str, Field]:
+    """Return the fields of a model or a dataclass by name.
+
+    Raises:
+        InputError: if one is nothing that can be filled in, such as a model within it.
+    """
+    schema = TypeAdapter(model).json_schema()
+    return {name: _field(name, flat(each)) for name, each in schema["properties"].items()}
+
+
+def flat(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema of a field that may be nothing (``int | None``) as that of what it is otherwise."""
+    return {**schema, **next((kind for kind in schema.get("anyOf", ()) if kind.get("type") != "null"), {})}
+
+
+def bounds(schema: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    """Return the least and the most that a field may be; of a text, the most letters it may have."""
+    least, most = schema.get("minimum"), schema.get("maximum", schema.get("maxLength"))
+    if schema.get("type") == "integer":
+        least = schema["exclusiveMinimum"] + 1 if "exclusiveMinimum" in schema else least
+        most = schema["exclusiveMaximum"] - 1 if "exclusiveMaximum" in schema else most
+    return least, most
+
+
+def _known(schema: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the choices of a field, or of the entries of a list."""
+    entry = schema.get("items", schema)
+    return tuple(entry.get("enum", [entry["const"]] if "const" in entry else ()))
+
+
+def _field(name: str, schema: Mapping[str, Any]) -> Field:
+    kind = _KINDS.get(schema.get("type", ""))
+    if kind is None:
+        raise InputError(f"{name}: a form has texts, numbers, truth values, choices and lists of these.")
+    choices = tuple(Choice(str(value)) for value in _known(schema))
+    if choices:
+        kind = "choices" if "items" in schema else "choice"
+    elif kind == "text" and schema.get("maxLength", LONGEST) <= _LINE:
+        kind = "line"
+    least, most = bounds(schema)
+    return Field(
+        name=name,
+        kind=kind,
+        value=schema.get("default"),
+        choices=choices,
+        least=least,
+        most=most,
+        label=schema.get("description", schema.get("title", name)),
+    )
+
+
+def read_form(model: type[BaseModel], move: Mapping[str, Any], seat: str) -> dict[str, Any]:
+    """Return the values of a form as the log keeps them: those of the model's fields in `move`.
+
+    Raises:
+        FormError: if they break the rules of the fields; has a problem for each.
+    """
+    try:
+        return model.model_validate(_own(model, move)).model_dump(mode="json")
+    except ValidationError as error:
+        problems = tuple(
+            FieldProblem(str(fault.path[0]) if fault.path else "", fault.code, fault.problem)
+            for fault in field_faults(error, move)
+        )
+        raise FormError(problems, seat) from error
+
+
+def _own(model: type[BaseModel], move: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the model's fields; pages send choices as texts, and what they measure beside."""
+    schemas = model.model_json_schema()["properties"]
+    return {name: _chosen(flat(schemas[name]), move[name]) for name in model.model_fields if name in move}
+
+
+def _chosen(schema: Mapping[str, Any], value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_chosen(schema, entry) for entry in value]
+    known = {str(choice): choice for choice in _known(schema)}
+    return known.get(value, value) if isinstance(value, str) else value
+
+
+def _checked(model: type[BaseModel], move: Mapping[str, Any], language: str) -> Checked:
+    try:
+        read_form(model, move, "")
+    except FormError as error:
+        return Checked(error.problems)
+    return Checked()

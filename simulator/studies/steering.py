@@ -1,0 +1,127 @@
+"""A study in the hands of a researcher: what it comes to, where it stands, opened, paused and closed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from logs import Erasure, LogReader, LogWriter
+from simulator.studies.desk import StudyDesk
+from simulator.studies.files import Study
+from simulator.studies.known import opened, studies_of
+from simulator.studies.material import StudyMaterial, material_of
+from simulator.studies.progress import StudyProgress
+from simulator.studies.quota import quota_of
+from simulator.studies.withdrawal import AdmissionState, erase_due
+
+StudyState = Literal["ready", "open", "paused", "closed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The size, seats and cost of a study.
+
+    Attributes:
+        sets: of all participants.
+        conditions: cells of its design.
+        people: that it takes at least.
+        seating: seat -> who sits there.
+        total: pay of all sets; None if nothing is paid.
+        hourly: pay, if a set takes as long as the file says.
+        no_code: ways to leave that a platform is told of, and for which there is no completion code.
+    """
+
+    sets: int
+    conditions: int
+    people: int
+    seating: Mapping[str, str]
+    total: float | None
+    hourly: float | None
+    no_code: tuple[str, ...]
+
+
+class Standing(NamedTuple):
+    """A study on a log.
+
+    Attributes:
+        state: ``ready`` as long as it was never opened there.
+    """
+
+    study: Study
+    state: StudyState
+    progress: StudyProgress
+
+
+def plan_of(study: Study) -> Plan:
+    """Return what a study asks for: places, conditions, time and money.
+
+    Raises:
+        InputError: if its benchmark cannot hold it.
+    """
+    material = required_material(study)
+    material.check()
+    quota = quota_of(study, material.cells)
+    sets = quota.total * len(study.people)
+    codes = study.completion_codes.model_dump()
+    paid = study.seats or study.model_failure.then != "wait"
+    needless = {"failed_check"} if paid else {"failed_check", "paid_exit"}
+    return Plan(
+        sets=sets,
+        conditions=len(quota.cells),
+        people=-(-sets // study.sets_per_participant),
+        seating=material.seating,
+        total=study.pay.amount * sets if study.pay else None,
+        hourly=study.pay.amount / study.pay.minutes * 60 if study.pay else None,
+        no_code=tuple(name for name, code in codes.items() if code is None and name not in needless),
+    )
+
+
+def required_material(study: Study) -> StudyMaterial[Any]:
+    """Return the material of a study that was looked up among those that there are."""
+    material = material_of(study)
+    assert material is not None  # benchmarks that hold no studies have none
+    return material
+
+
+def desk_of(study: Study, log: LogWriter, reader: LogReader) -> StudyDesk:
+    """Return the desk of a study."""
+    material = required_material(study)
+    return StudyDesk(log, reader, study, material.cells, seats=material.seating)
+
+
+def standings(log: LogWriter, reader: LogReader) -> tuple[Standing, ...]:
+    """Return how every study that there is stands."""
+    known = opened(reader)
+    return tuple(
+        standing(desk_of(study, log, reader), opened=study.id in known)
+        for study in studies_of(reader).values()
+    )
+
+
+def standing(desk: StudyDesk, *, opened: bool) -> Standing:
+    """Return how a study stands; `opened`: at some time on its log."""
+    return Standing(desk.study, desk.admitting.state if opened else "ready", desk.progress())
+
+
+def admit_as(desk: StudyDesk, state: AdmissionState) -> bool:
+    """Open, pause or close a study, from outside an event loop; False if it was so already.
+
+    Raises:
+        InputError: if the study was changed after it was opened.
+    """
+    return asyncio.run(desk.admit_as(state))
+
+
+def close(desk: StudyDesk, reader: LogReader) -> tuple[bool, tuple[Erasure, ...]]:
+    """Close a study, and erase now who has withdrawn; who is under way may finish.
+
+    Returns:
+        False if it was closed already, and whoever was erased.
+
+    Raises:
+        InputError: if the study was changed after it was opened.
+    """
+    changed = admit_as(desk, "closed")
+    return changed, erase_due(reader.path, run_id=desk.study.run_id)

@@ -1,1 +1,0 @@
-"""The players' and participants' pages of AmbiBench: entry, studies, trials, result."""

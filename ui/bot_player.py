@@ -1,0 +1,166 @@
+"""The reading and speaking of a bot: it says on a page what the built-in player of its seat would say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final
+
+from logs import LogReader
+from logs.rows import Episode, Turn
+from simulator import catalog
+from simulator.errors import InputError
+from simulator.models import ModelOptions
+from simulator.runner.build import Models
+from simulator.runner.finding import load_room
+from simulator.runner.lobby import PERSON
+from simulator.runner.rooms import ActiveEpisode
+from simulator.runner.turns import task_turns
+from simulator.seats import Reply
+from simulator.studies.files import Study
+from simulator.studies.participation import WAITING_ROOM
+from simulator.studies.questions import Question
+from ui.server import move_call_of
+from ui.study.actions import MoveCall
+from ui.study.pages import ASKED
+
+_STATE: Final = re.compile(r'data-(episode|seat|number|stage|at|my-turn|ended|code)="([^"]*)"')
+_OFFERED: Final = re.compile(r'data-act="st-go" data-say="(\w+)"')
+_SAID: Final = {"consent": "yes", "instructions": "ready", "debriefing": "read", "comment": "A bot was here."}
+
+
+@dataclass(frozen=True)
+class Page:
+    """The state of an episode, as its page has it."""
+
+    html: str
+    episode: str
+    seat: str
+    number: int
+    stage: str
+    my_turn: bool
+    ended: bool
+
+    @classmethod
+    def read(cls, html: str) -> Page | str:
+        """Return it; of a page that belongs to no episode, what it says instead, as its ``data-code``."""
+        # The page itself comes first; lines of a dialogue have numbers, too.
+        state: dict[str, str] = dict(reversed(_STATE.findall(html)))
+        if "episode" not in state:
+            return state.get("code", "sent away")
+        stage = state.get("stage", state.get("at", ""))
+        return cls(
+            html,
+            state["episode"],
+            state.get("seat", ""),
+            int(state["number"]),
+            stage,
+            state.get("my-turn") == "1" and stage != WAITING_ROOM,
+            state.get("ended") == "1",
+        )
+
+    def is_behind(self, state: Mapping[str, Any]) -> bool:
+        """Return True if an episode that is in this `state`, as ``/api/state`` says it, has gone on."""
+        return state["ended"] or (state["number"], state["stage"]) != (self.number, self.stage)
+
+
+class _Reached(Exception):
+    def __init__(self, reply: Reply, knows: Any) -> None:
+        self.reply = reply
+        self.knows = knows
+
+
+class _Overheard:
+    """A built-in player in the seat of a bot: what it says ends the playing, and nothing is written."""
+
+    def __init__(self, seat: Any) -> None:
+        self._seat = seat
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._seat, name)
+
+    async def reply(self, view: Any) -> Reply:
+        raise _Reached(await self._seat.reply(view), view.task)
+
+
+class Player:
+    """The words of a study's participants, according to the built-in player of their seat.
+
+    Args:
+        study: whose participants they are.
+        reader: of the log that the server writes.
+    """
+
+    def __init__(self, study: Study, reader: LogReader) -> None:
+        self._study = study
+        self._reader = reader
+        self._room: Any = load_room(study.benchmark)
+        self._models = Models(options=ModelOptions())
+        self._people_alone: set[str] = set()
+        self._calls: type[MoveCall] = move_call_of(study.benchmark)
+        benchmark = catalog.find(study.benchmark)
+        self._usual = {seat.name: seat.usual for seat in benchmark.seats}
+        if lacking := [seat for seat in study.people if self._usual[seat] == PERSON]:
+            raise InputError(f"study {study.id!r}: {study.benchmark} has no built-in player for {lacking[0]}")
+
+    async def fields(self, page: Page, random: Random) -> dict[str, Any]:
+        """Return what a page would send as the next turn."""
+        stage = page.stage.removesuffix("_again")
+        if stage in ASKED:
+            asked = [question for question in self._study.questions if question.when == ASKED[stage]]
+            return {
+                "text": "",
+                "answers": {question.id: answer_question(question, random) for question in asked},
+            }
+        if stage in _SAID:
+            return {"text": _SAID[stage]}
+        episode = self._reader.episode(page.episode)
+        turns = task_turns(self._reader.turns(episode.id))
+        offered = _OFFERED.search(page.html) if stage != "task" else None
+        willing = {"text": offered[1]} if offered else self._calls.fields_at(stage, episode.options, turns)
+        if willing is not None:
+            self._people_alone.add(stage)
+            return willing
+        of_all = [turn for turn in turns if turn.payload.get("kind") not in self._people_alone]
+        seat = page.seat if page.seat in self._study.people else self._study.people[0]
+        reached = await self._builtin(episode, seat, of_all)
+        return self._calls.fields_of(reached.reply, reached.knows)
+
+    async def _builtin(self, episode: Episode, speaker: str, turns: Sequence[Turn]) -> _Reached:
+        # Only the participant's is asked anything.
+        seats = {
+            seat: self._room.seat_for(seat, self._usual[seat], self._models, episode.options)
+            for seat in self._room.seated(episode.options)
+        }
+        seats[speaker] = _Overheard(seats[speaker])
+        live = ActiveEpisode(
+            episode=episode,
+            item=self._room.read_item(self._reader.item(episode.item_hash)),
+            seats=seats,
+            record=_stop,
+        )
+        try:
+            await self._room.advance(live, self._room.rebuild(turns))
+        except _Reached as reached:
+            return reached
+        raise InputError(f"{episode.id}: the built-in {speaker} has nothing to say")
+
+
+async def _stop(turn: Turn) -> None:
+    raise _Reached(Reply(text=turn.text, move=turn.payload), None)
+
+
+def answer_question(question: Question, random: Random) -> str | list[str]:
+    """Return an answer of the question's kind; the right one where there is one."""
+    if question.right is not None:
+        return question.right
+    if question.kind in ("choice", "choices"):
+        chosen = random.choice([*question.choices])
+        return [chosen] if question.kind == "choices" else chosen
+    if question.kind == "scale":
+        return str(random.randint(1, question.points))
+    if question.kind == "number":
+        return str(question.least if question.least is not None else question.most or 30)
+    return "A bot was here."

@@ -1,1 +1,0 @@
-"""The players' pages of ClarQ-LLM: the entry, both seats, the result."""

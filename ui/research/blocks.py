@@ -1,0 +1,153 @@
+"""The researchers' pages as one Gradio Blocks, each page with an address of its own.
+
+A page is built when the browser has loaded it, in its language and for its address: neither ``/config`` nor
+the page source holds a text or a number of a run. What follows from a filter, the page's own events change;
+they keep the filter in the address, so that every view can be linked, reloaded and gone back to.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import gradio as gr
+from gradio.context import LocalContext
+from markupsafe import Markup
+
+from logs import LogError
+from simulator.errors import AskbackError
+from ui.i18n import strings
+from ui.problems import problem_text
+from ui.render.environment import render
+from ui.research.address import RESEARCH, Address
+from ui.research.view import Visit
+from ui.security import page_language
+
+TICK: Final = 2.0
+"""Seconds after which a page that shows something in the making asks again."""
+_TITLE: Final = "document.title = element.querySelector('[data-title]').dataset.title"
+_KEEP: Final = """(...values) => {{
+  const at = new URL(location);
+  const names = {names};
+  names.forEach((name, place) => {{
+    at.searchParams.delete(name);
+    const set = [values[place] ?? []].flat().filter((value) => value !== "");
+    set.forEach((value) => at.searchParams.append(name, value));
+  }});
+  history.replaceState(history.state, "", at);
+  return values;
+}}"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResearchPage:
+    """A page of its own address.
+
+    Attributes:
+        path: the last part of its address; empty for the first page.
+        build: makes its components for a visit; what it raises of our own errors is shown in their place.
+        title: name of the text that the browser's tab has.
+    """
+
+    path: str
+    build: Callable[[Visit], None]
+    title: str = "research.title"
+
+
+def research_blocks(
+    pages: Sequence[ResearchPage], fixed: Mapping[str, Callable[[], None]], head: str
+) -> gr.Blocks:
+    """Return the pages, those that are built for each visit and those that stand as they are.
+
+    Args:
+        pages: built for each visit; the first has the empty path.
+        fixed: last part of an address -> puts the components on that page, once and for everybody.
+        head: of every page: styles and scripts.
+    """
+    blocks: gr.Blocks
+    with gr.Blocks(title="Askback", analytics_enabled=False, fill_width=True) as blocks:
+        _loaded(blocks, pages[0], head)
+    for page in pages[1:]:
+        with blocks.route(page.path, page.path, show_in_navbar=False):
+            _loaded(blocks, page, head)
+    for path, put in fixed.items():
+        with blocks.route(path, path, show_in_navbar=False):
+            put()
+    return blocks
+
+
+def show_page(page: ResearchPage, visit: Visit) -> None:
+    """Make the components of a page: its frame, and its own or why it cannot be shown."""
+    gr.HTML(
+        visit.render("native", title=visit.t(page.title)),
+        elem_classes=["ab"],
+        padding=False,
+        apply_default_css=False,
+        js_on_load=_TITLE,
+    )
+    with gr.Column(elem_id="ab-content", elem_classes=["rs-native"]):
+        try:
+            page.build(visit)
+        except (AskbackError, LogError) as error:
+            part(visit, "problem_card", message=problem_text(visit.t, error))
+
+
+def part(visit: Visit, template: str, **context: Any) -> gr.HTML:
+    """Put markup of ours on a page: ``templates/research/{template}.html.jinja``."""
+    return gr.HTML(
+        markup(visit, template, **context), elem_classes=["ab"], padding=False, apply_default_css=False
+    )
+
+
+def markup(visit: Visit, template: str, **context: Any) -> str:
+    """Return the value of a `part`."""
+    return render("research/part", visit.t, html=Markup(visit.render(template, **context)))
+
+
+def keep_in_address(**filters: gr.components.Component) -> None:
+    """Have the address say what filters are set to, by the names that it knows them by."""
+    changes = [component.change for component in filters.values()]  # type: ignore[attr-defined]
+    gr.on(changes, None, list(filters.values()), None, js=_keep(filters), show_progress="hidden")
+
+
+def rebuild(visit: Visit, event: Callable[..., Any], **filters: gr.components.Component) -> None:
+    """Have the page built anew for what filters are set to, at an event."""
+    event(lambda *values: str(time.time()), list(filters.values()), visit.again, js=_keep(filters))
+
+
+def follow(visit: Visit, state: Callable[[], object]) -> None:
+    """Have the page built anew when what it shows is no longer as it was."""
+    before = state()
+
+    def changed() -> Any:
+        now = state()
+        return gr.skip() if now == before else str(now)
+
+    gr.Timer(TICK).tick(changed, None, visit.again, show_progress="hidden")
+
+
+def _keep(filters: Mapping[str, gr.components.Component]) -> str:
+    return _KEEP.format(names=json.dumps(list(filters)))
+
+
+def _loaded(blocks: gr.Blocks, page: ResearchPage, head: str) -> None:
+    """Put a page on the route that is open: a bar that moves until its components are there."""
+    gr.HTML('<div class="rs-boot"></div>', elem_classes=["ab", "ab-stage", "rs-waiting"], head=head)
+    again = gr.Textbox(visible="hidden", show_label=False)
+
+    def show(_: str) -> None:
+        show_page(page, _visit(page.path, again))
+
+    gr.render([again], [blocks.load, again.change], show_progress="hidden")(show)
+
+
+def _visit(path: str, again: gr.Textbox) -> Visit:
+    """Return the visit that the event now running belongs to: its language and its address."""
+    request = LocalContext.request.get()
+    assert request is not None and request.request is not None
+    scope = request.request.scope
+    query = bytes(scope.get("query_string", b"")).decode("latin-1")
+    return Visit(strings(page_language(scope)), Address.read(f"{RESEARCH}/{path}", query), again)

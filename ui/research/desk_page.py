@@ -1,0 +1,263 @@
+"""The page of every desk (`simulator.desks`): choose what to judge, judge it, see how far people agree.
+
+A form is written under the key that the browser made for it, so the same form sent again is the same
+judgment. A form that breaks rules is answered with words for the places of the page; nothing is written
+then, and nothing of it is lost.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import Field as Sent
+
+from logs import LogError, LogReader, LogWriter
+from simulator import catalog
+from simulator.benchmark import Benchmark
+from simulator.desks import (
+    ALL,
+    Desk,
+    Field,
+    Standing,
+    agreement_of_pairs,
+    differences,
+    judgments,
+    next_work,
+    standing,
+)
+from simulator.errors import AskbackError, InputError
+from simulator.forms import LONGEST
+from simulator.judging import DeskFormError
+from simulator.reporting import Report
+from ui.i18n import DECLARED, DEFAULT, Strings, strings
+from ui.problems import problem_text
+from ui.research.address import Address
+from ui.research.report_parts import report_parts
+from ui.research.view import Page, Visit
+
+log = logging.getLogger(__name__)
+
+RATER: Final = re.compile(r"[\w.-]{1,32}")
+AGREEMENT: Final = "agreement"
+DECIDE: Final = "decide"
+MOST: Final = 200_000
+"""Letters of a whole form."""
+
+
+class DeskCall(BaseModel):
+    """A form from a desk.
+
+    Attributes:
+        key: idempotency key, made by the browser once per form.
+        item: what is judged, by its name.
+        form: its fields.
+        decides: whether it ends a discussion.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    key: str = Sent(pattern=r"^[\w-]{8,64}$")
+    item: str = Sent(min_length=1, max_length=500)
+    form: dict[str, Any]
+    decides: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A desk with its benchmark and its words."""
+
+    benchmark: Benchmark[Any, Any]
+    desk: Desk[Any]
+    t: Strings
+
+    @property
+    def name(self) -> str:
+        """Return what addresses call it."""
+        return f"{self.benchmark.name}.{self.desk.name}"
+
+    def say(self, name: str, /, **fields: object) -> str:
+        """Return a text of the benchmark: of its desks, or else of its other pages."""
+        here = f"{DECLARED}.{self.benchmark.name}"
+        known = (f"{root}.{name}" for root in (f"{here}.desks", here, self.benchmark.name))
+        return self.t(next((text for text in known if text in self.t.texts), name), **fields)
+
+    def note(self, name: str) -> str:
+        """Return a text that a desk may have; empty if it has none."""
+        return self.t.get(f"{DECLARED}.{self.benchmark.name}.desks.{name}", "")
+
+    def choice(self, field: Field, value: str) -> tuple[str, str]:
+        """Return the name of a choice, and what to know about it."""
+        if field.names is not None:
+            return field.names(self.t.language)[value]
+        words = f"{field.words or f'{self.desk.name}.{field.name}'}.{value}"
+        return self.say(words), self.note(f"{words}_note")
+
+    def problems(self, error: DeskFormError[Any]) -> dict[str, list[str]]:
+        """Return what is wrong with a form, by the place that it is about."""
+        places: dict[str, dict[str, None]] = {}
+        for problem in error.problems:
+            text = self.note(f"problem.{problem.code}") or str(problem)
+            places.setdefault(problem.field, {})[text] = None
+        return {place: list(texts) for place, texts in places.items()}
+
+
+def checked_name(name: str) -> str:
+    """Return a pseudonym that may be logged.
+
+    Raises:
+        InputError: if it is none.
+    """
+    if not RATER.fullmatch(name):
+        raise InputError(
+            f"reviewer {name!r}: use letters, digits, dots, hyphens, underscores; 32 at most",
+            code="reviewer",
+            given=name,
+        )
+    return name
+
+
+def desk_page(visit: Visit, reader: LogReader) -> Page:
+    """Return the list of desks, the start of one, what somebody is to judge there, or the agreement."""
+    at = visit.at
+    if at.reviewer:
+        checked_name(at.reviewer)
+    if not at.desk:
+        return visit.page("desks", places=_places(visit.t))
+    place = _place(visit.t, visit.at.desk)
+    if not at.data and ALL not in place.desk.sets(reader):
+        return _start(visit, place, reader)
+    if at.tab == AGREEMENT:
+        return _agreement(visit, place, reader)
+    return work_page(visit, reader) if at.reviewer else _start(visit, place, reader)
+
+
+def work_page(visit: Visit, reader: LogReader) -> Page:
+    """Return what a rater is to judge next, or what they look at again."""
+    at, place = visit.at, _place(visit.t, visit.at.desk)
+    desk = place.desk
+    work = next_work(desk, reader, at.data, at.reviewer, name=at.item, deciding=at.tab == DECIDE)
+    case = work.case
+    own = case.own(at.reviewer) if case and work.again else None
+    filled = desk.values(own) if own is not None else {}
+    others = case.opinions.blind if case and work.deciding and desk.decides == "discussion" else {}
+    return visit.page(
+        "desk",
+        place=place,
+        work=work,
+        case=case,
+        blocks=tuple(case.show()) if case else (),
+        others={name: desk.values(form) for name, form in others.items()},
+        filled=json.dumps(filled, ensure_ascii=False) if filled else "",
+        values=filled,
+        room=SimpleNamespace(name=f"{DECLARED}.{place.benchmark.name}"),
+        view=SimpleNamespace(language="en"),
+    )
+
+
+def desk_file(reader: LogReader, at: Address, name: str) -> bytes:
+    """Return a file that can be taken home of the set that an address names.
+
+    Raises:
+        InputError: if there is no such desk or file, or nothing to be written.
+    """
+    desk = _place(strings(DEFAULT), at.desk).desk
+    if name not in desk.files:
+        raise InputError(f"There is no file {name!r}; there are {', '.join(desk.files)}.")
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        desk.files[name](reader, at.data, path)
+        return path.read_bytes()
+
+
+def judged(
+    visit: Visit, reader: LogReader, writer: LogWriter, call: Mapping[str, Any]
+) -> tuple[dict[str, Any], Page | None]:
+    """Save a form; what to answer, and the page that comes next where it was saved."""
+    place = None
+    try:
+        asked = DeskCall.model_validate(call)
+        place = _place(visit.t, visit.at.desk)
+        rater = checked_name(visit.at.reviewer)
+        rows = judgments(
+            place.desk,
+            reader,
+            visit.at.data,
+            rater,
+            asked.item,
+            _checked(asked.form),
+            submission=asked.key,
+            deciding=asked.decides,
+        )
+        for row in rows:
+            writer.put(row).result()
+        return {"saved": True}, work_page(replace(visit, at=replace(visit.at, item="")), reader)
+    except DeskFormError as error:
+        assert place is not None
+        return {
+            "saved": False,
+            "problem": visit.t("research.desk.mend"),
+            "places": place.problems(error),
+        }, None
+    except (AskbackError, LogError, ValidationError) as error:
+        log.warning("a form was not saved: %s", error)
+        return {"saved": False, "problem": problem_text(visit.t, error)}, None
+
+
+def _start(visit: Visit, place: Place, reader: LogReader) -> Page:
+    """Return the choice of what to judge, and of a name."""
+    desk = place.desk
+    sets = tuple(dict.fromkeys((*([visit.at.data] if visit.at.data else ()), *desk.sets(reader))))
+    choices: dict[str, Standing] = {}
+    problem = ""
+    for data in sets:
+        try:
+            choices[data] = standing(desk, desk.cases(reader, data))
+        except (AskbackError, LogError) as error:  # data that are gone are no reason to show nothing
+            problem = problem_text(visit.t, error)
+    return visit.page("desk_start", place=place, choices=choices, problem=problem)
+
+
+def _agreement(visit: Visit, place: Place, reader: LogReader) -> Page:
+    at, desk = visit.at, place.desk
+    cases = desk.cases(reader, at.data)
+    sections = desk.agreement(reader, at.data) if desk.agreement else agreement_of_pairs(desk, cases)
+    shown, hidden = differences(desk, cases, at.reviewer)
+    return visit.page(
+        "desk_agreement",
+        place=place,
+        standing=standing(desk, cases),
+        report=report_parts(visit.t, Report(title="", sections=tuple(sections))),
+        raters=tuple(dict.fromkeys(rater for difference in shown for rater in difference.said)),
+        shown=shown,
+        hidden=hidden,
+    )
+
+
+def _places(t: Strings) -> tuple[Place, ...]:
+    return tuple(Place(benchmark, desk(), t) for benchmark in catalog.installed() for desk in benchmark.desks)
+
+
+def _place(t: Strings, name: str) -> Place:
+    """Return the desk that an address names, with its benchmark's name or without."""
+    for place in _places(t):
+        if name in (place.name, place.desk.name):
+            return place
+    raise InputError(f"There is no desk {name!r}.", code="no_desk", desk=name)
+
+
+def _checked(form: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that were sent, if none is longer than what is kept."""
+    if len(json.dumps(form)) > MOST or any(
+        isinstance(value, str) and len(value) > LONGEST for value in form.values()
+    ):
+        raise InputError(f"A text has {LONGEST} letters at most.", code="long_note", most=LONGEST)
+    return dict(form)

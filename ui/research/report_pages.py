@@ -1,0 +1,180 @@
+"""The pages that show reports: of a run, of several runs, and of runs compared item by item."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import gradio as gr
+from gradio.components.plot import PlotData
+
+from simulator.benchmark import Benchmark
+from simulator.commands.compare import one_benchmark
+from simulator.errors import AskbackError
+from simulator.runner.logged import endings_of_runs, failures_of
+from ui.problems import problem_text
+from ui.research.address import COMPARE
+from ui.research.blocks import follow, part, rebuild
+from ui.research.desk import RunCard
+from ui.research.extras import Sources, with_extras
+from ui.research.figures import Figure
+from ui.research.report_parts import ReportParts
+from ui.research.run_page import (
+    Choice,
+    aborted,
+    choices,
+    command,
+    episodes_beside,
+    item_rows,
+    kept_comparison,
+    kept_report,
+)
+from ui.research.tables import Sheet, Shown, link, table
+from ui.research.view import Visit
+
+_WIDE = 600
+
+
+def run_page(visit: Visit, sources: Sources) -> None:
+    """Show what `askback report` says of a run."""
+    at, reader = visit.at, sources.reader
+    card = with_extras(sources.desk.card(reader.run(at.run)), reader)
+    benchmark = one_benchmark(reader, [at.run])
+    if card.live:
+        follow(visit, lambda: reader.progress(at.run))
+    shown = kept_report(visit.t, sources.kept, benchmark, [at.run], dict(at.settings))
+    part(visit, "run_head", card=card, tab="scores", aborted=aborted(benchmark, reader, at.run))
+    _settings(visit, benchmark)
+    _report(visit, shown)
+    part(
+        visit,
+        "run_rest",
+        card=card,
+        shown=shown,
+        statuses=endings_of_runs(reader, [at.run]).statuses,
+        failures=failures_of(reader, at.run),
+        usage=reader.usage(at.run),
+    )
+    command_line(visit, command("report", benchmark, [at.run], dict(at.settings)))
+
+
+def report_page(visit: Visit, sources: Sources) -> None:
+    """Show what `askback report` says of several runs."""
+    at = visit.at
+    benchmark = one_benchmark(sources.reader, at.runs)
+    shown = kept_report(visit.t, sources.kept, benchmark, at.runs, dict(at.settings))
+    heading = "research.report.several"
+    part(visit, "report_head", heading=heading, runs=at.runs, other=at.to(path=COMPARE, settings=()))
+    _settings(visit, benchmark)
+    _report(visit, shown)
+    if shown.nothing is None:
+        part(visit, "downloads", query=at.query)
+    command_line(visit, command("report", benchmark, at.runs, dict(at.settings)))
+
+
+def compare_page(visit: Visit, sources: Sources) -> None:
+    """Show runs of one benchmark side by side, on the items that they share."""
+    t, at, reader = visit.t, visit.at, sources.reader
+    runs = tuple(dict.fromkeys(filter(None, (at.run, *at.runs))))
+    if at.run:
+        card = with_extras(sources.desk.card(reader.run(at.run)), reader)
+        part(visit, "run_head", card=card, tab="compare", aborted=0)
+    else:
+        part(visit, "report_head", heading="research.run.compare", runs=runs, other="")
+    others = _others(sources.desk.cards(), at.run, runs)
+    if at.run and not others:
+        part(visit, "note", text=t("research.compare.none"))
+        return
+    chosen = [run for run in runs if run in others]
+    with_runs = gr.Dropdown(
+        others, value=chosen, multiselect=True, label=t("research.compare.choose"), interactive=True
+    )
+    rebuild(visit, with_runs.input, runs=with_runs)
+    if len(runs) < 2:
+        part(visit, "note", text=t(f"research.compare.{'choose_text' if at.run else 'too_few'}"))
+        return
+    try:
+        shown = kept_comparison(t, sources.kept, runs)
+        items = sources.kept.once("items", runs, lambda: tuple(item_rows(reader, runs)))
+    except AskbackError as error:
+        part(visit, "note", text=problem_text(t, error))
+        return
+    _report(visit, shown)
+    differing = sum(row.differs for row in items)
+    part(visit, "items_head", differing=differing, total=len(items))
+    ordered = sorted(items, key=lambda row: not row.differs)
+    rows = [
+        [link(row.item, at.to(item=row.item)), *(Shown(value, value) for value in row.values)]
+        for row in ordered
+    ]
+    table(t("research.list.items"), Sheet({t("research.list.item"): 320, **dict.fromkeys(runs, 200)}, rows))
+    if at.item:
+        with gr.Row():
+            for episode in episodes_beside(reader, runs, at.item):
+                with gr.Column(min_width=320):
+                    part(visit, "turns", shown=episode)
+    part(visit, "downloads", query=at.compared)
+    command_line(visit, command("compare", None, runs, {}))
+
+
+def command_line(visit: Visit, line: str) -> None:
+    """Show the command that prints the same."""
+    label, classes = visit.t("research.list.same"), ["rs-command-line"]
+    gr.Textbox(line, label=label, interactive=False, buttons=["copy"], elem_classes=classes)
+
+
+def _others(cards: Sequence[RunCard], run: str, runs: Sequence[str]) -> list[str]:
+    """Return the runs that can be compared with those that are shown: of the same benchmark."""
+    benchmarks = {card.run.benchmark for card in cards if card.run.id in runs}
+    fitting = (card for card in cards if not benchmarks or card.run.benchmark in benchmarks)
+    return [card.run.id for card in fitting if card.run.id != run]
+
+
+def _report(visit: Visit, shown: ReportParts) -> None:
+    """Show a report: of each section its tables, its plots, and what else it says."""
+    if shown.nothing is not None:
+        part(visit, "note", text=problem_text(visit.t, shown.nothing))
+    for section in shown.parts:
+        part(visit, "report_part", part=section)
+        if section.plots:
+            with gr.Row():
+                for figure in section.plots:
+                    _plot(visit, figure)
+        if section.pictures or section.text or section.remarks:
+            part(visit, "report_words", part=section)
+
+
+def _plot(visit: Visit, figure: Figure) -> None:
+    """Show a plot for light ground; the style sheet turns it for dark."""
+    drawn = {**figure.plotly["light"], "config": {"displayModeBar": False}}
+    with gr.Column(min_width=480, elem_classes=["rs-chart", *(["rs-wide"] if figure.width > _WIDE else [])]):
+        part(visit, "figure", figure=figure)
+        gr.Plot(PlotData(type="plotly", plot=json.dumps(drawn)), show_label=False, container=False)
+
+
+def _settings(visit: Visit, benchmark: Benchmark[Any, Any]) -> None:
+    """Let the settings of a report be chosen; they stand in the address."""
+    made = choices(benchmark, dict(visit.at.settings))
+    if made:
+        with gr.Accordion(visit.t("research.report.settings"), open=bool(visit.at.settings)):
+            with gr.Row():
+                fields = {f"s.{choice.name}": _field(visit, choice) for choice in made}
+            rebuild(visit, gr.Button(visit.t("research.report.apply")).click, **fields)
+
+
+def _field(visit: Visit, choice: Choice) -> gr.Dropdown | gr.Number | gr.Textbox:
+    named: dict[str, Any] = {
+        "label": choice.name,
+        "info": visit.t.phrase(choice.help),
+        "min_width": 240,
+        "interactive": True,
+    }
+    if choice.kind == "number":
+        return gr.Number(float(choice.value) if choice.value else None, **named)
+    if choice.kind == "texts":
+        return gr.Textbox(choice.value, **named)
+    on = visit.t("research.report.on")
+    values = [(on if choice.kind == "switch" else value, value) for value in choice.choices]
+    known = choice.value if choice.value in choice.choices else ""  # an address may say anything
+    return gr.Dropdown([(visit.t("research.report.usual"), ""), *values], value=known, **named)

@@ -1,0 +1,214 @@
+"""New run: a benchmark's options as fields, the command beside them, and the runs that were started here."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+import gradio as gr
+
+from simulator import catalog
+from simulator.commands.starting import FormField, Group, RunForm, run_form
+from simulator.errors import AskbackError, InputError
+from simulator.field_options import OptionField
+from simulator.runner.processes import StartedRun, begun_by, continuable
+from ui.problems import problem_text
+from ui.research.address import START
+from ui.research.blocks import markup, part
+from ui.research.office import RELOAD, Office
+from ui.research.view import Visit
+
+TICK: Final = 1.5
+_SHOWN: Final = 8
+_GO: Final = f"name => {{ location.assign('{START}?benchmark=' + encodeURIComponent(name)) }}"
+_IN_SIGHT: Final[tuple[Group, ...]] = ("seats", "items")
+_FOLDED: Final[tuple[Group, ...]] = ("rules", "run")
+_YES_OR_NO: Final = {"yes": True, "no": False}
+
+
+@dataclass(frozen=True, slots=True)
+class StartPage:
+    """The page, as somebody looks at it."""
+
+    visit: Visit
+    office: Office
+
+    def build(self) -> None:
+        """Make the page."""
+        t, installed = self.visit.t, {each.name: each for each in catalog.installed()}
+        benchmark = installed.get(self.visit.at.benchmark) or next(iter(installed.values()))
+        form = run_form(benchmark, self.office.offered)
+        part(self.visit, "start")
+        self._put_started()
+        chosen = gr.Dropdown(
+            [(each.title, each.name) for each in installed.values()],
+            value=benchmark.name,
+            label=t("research.list.benchmark"),
+            elem_id="benchmark",
+            interactive=True,
+        )
+        chosen.change(None, chosen, None, js=_GO)
+        fields: dict[str, Any] = {}
+        for group in _IN_SIGHT:
+            part(self.visit, "start_group", name=group)
+            self._put_fields(form, group, fields)
+        for group in _FOLDED:
+            with gr.Accordion(t(f"research.start.group.{group}"), open=False):
+                self._put_fields(form, group, fields)
+        command = gr.Textbox(
+            self._command(form, {}),
+            label=t("research.start.command"),
+            lines=2,
+            buttons=["copy"],
+            interactive=False,
+            elem_classes=["rs-code"],
+            elem_id="command",
+        )
+        inputs = list(fields.values())
+
+        def chosen_values(values: tuple[Any, ...]) -> dict[str, Any]:
+            return _read(form, dict(zip(fields, values, strict=True)))
+
+        gr.on(
+            [component.change for component in inputs],
+            lambda *values: self._command(form, chosen_values(values)),
+            inputs,
+            command,
+            show_progress="hidden",
+            trigger_mode="always_last",
+        )
+        start = gr.Button(t("research.start.start"), variant="primary", elem_id="start-run")
+        started = start.click(lambda *values: self._start(form, chosen_values(values)), inputs)
+        started.success(None, js=RELOAD)
+
+    # The form
+
+    def _put_fields(self, form: RunForm, group: Group, fields: dict[str, Any]) -> None:
+        with gr.Row():
+            for field in form.fields:
+                if field.group == group:
+                    fields[field.option.name] = self._field(field)
+
+    def _field(self, field: FormField) -> gr.components.Component:
+        t, option = self.visit.t, field.option
+        shown: dict[str, Any] = {
+            "label": option.name.replace("_", " "),
+            "info": t.phrase(option.help) or None,
+            "elem_id": f"option-{option.name}",
+            "min_width": 240,
+            # In a page that is made for a visit Gradio takes what has a value for something to be read.
+            "interactive": True,
+        }
+        usual = [] if option.default is not None else [(t("research.start.usual"), "")]
+        match option.kind:
+            case "menu":
+                choices = [*usual, *((choice, choice) for choice in option.choices)]
+                value = "" if option.default is None else option.default
+                return gr.Dropdown(choices, value=value, multiselect=option.several, **shown)
+            case "switch" if option.default is None:
+                words = ((t(f"research.start.{word}"), word) for word in _YES_OR_NO)
+                return gr.Dropdown([*usual, *words], value="", **shown)
+            case "switch":
+                return gr.Checkbox(option.default, **shown)
+            case "whole" | "number" if option.default is not None:
+                limits: dict[str, Any] = {"minimum": option.least, "maximum": option.most}
+                precision = 0 if option.kind == "whole" else None
+                return gr.Number(option.default, precision=precision, **limits, **shown)
+            case _:
+                # Also a number that may be left out: Gradio's field for numbers shows nothing as 0.
+                return gr.Textbox(option.default or "", max_lines=1, **shown)
+
+    def _command(self, form: RunForm, values: Mapping[str, Any]) -> str:
+        """Return the command line of what is chosen, or what is wrong with it."""
+        try:
+            return shlex.join(["askback", *form.words(form.checked(values))])
+        except AskbackError as error:
+            return problem_text(self.visit.t, error)
+
+    def _start(self, form: RunForm, values: Mapping[str, Any]) -> None:
+        with self.office.acting(self.visit, "run", did="start", benchmark=form.benchmark.name):
+            self.office.processes.start(form.words(form.checked(values)))
+
+    # What was started
+
+    def _put_started(self) -> None:
+        t, started = self.visit.t, self.office.processes.started()[:_SHOWN]
+        left = continuable(self.office.reader, self.office.processes)
+        for run in started:
+            self._put_run(run)
+        if left:
+            with gr.Row(equal_height=True):
+                wanted = self.visit.at.run
+                choice = gr.Dropdown(
+                    list(left),
+                    value=wanted if wanted in left else left[0],
+                    label=t("research.start.left"),
+                    elem_id="left",
+                    interactive=True,
+                )
+                going = gr.Button(t("research.start.continue"), elem_id="continue-run")
+            going.click(self._continue, choice).success(None, js=RELOAD)
+
+    def _put_run(self, run: StartedRun) -> None:
+        with gr.Row(equal_height=True):
+            first, playing = self._stands(run), run.state == "playing"
+            shown = gr.HTML(first, elem_classes=["ab"], padding=False, apply_default_css=False, scale=5)
+            stop = gr.Button(self.visit.t("research.start.stop"), visible=playing, elem_classes=["rs-stop"])
+        stop.click(partial(self._stop, run.id)).success(None, js=RELOAD)
+        if not playing:
+            return
+        timer, over = gr.Timer(TICK), gr.Checkbox(False, visible="hidden")
+
+        def looked() -> tuple[str, bool]:
+            return self._stands(run), run.state != "playing"
+
+        timer.tick(looked, None, [shown, over], show_progress="hidden").then(
+            None, over, None, js="over => over && location.reload()"
+        )
+
+    def _stands(self, run: StartedRun) -> str:
+        reader = self.office.reader
+        played = [name for name, event in begun_by(reader).items() if event.details["process"] == run.id]
+        return markup(
+            self.visit,
+            "start_run",
+            state=run.state,
+            command=shlex.join(["askback", *run.words]),
+            runs={name: reader.progress(name) for name in played},
+            said=run.said if run.state == "failed" else "",
+        )
+
+    def _stop(self, id: int) -> None:
+        with self.office.acting(self.visit, "run", did="stop", process=id):
+            self.office.processes.stop(id)
+
+    def _continue(self, run: str) -> None:
+        reader = self.office.reader
+        with self.office.acting(self.visit, "run", did="continue", run=str(run)[:200]):
+            if run not in continuable(reader, self.office.processes):
+                raise InputError(f"{run}: nothing is left to be played.", code="run_not_left", run=str(run))
+            form = run_form(catalog.find(reader.run(run).benchmark), self.office.offered)
+            options = begun_by(reader)[run].details["options"]
+            self.office.processes.start(form.words(form.checked(options)))
+
+
+def _read(form: RunForm, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of components as the form's: texts in place of numbers and switches are those."""
+    options = {field.option.name: field.option for field in form.fields}
+    return {name: _typed(options[name], value) for name, value in values.items()}
+
+
+def _typed(option: OptionField, value: Any) -> Any:
+    if not isinstance(value, str) or not value.strip():
+        return value
+    if option.kind == "switch":
+        return _YES_OR_NO.get(value, value)
+    if option.kind in ("whole", "number"):
+        try:
+            return float(value)
+        except ValueError:
+            return value  # the form says what is wrong with it
+    return value.strip()

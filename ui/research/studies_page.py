@@ -1,0 +1,310 @@
+"""Studies: how all of them stand, one as it stands, and what a researcher does with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+import gradio as gr
+import pandas as pd
+
+from logs import load_key
+from simulator.errors import InputError
+from simulator.studies.checking import missing_models, needs_opposite
+from simulator.studies.desk import StudyDesk
+from simulator.studies.files import Study
+from simulator.studies.known import MOST_BYTES, add_study, all_builtin, opened, studies_of
+from simulator.studies.links import preview_link, study_link
+from simulator.studies.progress import StudyProgress
+from simulator.studies.quality import signs
+from simulator.studies.quota import STATES, cell_name
+from simulator.studies.steering import (
+    Standing,
+    StudyState,
+    admit_as,
+    close,
+    desk_of,
+    plan_of,
+    standing,
+    standings,
+)
+from simulator.studies.withdrawal import pending
+from ui.research.address import STUDIES
+from ui.research.blocks import markup, part
+from ui.research.office import RELOAD, Office
+from ui.research.study_people import StudyPeople
+from ui.research.tables import Sheet, Shown, filled, link, table, text
+from ui.research.view import Visit
+
+TICK: Final = 3.0
+_PICK: Final = """
+const read = async (field) => {
+  const file = field?.files?.[0];
+  if (!file) return;
+  props.value = file.size > %d ? { size: file.size } : { text: await file.text() };
+  field.value = '';
+  trigger('submit');
+};
+element.addEventListener('change', (event) => read(event.target));
+// Picked before this script was there.
+read(element.querySelector('input'));
+"""
+_LEFT: Final = ("returned", "expired")
+
+
+@dataclass(frozen=True, slots=True)
+class StudiesPage:
+    """The page, as somebody looks at it: all studies, or the one that its address names."""
+
+    visit: Visit
+    office: Office
+    site: str
+
+    def build(self) -> None:
+        """Make the page."""
+        if self.visit.at.study:
+            self._build_study(self._study())
+        else:
+            self._build_list()
+
+    # All studies
+
+    def _build_list(self) -> None:
+        t, first = self.visit.t, self.rows()
+        part(self.visit, "studies")
+        studies, shown = table(t("research.studies.heading"), first), gr.State(first)
+        gr.Timer(TICK).tick(self._listed, shown, [studies, shown], show_progress="hidden")
+        with gr.Accordion(t("research.studies.add"), open=False, elem_id="add-study"):
+            source = next(iter(all_builtin()))
+            part(self.visit, "study_add", command=f"askback study new {source} my-study.yaml")
+            picker = gr.HTML(
+                None,
+                html_template=markup(self.visit, "study_picker"),
+                js_on_load=_PICK % MOST_BYTES,
+                elem_classes=["ab"],
+                apply_default_css=False,
+            )
+            content = gr.Textbox(
+                label=t("research.studies.file"),
+                lines=12,
+                max_lines=24,
+                elem_classes=["rs-code"],
+                interactive=True,
+            )
+            faults = gr.HTML(elem_classes=["ab"], padding=False, apply_default_css=False)
+            with gr.Row():
+                check = gr.Button(t("research.studies.check"))
+                add = gr.Button(t("research.studies.keep"), variant="primary")
+        picker.submit(self._picked, picker, content, show_progress="hidden").success(
+            self._checked, content, faults, show_progress="hidden"
+        )
+        check.click(self._checked, content, faults)
+        go = f"study => {{ if (study) location.assign('{STUDIES}?study=' + encodeURIComponent(study)) }}"
+        added = gr.Textbox(visible="hidden")
+        add.click(self._add, content, [faults, added]).success(None, added, None, js=go)
+
+    def rows(self) -> Sheet:
+        """Return how every study stands."""
+        t = self.visit.t
+        widths = {"study": 190, "title": 220, "benchmark": 110, "state": 95}
+        counts = ("wanted", "completed", "under_way", "left", "withdrawn", "screened_out", "excluded")
+        widths |= {**dict.fromkeys(counts, 100), "minutes": 95, "hourly": 110}
+        heads = {t(f"research.studies.{name}"): width for name, width in widths.items()}
+        order: dict[StudyState, int] = {"open": 0, "paused": 1, "closed": 2, "ready": 3}
+        known = sorted(standings(self.office.writer, self.office.reader), key=lambda each: order[each.state])
+        return Sheet(heads, [self._row(each) for each in known])
+
+    def _row(self, stands: Standing) -> list[Shown]:
+        t, (study, state, progress) = self.visit.t, stands
+        counts = progress.states
+        return [
+            link(study.id, f"{STUDIES}?study={study.id}"),
+            text(study.title_in(t.language)),
+            text(study.benchmark),
+            Shown(state, self.visit.render("study_state", state=state)),
+            *map(
+                _count,
+                (
+                    progress.wanted,
+                    counts["completed"],
+                    progress.under_way,
+                    sum(counts[state] for state in _LEFT),
+                    counts["withdrawn"],
+                    counts["screened_out"],
+                    counts["excluded"],
+                ),
+            ),
+            _number(progress.median_minutes, ".1f"),
+            _number(progress.hourly_pay, ".2f", study.pay.currency if study.pay else ""),
+        ]
+
+    def _listed(self, before: Sheet) -> tuple[Any, Any]:
+        rows = self.rows()
+        return (gr.skip(), gr.skip()) if rows == before else (filled(rows), rows)
+
+    def _picked(self, picked: Mapping[str, Any] | None) -> str:
+        """Return the text of a file that was picked, unless it is too large to be one."""
+        picked = picked if isinstance(picked, dict) else {}
+        with self.office.acting(self.visit, "study", did="pick"):
+            if "text" not in picked:
+                size = f"{int(picked.get('size') or 0):,}"
+                message = f"a study file has at most {MOST_BYTES:,} bytes, and this one has {size}."
+                raise InputError(message, code="study_too_large", most=f"{MOST_BYTES:,}", size=size)
+        return str(picked["text"])
+
+    def _checked(self, content: str) -> str:
+        """Return what a study file comes to, or what is wrong with it."""
+        with self.office.acting(self.visit, "study", did="check"):
+            return self._verdict(add_study(content.encode(), self.office.reader, keep=False))
+
+    def _add(self, content: str) -> tuple[str, str]:
+        """Keep a study file; return what is said of it, and its id if it was kept."""
+        with self.office.acting(self.visit, "study", did="add"):
+            made = add_study(content.encode(), self.office.reader)
+            return self._verdict(made), made.id if isinstance(made, Study) else ""
+
+    def _verdict(self, made: Any) -> str:
+        if isinstance(made, Study):
+            return markup(self.visit, "study_plan", study=made, plan=plan_of(made), checked=True)
+        return markup(self.visit, "study_faults", faults=made)
+
+    # One study
+
+    def _study(self) -> Study:
+        known = studies_of(self.office.reader)
+        if self.visit.at.study not in known:
+            name = self.visit.at.study
+            raise InputError(f"There is no study {name!r}.", code="no_study", study=name)
+        return known[self.visit.at.study]
+
+    def _desk(self, study: Study) -> StudyDesk:
+        return desk_of(study, self.office.writer, self.office.reader)
+
+    def _standing(self, study: Study) -> Standing:
+        return standing(self._desk(study), opened=study.id in opened(self.office.reader))
+
+    def _build_study(self, study: Study) -> None:
+        t, stands = self.visit.t, self._standing(study)
+        key = load_key(self.office.writer.path)
+        preview = preview_link(study, key, self.site)
+        part(
+            self.visit,
+            "study",
+            study=study,
+            state=stands.state,
+            plan=plan_of(study),
+            preview=preview,
+            command=f"askback study open|pause|close|progress|quality {study.id}",
+        )
+        self._put_switches(study, stands)
+        with gr.Row():
+            for name, address in (
+                ("link", study_link(study, key, self.site)),
+                ("preview_link", preview),
+            ):
+                gr.Textbox(address, label=t(f"research.studies.{name}"), buttons=["copy"], interactive=False)
+        facts = part(self.visit, "study_facts", study=study, progress=stands.progress)
+        first = self.cells(stands.progress)
+        cells, shown = table(t("research.studies.places"), first), gr.State(first)
+        if stands.state == "ready":
+            return
+
+        people = StudyPeople(self.visit, self.office, self._desk(study))
+        who = people.put()
+
+        def looked(before: Sheet) -> tuple[Any, Any, Any, Any]:
+            progress = self._standing(study).progress
+            rows = self.cells(progress)
+            if rows == before:
+                return gr.skip(), gr.skip(), gr.skip(), gr.skip()
+            counts = markup(self.visit, "study_facts", study=study, progress=progress)
+            return filled(rows), rows, counts, gr.Dropdown(choices=people.choices())
+
+        gr.Timer(TICK).tick(looked, shown, [cells, shown, facts, who], show_progress="hidden")
+        suspects = signs(self.office.reader, study)
+        part(self.visit, "study_quality", people=len(suspects))
+        if len(suspects):
+            table(t("research.studies.quality"), self.quality(suspects))
+        scores = self.office.reader.scores(run_id=study.run_id, latest=True)
+        metrics = sorted({score.metric for score in scores})
+        part(self.visit, "study_downloads", study=study, metrics=metrics)
+
+    def _put_switches(self, study: Study, stands: Standing) -> None:
+        t, state = self.visit.t, stands.state
+        with gr.Row():
+            if state != "open":
+                name = "open" if state == "ready" else "open_again"
+                opening = gr.Button(t(f"research.studies.{name}"), variant="primary", elem_id="open-study")
+                opening.click(lambda: self._open(study)).success(None, js=RELOAD)
+            else:
+                pausing = gr.Button(t("research.studies.pause"), elem_id="pause-study")
+                pausing.click(lambda: self._pause(study)).success(None, js=RELOAD)
+            if state in ("open", "paused"):
+                closing = gr.Button(t("research.studies.close"), elem_id="close-study")
+                leaving = len(pending(self.office.reader, study.run_id))
+                question = f"research.studies.{'close_sure' if leaving else 'close_ask'}"
+                ask = f"() => confirm({json.dumps(t(question, count=leaving))})"
+                # What the browser answers; the value of a State it could not tell.
+                sure = gr.Checkbox(False, visible="hidden")
+                closing.click(partial(self._close, study), sure, js=ask).success(None, js=RELOAD)
+
+    def _open(self, study: Study) -> None:
+        with self.office.acting(self.visit, "study", did="open", study=study.id):
+            for name, error in missing_models(needs_opposite(study), self.office.models).items():
+                raise InputError(f"{name} cannot sit opposite people: {error}") from error
+            admit_as(self._desk(study), "open")
+
+    def _pause(self, study: Study) -> None:
+        with self.office.acting(self.visit, "study", did="pause", study=study.id):
+            admit_as(self._desk(study), "paused")
+
+    def _close(self, study: Study, sure: bool) -> None:
+        if not sure:
+            return
+        erases = bool(pending(self.office.reader, study.run_id))
+        with self.office.acting(self.visit, "erase" if erases else "study", did="close", study=study.id):
+            close(self._desk(study), self.office.reader)
+
+    def cells(self, progress: StudyProgress) -> Sheet:
+        """Return the places of a study by condition and state."""
+        t = self.visit.t
+        heads = {t("research.studies.condition"): 220, t("research.studies.wanted"): 85}
+        heads |= {t(f"research.studies.place.{state}"): 105 for state in STATES}
+        heads |= {t("research.studies.vacant"): 85}
+        rows = [
+            [
+                text(cell_name(cell.cell) or t("research.studies.all")),
+                *map(_count, (cell.wanted, *(cell.states[state] for state in STATES), cell.open)),
+            ]
+            for cell in progress.cells
+        ]
+        return Sheet(heads, rows)
+
+    def quality(self, people: pd.DataFrame) -> Sheet:
+        """Return the signs that somebody took no care, with the numbers that they rest on."""
+        t = self.visit.t
+        numbers = {"turn_seconds": ".1f", "typed_per_second": ".1f", "same_text": ".2f", "scales": ".0f"}
+        widths = {"participant": 190, "sets": 70, **dict.fromkeys(numbers, 110), "missed": 130, "signs": 200}
+        heads = {t(f"research.studies.sign.{name}"): width for name, width in widths.items()}
+        rows = [
+            [
+                text(row["participant"]),
+                _count(row["sets"]),
+                *(_number(row[name], form) for name, form in numbers.items()),
+                text(", ".join(row["missed"])),
+                text(", ".join(t(f"research.studies.flag.{name}") for name in row["signs"])),
+            ]
+            for row in people.astype(object).where(people.notna(), None).to_dict("records")
+        ]
+        return Sheet(heads, rows)
+
+
+def _count(value: int) -> Shown:
+    return Shown(value, str(value))
+
+
+def _number(value: float | None, form: str, unit: str = "") -> Shown:
+    return Shown(value, "–" if value is None else f"{value:{form}} {unit}".strip())

@@ -1,0 +1,283 @@
+// Forms whose fields the server describes: what is shown when, what the server says of the form as it stands,
+// words in which two fields differ, entries of a list that stand in a text or are put there by a click.
+"use strict";
+
+(() => {
+  const { part } = window.askback;
+  const PAUSE_MS = 500;
+  const SLOW_MS = 600;
+
+  // ---- words that differ: longest common subsequence --------------------------------------------------
+
+  // A word or a punctuation mark, and the white space behind it.
+  const words = (text) => [...text.matchAll(/([\p{L}\p{N}_]+(?:['’-][\p{L}\p{N}_]+)*|\S)(\s*)/gu)].map(([, word, space]) => ({ word, space }));
+
+  // [kind, text] in order: "same", "removed" (in `before` alone), "added" (in `after` alone).
+  function difference(before, after) {
+    const [a, b] = [words(before.trim()), words(after.trim())];
+    const length = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
+    for (let i = a.length - 1; i >= 0; i -= 1) {
+      for (let j = b.length - 1; j >= 0; j -= 1) {
+        length[i][j] = a[i].word === b[j].word ? length[i + 1][j + 1] + 1 : Math.max(length[i + 1][j], length[i][j + 1]);
+      }
+    }
+    const pieces = [];
+    const put = (kind, { word, space }) => {
+      if (pieces.at(-1)?.[0] === kind) pieces.at(-1)[1] += word + space;
+      else pieces.push([kind, word + space]);
+    };
+    let [i, j] = [0, 0];
+    while (i < a.length || j < b.length) {
+      if (i < a.length && j < b.length && a[i].word === b[j].word) { put("same", b[j]); i += 1; j += 1; }
+      else if (i < a.length && (j >= b.length || length[i + 1][j] >= length[i][j + 1])) { put("removed", a[i]); i += 1; }
+      else { put("added", b[j]); j += 1; }
+    }
+    return pieces;
+  }
+
+  const MARKS = { added: "ins", removed: "del" };
+
+  function drawDifference(place, before, after) {
+    const pieces = difference(before, after);
+    const changed = pieces.some(([kind]) => kind !== "same");
+    place.dataset.language ??= place.lang;
+    place.lang = changed ? place.dataset.language : document.documentElement.lang;
+    place.replaceChildren(...(changed ? pieces.flatMap(([kind, text]) => drawPiece(kind, text, place.dataset[kind])) : [place.dataset.unchanged]));
+    place.classList.toggle("ae-same", !changed);
+  }
+
+  // What is marked is also said in a word.
+  function drawPiece(kind, text, said) {
+    if (kind === "same") return [text];
+    const piece = document.createElement(MARKS[kind]);
+    piece.append(hidden(`${said} `), text.trimEnd());
+    return [piece, text.slice(text.trimEnd().length) || (kind === "removed" ? " " : "")];
+  }
+
+  function hidden(text) {
+    const element = document.createElement("span");
+    element.className = "ab-hidden";
+    element.lang = document.documentElement.lang;
+    element.textContent = text;
+    return element;
+  }
+
+  window.askback.drawDifference = drawDifference;
+
+  // ---- the values of fields, by their kind ------------------------------------------------------------
+
+  const split = (text, by) => text.split(by).map((entry) => entry.trim()).filter(Boolean);
+  const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const typed = (at) => at.querySelector("[name]").value;
+  const ticked = (at) => [...at.querySelectorAll("[name]:checked")].map((field) => field.value);
+  const READ = {
+    line: typed,
+    text: typed,
+    lines: (at) => split(typed(at), "\n"),
+    listed: (at) => split(typed(at), /[,\n]/),
+    number: (at) => (typed(at).trim() === "" ? null : Number(typed(at))),
+    place: (at) => (typed(at).trim() === "" ? null : Number(typed(at)) - 1),
+    switch: (at) => ticked(at).length > 0,
+    choice: (at) => ticked(at)[0] ?? null,
+    choices: ticked,
+  };
+  const filledIn = (value) => (Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null && value !== "" && value !== false);
+
+  function element(name, text, attributes = {}) {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    made.textContent = text;
+    return made;
+  }
+
+  part({
+    prepare() {
+      this.fmSent = null; // the number of the turn for which the form was to be sent
+      this.fmHinted = "{}";
+      this.fmAsked = 0;
+      this.fmWritten = new Set();
+    },
+
+    apply() {
+      if (!this.fmForm()) return;
+      this.fmWritten.clear();
+      this.fmDraw();
+      if (this.fmAt !== this.number) scrollTo(0, 0);
+      this.fmAt = this.number;
+      this.fmCheck({ focus: this.fmSent === this.number && Boolean(this.one(".st-notices .ab-notice")) });
+    },
+
+    hear: {
+      input(event) { this.fmHeard(event.target); },
+      change(event) { this.fmHeard(event.target); },
+    },
+
+    acts: {
+      "fm-pick"(control) { this.fmPick(control); },
+    },
+
+    methods: {
+      fmForm() { return this.one("[data-reads=fields]"); },
+
+      fmFields() { return this.all("[data-field]").filter((at) => !at.closest("[hidden]")); },
+
+      fmField(name) { return this.fmFields().find((at) => at.dataset.field === name); },
+
+      fmValues() { return Object.fromEntries(this.fmFields().map((at) => [at.dataset.field, READ[at.dataset.kind](at)])); },
+
+      fmHeard(field) {
+        const at = field.closest("[data-reads=fields] [data-field]");
+        if (!at) return;
+        this.fmWritten.add(at.dataset.field);
+        this.fmDraw();
+        clearTimeout(this.fmTimer);
+        this.fmTimer = setTimeout(() => this.fmForm() && this.fmCheck(), PAUSE_MS);
+      },
+
+      // ---- what is shown
+
+      // Conditions are on fields before them, so one pass in the page's order is enough.
+      fmDraw() {
+        for (const place of this.all("[data-when]")) place.hidden = !this.fmMet(place.dataset);
+        const values = this.fmValues();
+        for (const place of this.all("[data-difference]")) this.fmDiffer(place, values);
+        for (const at of this.all("[data-marks-of]")) this.fmMark(at, values);
+        for (const place of this.all("[data-picks]")) this.fmShowPicks(place, values);
+      },
+
+      fmMet({ when, is, unless }) {
+        const at = this.fmField(when);
+        const value = at && READ[at.dataset.kind](at);
+        const known = is ? is.split("|") : [];
+        const met = known.length ? [value].flat().some((each) => known.includes(String(each))) : filledIn(value);
+        return met === (unless === undefined);
+      },
+
+      fmDiffer(place, values) {
+        const text = place.querySelector("[data-before]");
+        const { before, after, line } = text.dataset;
+        const pair = [values[before], values[after]];
+        const [one, other] = line ? pair.map((lines) => lines?.[values[line]]) : pair;
+        place.hidden = one === undefined && other === undefined || !line && other === undefined;
+        if (!place.hidden) drawDifference(text, one || "", other || "");
+      },
+
+      // The text once more below its field, with the entries of a list marked; only if any stands in it.
+      fmMark(at, values) {
+        const known = [...(values[at.dataset.marksOf] || []), ...split(at.dataset.words, "|")].sort((one, other) => other.length - one.length);
+        const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${known.map(escaped).join("|")})(?:e?s)?(?![\\p{L}\\p{N}])`, "giu");
+        const text = typed(at);
+        const place = at.querySelector("[data-marked]");
+        const pieces = [];
+        let end = 0;
+        for (const match of known.length ? text.matchAll(pattern) : []) {
+          pieces.push(text.slice(end, match.index), element("mark", match[0]));
+          end = match.index + match[0].length;
+        }
+        place.hidden = pieces.length === 0;
+        place.replaceChildren(...pieces, text.slice(end));
+      },
+
+      fmShowPicks(place, values) {
+        const offered = values[place.dataset.picks] || [];
+        const chosen = new Set((values[place.closest("[data-field]").dataset.field] || []).map((entry) => entry.toLowerCase()));
+        const drawn = [...place.children].map((button) => button.textContent);
+        if (drawn.join("\n") !== offered.join("\n")) {
+          place.replaceChildren(...offered.map((entry) => element("button", entry, { type: "button", class: "fm-pick", "data-act": "fm-pick" })));
+        }
+        for (const button of place.children) button.setAttribute("aria-pressed", String(chosen.has(button.textContent.toLowerCase())));
+      },
+
+      fmPick(control) {
+        const at = control.closest("[data-field]");
+        const entry = control.textContent;
+        const now = READ.listed(at);
+        const rest = now.filter((other) => other.toLowerCase() !== entry.toLowerCase());
+        const field = at.querySelector("[name]");
+        field.value = (rest.length < now.length ? rest : [...now, entry]).join(", ");
+        this.stFilled();
+        this.fmHeard(field);
+      },
+
+      // ---- what the server says of it
+
+      // Problems are told where somebody has written, and everywhere once the form was to be sent.
+      fmTold(at) {
+        if (this.fmSent === this.number || this.fmWritten.has(at.dataset.field)) return true;
+        return [...at.querySelectorAll("[name]")].some((field) => (["radio", "checkbox"].includes(field.type) ? field.checked !== field.defaultChecked : field.value !== field.defaultValue));
+      },
+
+      async fmCheck({ focus = false } = {}) {
+        this.fmAsked += 1;
+        const turn = this.fmAsked;
+        const answer = await this.call("check_form", { filled: this.fmValues() });
+        if (turn !== this.fmAsked || !this.fmForm()) return null;
+        if (answer?.refused) this.toast(answer.refused);
+        if (!answer?.problems) return null;
+        this.fmShowProblems(answer.problems);
+        for (const place of this.all("[data-findings]")) place.innerHTML = answer.html;
+        if (focus) (this.one("[data-problems]:not([hidden], .fm-hints)") || this.one("[data-problems]:not([hidden])"))?.focus();
+        return answer;
+      },
+
+      fmShowProblems(problems) {
+        const place = this.one("[data-problem-count]");
+        let count = 0;
+        for (const at of this.fmFields()) {
+          const said = this.fmTold(at) ? problems[at.dataset.field] || [] : [];
+          const errors = said.filter(({ level }) => level === "error").length;
+          count += errors;
+          this.fmShowAt(at, said, errors > 0, place.dataset.warning);
+        }
+        const words = count === 1 ? place.dataset.one : place.dataset.many.replace("{count}", count);
+        const done = Object.keys(problems).length === 0 ? place.dataset.none : "";
+        place.textContent = count ? words : done;
+      },
+
+      fmShowAt(at, said, wrong, warning) {
+        const list = at.querySelector("[data-problems]");
+        list.hidden = said.length === 0;
+        list.classList.toggle("fm-hints", !wrong);
+        list.replaceChildren(...said.map(({ text, level }) => {
+          const item = element("li", text, { class: level === "warning" ? "fm-hint" : "" });
+          if (level === "warning") item.prepend(element("b", warning), " ");
+          return item;
+        }));
+        for (const field of at.querySelectorAll("[name]")) {
+          if (said.length) field.setAttribute("aria-describedby", list.id);
+          else field.removeAttribute("aria-describedby");
+          if (wrong && field.type !== "radio") field.setAttribute("aria-invalid", "true");
+          else field.removeAttribute("aria-invalid");
+        }
+      },
+
+      // Checked first, so that everything that is wrong is told at its place before anything is sent.
+      async fmSend(keys) {
+        if (this.fmSending) return;
+        this.fmSending = true;
+        this.fmSent = this.number;
+        this.stAllow(false);
+        setTimeout(() => this.fmSending && this.toast(this.root.dataset.thinking), SLOW_MS);
+        const answer = await this.fmCheck({ focus: true });
+        this.fmSending = false;
+        this.stAllow(true);
+        this.toast("");
+        if (answer?.errors) return;
+        // Hints are looked at once; whoever sends the same again has seen them.
+        const hints = JSON.stringify(answer?.problems || {});
+        if (hints !== "{}" && hints !== this.fmHinted) {
+          this.fmHinted = hints;
+          this.one("[data-problem-count]").textContent = this.one("[data-problem-count]").dataset.warned;
+          return;
+        }
+        // Without an answer the server decides; it keeps nothing that is wrong.
+        this.stSend({ filled: this.fmValues() }, keys);
+      },
+    },
+  });
+
+  window.askback.study.answers.fields = (page) => {
+    page.fmSend(page.byKey);
+    return null;
+  };
+})();
