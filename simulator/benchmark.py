@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from simulator.judging import JudgingForm
     from simulator.orders import RunSpec
     from simulator.reporting import Section
+    from simulator.research import ResearchPages
     from simulator.runner.rooms import AnyRoom
     from simulator.runner.scoring import Scorer
     from simulator.seats import Reply, View
@@ -291,6 +292,8 @@ class Benchmark(Generic[ItemT, RulesT]):
             items of a run are rows of the frame of its judgments.
         desks: where researchers judge; each is found when it is asked for, and its words stand in
             ``desks.yaml``.
+        research: what it adds to researchers' pages (`simulator.research`), found when it is asked for; its
+            words stand in ``research.yaml``. By default researchers can browse the items that it declares.
         folder: of ``texts.yaml`` (the words of pages), ``studies/*.yaml`` and ``prompts/*.jinja``.
         graph: builds the LangGraph machine; by default one node a seat, which take turns as `next_seat` says.
         room: plays the episodes of a benchmark whose machine is its own; imported late.
@@ -329,6 +332,7 @@ class Benchmark(Generic[ItemT, RulesT]):
     report: ReportSpec | None = None
     judging: tuple[Callable[[], JudgingForm[Any]], ...] = ()
     desks: tuple[Callable[[], Desk[Any]], ...] = ()
+    research: Callable[[], ResearchPages] | None = None
     folder: Path | None = None
     graph: Callable[[], StateGraph[Any, Any, Any, Any]] | None = None
     room: Callable[[], AnyRoom] | None = None

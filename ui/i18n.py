@@ -32,6 +32,8 @@ COOKIE = "askback_language"
 DECLARED = "benchmark"
 """Begins the names of the texts of every benchmark whose folder has them."""
 _FOLDER = Path(__file__).parent / "strings"
+_SIDES = ("desks", "research")
+"""Sides of a benchmark that researchers see, each with words in a file of its own."""
 _TEXTS: TypeAdapter[dict[Language, dict[str, Any]]] = TypeAdapter(dict[Language, dict[str, Any]])
 
 
@@ -108,9 +110,10 @@ def _read(known: Language, benchmarks: tuple[str, ...]) -> Strings:
             own = declared_texts(benchmark, known)
             own.setdefault("card_link", texts["declared.card_link"].format(title=own["name"]))
             texts.update({f"{DECLARED}.{benchmark.name}.{name}": text for name, text in own.items()})
-        if benchmark.desks and benchmark.folder is not None:
-            own = dict(_flat(_by_language(benchmark.folder / "desks.yaml").get(known, {})))
-            texts.update({f"{DECLARED}.{benchmark.name}.desks.{name}": text for name, text in own.items()})
+        for side in _SIDES:
+            said = _by_language(benchmark.folder / f"{side}.yaml") if benchmark.folder is not None else {}
+            own = dict(_flat(said.get(DEFAULT, {}))) | dict(_flat(said.get(known, {})))
+            texts.update({f"{DECLARED}.{benchmark.name}.{side}.{name}": text for name, text in own.items()})
     phrases = _FOLDER / f"phrases-{known}.yaml"
     return Strings(
         known, texts, yaml.safe_load(phrases.read_text(encoding="utf-8")) if phrases.exists() else {}

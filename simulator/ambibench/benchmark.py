@@ -47,6 +47,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
     register=later("simulator.ambibench.data_command:add_ambibench"),
     judging=(attribute("simulator.ambibench.coding:CODING"),),
     desks=(attribute("simulator.ambibench.coding:DESK"),),
+    research=attribute("simulator.ambibench.research:RESEARCH"),
     studies=attribute("simulator.ambibench.assignment:PatternStudy"),
     sessions=attribute("simulator.ambibench.sessions:AmbiBenchSessions"),
     picture=later("simulator.ambibench.show:picture"),

@@ -139,8 +139,13 @@ def value(feature: Feature, coded: bool) -> Message:
     return message(f"value.{feature}.{value_name(feature, coded)}")
 
 
-def bars(replay: Replay) -> Bars:
-    """Return the probabilities of the four rules before each label, and below them the labels."""
+def bars(replay: Replay, answers: str = "result.you") -> Bars:
+    """Return the probabilities of the four rules before each label, and below them labels and answers.
+
+    Args:
+        replay: the episode.
+        answers: the name of the text that the answers are called by.
+    """
     trials = replay.trials
     rows = [
         BarRow(
@@ -154,7 +159,7 @@ def bars(replay: Replay) -> Bars:
     strips = (
         (message("result.best"), [Cell(guess or "?", "" if guess else "muted") for guess in best]),
         (message("result.gold"), [Cell(trial.gold) for trial in trials]),
-        (message("result.you"), [_letter(trial) for trial in trials]),
+        (message(answers), [_letter(trial) for trial in trials]),
     )
     return Bars(rows, strips, message("result.plot_label"))
 

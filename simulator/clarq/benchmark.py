@@ -39,6 +39,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
     asking=attribute("simulator.clarq.asking"),
     checker=later("simulator.clarq.data:checker"),
     register=later("simulator.clarq.data:add_clarq"),
+    research=attribute("simulator.clarq.research:RESEARCH"),
     studies=attribute("simulator.clarq.assignment:DialogueStudy"),
     sessions=attribute("simulator.clarq.sessions:ClarqSessions"),
     icon="tree",

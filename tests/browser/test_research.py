@@ -66,9 +66,10 @@ def test_from_the_list_to_a_turn_and_back(runs, open_page):
     assert page.locator(".rs-list a").count() == 8
     page.click(".rs-list a >> nth=2")
     page.wait_for_selector("[data-replay]")
-    last = page.locator(".rs-turn.ab-now").get_attribute("data-moment")
+    last = page.locator(".ab-line.ab-now").get_attribute("data-moment")
     page.keyboard.press("ArrowLeft")
-    assert int(page.locator(".rs-turn.ab-now").get_attribute("data-moment")) == int(last) - 1
+    assert int(page.locator(".ab-line.ab-now").get_attribute("data-moment")) == int(last) - 1
+    assert page.locator("[data-slider]").input_value() == str(int(last) - 1)
     page.click("[data-moment='2'] .ab-bubble")
     assert page.locator("[data-tree] .ab-node-now").get_attribute("data-node") == "0"
     address = page.url

@@ -59,31 +59,25 @@ def test_from_a_run_to_a_token_and_back(filled: Any, open_page: Any) -> None:
     page.wait_for_selector(".rs-chart .main-svg")
     page.click(".rs-tabs >> text=Episodes")
     page.click(".rs-list a >> nth=0")
-    page.wait_for_selector(".rl-trial:visible")
-    assert page.locator(".rl-trial:visible h3").inner_text() == "Example 1 of 20"
-    page.keyboard.press("ArrowRight")
-    assert page.locator(".rl-trial:visible h3").inner_text() == "Example 2 of 20"
-    page.click(".rl-trial:visible summary:has-text('Token table')")
-    assert page.locator(".rl-trial:visible table tbody tr:visible").count() == 3
-    page.click("[data-moment='4'] button")
-    assert page.locator(".rl-trial:visible h3").inner_text() == "Example 5 of 20"
-    page.wait_for_selector("[data-figure=posterior] svg.main-svg")
+    page.wait_for_selector(".bl-part >> text=Trial by trial")
+    assert page.locator(".bl-bars-row").count() == 4
+    assert page.locator(".bl-table tbody tr").count() == 20
+    assert "'X' 0." in page.locator(".bl-table tbody tr >> nth=3").inner_text()
+    page.click("[data-log] > summary")
+    assert page.locator("[data-log] .rs-turn:visible").count() == 20
     address = page.url
     page.go_back()
     page.wait_for_selector(".rs-choose")
     page.goto(address)
-    page.wait_for_selector(".rl-trial:visible")
+    page.wait_for_selector(".bl-part >> text=Trial by trial")
 
 
 def test_a_study_with_its_flagged_sessions(filled: Any, open_page: Any) -> None:
     page = open_page().page
-    page.goto(f"{filled.url}/research?run={STUDY}&tab=study")
-    page.wait_for_selector(".rl-cells")
-    assert page.locator(".rl-cells tbody tr").count() == 7
-    page.click(".rl-finer summary >> nth=0")
-    assert page.locator(".rl-finer[open] li").count() == 4
-    page.click(".rs-tabs >> text=Scores")
+    page.goto(f"{filled.url}/research?run={STUDY}")
     page.wait_for_selector(".rs-scores >> text=without flagged")
+    page.click(".rs-tabs >> text=The study")
+    page.wait_for_selector(".rs-figures [data-count=completed]")
 
 
 def test_figures_of_chosen_runs(filled: Any, open_page: Any) -> None:
@@ -164,7 +158,7 @@ def test_two_raters_and_the_word_of_a_third(filled: Any, open_page: Any) -> None
 
 PLACES = (
     "/research?run=people",
-    f"/research?run={STUDY}&tab=study",
+    "/research/data",
     "/research?run=buckets",
     "/research?run=tables&tab=dialogues",
     "/research/desk",
@@ -182,8 +176,7 @@ def every_place(page: Any, server: Any) -> Iterator[str]:
         yield place
     page.goto(f"{server.url}/research?run=tables&tab=dialogues")
     page.click(".rs-list a >> nth=0")
-    page.wait_for_selector("[data-figure=posterior] svg.main-svg")
-    page.click(".rl-trial:visible summary >> nth=0")
+    page.wait_for_selector(".bl-part >> text=Trial by trial")
     yield "an episode"
     page.goto(f"{server.url}/research/report?runs=random&runs=tables&runs=told&runs=buckets")
     page.wait_for_selector(".rs-chart .main-svg")
@@ -195,7 +188,7 @@ def every_place(page: Any, server: Any) -> Iterator[str]:
 
 def test_every_page_keeps_the_accessibility_rules_and_fits_its_screen(filled: Any, open_page: Any) -> None:
     page = open_page(width=360, height=800).page
-    aside = ", .rs-scroll, .rs-table-card, .rs-sheet, .rs-wide, pre"
+    aside = ", .rs-scroll, .bl-scroll, .rs-table-card, .rs-sheet, .rs-wide, pre"
     with looking(page, broken_rules, widths=(360, 768, 1280), aside=aside, dark=True) as look:
         for _ in every_place(page, filled):
             look()

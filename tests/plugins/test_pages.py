@@ -33,6 +33,8 @@ from ui.declared.actions import DeclaredActions
 from ui.declared.pages import rule_fields
 from ui.i18n import strings
 from ui.render.frame import Frame
+from ui.research.calls import Calls
+from ui.research.desk import Desk
 from ui.tokens import Signer
 
 ROSE = 14
@@ -421,3 +423,23 @@ def test_every_text_of_the_pages_is_used_and_in_both_languages() -> None:
     names = texts_of("declared.")
     assert sorted(names) == sorted(name for name in strings("zh").texts if name.startswith("declared."))
     assert unused(names, ("declared.result.",)) == []
+
+
+def test_researchers_look_through_its_items(
+    room: DeclaredActions, log: tuple[LogWriter, LogReader], language: str = "en"
+) -> None:
+    calls = Calls(Desk(log[1]), log[0])
+
+    def page(query: str) -> str:
+        asked = {"path": "/research/data", "query": query, "language": language}
+        return str(calls.page(asked)["html"])
+
+    assert "benchmark=twenty_questions" in page("")
+    items = catalog.find("twenty_questions").load("builtin")
+    every = page("benchmark=twenty_questions")
+    assert f"{len(items)} of {len(items)} items" in every
+    first = items[0].name
+    assert page(f"benchmark=twenty_questions&item={first}").count("<dt>") == len(type(items[0]).model_fields)
+    assert f"<strong>{first}</strong>" not in page("benchmark=twenty_questions&text=nothing-like-it")
+    assert "no “nowhere”" in page("benchmark=twenty_questions&item=nowhere")
+    assert "no data" in page("benchmark=twenty_questions&data=nowhere")

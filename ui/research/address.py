@@ -14,6 +14,7 @@ STUDIES = "/research/studies"
 PART = "/research/part"
 REVIEW = "/research/review"
 EPISODES = "/research/episodes"
+DATA = "/research/data"
 DESK = "/research/desk"
 READINGS = "/research/ambient"
 CONSOLIDATE = "/research/consolidate"
@@ -29,7 +30,21 @@ MOVED = {"coding": "coding", "categories": "kinds", "claims": "claims"}
 PLACES = {
     path.rpartition("/")[2]: path
     for path in (
-        *(RUN, PART, START, STUDIES, REPORT, COMPARE, REVIEW, EPISODES, DESK, *AMBIENT, ASKING, *KITCHEN),
+        *(
+            RUN,
+            PART,
+            START,
+            STUDIES,
+            REPORT,
+            COMPARE,
+            REVIEW,
+            EPISODES,
+            DATA,
+            DESK,
+            *AMBIENT,
+            ASKING,
+            *KITCHEN,
+        ),
         *(f"{RESEARCH}/{name}" for name in MOVED),
     )
 }
@@ -39,6 +54,7 @@ NAVIGATION = (
     (STUDIES, "research.studies.heading", (STUDIES,)),
     (REVIEW, "research.review.heading", (REVIEW,)),
     (EPISODES, "research.household.episodes", (EPISODES,)),
+    (DATA, "research.data.nav", (DATA,)),
     (DESK, "research.desk.nav", (DESK,)),
     (READINGS, "research.ambient.nav", AMBIENT),
     (PAIRS, "research.ambik.nav", KITCHEN),
@@ -60,7 +76,7 @@ class Address:
         run: the run that is shown.
         tab: which part of it.
         episode: the dialogue that is shown.
-        benchmark: filter of the list of runs; `setup` likewise.
+        benchmark: filter of the list of runs, `setup` likewise; or whose data are browsed.
         sort: what the list of runs is sorted by.
         outcome: filter: ``success``, ``part``, ``failure`` or ``unscored`` by the headline; or a page's own.
         status: filter: how an episode ended.

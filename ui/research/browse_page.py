@@ -14,6 +14,7 @@ from simulator.figures import Column
 from simulator.figures.tables import shown
 from simulator.runner.logged import erased_episodes, seat_failed
 from ui.research.address import Address
+from ui.research.declared import Words, drawn, look_at, pages_of
 from ui.research.desk import RunCard
 from ui.research.kept import CachedReports
 from ui.research.report_parts import MINUS
@@ -68,7 +69,10 @@ def browse_page(visit: Visit, card: RunCard, kept: CachedReports, own: ShowEpiso
     """
     at, run, reader = visit.at, card.run.id, kept.reader
     benchmark = one_benchmark(reader, [run])
-    every = kept.once("entries", run, lambda: entries(reader, benchmark, run))
+    pages, look = pages_of(benchmark.name), look_at(visit, kept, card.run)
+    every = kept.once(
+        ("entries", at.settings), run, lambda: entries(reader, benchmark, run, pages.fields(look))
+    )
     talked = _talked(reader, run, at.text) if at.text else frozenset()
     listed = [entry for entry in every if fits(entry, at, talked)]
     ids = [entry.id for entry in listed]
@@ -76,9 +80,11 @@ def browse_page(visit: Visit, card: RunCard, kept: CachedReports, own: ShowEpiso
     if at.episode and all(entry.id != at.episode for entry in every):
         raise InputError(f"The run has no episode {at.episode!r}.", code="no_episode", episode=at.episode)
     opened = _opened(visit, reader, own) if at.episode else Episode("browse", {"shown": None})
+    language = reader.episode(at.episode).language if at.episode else ""
+    made = drawn(visit.t, benchmark.name, pages.episode(look, at.episode) if at.episode else (), language)
     return visit.page(
         opened.template,
-        opened.figures,
+        (*opened.figures, *made.figures),
         live=card.live and not at.episode,
         card=card,
         tab="dialogues",
@@ -93,6 +99,9 @@ def browse_page(visit: Visit, card: RunCard, kept: CachedReports, own: ShowEpiso
         chosen=dict(at.filters),
         previous=ids[place - 1] if place else None,
         next=ids[place + 1] if place is not None and place + 1 < len(ids) else None,
+        settings=pages.settings(look) if at.episode else (),
+        words=Words(visit.t, benchmark.name),
+        **made.context,
         **opened.context,
     )
 
@@ -103,8 +112,17 @@ def _opened(visit: Visit, reader: LogReader, own: ShowEpisode | None) -> Episode
     return shown or Episode("browse", {"shown": transcript(reader, id)})
 
 
-def entries(reader: LogReader, benchmark: Benchmark[Any, Any], run: str) -> tuple[Entry, ...]:
-    """Return the episodes of a run, in the order in which they began; those of erased people left out."""
+def entries(
+    reader: LogReader, benchmark: Benchmark[Any, Any], run: str, more: Mapping[str, Mapping[str, str]]
+) -> tuple[Entry, ...]:
+    """Return the episodes of a run, in the order in which they began; those of erased people left out.
+
+    Args:
+        reader: of the log.
+        benchmark: of the run.
+        run: its id.
+        more: further fields of episodes.
+    """
     erased, endings = erased_episodes(reader, run), reader.endings(run)
     items = {row.hash: row for row in reader.items(run)}
     scores: dict[str, dict[str, float]] = {}
@@ -117,7 +135,7 @@ def entries(reader: LogReader, benchmark: Benchmark[Any, Any], run: str) -> tupl
 
     def entry(episode: rows.Episode) -> Entry:
         known, item = scores.get(episode.id, {}), items[episode.item_hash]
-        values = {**item.data, **details.get(episode.id, {})}
+        values = {**more.get(episode.id, {}), **item.data, **details.get(episode.id, {})}
         fields = {name: str(each) for name, each in values.items() if _is_short(each)}
         ending = endings.get(episode.id)
         status = ending.status if ending else "open"

@@ -37,6 +37,7 @@ from ui.problems import problem_text
 from ui.research.address import (
     AMBIENT,
     ASKING,
+    DATA,
     DESK,
     EPISODES,
     KITCHEN,
@@ -48,6 +49,8 @@ from ui.research.ambient_calls import ambient_place, judged
 from ui.research.ambik_calls import PAIR, decided, kitchen_place
 from ui.research.asking_page import asking_page
 from ui.research.browse_page import browse_page
+from ui.research.data_page import data_page
+from ui.research.declared import part_page, parts_of
 from ui.research.desk import Desk, Dialogue
 from ui.research.desk_page import checked_name, desk_page
 from ui.research.desk_page import judged as desk_judged
@@ -167,6 +170,8 @@ class Calls:
         at = visit.at
         if at.path == EPISODES:
             return episodes_page(visit)
+        if at.path == DATA:
+            return data_page(visit)
         if at.path == DESK:
             return desk_page(visit, self.desk.reader)
         if at.path == ASKING:
@@ -186,6 +191,9 @@ class Calls:
         extras = extras_of(card)
         if tab in extras.pages and tab in {each.name for each in card.tabs}:
             return extras.pages[tab](visit, card, Sources(self.desk, self.kept, self.writer))
+        for part in parts_of(card.run, reader):
+            if part.name == tab:
+                return part_page(visit, card, self.kept, part)
         return browse_page(visit, card, self.kept, extras.episode)
 
     def _review(self, visit: Visit) -> Page:

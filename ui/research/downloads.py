@@ -16,15 +16,15 @@ from fastapi.responses import JSONResponse, Response
 
 from logs import LogError, LogReader
 from logs.export import export_log
-from simulator import frames
-from simulator.clarq.review import KINDS
+from simulator import catalog, frames
 from simulator.commands.compare import one_benchmark
 from simulator.errors import AskbackError
 from simulator.reporting import Report, json_text, report_csv, report_latex, write_report
 from simulator.reporting.render import html_page
 from ui.i18n import strings
 from ui.research.address import DESK, RESEARCH, Address
-from ui.research.desk import Desk, RunData
+from ui.research.declared import data_file, run_file
+from ui.research.desk import Desk
 from ui.research.desk_page import desk_file
 from ui.research.kept import CachedReports
 from ui.research.run_page import kept_comparison, kept_report
@@ -36,6 +36,7 @@ ENGLISH: Final = strings("en")
 """Files are in the language of the command line."""
 _ZIP: Final = "application/zip"
 _CSV: Final = "text/csv; charset=utf-8"
+_BYTES: Final = "application/octet-stream"
 _TYPES: Final[Mapping[Form, str]] = {
     "csv": _CSV,
     "tex": "application/x-tex; charset=utf-8",
@@ -74,15 +75,19 @@ def add_downloads(app: FastAPI, desk: Desk, kept: CachedReports) -> None:
     @app.get(f"{RESEARCH}/download/desk/{{name}}")
     def of_desk(name: str, request: Request) -> Response:
         at = Address.read(DESK, str(request.url.query))
-        return answer(lambda: desk_file(reader, at, name), "application/octet-stream", name)
+        return answer(lambda: safe(name, desk_file(reader, at, name)), _BYTES, name)
 
     @app.get(f"{RESEARCH}/download/episodes.csv")
     def episodes(run: str) -> Response:
         return answer(lambda: episodes_csv(reader, run).encode(), _CSV, f"{run}.episodes.csv")
 
-    @app.get(f"{RESEARCH}/download/reviews.csv")
-    def reviews(run: str) -> Response:
-        return answer(lambda: reviews_csv(desk.run_data(run)).encode(), _CSV, f"{run}.reviews.csv")
+    @app.get(f"{RESEARCH}/download/of-run/{{name}}")
+    def of_run(name: str, run: str) -> Response:
+        return answer(lambda: safe(name, run_file(reader, run, name)), _BYTES, f"{run}.{name}")
+
+    @app.get(f"{RESEARCH}/download/of-data/{{name}}")
+    def of_data(name: str, benchmark: str, data: str) -> Response:
+        return answer(lambda: safe(name, data_file(catalog.find(benchmark), data, name)), _BYTES, name)
 
 
 def answer(make: Callable[[], bytes], kind: str, name: str) -> Response:
@@ -139,6 +144,11 @@ def disarmed(text: str) -> str:
     return to_csv(header, lines)
 
 
+def safe(name: str, content: bytes) -> bytes:
+    """Return a file that a benchmark wrote; tables as `to_csv` writes them."""
+    return disarmed(content.decode("utf-8-sig")).encode() if name.endswith(".csv") else content
+
+
 def export_zip(reader: LogReader, run_id: str, format: Format) -> bytes:
     """Return everything the log holds of a run but outside identities, with a codebook, as a zip file.
 
@@ -156,29 +166,6 @@ def episodes_csv(reader: LogReader, run: str) -> str:
     frame = frames.episodes(reader, [run])
     held = frame.astype(object).where(frame.notna(), None)
     return to_csv(list(map(str, frame)), held.itertuples(index=False, name=None))
-
-
-def reviews_csv(data: RunData) -> str:
-    """Return every mark of every reviewer, in the order in which they were written."""
-    header = [
-        "episode", "turn", "reviewer", "kind", "type", "node", "hallucination", "failure", "success", "text",
-        "done", "created_at",
-    ]  # fmt: skip
-    marks = (row for row in data.judgments if row.kind in KINDS)
-    return to_csv(
-        header,
-        (
-            [
-                row.episode_id,
-                row.turn_number,
-                row.annotator,
-                row.kind,
-                *(row.value.get(name) for name in header[4:11]),
-                row.created_at,
-            ]
-            for row in marks
-        ),
-    )
 
 
 def _safe(value: Any) -> Any:

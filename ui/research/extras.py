@@ -1,4 +1,4 @@
-"""Parts of the pages of runs beside what follows from declarations: drawings, desks, people."""
+"""Pages of runs of benchmarks whose declarations do not say yet what researchers see."""
 
 from __future__ import annotations
 
@@ -8,16 +8,13 @@ from typing import Final
 from urllib.parse import quote
 
 from logs import LogReader, LogWriter
-from simulator.ambibench.coding import set_key
 from simulator.ambient.trial_log import tasks_of
-from ui.research.ambibench_episode import letters_episode
-from ui.research.ambibench_study import study_page
 from ui.research.ambient_episode import reading_episode
 from ui.research.ambient_people import PEOPLE, people_page
 from ui.research.ambik_decisions import decisions_page
 from ui.research.ambik_read import task_of_run
+from ui.research.declared import with_parts
 from ui.research.desk import TABS, Desk, Link, RunCard, Tab
-from ui.research.dialogues_page import dialogue_episode
 from ui.research.household_page import household_episode
 from ui.research.kept import CachedReports
 from ui.research.view import Page, ShowEpisode, Visit
@@ -61,29 +58,14 @@ def with_extras(card: RunCard, reader: LogReader) -> RunCard:
     """Return a run's card with all that is shown of it."""
     extras = extras_of(card)
     run = quote(card.run.id, safe="")
-    return replace(card, tabs=extras.tabs(card, reader), links=extras.links(card, reader, run))
+    return with_parts(
+        replace(card, tabs=extras.tabs(card, reader), links=extras.links(card, reader, run)), reader
+    )
 
 
 def extras_of(card: RunCard) -> Extras:
     """Return what the benchmark of a run adds; nothing where it has no pages of its own."""
     return _EXTRAS.get(card.run.benchmark, _NONE)
-
-
-def _dialogue_links(card: RunCard, reader: LogReader, run: str) -> tuple[Link, ...]:
-    return (
-        Link("research.run.to_review", f"/research/review?run={run}"),
-        Link("research.run.csv_reviews", f"/research/download/reviews.csv?run={run}", True),
-    )
-
-
-def _letters_tabs(card: RunCard, reader: LogReader) -> tuple[Tab, ...]:
-    return (*TABS, Tab("study", "research.ambibench.tab_study")) if "study" in card.run.config else TABS
-
-
-def _letters_links(card: RunCard, reader: LogReader, run: str) -> tuple[Link, ...]:
-    texts = any(item.data.get("setting") == "verbalise" for item in reader.items(card.run.id))
-    coding = Link("research.ambibench.to_sort", f"/research/desk?desk=coding&data={set_key(card.run.id)}")
-    return (coding,) if texts else ()
 
 
 def _reading_tabs(card: RunCard, reader: LogReader) -> tuple[Tab, ...]:
@@ -134,14 +116,7 @@ def _kitchen_page(visit: Visit, card: RunCard, sources: Sources) -> Page:
 
 _NONE: Final = Extras(pages={})
 _EXTRAS: Final[Mapping[str, Extras]] = {
-    "clarq": Extras(episode=dialogue_episode, pages={}, links=_dialogue_links),
     "handmethat": Extras(episode=household_episode, pages={}),
-    "ambibench": Extras(
-        episode=letters_episode,
-        pages={"study": lambda visit, card, sources: study_page(visit, card, sources.reader, sources.writer)},
-        tabs=_letters_tabs,
-        links=_letters_links,
-    ),
     "ambient": Extras(
         episode=reading_episode,
         pages={"study": lambda visit, card, sources: people_page(visit, card, sources.kept)},

@@ -208,7 +208,6 @@ def _head() -> str:
         f'<link rel="stylesheet" href="{_versioned("research.css")}">'
         f'<link rel="stylesheet" href="{_versioned("desk.css")}">'
         f'<link rel="stylesheet" href="{_versioned("research-office.css")}">'
-        f'<link rel="stylesheet" href="{_versioned("research-ambibench.css")}">'
         f'<link rel="stylesheet" href="{_versioned("research-ambient.css")}">'
         f'<link rel="stylesheet" href="{_versioned("research-ambik.css")}">'
         f'<script src="{_versioned("research-plots.js")}" data-plotly="{plotly}"></script>'

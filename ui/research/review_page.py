@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Final, NamedTuple
 
 from logs.rows import Judgment
+from simulator.blocks import Detail, TreeReplay
+from simulator.clarq.data import BENCHMARK
+from simulator.clarq.playing import PROVIDER
 from simulator.clarq.reporting.agreement import (
     Agreement,
     Disagreement,
@@ -28,11 +32,23 @@ from simulator.clarq.review import (
     unanswered,
     unmarked_turns,
 )
+from simulator.clarq.show import background_parts, tree_replay
 from simulator.clarq.views import ReplayStep
+from ui.i18n import DECLARED
+from ui.render.frame import RoomLink
 from ui.research.desk import Dialogue, RunCard, RunData
-from ui.research.dialogues_page import ROOM, drawn
 from ui.research.format import Cell, cell, scale
 from ui.research.view import Page, Visit
+
+ROOM: Final = RoomLink(f"{DECLARED}.{BENCHMARK}", "", "")
+"""Where the words of blocks are found."""
+
+
+class Drawn(NamedTuple):
+    """The drawn parts of a dialogue: its tree turn by turn, and the seeker's background."""
+
+    replay: TreeReplay
+    background: tuple[Detail, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +110,7 @@ def marking_page(visit: Visit, dialogue: Dialogue, own: Sequence[Judgment], done
         dialogue=dialogue,
         review=review,
         turns=[_turn(dialogue, review, step) for step in replay.steps],
-        drawn=drawn(dialogue),
+        drawn=Drawn(tree_replay(replay), tuple(background_parts(replay.task.background, PROVIDER))),
         room=ROOM,
         failures=FAILURES,
         left=unanswered(replay, review),

@@ -7,7 +7,7 @@ window.askbackResearch = (() => {
   const REVIEWER = "askback.reviewer";
   const SHORTCUTS = "askback.research.shortcuts";
   const POLL_MS = 2000;
-  const PATHS = ["/research/part", "/research/review", "/research/episodes", "/research/desk", "/research/ambient", "/research/consolidate", "/research/asking", "/research/pairs", "/research/sets"];
+  const PATHS = ["/research/part", "/research/review", "/research/episodes", "/research/data", "/research/desk", "/research/ambient", "/research/consolidate", "/research/asking", "/research/pairs", "/research/sets"];
 
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   const read = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
@@ -214,6 +214,13 @@ window.askbackResearch = (() => {
       for (const part of this.all("[data-why]")) part.hidden = Number(part.dataset.why) !== this.step;
       const words = this.one("[data-turn-text]");
       if (words) words.textContent = words.dataset.text.replace("{number}", this.step);
+      const slider = this.one("[data-slider]");
+      if (slider) {
+        slider.value = this.step;
+        const text = slider.dataset.text.replace("{number}", this.step + 1).replace("{last}", this.last + 1);
+        slider.setAttribute("aria-valuetext", text);
+        this.one("[data-step-text]").textContent = text;
+      }
       this.colour();
     }
 
@@ -227,9 +234,11 @@ window.askbackResearch = (() => {
       const given = new Set(before.flatMap((step) => step.gave));
       const available = new Set(before.at(-1)?.available || []);
       if (!given.has("0")) available.add("0");
+      const stateOf = (index) => given.has(index) ? "given" : available.has(index) ? "available" : "locked";
+      for (const dot of tree.querySelectorAll("[data-dot]")) dot.setAttribute("class", `ab-dot-${now.has(dot.dataset.dot) ? "now" : stateOf(dot.dataset.dot)}`);
       for (const node of tree.querySelectorAll("[data-node]")) {
         const index = node.dataset.node;
-        const state = given.has(index) ? "given" : available.has(index) ? "available" : "locked";
+        const state = stateOf(index);
         node.className = `ab-node ab-node-${state}${now.has(index) ? " ab-node-now" : ""}`;
         const chip = node.querySelector(".ab-state");
         chip.className = `ab-state ab-state-${now.has(index) ? "now" : state}`;
@@ -313,6 +322,7 @@ window.askbackResearch = (() => {
     }
 
     onInput(event) {
+      if (event.target.matches("[data-slider]")) this.goTo(Number(event.target.value));
       if (event.target.closest("form[data-form=judge]")) this.judgeTyped(event.target);
       else if (event.target.closest("form[data-form=desk]")) this.deskChanged();
     }

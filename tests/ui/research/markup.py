@@ -24,7 +24,7 @@ from ui.research.mount import research_pages
 from ui.research.office import Office
 from ui.research.view import Visit
 
-VOID = {"input", "link", "meta", "br", "path", "circle", "rect", "img"}
+VOID = {"input", "link", "meta", "br", "path", "circle", "img", "source"}
 
 
 class Balance(HTMLParser):

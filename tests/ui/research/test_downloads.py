@@ -4,6 +4,7 @@ import zipfile
 
 from simulator.figures import Table
 from ui.research import downloads
+from ui.research.declared import run_file
 
 
 def read(text):
@@ -33,7 +34,7 @@ def test_words_that_a_spreadsheet_would_run_are_disarmed(calls):
         {"path": "/research/review", "query": "run=one&reviewer=ann", "key": "key-00001", "what": "note"}
         | {"episode": "one/gather-resources-1.en/0", "text": text, "turn": 2}
     )
-    (row,) = read(downloads.reviews_csv(calls.desk.run_data("one")))
+    (row,) = read(downloads.safe("reviews.csv", run_file(calls.desk.reader, "one", "reviews.csv")).decode())
     assert (row["text"], row["kind"], row["turn"]) == (f"'{text}", "review.note", "2")
     assert downloads.to_csv(["n"], [[-1.5]]).splitlines()[1] == "-1.5"
 

@@ -1,0 +1,94 @@
+"""What researchers see of AmbiBench's runs: an episode trial by trial, and the way to sort its outputs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Final
+
+from logs import LogReader
+from logs.rows import Run
+from simulator.ambibench.aws import AwsPrompt
+from simulator.ambibench.coding import set_key
+from simulator.ambibench.items import item_from_row
+from simulator.ambibench.oracle import best_guess
+from simulator.ambibench.show import bars, rule
+from simulator.ambibench.views import Replay, ReplayTrial, TextReplay, replay
+from simulator.blocks import Block, Card, Cell, Chips, Facts, Passage, Span, Table, Text, Words, message
+from simulator.blocks import Look as CellLook
+from simulator.research import Link, Look, ResearchPages
+
+_TOKENS: Final = 3
+_NOTHING: Final = "–"
+
+
+def episode(look: Look, id: str) -> Sequence[Block]:
+    """Return how an episode went, and what a model or a person said trial by trial."""
+    reader = look.reader
+    item = item_from_row(reader.item(reader.episode(id).item_hash))
+    seen = replay(item, reader.turns(id), reader.judgments(episode_id=id))
+    if isinstance(seen, TextReplay):
+        return _texts(seen, "aws_category" if isinstance(item, AwsPrompt) else "category")
+    known = message("result.known_at", k=seen.known) if seen.known else message("result.known_never")
+    best = f"{round(seen.oracle, 2):g}"
+    facts: list[tuple[Words, Words]] = [
+        (message("research.right"), f"{seen.correct:g} / {len(seen.scores)}"),
+        (message("research.best"), best),
+        (message("result.known"), known),
+        (message("research.rule"), rule(seen.item.hypothesis)),
+    ]
+    plot = bars(seen, "research.said")
+    return (
+        Card(message("research.result"), [Facts(facts)]),
+        Card(message("result.plot"), [Text(message("result.plot_text"), "muted"), plot]),
+        Card(message("research.trials"), [Passage([Span(seen.item.instruction)]), _trials(seen)]),
+        Card(message("result.text"), [Passage([Span(seen.text)])], folded=True),
+    )
+
+
+def _texts(seen: TextReplay, categories: str) -> tuple[Block, ...]:
+    answer: list[Block] = [Text(message("research.said_nothing"), "muted")]
+    if seen.answer is not None:
+        category = message(f"research.{categories}.{seen.category or 'open'}")
+        answer = [Passage([Span(seen.answer, "new")]), Chips([category])]
+    details = json.dumps(seen.details, ensure_ascii=False, indent=2)
+    return (
+        Card(message("research.asked"), [Passage([Span(seen.text)])]),
+        Card(message("research.written"), answer),
+        Card(message("research.facts"), [Passage([Span(details)])], folded=True),
+    )
+
+
+def _trials(seen: Replay) -> Table:
+    names = ("k", "sentence", "values", "gold", "said", "read", "best", "sure", "p_x", "p_y", "p_valid")
+    head = [message(f"research.{name}") for name in (*names, "tokens", "time", "keys")]
+    return Table([_row(trial) for trial in seen.trials], head, rest=(2, 7, 8, 9, 10, 11, 13))
+
+
+def _row(trial: ReplayTrial) -> Sequence[object]:
+    score, best, keys = trial.score, best_guess(trial.belief.p_x), trial.keys_used
+    head = (Cell(str(trial.k), "muted"), trial.sentence, f"{trial.value_a}, {trial.value_b}")
+    belief = (best or Cell(message("research.guess"), "muted"), f"{trial.belief.p_gold:.3f}")
+    if score is None:
+        said = Cell(message("research.given" if not trial.shown else "research.open"), "muted")
+        return (*head, Cell(trial.gold, "strong"), said, "", *belief, *[""] * 6)
+    looks: dict[float, CellLook] = {1.0: "right", 0.0: "wrong"}
+    return (
+        *head,
+        Cell(trial.gold, "strong"),
+        Cell(trial.answer or "", looks.get(score.correct, "muted")),
+        score.answer if score.answer in ("X", "Y") else message("research.neither"),
+        *belief,
+        *(_NOTHING if share is None else f"{share:.3f}" for share in (score.p_x, score.p_y, score.p_valid)),
+        "  ".join(f"{token.text!r} {token.probability:.3f}" for token in trial.tokens[:_TOKENS]),
+        _NOTHING if score.seconds is None else message("result.seconds", seconds=f"{score.seconds:.1f}"),
+        "" if keys is None else message(f"research.{'keyboard' if keys else 'mouse'}"),
+    )
+
+
+def _links(reader: LogReader, run: Run) -> list[Link]:
+    texts = any(item.data.get("setting") == "verbalise" for item in reader.items(run.id))
+    return [Link("coding", f"/research/desk?desk=coding&data={set_key(run.id)}")] if texts else []
+
+
+RESEARCH: Final = ResearchPages(episode=episode, links=_links)

@@ -1,0 +1,62 @@
+"""What researchers see of ClarQ-LLM's runs: a dialogue on its tree, the way to its review, the marks."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from logs import LogReader
+from logs.rows import Run
+from simulator.blocks import Block, Card, ReplayTurn, message
+from simulator.clarq.data import read_item
+from simulator.clarq.playing import PROVIDER
+from simulator.clarq.review import KINDS
+from simulator.clarq.show import background_parts, tree_replay
+from simulator.clarq.views import ReplayStep, replay
+from simulator.research import Link, Look, ResearchPages, RunFile
+
+_MARKS: Final = ("type", "node", "hallucination", "failure", "success", "text", "done")
+
+
+def episode(look: Look, id: str) -> Sequence[Block]:
+    """Return a dialogue turn by turn beside its tree; nothing while it is still played."""
+    if look.reader.ending(id) is None:
+        return ()
+    item = read_item(look.reader.item(look.reader.episode(id).item_hash))
+    seen = replay(item, look.reader.turns(id), look.reader.judgments(episode_id=id))
+    shown = tree_replay(seen)
+    turns = [_told(turn, step) for turn, step in zip(shown.turns, seen.steps, strict=True)]
+    background = Card(
+        message("research.background"), [*background_parts(seen.task.background, PROVIDER)], folded=True
+    )
+    return shown._replace(turns=turns), background
+
+
+def write_reviews(reader: LogReader, run: str, path: Path) -> None:
+    """Write every mark of every reviewer, in the order in which they were written."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("episode", "turn", "reviewer", "kind", *_MARKS, "created_at"))
+        for row in reader.judgments(run_id=run):
+            if row.kind in KINDS:
+                marks = (row.value.get(name) for name in _MARKS)
+                place = (row.episode_id, row.turn_number, row.annotator, row.kind)
+                writer.writerow((*place, *marks, row.created_at))
+
+
+def _told(turn: ReplayTurn, step: ReplayStep) -> ReplayTurn:
+    """Return a turn with what was held back of it, which players are not told."""
+    held = [message("research.held", what=guard) for guard in step.guards]
+    return turn._replace(why=(*turn.why, *held))
+
+
+def _links(reader: LogReader, run: Run) -> list[Link]:
+    return [Link("review", f"/research/review?run={quote(run.id, safe='')}")]
+
+
+RESEARCH: Final = ResearchPages(
+    episode=episode, links=_links, files=(RunFile(name="reviews.csv", write=write_reviews),)
+)

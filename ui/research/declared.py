@@ -1,0 +1,204 @@
+"""What benchmarks declare for researchers (`simulator.research`), as parts of pages and as files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any, Final
+from urllib.parse import quote
+
+from logs import LogReader
+from logs.rows import Run
+from simulator import catalog
+from simulator.benchmark import Benchmark
+from simulator.blocks import Block
+from simulator.errors import InputError
+from simulator.reporting import Report, Section
+from simulator.research import Look, Part, ResearchPages, Setting, Shown, research_pages
+from simulator.studies.known import opened
+from ui.declared.pages import link_to
+from ui.i18n import DECLARED, Strings
+from ui.render.frame import RoomLink
+from ui.research.address import RESEARCH, STUDIES
+from ui.research.desk import Link, RunCard, Tab
+from ui.research.figures import Figure
+from ui.research.kept import CachedReports
+from ui.research.report_parts import Part as ReportPart
+from ui.research.report_parts import report_parts
+from ui.research.view import Page, Visit
+
+_NONE: Final = ResearchPages()
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What a page shows of a benchmark: the context of ``templates/research/shown.html.jinja``.
+
+    Attributes:
+        shown: blocks, and sections of reports.
+        room: the benchmark, by whose texts blocks speak.
+        view: what templates of blocks know of their reader: the language of an item, and no seat.
+        figures: the plots among it.
+    """
+
+    shown: Sequence[Block | ReportPart]
+    room: RoomLink
+    view: SimpleNamespace
+    figures: tuple[Figure, ...]
+
+    @property
+    def context(self) -> Mapping[str, Any]:
+        """The context."""
+        return {"own": self.shown, "room": self.room, "view": self.view, "language": self.view.language}
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of a benchmark's ``research.yaml``."""
+
+    t: Strings
+    benchmark: str
+
+    def name(self, text: str) -> str:
+        """Return the whole name of a text."""
+        return f"{DECLARED}.{self.benchmark}.research.{text}"
+
+    def __call__(self, text: str, default: str) -> str:
+        """Return a text, or `default` if there is none."""
+        return self.t.get(self.name(text), default)
+
+    def value(self, of: str, name: str, value: str) -> str:
+        """Return what a value is called of a ``setting`` or of a field of the ``data``."""
+        return self(f"{of}.{name}.{value}", value)
+
+    def label(self, of: str, name: str) -> str:
+        """Return what a setting or a field is called."""
+        return self(f"{of}.{name}", self.t.phrase(name))
+
+
+def pages_of(benchmark: str) -> ResearchPages:
+    """Return what a benchmark adds; nothing if it is not installed."""
+    try:
+        return research_pages(catalog.find(benchmark))
+    except InputError:
+        return _NONE
+
+
+def with_parts(card: RunCard, reader: LogReader) -> RunCard:
+    """Return a run's card with its parts, and the ways on from it."""
+    pages, run = pages_of(card.run.benchmark), card.run
+    say = Words(Strings("en", {}), run.benchmark).name
+    known = [Link(say(f"link.{link.name}"), link.address) for link in pages.links(reader, run)]
+    if run.id in {study.run_id for study in opened(reader).values()}:
+        study = next(study.id for study in opened(reader).values() if study.run_id == run.id)
+        known.append(Link("research.run.to_study", f"{STUDIES}?study={quote(study, safe='')}"))
+    files = [
+        Link(
+            say(f"file.{file.name.partition('.')[0]}"),
+            f"{RESEARCH}/download/of-run/{file.name}?run={quote(run.id, safe='')}",
+            True,
+        )
+        for file in pages.files
+        if file.where(reader, run)
+    ]
+    tabs = [Tab(part.name, say(f"part.{part.name}")) for part in parts_of(run, reader)]
+    return replace(card, tabs=(*card.tabs, *tabs), links=(*card.links, *known, *files))
+
+
+def parts_of(run: Run, reader: LogReader) -> tuple[Part, ...]:
+    """Return the further parts of a run."""
+    return tuple(part for part in pages_of(run.benchmark).parts if part.where(reader, run))
+
+
+def look_at(visit: Visit, kept: CachedReports, run: Run) -> Look:
+    """Return a visit as benchmarks know it."""
+    return Look(
+        reader=kept.reader,
+        run=run,
+        language=visit.t.language,
+        chosen=dict(visit.at.settings),
+        keep=lambda name, make: kept.once(("declared", name), run.id, make),
+    )
+
+
+def part_page(visit: Visit, card: RunCard, kept: CachedReports, part: Part) -> Page:
+    """Return a further part of a run."""
+    look = look_at(visit, kept, card.run)
+    made = drawn(visit.t, card.run.benchmark, part.show(look), visit.t.language)
+    return visit.page(
+        "run_part",
+        made.figures,
+        live=card.live,
+        card=card,
+        tab=part.name,
+        settings=part.settings(look),
+        words=Words(visit.t, card.run.benchmark),
+        **made.context,
+    )
+
+
+def drawn(t: Strings, benchmark: str, shown: Iterable[Shown], language: str) -> Drawn:
+    """Return blocks and sections as pages draw them.
+
+    Args:
+        t: the texts of the page.
+        benchmark: whose they are.
+        shown: what.
+        language: of the items that they show.
+    """
+    made: list[Block | ReportPart] = []
+    figures: list[Figure] = []
+    for each in shown:
+        if isinstance(each, Section):
+            report = report_parts(t, Report(title="", sections=(each,)))
+            made.extend(report.parts)
+            figures.extend(report.figures)
+        else:
+            made.append(each)
+    room = link_to(catalog.find(benchmark))
+    return Drawn(made, room, SimpleNamespace(language=language, seat="", study=True), tuple(figures))
+
+
+def settings_chosen(settings: Sequence[Setting], chosen: Mapping[str, str]) -> dict[str, str]:
+    """Return the value that each setting has."""
+    return {setting.name: chosen.get(setting.name, setting.usual) for setting in settings}
+
+
+def written(name: str, write: Callable[[Path], object]) -> bytes:
+    """Return a file that is written to a path."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        write(path)
+        return path.read_bytes()
+
+
+def run_file(reader: LogReader, run: str, name: str) -> bytes:
+    """Return a file of a run.
+
+    Raises:
+        InputError: if the run has no such file.
+        NotInLog: if there is no such run.
+    """
+    row = reader.run(run)
+    files = {file.name: file for file in pages_of(row.benchmark).files if file.where(reader, row)}
+    return written(name, lambda path: _known(files, name).write(reader, run, path))
+
+
+def data_file(benchmark: Benchmark[Any, Any], data: str, name: str) -> bytes:
+    """Return a file of data.
+
+    Raises:
+        InputError: if there is no such file.
+    """
+    pages = research_pages(benchmark).data
+    files = pages.files if pages is not None else {}
+    return written(name, lambda path: _known(files, name)(data, path))
+
+
+def _known(files: Mapping[str, Any], name: str) -> Any:
+    if name not in files:
+        raise InputError(f"There is no file {name!r} here; there are: {', '.join(files) or 'none'}.")
+    return files[name]
