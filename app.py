@@ -76,7 +76,7 @@ COMMANDS: Final = {
     ),
     "study bonus": Command(
         "simulator.studies.data_command:write_payment",
-        "Write whom the platform is to approve, who missed a check, and bonuses, by the platform's ids.",
+        "Write whom the platform is to approve, look at or reject, and bonuses, by its ids.",
     ),
     "study snapshot": Command(
         "simulator.studies.data_command:write_study_snapshot",

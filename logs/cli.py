@@ -193,11 +193,12 @@ def erase_command(
     for name, count in erasure.counts.items():
         table.add_row(name, str(count))
     _console().print(table)
-    _say("A receipt is in the log. Exports and backups made before are not changed by this.")
+    _say(f"A receipt is in the log, where they are {erasure.name} now. {erasure.recognised}")
+    _say("Exports and backups made before are not changed by this.")
     if not erasure.files_clean:
         _say(
             "Remains of the old texts may still lie in the file, since another program has it open or the "
-            "disk is full. Close it, then erase once more."
+            f"disk is full. Close it, then erase {erasure.name} once more."
         )
 
 

@@ -6,8 +6,13 @@ quote them). In whatever else belongs to their episodes, longer verbatim quotes 
 the free text of every turn's payload goes. A payload may name, in ``private``, further keys of its own that
 tell what the person said (whether a letter was right); they go, and with them the scores of that episode;
 and in ``personal`` those that tell who they are (an age), which go alone.
-What stays otherwise: the pseudonym, numbers, times, scores, token counts
-and which tree nodes were given, so that counts, quotas and references still hold.
+What stays otherwise: numbers, times, scores, token counts and which tree nodes were given, so that counts,
+quotas and references still hold.
+
+The pseudonym, which whoever has the key and the outside id could make again, becomes a name that means
+nothing: somebody who comes by that id is new. It stays only where a study has to know whom it keeps out:
+somebody whom a researcher excluded, or anybody in a study that says ``keep_out_erased``. The receipt says
+which studies these are.
 
 Not reached from here: exports, backups, caches of model answers and copies made before.
 """
@@ -16,6 +21,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 import sqlite3
 from collections.abc import Callable, Iterable
 from contextlib import closing
@@ -26,8 +32,10 @@ from typing import Any
 
 from logs.codec import encode, stored_columns
 from logs.connect import connect_for_writing, log_error
+from logs.errors import NotInLog
+from logs.pseudonym import PSEUDONYM
 from logs.reader import LogReader
-from logs.rows import Event
+from logs.rows import EXCLUDED, INCLUDED, Event
 from logs.schema import TABLES
 
 ERASED = "[erased]"
@@ -45,6 +53,9 @@ PERSONAL = "personal"
 RECEIPT = "participant.erased"
 """Kind of the event that is left."""
 
+NAMELESS = "erased-"
+"""Begins what somebody is called afterwards."""
+
 # A quote of fewer characters could be anybody's ("yes", "thank you").
 _QUOTE = 8
 _EDGES = " .,;:!?…。，；：！？\"'“”‘’«»()（）"
@@ -58,6 +69,9 @@ class Erasure:
     """The rows that were erased.
 
     Attributes:
+        participant_id: whom it was asked for.
+        name: what the log calls them now.
+        kept_out_of: runs of the studies that recognise their id all the same, so that `name` is as before.
         episodes: ids of the person's episodes.
         counts: rows changed, by table.
         files_clean: False if others had the file open, or the disk had no room to write it anew, so that
@@ -65,16 +79,25 @@ class Erasure:
     """
 
     participant_id: str
+    name: str
+    kept_out_of: tuple[str, ...]
     episodes: tuple[str, ...]
     counts: dict[str, int]
     files_clean: bool = True
+
+    @property
+    def recognised(self) -> str:
+        """Return a sentence that says who recognises the person's id from now on."""
+        if self.kept_out_of:
+            return f"The exclusion list of {', '.join(self.kept_out_of)} keeps their id out."
+        return "Whoever comes by their id is new here."
 
 
 def erase_participant(path: Path, participant_id: str, *, reason: str = "") -> Erasure:
     """Erase a person from the log at `path`, in one transaction, and leave a receipt event.
 
     Raises:
-        NotInLog: there is no such participant; the message lists near ones.
+        NotInLog: there is no such participant, or not any more; the message lists near ones.
         LogError: the log cannot be written.
     """
     with LogReader(path) as reader:
@@ -114,6 +137,9 @@ class _Eraser:
         self._counts: dict[str, int] = {}
 
     def erase(self, reason: str) -> Erasure:
+        there = self._connection.execute("SELECT 1 FROM participants WHERE id = ?", [self._person])
+        if there.fetchone() is None:  # somebody else was first
+            raise NotInLog(f"{self._person} is erased already", self._person)
         self._connection.execute("INSERT INTO erase_permit VALUES (?)", [RECEIPT])
         own = self._own_turns()
         episodes = tuple(self._episodes(own))
@@ -121,9 +147,47 @@ class _Eraser:
         quotes = _Quotes([*texts, *self._identities()])
         self._erase_own(own)
         self._scrub_episodes(episodes, quotes)
-        self._leave_receipt(episodes, reason)
+        asked, kept_out_of = self._person, self._keep_out()
+        if not kept_out_of and PSEUDONYM.fullmatch(asked):
+            self._person = f"{NAMELESS}{secrets.token_hex(8)}"
+            self._rename(asked)
+        self._leave_receipt(episodes, reason, kept_out_of)
         self._connection.execute("DELETE FROM erase_permit")
-        return Erasure(participant_id=self._person, episodes=episodes, counts=self._counts)
+        return Erasure(
+            participant_id=asked,
+            name=self._person,
+            kept_out_of=kept_out_of,
+            episodes=episodes,
+            counts=self._counts,
+        )
+
+    def _keep_out(self) -> tuple[str, ...]:
+        """Return the runs of the studies on whose exclusion lists the person is."""
+        strict = self._connection.execute(
+            "SELECT DISTINCT a.run_id FROM assignments a JOIN runs r ON r.id = a.run_id "
+            "WHERE a.participant_id = ? AND json_extract(r.config, '$.study.keep_out_erased')",
+            [self._person],
+        ).fetchall()
+        newest = dict(
+            self._connection.execute(
+                "SELECT run_id, kind FROM events WHERE participant_id = ? AND kind IN (?, ?) ORDER BY seq",
+                [self._person, EXCLUDED, INCLUDED],
+            ).fetchall()
+        )
+        excluded = [run for run, kind in newest.items() if kind == EXCLUDED]
+        return tuple(sorted({*(run for (run,) in strict), *excluded}))
+
+    def _rename(self, before: str) -> None:
+        """Put the person's new name in the place of the one `before`, wherever that stands."""
+        self._connection.execute("PRAGMA defer_foreign_keys = ON")
+        for table in TABLES.values():
+            for column in table.columns:
+                if column.kind in ("text", "json"):
+                    self._connection.execute(
+                        f"UPDATE {table.name} SET {column.name} = replace({column.name}, ?1, ?2) "
+                        f"WHERE instr({column.name}, ?1)",
+                        [before, self._person],
+                    )
 
     def _own_turns(self) -> dict[int, tuple[str, str]]:
         """Return episode and text of the person's turns, by ``seq``.
@@ -211,8 +275,13 @@ class _Eraser:
         if rows:
             self._counts[table] = self._counts.get(table, 0) + rows
 
-    def _leave_receipt(self, episodes: tuple[str, ...], reason: str) -> None:
-        details = {"reason": reason, "episodes": list(episodes), "rows": self._counts}
+    def _leave_receipt(self, episodes: tuple[str, ...], reason: str, kept_out_of: tuple[str, ...]) -> None:
+        details = {
+            "reason": reason,
+            "episodes": list(episodes),
+            "rows": self._counts,
+            "kept_out_of": list(kept_out_of),
+        }
         receipt = Event(kind=RECEIPT, participant_id=self._person, details=details)
         names = stored_columns(TABLES[Event])
         self._connection.execute(

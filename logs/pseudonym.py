@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import hmac
 import os
+import re
 import secrets
 import stat
 import sys
@@ -24,6 +25,8 @@ from logs.reader import LogReader
 _KEY_BYTES = 32
 # 100 bits: two of a million people meet with a probability of about 4e-19.
 _CHARACTERS = 20
+PSEUDONYM = re.compile(f"p[a-z2-7]{{{_CHARACTERS}}}")
+"""Has the form of a pseudonym: other names of people, of imported ones, mean nobody whom a key could tell."""
 
 
 def key_path(log: Path) -> Path:

@@ -6,6 +6,7 @@ In the end every turn that was acknowledged must be in the log, once, and the st
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import statistics
 import subprocess
@@ -13,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -25,18 +26,25 @@ from logs import LogReader, LogWriter
 from logs.cli import LogOption
 from simulator.errors import InputError
 from simulator.runner.lobby import PERSON
+from simulator.studies.checking import needs_opposite
 from simulator.studies.command import with_desk
 from simulator.studies.known import find_study
 from simulator.studies.reconcile import reconcile
 from ui.bots import Habits, Tally, play
+from ui.stand_in import standing_in
 
 _STARTS: Final = 90.0
 """Seconds that a server of one's own may take to start."""
 
 
 @contextmanager
-def own_server(study: str, log: Path) -> Iterator[tuple[str, int]]:
+def own_server(study: str, log: Path, models: str = "") -> Iterator[tuple[str, int]]:
     """Serve a study on a free port; yield its address and process.
+
+    Args:
+        study: a file, or an id.
+        log: that it writes.
+        models: address of the server of the study's models; default: as anywhere.
 
     Raises:
         InputError: if it does not start.
@@ -47,11 +55,16 @@ def own_server(study: str, log: Path) -> Iterator[tuple[str, int]]:
     words = ["app", "--port", str(port), "--log", str(log), "--starts-per-minute", "0"]
     if Path(study).is_file():
         words += ["--study", study]
+    environment = None
+    if models:
+        words += ["--base-url", models]
+        environment = {**os.environ, "OPENAI_API_KEY": "none"}
     with tempfile.TemporaryFile() as messages:
         server = subprocess.Popen(
             [sys.executable, "-c", "from app import main; main()", *words],
             stdout=subprocess.DEVNULL,
             stderr=messages,
+            env=environment,
         )
         try:
             address, until = f"http://127.0.0.1:{port}", time.monotonic() + _STARTS
@@ -114,25 +127,40 @@ def bots_command(
         str | None,
         typer.Option(help="a running server, whose log --log names; default: one of its own, on a new log"),
     ] = None,
+    model_seconds: Annotated[
+        float | None,
+        typer.Option(
+            min=0, help="let a stand-in answer for the study's models, which takes so many seconds each time"
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="of what bots do by chance")] = 0,
     log: LogOption = None,
 ) -> None:
     """Let programs take part in a study over HTTP; the exit code is 1 if anything was lost."""
     if site is not None and log is None:
         raise InputError("--site needs --log: the log that the server writes.")
+    if site is not None and model_seconds is not None:
+        raise InputError("--model-seconds needs a server of its own: leave --site out.")
     path = log or Path(tempfile.mkdtemp(prefix="askback-bots-")) / "log.sqlite"
     habits = Habits(think=think, leave=leave, reload=reload, twice=twice)
     with LogWriter(path, durable=True):
         chosen = find_study(study, path)
-    held = None
+    if model_seconds is not None and not needs_opposite(chosen):
+        raise InputError(f"--model-seconds: no model of a server sits opposite people in {chosen.id}.")
+    held, asked = None, 0
     if site is not None:
         tally = asyncio.run(play(site, chosen, path, n, habits, seed))
     else:
-        with own_server(study, path) as (address, process):
+        with ExitStack() as stack:
+            model = None if model_seconds is None else stack.enter_context(standing_in(model_seconds))
+            server = own_server(study, path, model.address if model else "")
+            address, process = stack.enter_context(server)
             tally = asyncio.run(play(address, chosen, path, n, habits, seed))
-            held = memory(process)
+            held, asked = memory(process), model.asked if model else 0
     console = Console()
     _print_tally(console, tally, n, think)
+    if model_seconds is not None:
+        console.print(f"the model was asked {asked} times, {model_seconds:g} s each")
     if held is not None:
         console.print(f"the server holds {held:.0f} MB")
     balance, (lost, doubled) = with_desk(

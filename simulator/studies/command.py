@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from logs import LogReader, LogWriter, load_key, pseudonym_of
+from logs import Erasure, LogReader, LogWriter, erase_participant, load_key, pseudonym_of
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator.errors import InputError
@@ -144,12 +144,26 @@ def print_preview(study: StudyArgument, site: _SiteOption = _SITE, log: LogOptio
 
 
 @study_app.command("erase")
-def erase_withdrawn(study: StudyArgument, log: LogOption = None) -> None:
-    """Erase those who have withdrawn from the study now, without waiting for the study's days."""
+def erase_withdrawn(
+    study: StudyArgument,
+    person: Annotated[
+        str | None,
+        typer.Argument(help="somebody who has not withdrawn, by their id on the platform or their pseudonym"),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="erase that person without asking")] = False,
+    log: LogOption = None,
+) -> None:
+    """Erase those who have withdrawn from the study now, or one person who asks for it; leaves receipts."""
     chosen, path = find_study(study, log), log or default_path()
-    erased = erase_due(path, run_id=chosen.run_id)
-    for erasure in erased:
-        print(f"{erasure.participant_id} is erased.")
+    if person is not None:
+        who = _participant(chosen, person, log)
+        question = f"Erase {who}, in all studies of {path}? This cannot be undone."
+        if not yes:
+            typer.confirm(question, abort=True)
+        erased: Sequence[Erasure] = [erase_participant(path, who, reason=f"asked for in {chosen.run_id}")]
+    else:
+        erased = erase_due(path, run_id=chosen.run_id)
+    _print_erased(erased)
     if not erased:
         print("Nobody who has withdrawn is left to be erased.")
 
@@ -174,8 +188,7 @@ def close_study(
         chosen, log, lambda desk, reader: (close(desk, reader), desk.progress())
     )
     print(f"{chosen.id} is closed{'' if changed else ' already'}; {progress.under_way} under way may finish.")
-    for erasure in erased:
-        print(f"{erasure.participant_id} is erased.")
+    _print_erased(erased)
 
 
 @study_app.command("pause")
@@ -268,6 +281,11 @@ def write_to_participant(
     who = _participant(chosen, person, log)
     with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.messaged(who, text, by=COMMAND)))
     print(f"{who} sees it when their page next changes or comes into sight.")
+
+
+def _print_erased(erased: Sequence[Erasure]) -> None:
+    for erasure in erased:
+        print(f"{erasure.participant_id} is erased. {erasure.recognised}")
 
 
 def _participant(study: Study, person: str, log: Path | None) -> str:

@@ -54,7 +54,7 @@ def write_payment(
     amount: Annotated[float, typer.Option(min=0, help="bonus for each unit of it")] = 0.0,
     log: LogOption = None,
 ) -> None:
-    """Write whom the platform is to approve, who missed a check, and bonuses, by the platform's ids.
+    """Write whom the platform is to approve, look at or reject, and bonuses, by its ids.
 
     The files say who took part: delete them once they are handed in.
     """
@@ -68,7 +68,8 @@ def write_payment(
     for file in owed.write(folder):
         print(file)
     total = sum(owed.bonus.values())
-    print(f"{len(owed.approve)} to approve, {len(owed.review)} missed a check, bonuses {total:.2f}")
+    counts = f"{len(owed.approve)} to approve, {len(owed.review)} missed a check, {len(owed.reject)} excluded"
+    print(f"{counts}, bonuses {total:.2f}")
     if owed.unknown:
         print(f"Done, but not known to the platform: {', '.join(owed.unknown)}")
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from logs import LogConflict, LogReader, LogWriter, erase_participant, load_key
+from logs import LogConflict, LogReader, LogWriter, NotInLog, erase_participant, load_key
 from logs.rows import RESTORED, Participant, Run
 from simulator.errors import ConflictError, InputError
 from simulator.seeds import derive_seed
@@ -232,7 +232,8 @@ class StudyDesk(Openings, Interventions):
         completion = await self._end(participant, "withdrawn")
         await self._log.aflush()
         reason = f"consent withdrawn in study {self.study.id}"
-        await asyncio.to_thread(erase_participant, self._log.path, participant, reason=reason)
+        with suppress(NotInLog):  # erased at the same moment, from elsewhere
+            await asyncio.to_thread(erase_participant, self._log.path, participant, reason=reason)
         return completion
 
     async def withdrawn_later(self, participant: str) -> Completion:

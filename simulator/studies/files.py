@@ -107,6 +107,8 @@ class Study(Part):
             links` prints it: then knowing somebody's id opens nothing.
         erase_after_days: so long after somebody withdrew a researcher can take that back; then they are
             erased. 0: at once.
+        keep_out_erased: whether people who are erased stay on the study's exclusion list, as whoever was
+            excluded by a researcher does in every study: their id is recognised, and keeps them out.
         texts: the study's own texts (consent, instructions, …) in place of the room's; one called
             ``debriefing`` is shown at the end of every set.
         questions: that people are asked about the instructions, before and after the task.
@@ -142,6 +144,7 @@ class Study(Part):
     require_identity: bool = False
     signed_links: bool = False
     erase_after_days: NonNegativeFloat = 7.0
+    keep_out_erased: bool = False
     texts: dict[str, Words] = Field(default_factory=dict)
     questions: tuple[Question, ...] = ()
     comprehension_tries: Annotated[int, Field(ge=1, le=MOST_TRIES)] = 2

@@ -12,6 +12,7 @@ what is over stays over, whichever row comes last.
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
@@ -54,6 +55,14 @@ def moment(written: str) -> datetime:
 def written(time: datetime) -> str:
     """Return `time` as the log writes it."""
     return time.astimezone(UTC).isoformat(timespec="milliseconds")
+
+
+def newest_erasure(connection: sqlite3.Connection) -> int:
+    """Return the number of the newest receipt of an erasure: until there is a newer one, no row changes."""
+    (number,) = connection.execute(
+        "SELECT coalesce(max(seq), 0) FROM events WHERE kind = ?", [RECEIPT]
+    ).fetchone()
+    return int(number)
 
 
 def place_id(run_id: str, number: int) -> str:
@@ -133,10 +142,7 @@ class Ledger:
     def _read_on(self) -> None:
         with self._reader.connection() as connection:
             # Erasing is all that ever changes a row; it leaves an event, so this must be looked at first.
-            (erasure,) = connection.execute(
-                "SELECT coalesce(max(seq), 0) FROM events WHERE kind = ?", [RECEIPT]
-            ).fetchone()
-            if erasure != self._erasure:
+            if (erasure := newest_erasure(connection)) != self._erasure:
                 self._places, self._seq, self._erasure = {}, 0, erasure
             rows = connection.execute(
                 f"SELECT {select(Assignment)}, seq FROM assignments "

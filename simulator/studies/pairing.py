@@ -30,7 +30,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from logs import LogReader
 from simulator.studies.files import Assignment, Study
-from simulator.studies.ledger import moment
+from simulator.studies.ledger import moment, newest_erasure
 from simulator.studies.parts import Pairing
 from simulator.studies.quota import Cell, Place, Quota, State, choose, counted
 
@@ -335,6 +335,10 @@ class Lobbies:
         self._listening = listening
         self._run = study.run_id
         self._lock = threading.Lock()
+        self._erasure = 0
+        self._forget()
+
+    def _forget(self) -> None:
         self._tasks: dict[str, Task] = {}
         self._seen: dict[str, datetime] = {}
         self._waiting: dict[str, tuple[datetime, int]] = {}
@@ -366,6 +370,9 @@ class Lobbies:
 
     def _read_on(self) -> None:
         with self._reader.connection() as connection:
+            if (erasure := newest_erasure(connection)) != self._erasure:
+                self._forget()
+                self._erasure = erasure
             for seq, id, options in connection.execute(
                 "SELECT seq, id, options FROM episodes WHERE run_id = ? AND seq > ? ORDER BY seq",
                 [self._run, self._episode],

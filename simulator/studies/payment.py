@@ -1,25 +1,32 @@
-"""Files that a recruiting platform is handed: whom to approve, whom to look at, and who gets a bonus.
+"""Files that a recruiting platform is handed: whom to approve, look at or reject, and who gets a bonus.
 
 They name people as the platform does, so they hold what the log keeps apart: delete them when they have been
-handed in.
+handed in. An id is what stood in somebody's link; one that no platform gives (`_ID`) is written nowhere, so
+that nobody adds a line, a formula or a bonus by what they call themselves.
 """
 
 from __future__ import annotations
 
+import csv
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from logs import LogReader
+from logs.guard import guard
 from logs.query import Played
+from logs.rows import EXCLUDED
 from simulator.errors import InputError
 from simulator.studies.desk import StudyDesk
 
 APPROVE: Final = "approve.csv"
 REVIEW: Final = "review.csv"
+REJECT: Final = "reject.csv"
 BONUS: Final = "bonus.csv"
 _CENT: Final = 0.01
+_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,199}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,23 +35,26 @@ class Payment:
 
     Attributes:
         approve: who was done and missed no attention check.
-        review: who was done and missed one, or was excluded: nothing is rejected by itself.
+        review: who was done and missed one: nothing is rejected by itself.
+        reject: whom a researcher excluded though they were done, and the reason that was given.
         bonus: what each gets besides, in the study's currency; nobody stands there with nothing.
-        unknown: pseudonyms of people who were done but did not come by the platform.
+        unknown: pseudonyms of people who were done but did not come by the platform, or by no id of one.
     """
 
     approve: tuple[str, ...]
     review: tuple[str, ...]
+    reject: dict[str, str]
     bonus: dict[str, float]
     unknown: tuple[str, ...]
 
     def write(self, folder: Path) -> tuple[Path, ...]:
-        """Write a file for each list that is not empty: an id a line, a bonus behind a comma."""
+        """Write a file for each list that is not empty: an id a line; a reason or a bonus behind a comma."""
         folder.mkdir(parents=True, exist_ok=True)
-        lines = {
-            APPROVE: list(self.approve),
-            REVIEW: list(self.review),
-            BONUS: [f"{person},{amount:.2f}" for person, amount in self.bonus.items()],
+        lines: dict[str, list[tuple[str, ...]]] = {
+            APPROVE: [(person,) for person in self.approve],
+            REVIEW: [(person,) for person in self.review],
+            REJECT: [(person, guard(reason)) for person, reason in self.reject.items()],
+            BONUS: [(person, f"{amount:.2f}") for person, amount in self.bonus.items()],
         }
         return tuple(_write(folder / name, rows) for name, rows in lines.items() if rows)
 
@@ -67,14 +77,19 @@ def payment_of(
     finished = [place for place in desk.ledger() if place.completed_at and place.state != "withdrawn"]
     done = [place for place in finished if place.state == "completed"]
     people = dict.fromkeys(place.participant for place in done)
-    failed = {place.participant for place in finished if place.failed_check or place.state == "excluded"}
+    excluded = {place.participant for place in finished if place.state == "excluded"}
+    failed = {place.participant for place in done if place.failed_check} - excluded
     kind = study.identity[0].lower()
     rows = (
         row
-        for person in people | dict.fromkeys(failed)
+        for person in people | dict.fromkeys(excluded)
         for row in reader.identities(participant_id=person, kind=kind)
     )
-    names = {row.participant_id: row.value for row in rows}
+    names = {row.participant_id: row.value for row in rows if _ID.fullmatch(row.value)}
+    reasons = {
+        event.participant_id: str(event.details.get("reason", ""))
+        for event in reader.events(run_id=study.run_id, kind=EXCLUDED)
+    }
     earned = dict.fromkeys(people, 0.0)
     if metric is not None:
         owners = {played.episode.id: _players(played) for played in reader.turns_of_run(study.run_id)}
@@ -89,6 +104,7 @@ def payment_of(
     return Payment(
         approve=_named(names, (person for person in people if person not in failed)),
         review=_named(names, failed),
+        reject={names[person]: reasons.get(person, "") for person in sorted(excluded & names.keys())},
         bonus={names[person]: due for person, due in earned.items() if person in names and due >= _CENT},
         unknown=tuple(person for person in people if person not in names),
     )
@@ -104,6 +120,7 @@ def _named(names: dict[str, str], people: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(names[person] for person in people if person in names))
 
 
-def _write(file: Path, rows: Iterable[str]) -> Path:
-    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+def _write(file: Path, rows: Iterable[tuple[str, ...]]) -> Path:
+    with file.open("w", encoding="utf-8", newline="") as opened:
+        csv.writer(opened, lineterminator="\n").writerows(rows)
     return file

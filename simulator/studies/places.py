@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from logs import LogConflict, LogReader, LogWriter
+from logs import LogConflict, LogReader, LogWriter, NotInLog
 from logs.rows import Event
 from simulator.errors import ConflictError
 from simulator.studies.admission import Admission, Code
@@ -102,7 +102,11 @@ class Places:
             return None
 
     async def _move(self, place: Place, state: State, reason: str = "") -> Place:
-        """Write the place's next state; how it stands then, which is as before if that cannot be."""
+        """Write the place's next state; how it stands then, which is as before if that cannot be.
+
+        Raises:
+            ConflictError: if its holder has been erased in the meantime.
+        """
         row = assignment_row(
             replace(place, state=state),
             run_id=self.study.run_id,
@@ -110,7 +114,13 @@ class Places:
             now=self._clock(),
             reason=reason,
         )
-        await self._log.write(row)
+        try:
+            await self._log.write(row)
+        except NotInLog as error:
+            who = place.participant
+            raise ConflictError(
+                f"{who} is erased from study {self.study.id!r}.", code="no_place", who=who
+            ) from error
         return self._ledger.place(place.id)
 
     async def _note(self, kind: str, place: Place) -> None:

@@ -202,17 +202,21 @@ def _paid(
         if place.participant not in standing or standing[place.participant].state != "completed":
             standing[place.participant] = place
     there: dict[str, list[Submission]] = {person: [] for person in standing}
+    unknown = 0
+    forgotten = sum(place.erased for place in standing.values())
     for submission in submissions:
         if submission.participant is None:
             yield Finding("nobody", "", f"Line {submission.line} of the export names nobody.")
         elif submission.participant in there:
             there[submission.participant].append(submission)
         else:
-            said = (
-                f"Line {submission.line} of the export ({submission.status}): the person was never given a "
-                "place here."
-            )
-            yield Finding("not_here", submission.participant, said, explained=submission.status not in _DONE)
+            # Whoever was erased cannot be told from somebody who was never here; so many there can be.
+            said = f"Line {submission.line} of the export ({submission.status}): the person has no place here"
+            said += f"; of those who had, {forgotten} are erased." if forgotten else ", and never had."
+            handed_in = submission.status in _DONE
+            unknown += handed_in
+            explained = not handed_in or unknown <= forgotten
+            yield Finding("not_here", submission.participant, said, explained=explained)
     for person, place in standing.items():
         if there[person]:
             yield from _one(desk, place, there[person])

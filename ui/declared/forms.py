@@ -39,8 +39,8 @@ class FormCall(MoveCall, _Filled):
 
     @classmethod
     def fields_of(cls, reply: Reply, knows: Any) -> dict[str, Any]:
-        """See `MoveCall.fields_of`."""
-        return {"text": reply.text, **({"filled": reply.move} if reply.move else {})}
+        """See `MoveCall.fields_of`; what is logged of words that were recorded at once is no form."""
+        return {"text": reply.text, **({"filled": reply.move} if reply.move and knows is not None else {})}
 
     def form(self) -> dict[str, Any]:
         """Return the fields that were filled in."""

@@ -140,7 +140,7 @@ async def test_a_snapshot_holds_the_study_and_nobodys_identity(log, tmp_path):
 async def test_the_platform_is_told_whom_to_approve_and_what_they_earned(log, tmp_path):
     folder = tmp_path / "pay"
     shown = run("bonus", STUDY, folder, "--log", log).output
-    assert "1 to approve, 0 missed a check, bonuses 0.00" in shown
+    assert "1 to approve, 0 missed a check, 0 excluded, bonuses 0.00" in shown
     assert [file.name for file in folder.iterdir()] == ["approve.csv"]
     assert (folder / "approve.csv").read_text(encoding="utf-8") == "anna\n"
     with pytest.raises(InputError, match="belong together"):
@@ -164,3 +164,30 @@ async def test_a_bonus_is_a_score_summed_over_sets(office, tmp_path):
     assert owed.bonus == {"ben": 1.5}
     assert [file.name for file in owed.write(tmp_path / "pay")] == ["approve.csv", "review.csv", "bonus.csv"]
     assert (tmp_path / "pay" / "bonus.csv").read_text(encoding="utf-8") == "ben,1.50\n"
+
+
+@pytest.mark.parametrize(
+    "called",
+    [
+        "ben,99.00",
+        "x,99.00\nben",
+        '=HYPERLINK("http://a.example")',
+        "@SUM(1)",
+        "ben\u202e",
+        "-1",
+        "",
+        '"ben"',
+    ],
+)
+async def test_nobody_is_paid_by_what_they_call_themselves(office, tmp_path, called):
+    desk, study = office.desk(), office.study()
+    for name in ("ben", called or " x y "):
+        admission = await desk.admit({"PROLIFIC_PID": name})
+        await desk.started(admission.participant)
+        episode = office.play(study, admission)
+        office.log.put(Score(episode_id=episode, metric="right", value=1.0, version="1"))
+        await desk.completed(admission.participant)
+    office.log.flush()
+    owed = payment_of(desk, office.reader, metric="right", amount=0.5)
+    assert owed.unknown == (admission.participant,)
+    assert [file.read_text(encoding="utf-8") for file in owed.write(tmp_path)] == ["ben\n", "ben,0.50\n"]

@@ -304,8 +304,39 @@ async def test_taking_consent_back_erases_and_frees_the_place(office: Any) -> No
     assert (place.state, place.cell, place.erased) == ("withdrawn", None, True)
     carla = await desk.admit(by_link("carla"))
     assert (carla.code, carla.place.cell) == ("admitted", anna.place.cell)
-    assert (await desk.admit(by_link("anna"))).code == "already"
+    assert (await desk.admit(by_link("anna"))).code == "full"
     assert desk.progress().states["withdrawn"] == 1
+    assert receipt.details["kept_out_of"] == []
+
+
+@pytest.mark.parametrize("why", ["the study says so", "a researcher excluded them", "another study does"])
+async def test_who_is_erased_comes_back_as_somebody_new_unless_an_exclusion_list_has_them(
+    office: Any, why: str
+) -> None:
+    strict = {"keep_out_erased": True} if why == "the study says so" else {}
+    desk, other = office.desk(**strict), office.desk(id="other", exclude=["pattern"])
+    anna, berta = [person(await desk.admit(by_link(name))) for name in ("anna", "berta")]
+    await desk.completed(anna)
+    if why == "a researcher excluded them":
+        await desk.excluded(anna, "a bot", by="ann")
+    await desk.withdrawn(anna)
+    (receipt,) = office.reader.events(kind="participant.erased")
+    with office.reader.connection() as connection:
+        left = "".join(connection.iterdump())
+    assert (anna in left) == (why != "another study does")
+    place = next(place for place in desk.ledger() if place.erased)
+    assert (place.participant, place.state) == (receipt.participant_id, "withdrawn")
+    again = await (other if why == "another study does" else desk).admit(by_link("anna"))
+    if why == "another study does":
+        assert receipt.details["kept_out_of"] == []
+        assert (receipt.participant_id or "").startswith("erased-")
+        # Nothing tells that they were here, neither in the study nor in those that keep out its people.
+        assert (again.code, again.participant) == ("admitted", anna)
+    else:
+        assert (again.code, receipt.participant_id) == ("already", anna)
+        assert receipt.details["kept_out_of"] == [desk.study.run_id]
+        assert (await other.admit(by_link("anna"))).code == "excluded"
+    assert office.reader.participant(berta).id == berta
 
 
 async def test_a_person_erased_by_command_frees_their_place_too(office: Any) -> None:

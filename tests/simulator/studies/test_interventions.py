@@ -61,7 +61,9 @@ async def test_who_is_excluded_counts_nowhere_and_their_place_is_free(office: An
     assert (await desk.admit({"PROLIFIC_PID": "anna"})).code == "already"
     assert (await desk.admit({"PROLIFIC_PID": "cleo"})).code == "admitted"
     owed = payment_of(desk, office.reader)
-    assert (owed.approve, owed.review) == (("ben",), ("anna",))
+    assert (owed.approve, owed.review, owed.reject) == (("ben",), (), {"anna": "bot-like typing"})
+    (file,) = [file for file in owed.write(office.path.parent / "pay") if file.name == "reject.csv"]
+    assert file.read_text(encoding="utf-8") == "anna,bot-like typing\n"
     assert reconcile(desk, office.reader).balanced
     assert desk.progress().states["excluded"] == 1
 
@@ -186,7 +188,7 @@ async def test_of_a_pair_that_was_done_the_task_counts_no_longer(tmp_path: Path)
         await desk.excluded(person, "rude", by="ann")
         assert erased_episodes(house.reader, house.study.run_id) == {task.id}
         assert desk.places_left() == left + 2
-        assert payment_of(desk, house.reader).review == ()  # nobody came by a platform
+        assert payment_of(desk, house.reader).reject == {}  # nobody came by a platform
 
 
 def test_the_commands(tmp_path: Path) -> None:

@@ -120,13 +120,29 @@ async def test_one_who_handed_in_twice(office: Any, tmp_path: Path) -> None:
     assert kinds(reconcile(desk, office.reader, export)) == {"twice": False}
 
 
-async def test_withdrawn_people_are_known_by_the_key(office: Any, tmp_path: Path) -> None:
-    desk = office.desk()
+async def test_withdrawn_people_are_known_by_the_key_if_the_study_keeps_them_out(
+    office: Any, tmp_path: Path
+) -> None:
+    desk = office.desk(keep_out_erased=True)
     anna = await complete(office, desk, "anna")
     await desk.withdrawn(anna.participant)
     balance = reconcile(desk, office.reader, write(tmp_path, {"anna": ("APPROVED", "C1")}))
     assert balance.findings == ()
     assert balance.places == {"withdrawn": 1}
+
+
+async def test_so_many_people_as_were_erased_are_missed_without_alarm(office: Any, tmp_path: Path) -> None:
+    desk = office.desk()
+    anna = await complete(office, desk, "anna")
+    await desk.withdrawn(anna.participant)
+    export = {"anna": ("APPROVED", "C1"), "never here": ("APPROVED", "C1"), "left": ("RETURNED", "")}
+    findings = reconcile(desk, office.reader, write(tmp_path, export)).findings
+    assert [(finding.kind, finding.explained) for finding in findings] == [
+        ("not_here", False),
+        ("not_here", True),
+        ("not_here", True),
+    ]
+    assert "of those who had, 1 are erased" in findings[0].sentence
 
 
 async def test_an_erasure_that_was_cut_short_is_found(office: Any) -> None:

@@ -141,7 +141,7 @@ async def test_a_withdrawal_counts_at_once_and_erases_later(desk: Any, path: Pat
     assert erase_due(path) == ()
     with LogReader(path) as reader:
         assert reader.identities() == []
-        assert reader.erased_participants() == {anna}
+        assert reader.erased_participants() == {erasure.name}
     with pytest.raises(ConflictError, match="is erased already"):
         await here.restored(anna)
 

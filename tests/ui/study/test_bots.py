@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from random import Random
+from typing import Literal
 
 import pytest
 import typer
 from click.testing import Result
+from pydantic import BaseModel, Field
 from typer.testing import CliRunner
 
 from logs import LogReader, LogWriter
@@ -16,6 +19,7 @@ from simulator.errors import InputError
 from simulator.studies.questions import Question
 from ui.bot_player import Page, answer_question
 from ui.bots_command import bots_command, lost_and_doubled, own_server
+from ui.stand_in import completion, smallest
 
 
 def play_bots(*words: str) -> Result:
@@ -67,6 +71,60 @@ def test_bots_who_are_paired_meet_and_both_come_to_an_end(tmp_path: Path) -> Non
         assert len(reader.turns(dialogue.id)) == 8
         (verdict,) = reader.judgments(episode_id=dialogue.id)
         assert (verdict.annotator, verdict.kind) == ("provider", "success")
+
+
+SLOW = """
+id: slow
+title: A model seeks
+benchmark: clarq
+language: en
+setup: L2H
+seat: provider
+settings: {opposite: openai/any, data: builtin, split: test, turn_limit: 2}
+judgments_per_item: 1
+completion_codes: {complete: C}
+"""
+
+
+def test_a_stand_in_answers_for_a_model_and_takes_its_time(tmp_path: Path) -> None:
+    log, study = tmp_path / "log.sqlite", tmp_path / "slow.yaml"
+    study.write_text(SLOW, encoding="utf-8")
+    habits = ["--think", "0", "--leave", "0", "--reload", "0", "--twice", "0", "--model-seconds", "0.2"]
+    done = play_bots(str(study), "--n", "2", *habits, "--log", str(log))
+    assert done.exit_code == 0, done.output
+    assert "0 acknowledged turns lost, 0 doubled; the books balance" in done.output
+    with LogReader(log) as reader:
+        calls = reader.model_calls(run_id="study-slow")
+        assert len(calls) == 4 and all(call.seconds >= 0.2 and call.model == "openai/any" for call in calls)
+    # It was also asked whether it is there.
+    assert re.search(r"the model was asked \d+ times, 0\.2 s each", done.output)
+
+
+def test_a_stand_in_needs_a_model_and_a_server_of_its_own(tmp_path: Path) -> None:
+    words = ("ambik-robot", "--model-seconds", "1", "--log", str(tmp_path / "log.sqlite"))
+    assert "no model of a server sits opposite" in str(play_bots(*words).exception)
+    assert "a server of its own" in str(play_bots(*words, "--site", "http://127.0.0.1:9").exception)
+
+
+class _Part(BaseModel):
+    ready: bool
+    kind: Literal["one", "other"]
+
+
+class _Whole(BaseModel):
+    parts: list[_Part] = Field(min_length=2)
+    none: None
+    number: int = Field(ge=3)
+    words: str
+    perhaps: str | None
+
+
+def test_what_a_stand_in_answers_fits_the_schema_that_is_asked_for() -> None:
+    _Whole.model_validate(smallest(_Whole.model_json_schema()))
+    body = {"model": "m", "messages": [], "logprobs": True, "n": 2}
+    said = completion(body)["choices"]
+    assert len(said) == 2 and said[0]["logprobs"]["content"][0]["token"] == said[0]["message"]["content"]
+    assert completion({"model": "m", "prompt": "?"})["choices"][0]["text"]
 
 
 def test_a_server_that_does_not_start_says_why(tmp_path: Path) -> None:
