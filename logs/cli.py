@@ -19,10 +19,11 @@ from logs.export import Format, export_log
 from logs.paths import LOG_VARIABLE, default_path
 from logs.query import State
 from logs.reader import LogReader
-from logs.rows import Turn
+from logs.rows import Event, Turn
 from logs.schema.document import render
 from logs.tail import tail
 from logs.transcript import as_markdown, as_rich, as_text, read_transcript, visible
+from logs.writer import LogWriter
 
 log_app = typer.Typer(
     name="log",
@@ -234,6 +235,9 @@ def export_command(
             excel=excel,
             progress=progress,
         )
+    if identities:  # who took part has left the log: it says so
+        with LogWriter(log or default_path(), durable=True) as writer:
+            writer.put(Event(kind="researcher.export", details={"by": "command line", "identities": True}))
     _say(f"Wrote {len(files)} files to {folder}; what the columns mean is in codebook.md.")
 
 

@@ -28,7 +28,13 @@ from ui.study.pages import ASKED
 
 _STATE: Final = re.compile(r'data-(episode|seat|number|stage|at|my-turn|ended|code)="([^"]*)"')
 _OFFERED: Final = re.compile(r'data-act="st-go" data-say="(\w+)"')
-_SAID: Final = {"consent": "yes", "instructions": "ready", "debriefing": "read", "comment": "A bot was here."}
+_SAID: Final = {
+    "consent": "yes",
+    "instructions": "ready",
+    "debriefing": "read",
+    "break": "rested",
+    "comment": "A bot was here.",
+}
 
 
 @dataclass(frozen=True)

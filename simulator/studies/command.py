@@ -15,6 +15,7 @@ from rich.table import Column, Table
 from logs import Erasure, LogReader, LogWriter, erase_participant, load_key, pseudonym_of
 from logs.cli import LogOption
 from logs.paths import default_path
+from logs.rows import Event
 from simulator.errors import InputError
 from simulator.runner.model_flags import ModelFlags
 from simulator.runner.options import BaseUrlOption, TimeoutOption
@@ -37,6 +38,7 @@ _ALWAYS: Final = ("started", "completed")
 _Found = TypeVar("_Found")
 _PersonArgument = Annotated[str, typer.Argument(help="their id on the platform, or their pseudonym")]
 _ReasonOption = Annotated[str, typer.Option(help="why; kept in the log")]
+_ACTS: Final = {"bonus": "researcher.payment", "erase": "researcher.erase"}
 _SITE: Final = "http://127.0.0.1:7860"
 _SiteOption = Annotated[str, typer.Option(help="where people reach the app")]
 StudyArgument = Annotated[str, typer.Argument(help="a study file, or the id of a study")]
@@ -163,6 +165,7 @@ def erase_withdrawn(
         erased: Sequence[Erasure] = [erase_participant(path, who, reason=f"asked for in {chosen.run_id}")]
     else:
         erased = erase_due(path, run_id=chosen.run_id)
+    with_desk(chosen, log, lambda desk, reader: None, did="erase")
     _print_erased(erased)
     if not erased:
         print("Nobody who has withdrawn is left to be erased.")
@@ -185,7 +188,7 @@ def close_study(
             abort=True,
         )
     (changed, erased), progress = with_desk(
-        chosen, log, lambda desk, reader: (close(desk, reader), desk.progress())
+        chosen, log, lambda desk, reader: (close(desk, reader), desk.progress()), did="close"
     )
     print(f"{chosen.id} is closed{'' if changed else ' already'}; {progress.under_way} under way may finish.")
     _print_erased(erased)
@@ -196,7 +199,7 @@ def pause_study(study: StudyArgument, log: LogOption = None) -> None:
     """Take nobody new into the study until it is opened again; who is under way may finish."""
     chosen = find_study(study, log)
     changed, progress = with_desk(
-        chosen, log, lambda desk, reader: (admit_as(desk, "paused"), desk.progress())
+        chosen, log, lambda desk, reader: (admit_as(desk, "paused"), desk.progress()), did="pause"
     )
     print(f"{chosen.id} is paused{'' if changed else ' already'}; {progress.under_way} under way may finish.")
 
@@ -216,7 +219,7 @@ def open_study(
     chosen = find_study(study, log)
     if not _models_answer(chosen, base_url, timeout):
         raise typer.Exit(1)
-    changed = with_desk(chosen, log, lambda desk, reader: admit_as(desk, "open"))
+    changed = with_desk(chosen, log, lambda desk, reader: admit_as(desk, "open"), did="open")
     key = _key(log)
     print(f"{chosen.id} is open{' again' if changed else ''}.")
     print(f"for participants  {study_link(chosen, key, site)}")
@@ -234,7 +237,7 @@ def restore_participant(study: StudyArgument, person: _PersonArgument, log: LogO
             return asyncio.run(desk.included(who, by=COMMAND))
         return asyncio.run(desk.restored(who))
 
-    places = with_desk(chosen, log, restored)
+    places = with_desk(chosen, log, restored, did="restore")
     print(f"{who} is back: {', '.join(place.state for place in places)}.")
 
 
@@ -243,7 +246,7 @@ def release_places(study: StudyArgument, person: _PersonArgument, log: LogOption
     """Let somebody go on in another browser than the one in which they began."""
     chosen = find_study(study, log)
     who = _participant(chosen, person, log)
-    with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.released(who)))
+    with_desk(chosen, log, lambda desk, reader: asyncio.run(desk.released(who)), did="release")
     print(f"{who} may go on in the browser that comes next.")
 
 
@@ -304,11 +307,24 @@ def _participant(study: Study, person: str, log: Path | None) -> str:
     return who
 
 
-def with_desk(study: Study, log: Path | None, look: Callable[[StudyDesk, LogReader], _Found]) -> _Found:
-    """Return what somebody finds who looks at the desk of a study on a log."""
+def with_desk(
+    study: Study, log: Path | None, look: Callable[[StudyDesk, LogReader], _Found], did: str = ""
+) -> _Found:
+    """Return what somebody finds who looks at the desk of a study on a log.
+
+    Args:
+        study: the study.
+        log: its log; None for the usual one.
+        look: looks, or does something.
+        did: what was done, for the log, which says it of researchers in the browser, too.
+    """
     path = log or default_path()
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:
-        return look(desk_of(study, writer, reader), reader)
+        result = look(desk_of(study, writer, reader), reader)
+        if did:
+            details = {"by": COMMAND, "did": did, "study": study.id}
+            writer.put(Event(kind=_ACTS.get(did, "researcher.study"), details=details)).result()
+        return result
 
 
 def _print_progress(console: Console, study: Study, progress: StudyProgress) -> None:

@@ -64,6 +64,7 @@ def write_payment(
         find_study(study, log),
         log,
         lambda desk, reader: payment_of(desk, reader, metric=metric, amount=amount),
+        did="bonus",
     )
     for file in owed.write(folder):
         print(file)

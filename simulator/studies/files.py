@@ -94,6 +94,7 @@ class Study(Part):
             with room; ``finish_items``: the one with the most people that still has room, so that items are
             complete one after the other.
         sets_per_participant: the most sets one person may do; never two of one condition.
+        break_every: after so many sets a person is offered a break before the next one begins.
         pay: what a set is worth; None: nothing.
         contact: whom participants can write to about the study or their rights; stands under the consent.
         completion_codes: see `Codes`.
@@ -110,7 +111,7 @@ class Study(Part):
         keep_out_erased: whether people who are erased stay on the study's exclusion list, as whoever was
             excluded by a researcher does in every study: their id is recognised, and keeps them out.
         texts: the study's own texts (consent, instructions, …) in place of the room's; one called
-            ``debriefing`` is shown at the end of every set.
+            ``debriefing`` is shown at the end of every set, and one called ``break`` in a break.
         questions: that people are asked about the instructions, before and after the task.
         comprehension_tries: how often questions about the instructions may be answered; whoever has then not
             answered all of them rightly is screened out.
@@ -133,6 +134,7 @@ class Study(Part):
     judgments_per_item: PositiveInt | None = None
     assignment: Assignment = "balanced"
     sets_per_participant: PositiveInt = 1
+    break_every: PositiveInt | None = None
     pay: Pay | None = None
     contact: Words | None = None
     completion_codes: Codes = Codes()

@@ -88,6 +88,7 @@ class Step:
         when: in free play, in the first set of a study, in further ones.
         seat: who is asked; empty for every person.
         measured: the turn holds what the page measured (`forms.measured`).
+        option: of the episode, without which nobody is asked.
         questions: the study's own, if these are what is asked.
         choices: the answers that there are; empty where any will do.
     """
@@ -99,6 +100,7 @@ class Step:
     when: tuple[Occasion, ...] = ("first",)
     seat: str = ""
     measured: bool = True
+    option: str = ""
     questions: tuple[Question, ...] = ()
     choices: tuple[str, ...] = ()
 
@@ -109,11 +111,14 @@ COMMENT: Final = Step(node="questions_after", kind="comment", when=("first", "fu
 QUESTIONS_BEFORE: Final = Step(node="questions_before", kind=ASKED_BEFORE)
 QUESTIONS_AFTER: Final = Step(node="questions_after", kind=ASKED_AFTER, when=("first", "further"))
 DEBRIEFING: Final = Step(node="debriefing", kind="debriefing", when=("first", "further"))
+REST: Final = "break"
+"""The option of a set before which somebody is offered a break, and the kind of the turn that ends it."""
+BREAK: Final = Step(node="instructions", kind=REST, when=("further",), option=REST)
 _TRY: Final = Step(node="comprehension", kind=TRIED, page="comprehension")
 _AGAIN: Final = Step(node="comprehension", kind="ready_", page="instructions_again")
 OWN_KINDS: Final = frozenset(
     (
-        *(step.kind for step in (QUESTIONS_BEFORE, QUESTIONS_AFTER, DEBRIEFING)),
+        *(step.kind for step in (QUESTIONS_BEFORE, QUESTIONS_AFTER, DEBRIEFING, BREAK)),
         *(f"{step.kind}{number}" for step in (_TRY, _AGAIN) for number in range(1, MOST_TRIES + 1)),
     )
 )
@@ -144,13 +149,14 @@ class Table:
     @cached_property
     def way(self) -> tuple[Due, ...]:
         """Return what the people of this episode are asked: one person's steps, then the next one's."""
-        now = occasion(self.episode.episode.options)
+        options = self.episode.episode.options
+        now = occasion(options)
         people = (seat for seat, who in self.episode.seats.items() if who.kind == "person")
         return tuple(
             Due(seat, step)
             for seat in people
             for step in self.around
-            if now in step.when and step.seat in ("", seat)
+            if now in step.when and step.seat in ("", seat) and (not step.option or options.get(step.option))
         )
 
     def task(self, state: State) -> ActiveEpisode:
@@ -196,7 +202,7 @@ def own_steps(study: Study) -> tuple[Step, ...]:
     """Return what a study itself asks and says."""
     tries = study.comprehension_tries
     asked = {when: tuple(each for each in study.questions if each.when == when) for when in get_args(When)}
-    steps: list[Step] = []
+    steps: list[Step] = [BREAK] if study.break_every else []
     if asked["comprehension"]:
         for number in range(1, tries + 1):
             if number > 1:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SettingsT = TypeVar("SettingsT", bound=StudySettings)
 DATA: Final = "data"
 """The setting of a declared benchmark that names the items, as ``--data`` does."""
-EVERY_STUDY: Final = frozenset({"study", "language", "set", "place", "begun"})
+EVERY_STUDY: Final = frozenset({"study", "language", "set", "place", "begun", "break"})
 """Options that every study's episodes have; no rule may be called so."""
 
 

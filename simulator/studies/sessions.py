@@ -24,7 +24,7 @@ from simulator.studies.admission import Admission, Completion
 from simulator.studies.cards import REFUSALS, Entry, left_with
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
-from simulator.studies.graph import MISSED, WAYS_OUT, declined
+from simulator.studies.graph import MISSED, REST, WAYS_OUT, declined
 from simulator.studies.held import HeldStudies
 from simulator.studies.interventions import BY_RESEARCHER, Message
 from simulator.studies.pairing import MODEL_FAILED, REASONS
@@ -44,7 +44,7 @@ class StudySessions(HeldStudies):
 
     A study's episode has the options ``study`` (true), ``language``, ``set`` (the seed of its place),
     ``place`` (its number) and, from a person's second set on, ``begun`` (true): consent and instructions are
-    then not asked for again.
+    then not asked for again. ``break`` (true): a break is offered before it.
     """
 
     # What the pages call
@@ -246,7 +246,8 @@ class StudySessions(HeldStudies):
                 await self._abort(episode.id, _ANEW, self._seat(episode))
             elif not self._given_away(episode.id):
                 return episode.id
-        begun = desk.sets_done(person) > 0
+        done = desk.sets_done(person)
+        begun, rests = done > 0, bool(done and study.break_every and done % study.break_every == 0)
         material = self._materials[study.id]
         needs = {self._addressed(name): need for name, need in material.needs.items()}
         options = {
@@ -255,6 +256,7 @@ class StudySessions(HeldStudies):
             "set": place.seed,
             "place": place.number,
             **({"begun": True} if begun else {}),
+            **({REST: True} if rests else {}),
         }
         name = f"{place.number:05d}"
         if study.seats:

@@ -20,6 +20,7 @@ from logs.rows import Turn
 from simulator.errors import ConflictError, InputError, SeatError
 from simulator.seats import Reply
 from simulator.studies.cards import StudyCard
+from simulator.studies.graph import DEBRIEFING, REST
 from simulator.studies.interventions import BY_RESEARCHER
 from simulator.studies.pairing import AWAY, LEFT, NO_PARTNER, PARTNER_LEFT
 from simulator.studies.pairs import LOST, Pairs
@@ -332,8 +333,8 @@ class StudyActions(ABC):
             return waiting_page(
                 frame, self.link, here, self.steps(view), self._pairs(seat).waiting(seat.episode_id)
             )
-        if view.stage == "debriefing":
-            return session_page("study/debriefing", frame, self.link, here, self.steps(view))
+        if view.stage in (DEBRIEFING.kind, REST):
+            return session_page(f"study/{view.stage}", frame, self.link, here, self.steps(view))
         if view.stage != "done":
             return self.session_page(frame, here)
         if broken_off(view) or (sets.completion is not None and not sets.completion.is_done):

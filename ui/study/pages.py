@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 from logs.rows import Ending
 from simulator.studies import Completion
 from simulator.studies.cards import StudyCard
+from simulator.studies.graph import REST
 from simulator.studies.interventions import Message
 from simulator.studies.pairing import beat
 from simulator.studies.pairs import LOST, Waiting
@@ -156,7 +157,9 @@ def session_page(
         minutes=whole(card.minutes) if card is not None and card.minutes else "",
         pay=pay_in_words(frame.texts, card) if card is not None else "",
         steps=steps_shown(steps, here),
-        step={WAITING_ROOM: "task", LOST: "task", **steps}.get(here.view.stage, here.view.stage),
+        step={WAITING_ROOM: "task", LOST: "task", REST: "task", **steps}.get(
+            here.view.stage, here.view.stage
+        ),
         beat=beat_seconds(here),
         **more,
     )

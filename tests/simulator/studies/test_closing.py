@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from simulator.studies.command import study_app
+from simulator.studies.data_command import write_payment
 from simulator.studies.desk import StudyDesk
 
 CHANGED: dict[str, Any] = {
@@ -114,6 +115,37 @@ async def test_who_withdraws_after_the_closing_has_the_studys_days(desk: StudyDe
     await desk.withdrawn_later(anna)
     (withdrawal,) = office.reader.withdrawals().values()
     assert withdrawal.details["erase_at"].startswith(str((office.clock.now + timedelta(days=7)).date()))
+
+
+async def test_what_is_done_by_command_is_in_the_log(
+    desk: StudyDesk, office: Any, askback: Any, tmp_path: Path
+) -> None:
+    anna = (await desk.admit(ANNA)).participant
+    await desk.withdrawn_later(anna or "")
+    words = [
+        ("open",),
+        ("pause",),
+        ("release", anna),
+        ("restore", anna),
+        ("erase", anna, "--yes"),
+        ("close",),
+    ]
+    for name, *rest in words:
+        result = await askback(name, *rest)
+        assert result.exit_code == 0, result.output
+    await asyncio.to_thread(write_payment, str(tmp_path / "study.yaml"), tmp_path / "pay", log=office.path)
+    events = [event for event in office.reader.events() if event.kind.startswith("researcher.")]
+    assert all(event.details["by"] == "command line" for event in events)
+    assert [(event.kind, event.details["did"]) for event in events] == [
+        ("researcher.study", "open"),
+        ("researcher.study", "pause"),
+        ("researcher.study", "release"),
+        ("researcher.study", "restore"),
+        ("researcher.erase", "erase"),
+        ("researcher.study", "close"),
+        ("researcher.payment", "bonus"),
+    ]
+    assert office.reader.events(kind="participant.erased")[0].details["reason"].startswith("asked for in")
 
 
 def test_the_list_says_which_studies_are_closed(tmp_path: Path) -> None:

@@ -79,6 +79,24 @@ async def test_one_set_after_the_other_until_all_are_done(house: House) -> None:
     assert len(house.reader.participants()) == 1
 
 
+async def test_a_break_is_offered_after_so_many_sets_and_does_not_count_as_time(house: House) -> None:
+    house.again(study(break_every=2))
+    episode = await house.first_set("ann")
+    stages = []
+    for _ in range(2):
+        episode = (await house.sessions.next_set(episode)).episode_id
+        stages.append((await house.sessions.view(episode, SEAT)).step)
+        if stages[-1] == "break":
+            assert house.states()[-1] == "reserved", "the set begins when the break is over"
+            view = await house.sessions.view(episode, SEAT)
+            assert (await house.say(episode, "rested"))["step"] == "guess"
+            assert house.states()[-1] == "started"
+            assert house.reader.turns(episode)[view.number].payload["kind"] == "break"
+        await house.say(episode, "a", "b")
+    assert stages == ["guess", "break"]
+    assert house.states() == ["completed"] * 3
+
+
 async def test_the_first_sets_options(house: House) -> None:
     episode = (await house.enter("ann", language="zh")).episode_id
     row = house.reader.episode(episode)

@@ -65,6 +65,21 @@ async def test_the_next_set_is_offered_until_all_are_done(serve: Any, make_study
         assert "DONE" in answer["html"]
 
 
+@pytest.mark.parametrize(
+    ("texts", "said"), [({}, "Leave this page open"), ({"break": "Stretch.\n\nDrink."}, "Stretch. Drink.")]
+)
+async def test_a_break_has_a_page_of_its_own(serve: Any, make_study: Any, texts: Any, said: str) -> None:
+    actions = serve(make_study(break_every=1, texts=texts))
+    visit = await enter(actions, "three", "pid-1")
+    await through(visit, "yes", "ready", "X", "")
+    visit = await following(visit)
+    assert (visit.stage, visit.number) == ("break", 0)
+    assert "You have done 1. Time for a break" in words(visit.html) and said in words(visit.html)
+    assert Page(visit.html).one("data-say")["data-say"] == "rested"
+    await visit.say("rested")
+    assert (visit.stage, visit.number) == ("task", 1)
+
+
 async def test_a_next_set_when_nothing_is_left(serve: Any, make_study: Any) -> None:
     actions = serve(make_study(conditions=["subject/arrow/human"], participants=2))
     visit = await enter(actions, "three", "pid-1", language="zh")
