@@ -217,8 +217,14 @@ def _add_routes(app: FastAPI, actions: Actions) -> None:
     for name, room in actions.rooms.items():
         if isinstance(room, StudyRoom):
             app.add_api_route(f"/{name}/study/{{study}}", _invitation(room))
+        if room.link.path == "/":
+            app.add_api_route(f"/{name}", _home)
 
     app.mount("/askback", StaticFiles(directory=STATIC), name="askback")
+
+
+def _home(request: Request) -> Response:
+    return RedirectResponse(f"/?{request.url.query}" if request.url.query else "/")
 
 
 def _invitation(room: StudyRoom) -> Callable[[str, Request], Response]:

@@ -54,9 +54,7 @@ def _read(file: Path, changed: int) -> Study:
 def opened(reader: LogReader) -> dict[str, Study]:
     """Return the studies that have been opened on a log, by id, without previews."""
     files = [run.config["study"] for run in reader.runs() if "study_hash" in run.config]
-    studies = [Study.model_validate(file) for file in files]
-    previews = {preview_of(study).id for study in studies}
-    return {study.id: study for study in studies if study.id not in previews}
+    return {file["id"]: Study.model_validate(file) for file in files if PREVIEW not in file["id"]}
 
 
 def enterable(reader: LogReader, benchmark: str, study_id: str) -> Study | None:

@@ -23,6 +23,11 @@ def test_health(client: TestClient) -> None:
     assert client.get("/health").json() == {"status": "ok"}
 
 
+def test_the_benchmark_that_is_at_home_is_found_under_its_name(client: TestClient) -> None:
+    answer = client.get("/clarq?lang=zh", headers=HTML, follow_redirects=False)
+    assert answer.is_redirect and answer.headers["location"] == "/?lang=zh"
+
+
 def test_nothing_of_the_tree_reaches_the_seekers_browser_before_the_end(client: TestClient) -> None:
     browser = Browser(client)
     page = start(browser)

@@ -126,7 +126,7 @@ def follow(visit: Visit, state: Callable[[], object]) -> None:
         now = state()
         return gr.skip() if now == before else str(now)
 
-    gr.Timer(TICK).tick(changed, None, visit.again, show_progress="hidden")
+    gr.Timer(TICK).tick(changed, None, visit.again, show_progress="hidden", queue=False)
 
 
 def _keep(filters: Mapping[str, gr.components.Component]) -> str:

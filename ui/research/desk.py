@@ -22,6 +22,7 @@ from simulator.clarq.score import REVIEW_SUCCESS, Scored, score_run
 from simulator.clarq.views import Replay, replay
 from simulator.errors import InputError
 from simulator.studies import participation
+from simulator.studies.links import PREVIEW
 
 _KEPT_RUNS = 8
 _State = tuple[int, ...]
@@ -137,9 +138,15 @@ class Desk:
         self._kept: OrderedDict[str, tuple[_State, RunData]] = OrderedDict()
 
     def cards(self) -> list[RunCard]:
-        """Return all runs, newest first, but for what paired people are asked each alone: it has no score."""
-        runs = (run for run in reversed(self.reader.runs()) if run.benchmark != participation.BENCHMARK)
-        return [self.card(run) for run in runs]
+        """Return all runs, newest first, that have scores which count.
+
+        What paired people are asked each alone has none, and previews of studies count nowhere.
+        """
+        return [
+            self.card(run)
+            for run in reversed(self.reader.runs())
+            if run.benchmark != participation.BENCHMARK and PREVIEW not in run.id
+        ]
 
     def card(self, run: Run) -> RunCard:
         """Return one run for the list."""

@@ -87,7 +87,7 @@ class StartPage:
     # The form
 
     def _put_fields(self, form: RunForm, group: Group, fields: dict[str, Any]) -> None:
-        with gr.Row():
+        with gr.Row(equal_height=True):
             for field in form.fields:
                 if field.group == group:
                     fields[field.option.name] = self._field(field)
@@ -149,14 +149,16 @@ class StartPage:
                     elem_id="left",
                     interactive=True,
                 )
-                going = gr.Button(t("research.start.continue"), elem_id="continue-run")
+                going = gr.Button(t("research.start.continue"), scale=0, elem_id="continue-run")
             going.click(self._continue, choice).success(None, js=RELOAD)
 
     def _put_run(self, run: StartedRun) -> None:
         with gr.Row(equal_height=True):
             first, playing = self._stands(run), run.state == "playing"
             shown = gr.HTML(first, elem_classes=["ab"], padding=False, apply_default_css=False, scale=5)
-            stop = gr.Button(self.visit.t("research.start.stop"), visible=playing, elem_classes=["rs-stop"])
+            stop = gr.Button(
+                self.visit.t("research.start.stop"), visible=playing, elem_classes=["rs-stop"], scale=0
+            )
         stop.click(partial(self._stop, run.id)).success(None, js=RELOAD)
         if not playing:
             return
@@ -165,7 +167,7 @@ class StartPage:
         def looked() -> tuple[str, bool]:
             return self._stands(run), run.state != "playing"
 
-        timer.tick(looked, None, [shown, over], show_progress="hidden").then(
+        timer.tick(looked, None, [shown, over], show_progress="hidden", queue=False).then(
             None, over, None, js="over => over && location.reload()"
         )
 

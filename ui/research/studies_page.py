@@ -12,6 +12,7 @@ import gradio as gr
 import pandas as pd
 
 from logs import load_key
+from simulator import catalog
 from simulator.errors import InputError
 from simulator.studies.checking import missing_models, needs_opposite
 from simulator.studies.desk import StudyDesk
@@ -76,7 +77,7 @@ class StudiesPage:
         t, first = self.visit.t, self.rows()
         part(self.visit, "studies")
         studies, shown = table(t("research.studies.heading"), first), gr.State(first)
-        gr.Timer(TICK).tick(self._listed, shown, [studies, shown], show_progress="hidden")
+        gr.Timer(TICK).tick(self._listed, shown, [studies, shown], show_progress="hidden", queue=False)
         with gr.Accordion(t("research.studies.add"), open=False, elem_id="add-study"):
             source = next(iter(all_builtin()))
             part(self.visit, "study_add", command=f"askback study new {source} my-study.yaml")
@@ -123,7 +124,7 @@ class StudiesPage:
         return [
             link(study.id, f"{STUDIES}?study={study.id}"),
             text(study.title_in(t.language)),
-            text(study.benchmark),
+            text(catalog.find(study.benchmark).title),
             Shown(state, self.visit.render("study_state", state=state)),
             *map(
                 _count,
@@ -168,7 +169,9 @@ class StudiesPage:
 
     def _verdict(self, made: Any) -> str:
         if isinstance(made, Study):
-            return markup(self.visit, "study_plan", study=made, plan=plan_of(made), checked=True)
+            title = catalog.find(made.benchmark).title
+            plan = {"plan": plan_of(made), "benchmark": title}
+            return markup(self.visit, "study_plan", study=made, checked=True, **plan)
         return markup(self.visit, "study_faults", faults=made)
 
     # One study
@@ -196,6 +199,7 @@ class StudiesPage:
             study=study,
             state=stands.state,
             plan=plan_of(study),
+            benchmark=catalog.find(study.benchmark).title,
             preview=preview,
             command=f"askback study open|pause|close|progress|quality {study.id}",
         )
@@ -223,7 +227,7 @@ class StudiesPage:
             counts = markup(self.visit, "study_facts", study=study, progress=progress)
             return filled(rows), rows, counts, gr.Dropdown(choices=people.choices())
 
-        gr.Timer(TICK).tick(looked, shown, [cells, shown, facts, who], show_progress="hidden")
+        gr.Timer(TICK).tick(looked, shown, [cells, shown, facts, who], show_progress="hidden", queue=False)
         suspects = signs(self.office.reader, study)
         part(self.visit, "study_quality", people=len(suspects))
         if len(suspects):
@@ -272,7 +276,7 @@ class StudiesPage:
         """Return the places of a study by condition and state."""
         t = self.visit.t
         heads = {t("research.studies.condition"): 220, t("research.studies.wanted"): 85}
-        heads |= {t(f"research.studies.place.{state}"): 105 for state in STATES}
+        heads |= {t(f"research.studies.place.{state}"): 100 for state in STATES}
         heads |= {t("research.studies.vacant"): 85}
         rows = [
             [

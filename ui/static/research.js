@@ -87,7 +87,6 @@ window.askbackResearch = (() => {
       if (!this.root) return;
       document.title = this.root.dataset.title;
       this.restore(kept, focus);
-      this.times();
       this.prepareForms();
       this.replay();
       this.houseShown();
@@ -150,11 +149,6 @@ window.askbackResearch = (() => {
     }
 
     toast(text) { const place = this.one(".ab-toast"); if (place) { place.textContent = text; clearTimeout(this.toasting); this.toasting = setTimeout(() => { place.textContent = ""; }, 4000); } }
-
-    times() {
-      const when = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
-      for (const time of this.all("[data-time]")) time.textContent = when.format(new Date(time.dateTime));
-    }
 
     prepareForms() {
       const field = this.one("form[data-remember] [name=reviewer]");

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import parse_qsl, urlparse
 
 import pytest
 
-from logs import LogReader, LogWriter
+from logs import LogReader, LogWriter, load_key
 from simulator.clarq.benchmark import BENCHMARK as CLARQ
 from simulator.clarq.sessions import ClarqSessions
 from simulator.errors import InputError
 from simulator.studies.files import Study
 from simulator.studies.known import MOST_BYTES, add_study, find_study, studies_of, study_file
-from simulator.studies.links import preview_of
+from simulator.studies.links import preview_link, preview_of
 from simulator.studies.steering import admit_as, desk_of, plan_of, standings
 
 MINE = study_file("clarq-h2l").read_text(encoding="utf-8").replace("id: clarq-h2l", "id: mine", 1)
@@ -66,6 +67,10 @@ async def test_people_come_in_when_it_is_open_and_try_it_out_before(log: tuple[L
     assert sessions.study("mine") is None, "nobody is let in before it is opened"
     preview = sessions.study(preview_of(study).id)
     assert preview is not None and preview.preview
+    query = dict(parse_qsl(urlparse(preview_link(study, load_key(writer.path), "https://lab.example")).query))
+    await sessions.enter(preview.id, identity=query, participant_key="me", language="en")
+    assert [run.id for run in reader.runs()] == [f"study-{preview.id}"]
+    assert preview.id not in studies_of(reader), "what was tried out is no study"
     await asyncio.to_thread(admit_as, desk_of(study, writer, reader), "open")
     card = sessions.study("mine")
     assert card is not None and card.open and not card.preview and not card.builtin

@@ -212,6 +212,12 @@ def test_runs_of_a_benchmark_that_is_not_installed_are_listed(calls, filled):
     assert "There is no benchmark called" in words(page(calls, query="run=house"))
 
 
+def test_what_was_tried_out_is_not_listed(calls, filled):
+    listed = [card.run.id for card in calls.desk.cards()]
+    filled.run("study-mine.preview.0a1b2c3d")
+    assert [card.run.id for card in calls.desk.cards()] == listed
+
+
 def test_a_mark_is_in_the_log_before_it_is_shown_as_saved(calls, filled):
     answer = mark(calls, what="provider", turn=4, type=1, node="2")
     assert answer["saved"]
