@@ -1,9 +1,13 @@
 import re
 import string
+from typing import Any
 
 import pytest
 from texts import own_texts
 
+from simulator import catalog
+from simulator.benchmark import Benchmark
+from simulator.commands.starting import run_form
 from ui.i18n import LANGUAGES, choose, strings
 
 EN, ZH = strings("en"), strings("zh")
@@ -31,6 +35,12 @@ def test_phrases_of_reports_are_chinese_and_name_what_they_hold() -> None:
         assert re.search("[\u4e00-\u9fff]", said) or re.fullmatch(r"\W*\w?\W*|ε|κ", said), phrase
     assert ZH.phrase("long: S, D and L with 95 % intervals") == "long：S、D、L 及 95% 区间"
     assert ZH.phrase("nothing that is known") == EN.phrase("nothing that is known")
+
+
+@pytest.mark.each("benchmark", catalog.installed())
+def test_the_options_of_runs_are_explained_in_chinese(benchmark: Benchmark[Any, Any]) -> None:
+    helps = {field.option.help for field in run_form(benchmark, ()).fields} - {""}
+    assert [text for text in sorted(helps) if not re.search("[\u4e00-\u9fff]", ZH.phrase(text))] == []
 
 
 def test_chinese_is_chinese() -> None:
