@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from simulator.benchmark import Move
-from simulator.form_blocks import Difference, Field, Findings, Form, Part
+from simulator.form_blocks import Colour, Difference, Entries, Field, Findings, Form, Part
 from simulator.word_diff import Piece
 
 
@@ -92,10 +92,48 @@ class Table(NamedTuple):
     rest: Sequence[int] = ()
 
 
+class Tag(NamedTuple):
+    """A word in a colour; `right` says whether it is what it should be, if anything should."""
+
+    text: Words
+    colour: Colour = ""
+    right: bool | None = None
+
+
 class Chips(NamedTuple):
     """Short texts beside each other: things, properties."""
 
-    texts: Sequence[Words]
+    texts: Sequence[Words | Tag]
+
+
+class Quote(NamedTuple):
+    """A sentence of the item.
+
+    Attributes:
+        name: of what it is; empty for none.
+        text: it.
+        note: more about what it is.
+        tag: beside it.
+        about: the part of the text with which it begins that is not new.
+    """
+
+    name: Words
+    text: str
+    note: Words = ""
+    tag: Tag | None = None
+    about: str = ""
+
+
+class Quotes(NamedTuple):
+    """Sentences of the item, below each other."""
+
+    quotes: Sequence[Quote]
+
+
+class Answered(NamedTuple):
+    """What its reader answered before, and cannot change any more: what was asked about, and the answer."""
+
+    rows: Sequence[tuple[Words, Words]]
 
 
 class Facts(NamedTuple):
@@ -106,7 +144,7 @@ class Facts(NamedTuple):
         language: of the texts; by default the item's.
     """
 
-    rows: Sequence[tuple[Words, Words | Sequence[Words]]]
+    rows: Sequence[tuple[Words, Words | Sequence[Words | Tag]]]
     language: str = ""
 
 
@@ -369,6 +407,8 @@ Block = (
     | Talk
     | Table
     | Chips
+    | Quotes
+    | Answered
     | Facts
     | Meter
     | Progress
@@ -386,6 +426,7 @@ Block = (
     | Bars
     | Field
     | Difference
+    | Entries
     | Part
     | Findings
     | Form

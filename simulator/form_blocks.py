@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from simulator.blocks import Block, Words
+    from simulator.blocks import Block, Message, Words
+
+Colour = Literal["", "green", "gold", "clay"]
+"""A colour that sets off a choice, or a word, from the others."""
 
 
 class When(NamedTuple):
@@ -17,11 +20,13 @@ class When(NamedTuple):
         field: its name.
         values: any of these has to be chosen; empty: anything may stand there.
         unless: True if it must not hold.
+        least: so many choices have to be ticked, if any will do.
     """
 
     field: str
     values: Sequence[str] = ()
     unless: bool = False
+    least: int = 1
 
 
 class Choice(NamedTuple):
@@ -32,21 +37,29 @@ class Choice(NamedTuple):
         label: by default the text ``field.FIELD.VALUE``, or the value.
         text: more about it, of the item.
         colour: sets it off from the others.
+        note: more about it, of the page.
     """
 
     value: str
     label: Words = ""
     text: Words = ""
-    colour: Literal["", "green", "gold", "clay"] = ""
+    colour: Colour = ""
+    note: Words = ""
 
 
-FieldKind = Literal["line", "text", "lines", "listed", "number", "place", "switch", "choice", "choices"]
+FieldKind = Literal[
+    "line", "text", "lines", "listed", "number", "place", "switch", "flag", "menu", "choice", "choices"
+]
 """The kinds: a text of one line or of more, a list by lines or by commas, a number, a place in a list (from 1
-on pages, from 0 elsewhere), a truth value, one choice, any number of choices."""
+on pages, from 0 elsewhere), a truth value that is false until it is ticked, one that has to be said (of the
+choices ``true`` and ``false``), one choice in a menu, one in sight, any number of choices."""
 
 
 class Field(NamedTuple):
     """A field of a form; its name is the text ``field.NAME``, what to know about it ``field.NAME.note``.
+
+    A name may be a path: the values of ``marks[0]`` and ``marks[1]`` are sent as a list, those of
+    ``rows[0].name`` as a list of mappings; texts are then found by the last part alone.
 
     Several fields may have the same name if only one of them is shown at a time; `among` tells them apart.
 
@@ -65,6 +78,9 @@ class Field(NamedTuple):
         marks: the field with a list whose entries, and `words`, are marked in the text below this one.
         words: see `marks`.
         picks: the field with a list of which entries can be put here by a click.
+        keys: of the keyboard, one for each choice.
+        required: True if nothing is sent before it is filled in.
+        quiet: True if its name is for screen readers alone.
     """
 
     name: str
@@ -73,7 +89,7 @@ class Field(NamedTuple):
     choices: Sequence[Choice] = ()
     least: float | None = None
     most: float | None = None
-    label: str = ""
+    label: Words = ""
     when: When | None = None
     among: str = ""
     own_words: bool = False
@@ -81,22 +97,45 @@ class Field(NamedTuple):
     marks: str = ""
     words: Sequence[str] = ()
     picks: str = ""
+    keys: str = ""
+    required: bool = False
+    quiet: bool = False
 
 
 class Difference(NamedTuple):
-    """The words in which two fields of a form differ, while they are filled in.
+    """The words in which two fields of a form, or a field and a text, differ, while it is filled in.
 
     Attributes:
-        before: the one field.
+        before: the one field; empty if `text` is what the other is compared with.
         after: the other one.
         line: the field with the place of the line of both that is compared; empty for the whole texts.
         heading: above it.
+        text: see `before`.
     """
 
     before: str
     after: str
     heading: Words
     line: str = ""
+    text: str = ""
+
+
+class Entries(NamedTuple):
+    """Places for entries of a list, each with the same fields; who fills them in says how many there are.
+
+    What stands in a place that is taken away comes back with it.
+
+    Attributes:
+        name: of the list; its words are the texts ``field.NAME``, ``.note``, ``.one``, ``.add``, ``.drop``.
+        places: the blocks of each place; the names of their fields begin with ``NAME[PLACE].``.
+        kind: the menu in a place that says of what kind its entry is.
+        follows: a field of choices that are these kinds: for each that is ticked there is an entry.
+    """
+
+    name: str
+    places: Sequence[Sequence[Block]]
+    kind: str
+    follows: str
 
 
 class Part(NamedTuple):
@@ -128,13 +167,13 @@ class FieldProblem:
     Attributes:
         field: of the form, that it is about.
         code: names the rule; pages have words for the usual ones.
-        text: in words.
+        text: in words; a text of the benchmark's pages where pages show it.
         level: with an ``error`` the form cannot be sent; a ``warning`` is told once.
     """
 
     field: str
     code: str
-    text: str
+    text: str | Message
     level: Literal["error", "warning"] = "error"
 
     def __str__(self) -> str:
@@ -162,7 +201,9 @@ class Form(NamedTuple):
         blocks: fields, and what stands between them.
         check: what is wrong with values by name, with words in a language; the rules of the fields alone are
             checked when it is sent.
+        send: what stands on the button that sends it, if not just that.
     """
 
     blocks: Sequence[Block]
     check: Callable[[Mapping[str, Any], str], Checked] | None = None
+    send: Words = ""

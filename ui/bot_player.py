@@ -104,7 +104,6 @@ class Player:
         self._reader = reader
         self._room: Any = load_room(study.benchmark)
         self._models = Models(options=ModelOptions())
-        self._people_alone: set[str] = set()
         self._calls: type[MoveCall] = move_call_of(study.benchmark)
         benchmark = catalog.find(study.benchmark)
         self._usual = {seat.name: seat.usual for seat in benchmark.seats}
@@ -125,11 +124,11 @@ class Player:
         episode = self._reader.episode(page.episode)
         turns = task_turns(self._reader.turns(episode.id))
         offered = _OFFERED.search(page.html) if stage != "task" else None
-        willing = {"text": offered[1]} if offered else self._calls.fields_at(stage, episode.options, turns)
-        if willing is not None:
-            self._people_alone.add(stage)
-            return willing
-        of_all = [turn for turn in turns if turn.payload.get("kind") not in self._people_alone]
+        if offered:
+            return {"text": offered[1]}
+        if (willing := self._room.willing(episode.options, turns)) is not None:
+            return self._calls.fields_of(willing, None)
+        of_all = [turn for turn in turns if turn.payload.get("kind") not in self._room.people_alone]
         seat = page.seat if page.seat in self._study.people else self._study.people[0]
         reached = await self._builtin(episode, seat, of_all)
         return self._calls.fields_of(reached.reply, reached.knows)

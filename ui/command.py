@@ -18,8 +18,6 @@ from logs import LogReader, LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator import catalog, studies
-from simulator.ambient.items import BENCHMARK as AMBIENT
-from simulator.ambient.sessions import AmbientSessions
 from simulator.ambik.items import BENCHMARK as AMBIK
 from simulator.ambik.sessions import AmbikSessions
 from simulator.errors import InputError
@@ -122,7 +120,6 @@ def app_command(
         household = HandMeThatSessions(
             writer, reader, models, data=handmethat, studies=held.get(HANDMETHAT), opponents=chosen
         )
-        readings = AmbientSessions(writer, reader, models, studies=held.get(AMBIENT))
         kitchen = AmbikSessions(writer, reader, models, studies=held.get(AMBIK), opponents=chosen)
         declared = [
             serving(benchmark, writer, reader, models, studies=held.get(benchmark.name), opponents=chosen)
@@ -136,7 +133,7 @@ def app_command(
         threading.Thread(target=erase_regularly, args=(path, ended), daemon=True).start()
         address = Listening(host, port, access, Starts(starts_per_minute))
         try:
-            _serve(declared, household, readings, kitchen, writer, reader, playing, address)
+            _serve(declared, household, kitchen, writer, reader, playing, address)
         finally:
             ended.set()
             runs.close()
@@ -175,7 +172,6 @@ def held_studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:
 def _serve(
     declared: Sequence[PlaySessions],
     household: HandMeThatSessions,
-    readings: AmbientSessions,
     kitchen: AmbikSessions,
     writer: LogWriter,
     reader: LogReader,
@@ -210,7 +206,6 @@ def _serve(
         home=home(),
         log=writer.path,
         household=household,
-        ambient=readings,
         ambik=kitchen,
         mounts=[research],
         access=at.access,

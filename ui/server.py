@@ -24,12 +24,10 @@ from fastapi.staticfiles import StaticFiles
 from starlette.responses import Response
 
 from simulator import catalog
-from simulator.ambient.sessions import AmbientSessions
 from simulator.ambik.sessions import AmbikSessions
 from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.studies.declared import PlaySessions
 from ui.actions import Actions
-from ui.ambient.actions import AmbientActions
 from ui.ambik.actions import AmbikActions
 from ui.conversation import ConversationActions
 from ui.declared.actions import DeclaredActions
@@ -58,7 +56,6 @@ STYLES = (
     "house.css",
     "household.css",
     "study.css",
-    "ambient.css",
     "ambik.css",
     "blocks.css",
     "form.css",
@@ -72,7 +69,7 @@ SCRIPTS = (
     "household.js",
     "study.js",
     "form.js",
-    "ambient.js",
+    "keys.js",
     "ambik.js",
     "entry.js",
 )
@@ -96,7 +93,6 @@ def create_server(
     *,
     home: Path,
     household: HandMeThatSessions | None = None,
-    ambient: AmbientSessions | None = None,
     ambik: AmbikSessions | None = None,
     mounts: Sequence[Mount] = (),
     access: Access | None = None,
@@ -110,7 +106,6 @@ def create_server(
             entry is the home page.
         home: the data home; the secret that signs links lives there.
         household: the episodes of HandMeThat with people in them; None to do without.
-        ambient: the episodes and studies of AmbiEnt with people in them; None to do without.
         ambik: the episodes and studies of AmbiK with people in them; None to do without.
         mounts: further pages; one at `RESEARCH` is linked from the players' pages.
         access: host names and proxies; default: this machine's own names, and no proxy.
@@ -126,8 +121,6 @@ def create_server(
     rooms: dict[str, RoomActions] = {}
     if household is not None:
         rooms[HouseholdActions.room] = HouseholdActions(household, signer)
-    if ambient is not None:
-        rooms[AmbientActions.room] = AmbientActions(ambient)
     if ambik is not None:
         rooms[AmbikActions.room] = AmbikActions(ambik, signer)
     front = declared[0]

@@ -58,6 +58,9 @@ BENCHMARK: Final = Benchmark[Any, Any](
         attribute("simulator.ambient.annotation.desks:MARKING"),
     ),
     studies=attribute("simulator.ambient.assignment:ExampleStudy"),
+    sessions=attribute("simulator.ambient.sessions:AmbientSessions"),
+    picture=later("simulator.ambient.show:picture"),
+    icon="readings",
     folder=Path(__file__).parent,
     commands={
         "score ambient-nli": Command(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from typing import Any
 
 from logs.rows import Ending, Judgment, Score, Turn
@@ -12,12 +12,15 @@ from simulator.ambient.annotation.rules import read_annotation
 from simulator.ambient.graph import Table
 from simulator.ambient.items import AnnotateItem, CrowdItem, Item, TrueFalseItem
 from simulator.ambient.players.model import seat_for
-from simulator.ambient.playing import ANNOTATOR, Step, statements
+from simulator.ambient.playing import ANNOTATOR, Options, Step, statements
 from simulator.ambient.score import score_rows
+from simulator.ambient.show import page_blocks
 from simulator.ambient.views import ParticipantView, Replay, ReplayCandidate, ReplayStatement, Shown
+from simulator.benchmark import Due
 from simulator.errors import InputError
 from simulator.runner.one_seat import OneSeatRoom, State, step_due
 from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode
+from simulator.seats import Reply
 
 
 def participant_view(
@@ -25,17 +28,21 @@ def participant_view(
 ) -> ParticipantView:
     """Return what a person may see after `state`; `stage` names a page without the task."""
     step = None if ending or stage else step_due(table, state)
-    shown = table.shown(step) if step else Shown()
     done = len(state["said"])
+    due = None if step is None else Due(ANNOTATOR, step.kind)
+    task = "done" if step is None else "qualification" if step.kind == "qualification" else "task"
     return ParticipantView(
         episode_id=table.episode_id,
+        seat=ANNOTATOR,
+        language="en",
         number=done,
-        stage=stage or (step.kind if step else "done"),
+        stage=stage or task,
+        due=due,
+        tested=bool(table.questions),
         task=table.item.task,
-        language=table.rules.language,
         done=done,
         total=len(table.steps),
-        **asdict(shown),
+        shown=table.shown(step) if step else Shown(),
         earlier=_earlier(table.item, step, state),
         ending=ending,
         warning=warning,
@@ -146,6 +153,7 @@ class AmbientRoom(OneSeatRoom[graph.Table]):
 
     name = items.BENCHMARK
     seats: tuple[str, ...] = (ANNOTATOR,)
+    people_alone = ("qualification",)
     table_type = graph.Table
     item_row = staticmethod(items.item_row)
     read_item = staticmethod(items.item_from_row)
@@ -155,7 +163,14 @@ class AmbientRoom(OneSeatRoom[graph.Table]):
         self, live: ActiveEpisode, state: State, seat: str, ending: Ending | None, warning: str | None
     ) -> ParticipantView:
         """Return what a person may see now."""
-        return participant_view(self.table(live), state, ending, warning, live.stage)
+        shown = participant_view(self.table(live), state, ending, warning, live.stage)
+        return replace(shown, blocks=page_blocks(shown))
+
+    def willing(self, options: Mapping[str, Any], turns: Sequence[Turn]) -> Reply | None:
+        """See `Room.willing`: people alone have to qualify."""
+        test = Options.read(options).qualification
+        asked = test.questions[len(turns) :] if test else ()
+        return Reply(move={"label": asked[0].label}) if asked else None
 
     def replay(self, item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Replay:
         """Return an ended episode of a person's task, with what was hidden."""

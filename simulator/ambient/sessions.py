@@ -2,78 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from random import Random
-from typing import Final, get_args
+from typing import Any, Literal, get_args
 from uuid import uuid4
 
-from logs import LogReader, LogWriter
-from simulator.ambient.assignment import ExampleStudy, PersonTask
+from pydantic import BaseModel
+
+from logs.rows import Judgment
 from simulator.ambient.data import load_examples
 from simulator.ambient.items import Item
 from simulator.ambient.playing import ANNOTATOR
 from simulator.ambient.prepare import annotate_items, crowd_items, true_false_items
-from simulator.ambient.room import ROOM
-from simulator.models import ChatModel
-from simulator.runner.lobby import require_choice
+from simulator.ambient.reveal import result_blocks
+from simulator.runner.declared import read_rules
+from simulator.runner.declared_views import Result
+from simulator.runner.lobby import PERSON, require_choice
 from simulator.seeds import derive_seed
-from simulator.studies import Study
+from simulator.studies.declared import PlaySessions
 from simulator.studies.graph import CONSENT, READY
-from simulator.studies.sessions import StudySessions
 from trees import Language
 
-PLAYED: Final[tuple[PersonTask, ...]] = ("crowd", "annotate", "true_false")
+PlayedTask = Literal["crowd", "annotate", "true_false"]
 """What is played freely; the evaluation of a model's rewrites needs some."""
 
 
-class AmbientSessions(StudySessions):
+class Play(BaseModel, frozen=True):
+    """The choice of free play: the task."""
+
+    task: PlayedTask = "crowd"
+
+
+class AmbientSessions(PlaySessions):
     """Free play and studies.
 
-    What a person says in their turns: ``yes`` or ``no`` to the consent, anything once the instructions are
-    read; else `Reply.move` is the form of the stage (see `payloads.read_form` and `payloads`), with
+    What a person says in a step of the task is `Reply.move`, the step's form (see `payloads.read_form`), with
     ``keys_used`` and ``shown_at`` beside its fields.
-
-    Args:
-        studies: those that can be entered; default: the built-in ones (studies/*.yaml).
-
-    Raises:
-        InputError: if a study's settings, conditions, numbers or data do not fit AmbiEnt.
     """
 
-    material = ExampleStudy
+    choices = Play
     around = (CONSENT, READY)
 
-    def __init__(
+    async def start(
         self,
-        log: LogWriter,
-        reader: LogReader,
-        models: Callable[[str], ChatModel],
         *,
-        studies: Sequence[Study] | None = None,
-    ) -> None:
-        super().__init__(ROOM, log, reader, models, studies=studies)
-
-    async def start(self, *, task: PersonTask, language: str) -> str:
-        """Begin an episode of free play on a built-in example.
-
-        Args:
-            task: ``crowd``, ``annotate`` or ``true_false``.
-            language: of the pages; the benchmark's own text is English.
-
-        Returns:
-            The episode's id.
-
-        Raises:
-            InputError: if a choice is none.
-        """
-        require_choice("task", task, PLAYED)
-        require_choice("language", language, get_args(Language))
-        item = _drawn_item(task, uuid4().int >> 97)
+        seat: str = ANNOTATOR,
+        others: Mapping[str, str] | None = None,
+        rules: Mapping[str, Any],
+        item: int | None = None,
+        language: str = "en",
+    ) -> str:
+        """See `PlaySessions.start`; the benchmark's own text is English, whatever the pages' language."""
+        require_choice("seat", seat, (ANNOTATOR,))
+        play = Play.model_validate(read_rules(Play, rules))
+        options = {"language": require_choice("language", language, get_args(Language))}
+        drawn = _drawn_item(play.task, uuid4().int >> 97)
         # The item's own name is an example's, which may be looked up; an episode's id may be seen.
-        return await self.start_item(item, {ANNOTATOR: "person"}, {"language": language}, name=task)
+        return await self.start_item(drawn, {ANNOTATOR: PERSON}, options, name=play.task)
+
+    def _revealed(self, here: Any, judgments: tuple[Judgment, ...]) -> Result:
+        replay = super()._revealed(here, judgments)
+        return Result(language="en", moves=(), blocks=result_blocks(replay))
 
 
-def _drawn_item(task: PersonTask, seed: int) -> Item:
+def _drawn_item(task: PlayedTask, seed: int) -> Item:
     """Return an item of a built-in example; linguists also get such as are not ambiguous."""
     random = Random(derive_seed(seed, "play"))
     examples = load_examples()

@@ -8,10 +8,9 @@ leaves it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, runtime_checkable
 
-from logs.rows import Ending
 from simulator.ambient.annotation.rules import Annotation
 from simulator.ambient.data import Question
 from simulator.ambient.examples import Disambiguation
@@ -19,6 +18,7 @@ from simulator.ambient.items import AnnotateItem, CrowdItem, Item, Task, TrueFal
 from simulator.ambient.labels import Label, LabelSet, Side
 from simulator.ambient.playing import ANNOTATOR, Step, statements
 from simulator.codecs import Codec
+from simulator.runner.declared_views import SeatPage
 from simulator.seats import Reply, View
 
 
@@ -92,32 +92,22 @@ def shown_record(item: Item, step: Step, shown: Shown) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParticipantView(Shown):
+class ParticipantView(SeatPage):
     """All that a person may see now. Nothing of a later step is in it, and no gold label at all.
 
     Attributes:
-        number: of the turn that is due; goes back with the submission.
-        stage: which page: one of the study's, the kind of a step (`playing.Kind`), or ``done``.
-        language: of the page; the benchmark's own text is English.
+        task: of the item.
         done: steps that have been answered; `total` steps of the episode (without consent, instructions).
+        shown: the texts of the step that is due.
         earlier: the participant's own locked answers, in words of the steps before: label of the original;
             yes or no per candidate.
-        study: whether it is part of a study, not free play.
-        ending: how it ended, if it has.
-        warning: what the program met with, if anything.
     """
 
-    episode_id: str
-    number: int
-    stage: str
     task: Task
-    language: str
     done: int
     total: int
+    shown: Shown = field(default_factory=Shown)
     earlier: tuple[tuple[str, str], ...] = ()
-    study: bool = False
-    ending: Ending | None = None
-    warning: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,8 @@ class SeatPage:
         seat: theirs.
         people: the other seats in which people sit.
         language: of the item.
-        stage: what a study shows instead of the task, ``task`` while that goes on, ``done`` at the end.
+        stage: what a study shows instead of the task, ``qualification`` where somebody shows that they may do
+            it, ``task`` while it goes on, ``done`` at the end.
         due: the move that this seat is to make; while it waits, the last that it made.
         my_turn: True if it is due now.
         waits_for: the seat that is due; empty if that is this one, or nobody.
@@ -45,6 +46,7 @@ class SeatPage:
         ending: how the episode ended, if it did.
         warning: what a seat opposite met with.
         study: whether it is part of a study.
+        tested: True if there is a qualification.
     """
 
     episode_id: str
@@ -62,6 +64,7 @@ class SeatPage:
     ending: Ending | None = None
     warning: str | None = None
     study: bool = False
+    tested: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -57,10 +57,16 @@ class Room(ABC, Generic[TableT, StateT]):
 
     The graph has no checkpointer. It ends its invocation at the end of the episode and where a person is
     due; `accept` makes the turn of what the person then submits.
+
+    Attributes:
+        name: of the benchmark.
+        seats: that there can be.
+        people_alone: the kinds of turns that people alone take, before the task that others do, too.
     """
 
     name: str
     seats: tuple[str, ...]
+    people_alone: Collection[str] = ()
 
     # Items, seats and scores
 
@@ -113,6 +119,15 @@ class Room(ABC, Generic[TableT, StateT]):
         options: Mapping[str, Any] = NO_OPTIONS,
     ) -> tuple[Score, ...]:
         """Return the scores of an ended episode with these options."""
+
+    def willing(self, options: Mapping[str, Any], turns: Sequence[Turn]) -> Reply | None:
+        """Return what a willing person says where people alone are asked (`people_alone`); None elsewhere.
+
+        Args:
+            options: of the episode.
+            turns: of its task.
+        """
+        return None
 
     # The machine
 

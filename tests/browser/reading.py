@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import participating
-from participating import press, stage
+from participating import press
 from playing import episode
 
 from logs import LogReader
@@ -18,17 +18,23 @@ KEYS = {"entailment": "1", "neutral": "2", "contradiction": "3"}
 
 def begin(page: Any) -> None:
     """From the consent, or the instructions, to the first form, by mouse."""
-    participating.begin(page, ".ae-task")
+    participating.begin(page, ".fm-page")
     participating.settled(page)
 
 
 def play(page: Any, server: Any, task: str) -> None:
     """Free play, up to the first form."""
     page.goto(f"{server.url}/ambient")
-    page.wait_for_selector(".ae-entry")
-    page.click(f"[data-act=ae-begin][data-task={task}]")
+    page.wait_for_selector(".bl-entry")
+    page.check(f"input[name=rule-task][value='\"{task}\"']", force=True)
+    page.click("[data-form=begin] [type=submit]")
     page.wait_for_selector(".st-instructions")
     begin(page)
+
+
+def step(page: Any) -> str:
+    """The step of the task that is due; empty after the last."""
+    return page.get_attribute(".ab-page", "data-due") or ""
 
 
 def item_of(server: Any, page: Any) -> Item:
@@ -61,7 +67,7 @@ def qualify(page: Any, server: Any) -> None:
     for question in questions(server, page):
         page.keyboard.press(KEYS[question["label"]])
         press(page)
-    assert stage(page) == "label"
+    assert step(page) == "label"
 
 
 def press_all(page: Any, keys: str) -> None:

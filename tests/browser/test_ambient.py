@@ -13,10 +13,9 @@ from participating import (
     payloads,
     press,
     settled,
-    stage,
     tab_to,
 )
-from reading import CROWD, KEYS, LINGUISTS, begin, crowd_item, pair_of, play, press_all, questions
+from reading import CROWD, KEYS, LINGUISTS, begin, crowd_item, pair_of, play, press_all, questions, step
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -46,11 +45,16 @@ def test_nothing_is_known_before_its_time(server: Any, open_page: Any) -> None:
     press(page)
     assert found(candidates, curious.known()) == candidates
     other = item.hypothesis if item.side == "premise" else item.premise
-    assert found([other], page.inner_text(".ae-task")) == []
+    assert found([other], page.inner_text("#ab-content")) == []
     press_all(page, "yny")
     press(page)
     # Which candidate is none, and what the dataset says, is nowhere at any time.
     assert not any(word in curious.known() for word in ("distractor", '"gold"', item.id))
+
+
+def place(k: int, field: str) -> str:
+    """The field of the k-th rewrite."""
+    return f"[name='rewrites[{k}].{field}']"
 
 
 def test_a_linguist_is_told_what_is_wrong_and_mends_it(server: Any, open_page: Any) -> None:
@@ -59,38 +63,38 @@ def test_a_linguist_is_told_what_is_wrong_and_mends_it(server: Any, open_page: A
     begin(page)
     premise, hypothesis = pair_of(server, page)
     page.keyboard.press("1")
-    assert not page.is_visible("[data-rewrites]")  # one label: one reading
+    assert not page.is_visible("[data-list]")  # one label: one reading
     page.keyboard.press("2")
-    assert page.locator("[data-card]:visible").count() == 2
-    assert page.input_value("#ae-premise-0") == premise
-    assert page.input_value("#ae-hypothesis-1") == hypothesis
-    assert page.inner_text("[data-card='0'] [data-diff=premise]") == "unchanged"
+    assert page.locator("[data-entry]:visible").count() == 2
+    assert page.input_value(place(0, "premise")) == premise
+    assert page.input_value(place(1, "hypothesis")) == hypothesis
+    difference = "[data-entry]:visible [data-difference] >> nth={}"
+    assert "no difference" in page.inner_text(difference.format(0))
 
-    page.fill("#ae-premise-0", f"{premise} Really.")
-    changed = page.locator("[data-card='0'] [data-diff=premise] ins")
+    page.fill(place(0, "premise"), f"{premise} Really.")
+    changed = page.locator(difference.format(0)).locator("ins")
     assert changed.inner_text().splitlines()[-1].endswith("Really.")
     page.reload()  # the draft is there
-    page.wait_for_selector("[data-card='0']:visible")
+    page.wait_for_selector("[data-entry]:visible")
     settled(page)
-    assert page.input_value("#ae-premise-0") == f"{premise} Really."
+    assert page.input_value(place(0, "premise")) == f"{premise} Really."
     assert page.is_checked("[name=labels][value=neutral]")
 
-    page.click(".ae-foot [type=submit]")
-    page.wait_for_selector("#ae-problem-premise")
-    assert "Only one rewrite changes the premise" in page.inner_text("#ae-problem-premise")
-    assert page.evaluate("document.activeElement.id") == "ae-problem-premise"
-    assert page.input_value("#ae-premise-0") == f"{premise} Really."
+    page.click(".fm-foot [type=submit]")
+    page.wait_for_selector("#fm-problems-rewrites:focus")
+    assert "Only one rewrite changes the premise" in page.inner_text("#fm-problems-rewrites")
+    assert page.input_value(place(0, "premise")) == f"{premise} Really."
 
     # Unticking a label puts its rewrite aside; ticking it again brings it back.
-    page.uncheck("[name=labels][value=entailment]")
-    assert page.locator("[data-card]:visible").count() == 0
-    page.check("[name=labels][value=entailment]")
-    assert page.input_value("#ae-premise-0") == f"{premise} Really."
+    page.uncheck("[name=labels][value=entailment]", force=True)
+    assert page.locator("[data-entry]:visible").count() == 0
+    page.check("[name=labels][value=entailment]", force=True)
+    assert page.input_value(place(0, "premise")) == f"{premise} Really."
 
-    page.fill("#ae-premise-1", premise.rsplit(" ", 1)[0])
-    assert page.locator("[data-card='1'] [data-diff=premise] del").count() == 1
-    page.fill("#ae-comment", "Two readings.")
-    page.press("#ae-comment", "Control+Enter")
+    page.fill(place(1, "premise"), premise.rsplit(" ", 1)[0])
+    assert page.locator(difference.format(2)).locator("del").count() == 1
+    page.fill("[name=comment]", "Two readings.")
+    page.press("[name=comment]", "Control+Enter")
     page.wait_for_selector(".st-done")
     form = payloads(server, page)[-1]
     assert form["labels"] == ["entailment", "neutral"]
@@ -103,17 +107,17 @@ def test_another_rewrite_and_none_of_it_after_all(server: Any, open_page: Any) -
     page = open_page().page
     play(page, server, "annotate")
     press_all(page, "123")
-    page.click("[data-act=ae-add]")
-    assert page.locator("[data-card]:visible").count() == 4
-    assert page.is_disabled("[data-act=ae-add]")
-    page.select_option("#ae-label-3", "neutral")
-    assert "Neutral" in page.inner_text("[data-card='3'] legend")
-    page.click("[data-card='3'] [data-act=ae-drop]")
-    assert page.locator("[data-card]:visible").count() == 3
-    page.click("[data-act=ae-discard]")
-    assert not page.is_visible("[data-rewrites]")
+    page.click("[data-act=fm-add]")
+    assert page.locator("[data-entry]:visible").count() == 4
+    assert page.is_disabled("[data-act=fm-add]")
+    page.select_option(place(3, "label"), "neutral")
+    assert "fm-gold" in (page.get_attribute("[data-entry] >> nth=3", "class") or "")
+    page.click("[data-entry] >> nth=3 >> [data-act=fm-drop]")
+    assert page.locator("[data-entry]:visible").count() == 3
+    page.check("[name=discarding]", force=True)
+    assert not page.is_visible("[data-list]")
     page.keyboard.press("Control+Enter")  # no reason yet
-    assert page.is_visible("#discard-missing")
+    page.wait_for_selector("#fm-problems-discard:visible")
     page.check("[name=discard][value=not_fluent]", force=True)
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(".st-done")
@@ -125,34 +129,34 @@ def test_statements_by_keyboard(server: Any, open_page: Any) -> None:
     page = open_page().page
     play(page, server, "true_false")
     count = 0
-    while stage(page) == "true_false":
+    while step(page) == "true_false":
         assert page.locator("input:checked").count() == 0
         page.keyboard.press("tf"[count % 2])
         press(page)
         count += 1
     said = [one["prediction"] for one in payloads(server, page)[1:]]
     assert said == [place % 2 == 0 for place in range(count)]
-    assert page.locator(".ae-table tbody tr").count() == count
+    assert page.locator(".bl-table tbody tr").count() == count
 
 
 def test_shortcuts_can_be_switched_off(server: Any, open_page: Any) -> None:
     page = open_page().page
     play(page, server, "crowd")
     assert page.locator("kbd:visible").count() == 3
-    page.click("[data-act=ae-keys]")
-    assert page.get_attribute("[data-act=ae-keys]", "aria-checked") == "false"
+    page.click("[data-act=fm-keys]")
+    assert page.get_attribute("[data-act=fm-keys]", "aria-checked") == "false"
     page.keyboard.press("1")
     assert page.locator("input:checked").count() == 0
     assert page.locator("kbd:visible").count() == 0
     page.reload()  # it is remembered
-    page.wait_for_selector(".ae-label")
+    page.wait_for_selector("[data-due=label]")
     settled(page)
     page.keyboard.press("1")
     assert page.locator("input:checked").count() == 0
     tab_to(page, "[name=label]")  # without shortcuts everything works as in any form
     page.keyboard.press("Space")
     press(page)
-    assert stage(page) == "plausible"
-    page.click("[data-act=ae-keys]")
+    assert step(page) == "plausible"
+    page.click("[data-act=fm-keys]")
     page.keyboard.press("y")
     assert page.locator("input:checked").count() == 1

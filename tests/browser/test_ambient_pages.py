@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from looking import broken_rules, looking
-from participating import foreign_words, link, newcomer, open_study, press, stage
-from reading import CROWD, LINGUISTS, begin, crowd_item, pair_of, play, press_all, qualify
+from participating import foreign_words, link, newcomer, open_study, press
+from reading import CROWD, LINGUISTS, begin, crowd_item, pair_of, play, press_all, qualify, step
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 def through(page: Any, server: Any, look: Any) -> None:
     """Every page that there is, each looked at."""
     page.goto(f"{server.url}/ambient")
-    page.wait_for_selector(".ae-entry")
+    page.wait_for_selector(".bl-entry")
     look()
     page.goto(link(server, CROWD, newcomer()))
     page.wait_for_selector(".st-welcome")
@@ -36,7 +36,7 @@ def through(page: Any, server: Any, look: Any) -> None:
     press(page)
     page.keyboard.press("y")
     page.keyboard.press("Enter")  # two are missing
-    page.wait_for_selector("[data-missing]:visible")
+    page.wait_for_selector("[data-problems]:visible")
     look()
     press_all(page, "ny")
     press(page)
@@ -48,7 +48,7 @@ def through(page: Any, server: Any, look: Any) -> None:
     crowd_result(page, server, look)
     linguist(page, server, look)
     play(page, server, "true_false")
-    while stage(page) == "true_false":
+    while step(page) == "true_false":
         page.keyboard.press("t")
         if page.locator("[data-progress]:has-text('1')").count():
             look()
@@ -71,19 +71,22 @@ def crowd_result(page: Any, server: Any, look: Any) -> None:
 def linguist(page: Any, server: Any, look: Any) -> None:
     play(page, server, "annotate")
     look()
-    page.click("[data-act=ae-discard]")
+    page.check("[name=discarding]", force=True)
     look()
-    page.click("[data-act=ae-keep]")
+    page.uncheck("[name=discarding]", force=True)
     press_all(page, "12")
-    page.click("[data-act=ae-add]")
-    page.fill("#ae-premise-0", "A sentence that is quite another one, and a good deal longer than before.")
-    page.fill("#ae-hypothesis-1", "")
+    page.click("[data-act=fm-add]")
+    page.fill(
+        "[name='rewrites[0].premise']",
+        "A sentence that is quite another one, and a good deal longer than before.",
+    )
+    page.fill("[name='rewrites[1].hypothesis']", "")
     page.keyboard.press("Control+Enter")
-    page.wait_for_selector(".ae-problems")
+    page.wait_for_selector(".ae-problems:visible")
     look()
-    page.fill("#ae-premise-1", "A sentence that is quite another one.")
-    page.fill("#ae-hypothesis-1", pair_of(server, page)[1])
-    page.fill("#ae-premise-2", "A third one.")
+    page.fill("[name='rewrites[1].premise']", "A sentence that is quite another one.")
+    page.fill("[name='rewrites[1].hypothesis']", pair_of(server, page)[1])
+    page.fill("[name='rewrites[2].premise']", "A third one.")
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(".st-done")
     look()
@@ -98,7 +101,7 @@ def test_every_page_keeps_the_accessibility_rules_and_fits_its_screen(server: An
 def english_words(page: Any) -> list[str]:
     """English words outside of what is marked as English, but the guidelines' examples."""
     assert page.evaluate("document.documentElement.lang") == "zh"
-    shown = foreign_words(page, "[lang=en], h1[dir], h3[dir], .ae-example, textarea, [hidden]")
+    shown = foreign_words(page, "[lang=en], h1[dir], h3[dir], .bl-named dd, textarea, [hidden]")
     return [one for one in shown if not re.fullmatch("USD|Ctrl|AmbiEnt|Enter", one)]
 
 

@@ -54,7 +54,7 @@ def test_participants_a_pair_and_a_researcher_are_there_at_once(mortal: Any, ope
     open_study(first, mortal, H2H, newcomer())
     for seeker in seekers:
         begin(seeker, ".ab-play-seeker")
-    begin(worker, ".ae-task")
+    begin(worker, ".fm-page")
     begin(first, ".st-waiting")
     shown(first, "waiting")
     open_study(second, mortal, H2H, newcomer())

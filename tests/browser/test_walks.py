@@ -22,7 +22,7 @@ from participating import (
     tab_to,
 )
 from playing import ask, begin, episode, number, rows, say_goodbye, task_of, turns
-from reading import CROWD, KEYS, crowd_item, press_all, qualify
+from reading import CROWD, KEYS, crowd_item, press_all, qualify, step
 
 from simulator.ambibench.prompt import shown_text
 
@@ -154,29 +154,29 @@ def test_a_participant_of_ambibench_by_keyboard_alone(server: Any, open_page: An
 def test_sets_of_a_crowdworker_of_ambient_by_keyboard_alone(server: Any, open_page: Any) -> None:
     page = open_page().page
     open_by_keyboard(page, server, CROWD, newcomer())
-    page.wait_for_selector(".ae-qualification")
+    page.wait_for_selector(".fm-page")
     settled(page)
     assert page.evaluate("document.activeElement.tagName") == "H1"
     qualify(page, server)
     item = crowd_item(server, page)
 
     page.keyboard.press("Enter")  # nothing chosen: no turn
-    assert page.is_visible("[data-missing]")
+    assert page.is_visible("[data-problems]")
     page.keyboard.press("ArrowDown")  # the second label, as radio buttons do
     assert page.evaluate("document.activeElement.value") == "neutral"
     press(page)
 
-    assert stage(page) == "plausible"
+    assert step(page) == "plausible"
     flags = ["Y" if one.label else "N" for one in item.candidates]
     press_all(page, "".join(flags[:2]))
     page.reload()  # in the middle: what was chosen is there
-    page.wait_for_selector(".ae-plausible")
+    page.wait_for_selector("[data-due=plausible]")
     settled(page)
-    assert page.locator("[data-group] input:checked").count() == 2
+    assert page.locator("[data-field] input:checked").count() == 2
     page.keyboard.press(flags[2].lower())
     press(page)
 
-    assert stage(page) == "relabel"
+    assert step(page) == "relabel"
     labels = [one.label or "neutral" for one in item.candidates]
     press_all(page, "".join(KEYS[label] for label in labels))
     press(page)
@@ -193,7 +193,7 @@ def test_sets_of_a_crowdworker_of_ambient_by_keyboard_alone(server: Any, open_pa
     first = episode(page)
     tab_to(page, "[data-act=st-next]")
     page.keyboard.press("Enter")
-    page.wait_for_selector(".ae-label")
+    page.wait_for_selector("[data-due=label]")
     settled(page)
     assert episode(page) != first
     assert "Set 2 of 20" in page.inner_text(".st-bar")

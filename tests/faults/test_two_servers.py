@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "ui"))  # over_http
 from over_http import Browser
 
 from logs import LogReader, LogWriter
+from simulator.ambient.benchmark import BENCHMARK
 from simulator.ambient.sessions import AmbientSessions
 from simulator.clarq.benchmark import BENCHMARK as CLARQ
 from simulator.clarq.sessions import ClarqSessions
@@ -36,8 +37,8 @@ def pair(tmp_path: Path) -> Iterator[tuple[list[Browser], LogReader]]:
         # Within a running loop, because outside of one Gradio makes loops that nobody closes.
         models = Models(options=ModelOptions())
         dialogues = ClarqSessions(CLARQ, writer, reader, models)
-        readings = AmbientSessions(writer, reader, models)
-        return create_server([dialogues], home=tmp_path, ambient=readings)
+        readings = AmbientSessions(BENCHMARK, writer, reader, models)
+        return create_server([dialogues, readings], home=tmp_path)
 
     with ExitStack() as opened:
         browsers = []

@@ -31,7 +31,7 @@ OF_ITS_PAGE = ("DeskError",)
 """Errors whose words stand at the one page that shows them."""
 PREFIX = {
     "ambibench": "benchmark.ambibench.refused.",
-    "ambient": "ambient.refused.",
+    "ambient": "benchmark.ambient.refused.",
     "ambik": "ambik.refused.",
 }
 ROOMS = PREFIX | {"clarq": "benchmark.clarq.refused.", "handmethat": "play.refused_"}

@@ -27,6 +27,8 @@ from ui.tokens import Pass, Signer, TokenError
 TAKEN: Final = ("api", "askback", "assets", "config", "gradio_api", "health", "play", "research", "study")
 """First parts of addresses at which something else stands; no benchmark may be called so."""
 
+TASK: Final = ("qualification", "task")
+"""Stages at which the benchmark says what is done."""
 _Name = Annotated[str, Field(max_length=200)]
 
 
@@ -106,7 +108,7 @@ class DeclaredActions(StudyActions):
         ended = view.stage == "done"
         return {
             "number": view.number,
-            "my_turn": view.my_turn or view.stage != "task",
+            "my_turn": view.my_turn or view.stage not in TASK,
             "ended": ended,
             "trouble": view.warning is not None,
             "stage": view.stage,
@@ -129,12 +131,13 @@ class DeclaredActions(StudyActions):
     def steps(self, view: Any) -> Mapping[Any, str]:
         """Return the step of a study that each stage belongs to."""
         asked = {step.page or step.kind for step in self.sessions.around}
-        return {stage: step for stage, step in STEPS.items() if stage != COMMENT.kind or stage in asked}
+        there = {COMMENT.kind: COMMENT.kind in asked, "qualification": view.tested}
+        return {stage: step for stage, step in STEPS.items() if there.get(stage, True)}
 
     def session_page(self, frame: Frame, here: Here) -> str:
         """Return the page of consent, instructions, the task or the comment."""
         steps = self.steps(here.view)
-        if here.view.stage == "task":
+        if here.view.stage in TASK:
             return task_page(frame, self.link, here, steps, self._invitations(here))
         return step_page(frame, self.link, here, steps)
 

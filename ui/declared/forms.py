@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from simulator.blocks import Block
-from simulator.errors import SeatError
+from simulator.errors import InputError, SeatError
 from simulator.form_blocks import FieldProblem, Form
 from simulator.seats import Reply
 from ui.calls import Answer, Call, PageCall
@@ -21,7 +21,9 @@ from ui.study.pages import Here, View, session_page
 _Name = Annotated[str, Field(max_length=200)]
 _Typed = Annotated[str, Field(max_length=20_000)]
 """Letters of a text that get as far as the room, which says in words that it is too long."""
-_Value = bool | int | float | _Typed | list[_Typed] | None
+_Scalar = bool | int | float | _Typed | None
+_Entry = _Scalar | dict[_Name, _Scalar]
+_Value = _Scalar | Annotated[list[_Entry], Field(max_length=1000)]
 
 
 class _Filled(Call):
@@ -68,9 +70,10 @@ def form_page(
         steps: of the study.
         kind: of the move that is due.
         form: what is to be filled in.
-        shown: before it: ``lines`` of a dialogue, ``meters`` and other ``blocks``, ``invitations`` by seat.
+        shown: before it: ``lines`` of a dialogue, ``meters`` and other ``blocks``, ``invitations`` by seat;
+            ``head`` beside the heading.
     """
-    before = {"lines": (), "meters": (), "blocks": (), "label": kind, "invitations": {}} | shown
+    before = {"lines": (), "meters": (), "blocks": (), "head": (), "label": kind, "invitations": {}} | shown
     return session_page("declared/sheet", frame, link, here, steps, kind=kind, form=form, **before)
 
 
@@ -96,11 +99,11 @@ def check_answer(
         return {}
     try:
         checked = form.check(asked.filled, frame.texts.language)
-    except SeatError as error:
+    except (SeatError, InputError) as error:
         return {"refused": room.refused(frame, error).text}
     problems: dict[str, list[dict[str, str]]] = {}
     for problem in checked.problems:
-        said = {"text": problem_words(frame.texts, problem), "level": problem.level}
+        said = {"text": problem_words(frame.texts, problem, room.link.name), "level": problem.level}
         if said not in (held := problems.setdefault(problem.field, [])):
             held.append(said)
     context = {"room": room.link, "view": view, "language": language, "blocks": checked.blocks}
@@ -111,6 +114,12 @@ def check_answer(
     }
 
 
-def problem_words(texts: Strings, problem: FieldProblem) -> str:
-    """Return what is wrong with a field, in the page's language where pages have words for the rule."""
-    return texts.get(f"declared.problem.{problem.code}", problem.text)
+def problem_words(texts: Strings, problem: FieldProblem, room: str) -> str:
+    """Return what is wrong with a field, in the page's language where there are words for the rule.
+
+    Args:
+        texts: of the pages.
+        problem: of the field.
+        room: begins the names of the benchmark's texts.
+    """
+    return texts.get(f"declared.problem.{problem.code}", texts.say(room, problem.text))

@@ -43,6 +43,7 @@ STEPS: Final[Mapping[str, str]] = {
     "consent": "consent",
     "instructions": "instructions",
     "gather": "instructions",
+    "qualification": "qualification",
     "task": "task",
     COMMENT.kind: "comment",
     "verdict": "task",
@@ -162,11 +163,13 @@ def task_page(
         "label": kind_label(texts, link, view),
         "lines": numbered(said, view.moves, view.first),
         "meters": [block for block in view.blocks if isinstance(block, Meter)],
-        "blocks": [block for block in view.blocks if not isinstance(block, Talk | Meter | Form)],
+        "blocks": [block for block in view.blocks if not isinstance(block, Talk | Meter | Progress | Form)],
         "invitations": invitations,
     }
     if (form := form_in(view.blocks)) is not None:
-        return form_page(frame, link, here, steps, view.due.kind if view.due else "", form, **shown)
+        head = [block for block in view.blocks if isinstance(block, Progress)]
+        kind = view.due.kind if view.due else ""
+        return form_page(frame, link, here, steps, kind, form, head=head, **shown)
     cards = side_cards(texts, link, view)
     beside = [block for card in cards for block in card.blocks]
     return session_page(

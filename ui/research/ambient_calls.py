@@ -18,11 +18,11 @@ from simulator.ambient.annotation.consolidation import FormProblems, consolidate
 from simulator.ambient.annotation.rules import read_annotation
 from simulator.errors import AskbackError, InputError
 from simulator.forms import LONGEST
-from ui.ambient.stages import complaints
 from ui.problems import problem_text
 from ui.research.address import CONSOLIDATE
 from ui.research.ambient_consolidate import consolidate_page
 from ui.research.ambient_data import data_page
+from ui.research.ambient_words import complaints
 from ui.research.desk import Desk
 from ui.research.desk_page import checked_name
 from ui.research.view import Page, Visit

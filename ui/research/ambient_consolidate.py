@@ -30,8 +30,8 @@ from simulator.ambient.annotation.rules import MAX_REWRITES, Annotation
 from simulator.ambient.data import load_guidelines
 from simulator.ambient.labels import LABELS
 from simulator.ambient.reporting.measures import paper
+from simulator.ambient.show import SHOWN
 from simulator.ambient.trial_log import linguist_records, runs_with
-from ui.ambient.stages import SHOWN
 from ui.research.ambient_flow import drawing
 from ui.research.ambient_words import (
     Line,

@@ -88,7 +88,11 @@ def _overview(t: Strings, every: Sequence[Example]) -> dict[str, Any]:
 def _venn(t: Strings, counts: Mapping[LabelSet, int]) -> Venn:
     # The diagram's colours are those of the labels in this order.
     first, second, third = ("contradiction", "entailment", "neutral")
-    names = (t(f"ambient.labels.{first}"), t(f"ambient.labels.{second}"), t(f"ambient.labels.{third}"))
+    names = (
+        t(f"benchmark.ambient.labels.{first}"),
+        t(f"benchmark.ambient.labels.{second}"),
+        t(f"benchmark.ambient.labels.{third}"),
+    )
     areas = {(first in labels, second in labels, third in labels): counts[labels] for labels in LABEL_SETS}
     return Venn("label-sets", t("research.ambient.data.venn"), names, areas)
 

@@ -27,10 +27,10 @@ from simulator.ambient.labels import Label
 from simulator.ambient.playing import ANNOTATOR, statements
 from simulator.ambient.prompts import prompt
 from simulator.ambient.score import values
+from simulator.ambient.show import SHOWN
 from simulator.ambient.trial_log import continuation_record, payloads, sampled_options
 from simulator.ambient.true_false import TEMPLATES
 from simulator.word_diff import Piece, word_diff
-from ui.ambient.stages import SHOWN
 from ui.i18n import Strings
 from ui.research.ambient_words import ordered, reading, readings
 from ui.research.figures import Figure

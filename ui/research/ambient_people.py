@@ -9,8 +9,8 @@ from logs import LogReader
 from simulator.ambient.annotation.linguists import worker_forms, worker_statistics
 from simulator.ambient.crowd import TIES, VoteTable, agrees, crowd_measures, vote_table
 from simulator.ambient.items import Task
+from simulator.ambient.show import SHOWN
 from simulator.ambient.trial_log import crowd_records, tasks_of
-from ui.ambient.stages import SHOWN
 from ui.research.ambient_words import share_line
 from ui.research.desk import RunCard
 from ui.research.kept import CachedReports

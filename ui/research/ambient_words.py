@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from simulator.ambient.annotation.rules import Problem
 from simulator.ambient.examples import Disambiguation, Example
 from simulator.ambient.labels import SIDES, Label, Side
+from simulator.ambient.show import SHOWN, told
 from simulator.stats import Interval
 from simulator.word_diff import Piece, word_diff
-from ui.ambient.stages import SHOWN
+from ui.i18n import Strings
 from ui.research.format import Cell, cell, scale
 
 _KAPPA: Final = scale((), fixed=(-0.2, 1.0))
@@ -99,3 +101,18 @@ def share_line(name: str, value: Interval | None, paper: str = "") -> Line:
 def whole_number(text: str, least: int = 1, most: int = 20) -> int:
     """Return the number in an address; the least there may be if it is none."""
     return min(max(int(text), least), most) if text.isdecimal() else least
+
+
+def complaints(t: Strings, problems: Sequence[Problem]) -> dict[str, list[str]]:
+    """Return what is wrong with a form, in words, by the place on the page where it is said."""
+    said: dict[str, list[str]] = {}
+    for problem in problems:
+        said.setdefault(_place(problem), []).append(t.say("benchmark.ambient", told(problem).text))
+    return said
+
+
+def _place(problem: Problem) -> str:
+    if problem.number is None:
+        return "labels" if problem.label or problem.field == "labels" else problem.field
+    _, _, part = problem.field.partition("].")
+    return f"card-{problem.number - 1}{'-' + part if part else ''}"

@@ -1,5 +1,6 @@
 // Forms whose fields the server describes: what is shown when, what the server says of the form as it stands,
-// words in which two fields differ, entries of a list that stand in a text or are put there by a click.
+// words in which two fields differ, entries of a list that stand in a text or are put there by a click, places
+// for entries of which there may be several.
 "use strict";
 
 (() => {
@@ -78,10 +79,25 @@
     number: (at) => (typed(at).trim() === "" ? null : Number(typed(at))),
     place: (at) => (typed(at).trim() === "" ? null : Number(typed(at)) - 1),
     switch: (at) => ticked(at).length > 0,
+    flag: (at) => (ticked(at).length ? ticked(at)[0] === "true" : null),
+    menu: typed,
     choice: (at) => ticked(at)[0] ?? null,
     choices: ticked,
   };
+  // A flag that was said to be false has been filled in.
+  const answered = (value) => value === false || filledIn(value);
   const filledIn = (value) => (Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null && value !== "" && value !== false);
+
+  // Put a value where a path such as `rows[0].name` leads.
+  function put(values, path, value) {
+    const steps = path.split(/[[\].]+/).filter(Boolean);
+    let at = values;
+    steps.slice(0, -1).forEach((step, place) => {
+      at[step] ??= /^\d/.test(steps[place + 1]) ? [] : {};
+      at = at[step];
+    });
+    at[steps.at(-1)] = value;
+  }
 
   function element(name, text, attributes = {}) {
     const made = document.createElement(name);
@@ -114,6 +130,8 @@
 
     acts: {
       "fm-pick"(control) { this.fmPick(control); },
+      "fm-add"(control) { this.fmAdd(control.closest("[data-list]")); },
+      "fm-drop"(control) { this.fmDrop(control.closest("[data-entry]")); },
     },
 
     methods: {
@@ -125,12 +143,30 @@
 
       fmValues() { return Object.fromEntries(this.fmFields().map((at) => [at.dataset.field, READ[at.dataset.kind](at)])); },
 
+      // Under which each field is sent: of entries, those that are shown are numbered.
+      fmNames() {
+        const places = {};
+        const rank = (list, place) => {
+          const known = (places[list] ??= []);
+          return known.includes(place) ? known.indexOf(place) : known.push(place) - 1;
+        };
+        return new Map(this.fmFields().map((at) => [at, at.dataset.field.replace(/^(\w+)\[(\d+)\]/, (_, list, place) => `${list}[${rank(list, place)}]`)]));
+      },
+
+      fmSaid() {
+        const values = {};
+        for (const [at, name] of this.fmNames()) put(values, name, READ[at.dataset.kind](at));
+        return values;
+      },
+
       fmHeard(field) {
         const at = field.closest("[data-reads=fields] [data-field]");
         if (!at) return;
         this.fmWritten.add(at.dataset.field);
+        for (const list of this.all(`[data-follows="${at.dataset.field}"]`)) this.fmFollow(list, READ[at.dataset.kind](at));
         this.fmDraw();
         clearTimeout(this.fmTimer);
+        if (!("check" in this.fmForm().dataset)) return void this.fmCheck();
         this.fmTimer = setTimeout(() => this.fmForm() && this.fmCheck(), PAUSE_MS);
       },
 
@@ -139,24 +175,26 @@
       // Conditions are on fields before them, so one pass in the page's order is enough.
       fmDraw() {
         for (const place of this.all("[data-when]")) place.hidden = !this.fmMet(place.dataset);
+        for (const list of this.all("[data-list]")) this.fmDrawEntries(list);
         const values = this.fmValues();
         for (const place of this.all("[data-difference]")) this.fmDiffer(place, values);
         for (const at of this.all("[data-marks-of]")) this.fmMark(at, values);
         for (const place of this.all("[data-picks]")) this.fmShowPicks(place, values);
       },
 
-      fmMet({ when, is, unless }) {
+      fmMet({ when, is, unless, least }) {
         const at = this.fmField(when);
         const value = at && READ[at.dataset.kind](at);
         const known = is ? is.split("|") : [];
+        if (least) return Array.isArray(value) && value.length >= Number(least);
         const met = known.length ? [value].flat().some((each) => known.includes(String(each))) : filledIn(value);
         return met === (unless === undefined);
       },
 
       fmDiffer(place, values) {
         const text = place.querySelector("[data-before]");
-        const { before, after, line } = text.dataset;
-        const pair = [values[before], values[after]];
+        const { before, after, line, text: original } = text.dataset;
+        const pair = [original ?? values[before], values[after]];
         const [one, other] = line ? pair.map((lines) => lines?.[values[line]]) : pair;
         place.hidden = one === undefined && other === undefined || !line && other === undefined;
         if (!place.hidden) drawDifference(text, one || "", other || "");
@@ -199,36 +237,105 @@
         this.fmHeard(field);
       },
 
-      // ---- what the server says of it
+      // ---- places for entries: which are taken is part of what is filled in
+
+      fmEntries(list) { return [...list.querySelectorAll("[data-entry]")]; },
+
+      fmTaken(entry) { return entry.querySelector("[data-taken]"); },
+
+      fmKind(entry) { return entry.querySelector(`[data-field$=".${entry.closest("[data-list]").dataset.kindField}"] select`); },
+
+      fmDrawEntries(list) {
+        const taken = this.fmEntries(list).filter((entry) => this.fmTaken(entry).checked);
+        for (const entry of this.fmEntries(list)) {
+          const kind = this.fmKind(entry);
+          entry.hidden = !taken.includes(entry);
+          entry.className = `fm-entry fm-${kind.selectedOptions[0].dataset.colour}`;
+          entry.querySelector("[data-act=fm-drop]").hidden = taken.filter((other) => this.fmKind(other).value === kind.value).length < 2;
+        }
+        list.querySelector("[data-act=fm-add]").disabled = taken.length === this.fmEntries(list).length;
+      },
+
+      // An entry at least for each kind; what was written for a kind that is not wanted any more stays in its place.
+      fmFollow(list, kinds) {
+        const entries = this.fmEntries(list);
+        for (const entry of entries) if (!kinds.includes(this.fmKind(entry).value)) this.fmTaken(entry).checked = false;
+        for (const kind of kinds) {
+          const free = entries.filter((entry) => !this.fmTaken(entry).checked);
+          if (free.length === 0 || entries.some((entry) => this.fmTaken(entry).checked && this.fmKind(entry).value === kind)) continue;
+          const entry = free.find((place) => this.fmKind(place).value === kind) || free[0];
+          this.fmKind(entry).value = kind;
+          this.fmTaken(entry).checked = true;
+        }
+        this.stFilled();
+      },
+
+      fmAdd(list) {
+        const entry = this.fmEntries(list).find((place) => !this.fmTaken(place).checked);
+        const [kind] = READ.choices(this.fmField(list.dataset.follows));
+        this.fmTaken(entry).checked = true;
+        this.fmKind(entry).value = kind;
+        this.fmChanged();
+        this.fmKind(entry).focus();
+      },
+
+      fmDrop(entry) {
+        this.fmTaken(entry).checked = false;
+        this.fmChanged();
+        entry.closest("[data-list]").querySelector("[data-act=fm-add]").focus();
+      },
+
+      fmChanged() {
+        this.stFilled();
+        this.fmDraw();
+        this.fmCheck();
+      },
+
+      // ---- what is wrong with it, as the page or the server says
 
       // Problems are told where somebody has written, and everywhere once the form was to be sent.
       fmTold(at) {
         if (this.fmSent === this.number || this.fmWritten.has(at.dataset.field)) return true;
-        return [...at.querySelectorAll("[name]")].some((field) => (["radio", "checkbox"].includes(field.type) ? field.checked !== field.defaultChecked : field.value !== field.defaultValue));
+        if (at.dataset.list) return [...this.fmWritten].some((name) => name.startsWith(`${at.dataset.list}[`));
+        return [...at.querySelectorAll("[name]")].some((field) => (["radio", "checkbox"].includes(field.type) ? field.checked !== field.defaultChecked : field.value !== (field.defaultValue ?? field.value)));
       },
 
       async fmCheck({ focus = false } = {}) {
         this.fmAsked += 1;
         const turn = this.fmAsked;
-        const answer = await this.call("check_form", { filled: this.fmValues() });
+        const { check, required } = this.fmForm().dataset;
+        const open = [...this.fmNames()].filter(([at]) => "required" in at.dataset && !answered(READ[at.dataset.kind](at)));
+        const missing = Object.fromEntries(open.map(([, name]) => [name, [{ text: required, level: "error" }]]));
+        let answer = { problems: {}, errors: 0, html: "" };
+        if (check !== undefined) answer = await this.call("check_form", { filled: this.fmSaid() });
         if (turn !== this.fmAsked || !this.fmForm()) return null;
         if (answer?.refused) this.toast(answer.refused);
         if (!answer?.problems) return null;
+        answer = { ...answer, errors: answer.errors + open.length, problems: { ...answer.problems, ...missing } };
         this.fmShowProblems(answer.problems);
         for (const place of this.all("[data-findings]")) place.innerHTML = answer.html;
-        if (focus) (this.one("[data-problems]:not([hidden], .fm-hints)") || this.one("[data-problems]:not([hidden])"))?.focus();
+        if (focus) this.fmFocus();
         return answer;
+      },
+
+      // A question that is open is answered at once, and says itself why it has the focus.
+      fmFocus() {
+        const list = this.one("[data-problems]:not([hidden], .fm-hints)") || this.one("[data-problems]:not([hidden])");
+        (list?.closest("[data-field][data-required]")?.querySelector("input[type=radio]") || list)?.focus();
       },
 
       fmShowProblems(problems) {
         const place = this.one("[data-problem-count]");
+        const { warning } = this.fmForm().dataset;
+        const lists = this.all("[data-list]").filter((list) => !list.closest("[hidden]"));
         let count = 0;
-        for (const at of this.fmFields()) {
-          const said = this.fmTold(at) ? problems[at.dataset.field] || [] : [];
+        for (const [at, name] of [...this.fmNames(), ...lists.map((list) => [list, list.dataset.list])]) {
+          const said = this.fmTold(at) ? problems[name] || [] : [];
           const errors = said.filter(({ level }) => level === "error").length;
           count += errors;
-          this.fmShowAt(at, said, errors > 0, place.dataset.warning);
+          this.fmShowAt(at, said, errors > 0, warning);
         }
+        if (!place) return;
         const words = count === 1 ? place.dataset.one : place.dataset.many.replace("{count}", count);
         const done = Object.keys(problems).length === 0 ? place.dataset.none : "";
         place.textContent = count ? words : done;
@@ -243,7 +350,7 @@
           if (level === "warning") item.prepend(element("b", warning), " ");
           return item;
         }));
-        for (const field of at.querySelectorAll("[name]")) {
+        for (const field of at.dataset.list ? [] : at.querySelectorAll("[name]")) {
           if (said.length) field.setAttribute("aria-describedby", list.id);
           else field.removeAttribute("aria-describedby");
           if (wrong && field.type !== "radio") field.setAttribute("aria-invalid", "true");
@@ -258,20 +365,22 @@
         this.fmSent = this.number;
         this.stAllow(false);
         setTimeout(() => this.fmSending && this.toast(this.root.dataset.thinking), SLOW_MS);
-        const answer = await this.fmCheck({ focus: true });
+        const answer = await this.fmCheck();
         this.fmSending = false;
         this.stAllow(true);
+        this.fmFocus(); // what is not allowed cannot have it
         this.toast("");
         if (answer?.errors) return;
         // Hints are looked at once; whoever sends the same again has seen them.
         const hints = JSON.stringify(answer?.problems || {});
         if (hints !== "{}" && hints !== this.fmHinted) {
           this.fmHinted = hints;
-          this.one("[data-problem-count]").textContent = this.one("[data-problem-count]").dataset.warned;
+          const place = this.one("[data-problem-count]");
+          place.textContent = place.dataset.warned;
           return;
         }
         // Without an answer the server decides; it keeps nothing that is wrong.
-        this.stSend({ filled: this.fmValues() }, keys);
+        this.stSend({ filled: this.fmSaid() }, keys);
       },
     },
   });

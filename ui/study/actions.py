@@ -16,7 +16,6 @@ from urllib.parse import parse_qsl
 
 from pydantic import Field
 
-from logs.rows import Turn
 from simulator.errors import ConflictError, InputError, SeatError
 from simulator.seats import Reply
 from simulator.studies.cards import StudyCard
@@ -93,19 +92,6 @@ class MoveCall(Call):
             knows: what it was shown (`simulator.seats.View.task`); None for words that nobody was asked for.
         """
         return {"text": reply.text}
-
-    @classmethod
-    def fields_at(
-        cls, stage: str, options: Mapping[str, Any], turns: Sequence[Turn]
-    ) -> dict[str, Any] | None:
-        """Return what a willing person would send where built-in players are not asked; None elsewhere.
-
-        Args:
-            stage: of the page.
-            options: of the episode.
-            turns: of its task.
-        """
-        return None
 
     def reply(self) -> Reply:
         """Return the turn as the sessions take it."""

@@ -14,6 +14,7 @@ from logs import LogReader, LogWriter, erase_participant
 from simulator import frames
 from simulator.ambibench.benchmark import BENCHMARK
 from simulator.ambibench.sessions import AmbiBenchSessions
+from simulator.ambient.benchmark import BENCHMARK as AMBIENT
 from simulator.ambient.sessions import AmbientSessions
 from simulator.ambik.sessions import AmbikSessions
 from simulator.seats import Reply
@@ -24,7 +25,7 @@ from simulator.studies.sessions import StudySessions
 
 BENCHMARKS: dict[str, Any] = {
     "ambibench": partial(AmbiBenchSessions, BENCHMARK),
-    "ambient": AmbientSessions,
+    "ambient": partial(AmbientSessions, AMBIENT),
     "ambik": AmbikSessions,
 }
 QUALIFICATION, CROWD = ["qualification"] * 5, ["label", "plausible", "relabel"]
@@ -49,6 +50,12 @@ WAYS = {
 MEASURED = {"shown_at": "2026-01-02T03:04:05+00:00", "keys_used": True}
 
 
+def page_of(view: Any) -> str:
+    """The page that somebody is at: of a task that is made of several steps, the step."""
+    due = getattr(view, "due", None)
+    return due.kind if due is not None and due.kind in (*QUALIFICATION, *CROWD, "annotate") else view.stage
+
+
 def answer(view: Any, right: list[str]) -> Reply:
     """What a willing participant sends from the page that they are at."""
     forms: dict[str, Callable[[], dict[str, Any]]] = {
@@ -59,8 +66,8 @@ def answer(view: Any, right: list[str]) -> Reply:
         "comment": lambda: {"text": "  Rather odd. "},
         "qualification": lambda: {"move": {"label": right[view.done]}},
         "label": lambda: {"move": {"label": "neutral"}},
-        "plausible": lambda: {"move": {"plausible": [True] * len(view.candidates)}},
-        "relabel": lambda: {"move": {"labels": ["neutral"] * len(view.pairs), "comment": "Hm."}},
+        "plausible": lambda: {"move": {"plausible": [True] * len(view.shown.candidates)}},
+        "relabel": lambda: {"move": {"labels": ["neutral"] * len(view.shown.pairs), "comment": "Hm."}},
         "annotate": lambda: {
             "move": {"delete": "It is absurd."}
             if view.__class__.__module__.startswith("simulator.ambik")
@@ -77,7 +84,7 @@ def answer(view: Any, right: list[str]) -> Reply:
         "questions_before": lambda: {"move": {"answers": {"age": "31"}}},
         "questions_after": lambda: {"move": {"answers": {"hard": ["2"]}}},
     }
-    form = forms[view.stage]()
+    form = forms[page_of(view)]()
     move = {**form.get("move", {}), **MEASURED}
     return Reply(text=form.get("text", ""), move=move, key=f"{view.episode_id} {view.number}", seconds=1.5)
 
@@ -125,7 +132,7 @@ class Participation:
         for number in count():
             self.again()  # every page is made from the log alone
             view = await self.sessions.view(episode, self.seat)
-            self.steps.append(view.stage)
+            self.steps.append(page_of(view))
             if view.stage == "done":
                 return
             if way == "withdrawn" and number == 2:

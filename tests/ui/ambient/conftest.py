@@ -13,10 +13,11 @@ from fake_sessions import FakeSessions, front
 from visiting import no_models
 
 from logs import LogReader, LogWriter
+from simulator.ambient.benchmark import BENCHMARK
 from simulator.ambient.sessions import AmbientSessions
 from simulator.studies import Study
 from ui.actions import Actions
-from ui.ambient.actions import AmbientActions
+from ui.declared.actions import DeclaredActions
 from ui.server import create_server
 from ui.tokens import Signer
 
@@ -52,17 +53,17 @@ STUDIES = (
 @pytest.fixture
 def readings(log: tuple[LogWriter, LogReader]) -> AmbientSessions:
     """Free play and small studies, on a log of their own; no models."""
-    return AmbientSessions(*log, no_models, studies=STUDIES)
+    return AmbientSessions(BENCHMARK, *log, no_models, studies=STUDIES)
 
 
 @pytest.fixture
 def actions(readings: AmbientSessions) -> Actions:
     signer = Signer(b"a secret for tests")
-    return Actions(signer, {**front(signer), AmbientActions.room: AmbientActions(readings)})
+    return Actions(signer, {**front(signer), "ambient": DeclaredActions(readings, signer)})
 
 
 @pytest.fixture
 async def client(readings: AmbientSessions, tmp_path: Path) -> TestClient:
     # Asynchronous, because outside a running loop Gradio makes loops that nobody closes.
-    server = create_server([FakeSessions()], home=tmp_path, ambient=readings)
+    server = create_server([FakeSessions(), readings], home=tmp_path)
     return TestClient(server, base_url="http://127.0.0.1:7860")

@@ -18,6 +18,12 @@ class Visit(visiting.Visit):
         """Send a form."""
         return await self.send(filled=form)
 
+    async def check(self, **form: Any) -> dict[str, list[dict[str, str]]]:
+        """What is wrong with a form, by field."""
+        answer = await self.actions.check_form({**self.call, "filled": form})
+        problems: dict[str, list[dict[str, str]]] = answer["problems"]
+        return problems
+
     async def qualify(self, reader: LogReader, right: int = 5) -> None:
         """Through the questions, so many of them answered rightly."""
         questions = reader.episode(self.episode).options["qualification"]["questions"]
@@ -28,7 +34,9 @@ class Visit(visiting.Visit):
 
 async def play(actions: Actions, task: str = "crowd", language: str = "en") -> Visit:
     """Free play, up to the instructions."""
-    return await Visit.start(actions, room="ambient", task=task, language=language)
+    return await Visit.start(
+        actions, room="ambient", seat="annotator", rules={"task": task}, language=language
+    )
 
 
 async def enter(actions: Actions, study: str, who: str = "", **more: str) -> Visit:

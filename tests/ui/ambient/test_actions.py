@@ -61,8 +61,8 @@ async def test_free_play_of_statements(actions: Actions, log: Log) -> None:
 
 
 async def test_a_start_that_fails_says_why(actions: Actions) -> None:
-    answer = await actions.start({"room": "ambient", "task": "evaluate", "language": "en"})
-    assert "cannot be chosen" in answer["problem"]
+    wishes = {"room": "ambient", "seat": "annotator", "rules": {"task": "evaluate"}, "language": "en"}
+    assert "task" in (await actions.start(wishes))["problem"]
 
 
 async def test_a_set_and_the_next_one(actions: Actions, log: Log) -> None:
@@ -79,7 +79,7 @@ async def test_a_set_and_the_next_one(actions: Actions, log: Log) -> None:
     answer = await actions.next_set(visit.call)
     second = Visit(actions, answer["go"].partition("?")[2])
     await second.look()
-    assert second.stage == "label"  # no consent, no instructions, no questions again
+    assert "Step 1 of 3" in words(second.html)  # no consent, no instructions, no questions again
     item = crowd_item(log[1], second.episode)
     assert item.id != first.id
     await judge(second, item)
@@ -130,30 +130,24 @@ async def test_what_is_wrong_with_a_rewrite_is_said_at_its_place(actions: Action
         {**pair, "premise": "Changed.", "label": "neutral"},
         {**pair, "hypothesis": " ", "label": "entailment"},
     ]
-    answer = await visit.fill(labels=["neutral", "contradiction"], rewrites=rewrites)
-    assert not answer["accepted"]
-    page = Page(visit.html)
-    places = {attrs["id"] for _, attrs in page.tags if (attrs.get("class") or "") == "ae-problems"}
-    assert places == {
-        "ae-problem-labels",
-        "ae-problem-premise",
-        "ae-problem-hypothesis",
-        "ae-problem-card-1-label",
-        "ae-problem-card-1-hypothesis",
-    }
-    marked = [attrs for _, attrs in page.tags if attrs.get("aria-invalid") == "true"]
-    assert {attrs["aria-describedby"] for attrs in marked} <= places
-    assert len(marked) == 3
-    assert "还没有“矛盾”的改写" in words(visit.html)
+    form = {"labels": ["neutral", "contradiction"], "rewrites": rewrites}
+    problems = await visit.check(**form)
+    assert problems.keys() == {"labels", "rewrites", "rewrites[1].label", "rewrites[1].hypothesis"}
+    assert len(problems["rewrites"]) == 2  # one changes the premise, one the hypothesis
+    assert "还没有“矛盾”的改写。" in [problem["text"] for problem in problems["labels"]]
+    assert not (await visit.fill(**form))["accepted"]
+    fields = {attrs.get("data-field") or attrs.get("data-list") for _, attrs in Page(visit.html).tags}
+    assert problems.keys() <= fields
     assert tuple(log[1].turns(visit.episode))[-1].payload["kind"] == "ready"
 
 
 async def test_a_discarded_pair_needs_a_reason(actions: Actions, log: Log) -> None:
     visit = await play(actions, "annotate")
     await visit.begin()
-    assert not (await visit.fill(discard=None, comment=""))["accepted"]
-    assert "Tick at least one label, or discard the pair" in words(visit.html)
-    assert (await visit.fill(discard="not_fluent", comment="Odd."))["accepted"]
+    assert not (await visit.fill(discarding=True, discard=None, comment=""))["accepted"]
+    (problem,) = (await visit.check(discarding=True, discard=None))["labels"]
+    assert problem["text"] == "Tick at least one label, or discard the pair."
+    assert (await visit.fill(discarding=True, discard="not_fluent", comment="Odd."))["accepted"]
     assert "You discarded this pair" in words(visit.html)
 
 

@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from filling import Visit, crowd_item, enter, item_of, judge, play
-from texts import texts_of, unused
 from visiting import Page, Unmarked, ask_for_place, words
 
 from logs import LogReader, LogWriter
+from simulator.ambient import reveal, show
 from simulator.ambient.annotation.rules import Annotation, Code, Problem
+from simulator.ambient.benchmark import BENCHMARK
 from simulator.ambient.data import load_guidelines
 from simulator.ambient.examples import Disambiguation
 from simulator.ambient.labels import LABELS
-from simulator.ambient.sessions import PLAYED, AmbientSessions
-from simulator.ambient.views import ParticipantView, Replay, ReplayCandidate
+from simulator.ambient.playing import ANNOTATOR
+from simulator.ambient.sessions import PlayedTask
+from simulator.ambient.show import SHOWN
+from simulator.ambient.views import ParticipantView, Replay, ReplayCandidate, Shown
+from simulator.benchmark import Due
+from simulator.blocks import Block, Card, Facts, Message, Points, Quotes, Revision, Verdict
+from simulator.form_blocks import Entries, Field, Form, Part
+from simulator.tables.builtin import read_yaml
 from ui.actions import Actions
-from ui.ambient.entry import PICTURE
-from ui.ambient.result import story
-from ui.ambient.stages import SHOWN, STEPS, complaints, earlier, in_two, points, progress, steps
 from ui.i18n import LANGUAGES, strings
+from ui.i18n import _flat as flat
 
 Log = tuple[LogWriter, LogReader]
 EVIL = "\"'><img src=x onerror=alert(1)>{{7*7}}</textarea><script>alert(2)</script>"
 
 
-def view(stage: str, **more: object) -> ParticipantView:
-    given: dict[str, object] = {"task": "crowd", "done": 0, "total": 3} | more
-    return ParticipantView(episode_id="e", number=1, stage=stage, language="en", **given)  # type: ignore[arg-type]
+def view(kind: str, **more: Any) -> ParticipantView:
+    given: dict[str, Any] = {"task": "crowd", "done": 0, "total": 3, "stage": "task"} | more
+    return ParticipantView(
+        episode_id="e", seat=ANNOTATOR, number=1, language="en", due=Due(ANNOTATOR, kind), **given
+    )
 
 
 async def every_page(actions: Actions, log: Log, language: str = "en") -> list[str]:
@@ -50,7 +57,7 @@ async def every_page(actions: Actions, log: Log, language: str = "en") -> list[s
         await visit.fill(**form)
     pages.append(visit.html)
     pages.append((await ask_for_place(actions, "unheard-of", language=language))["html"])
-    for task in PLAYED:
+    for task in get_args(PlayedTask):
         visit = await play(actions, task, language)
         pages.append(visit.html)
         await visit.begin()
@@ -108,70 +115,114 @@ async def test_each_step_shows_its_own_texts_and_no_other(actions: Actions, log:
 async def test_a_linguists_form_holds_four_rewrites_at_most(actions: Actions, log: Log) -> None:
     visit = await play(actions, "annotate")
     await visit.begin()
-    item = item_of(log[1], visit.episode)
     page = Page(visit.html)
-    assert [attrs["data-card"] for _, attrs in page.tags if "data-card" in attrs] == ["0", "1", "2", "3"]
-    assert visit.html.count(item.example.premise) <= 2  # type: ignore[union-attr]
+    assert len([attrs for _, attrs in page.tags if "data-entry" in attrs]) == 4
+    labels = [
+        attrs["data-field"] for _, attrs in page.tags if (attrs.get("data-field") or "").endswith(".label")
+    ]
+    assert labels == [f"rewrites[{k}].label" for k in range(4)]
 
 
 def test_where_somebody_stands() -> None:
-    asked = progress(view("qualification", done=1, total=8))
+    asked = show.progress(view("qualification", stage="qualification", done=1, total=8))
     assert asked is not None
-    assert (asked.kind, asked.k, asked.total) == ("question", 2, 5)
-    step = progress(view("relabel", done=7, total=8))
+    assert (asked.number, asked.total) == (2, 5)
+    step = show.progress(view("relabel", done=7, total=8))
     assert step is not None
-    assert (step.kind, step.k, step.total) == ("step", 3, 3)
-    evaluated = progress(view("plausible", task="evaluate", done=0, total=2))
+    assert (step.number, step.total) == (3, 3)
+    evaluated = show.progress(view("plausible", task="evaluate", done=0, total=2))
     assert evaluated is not None
-    assert (evaluated.k, evaluated.total) == (1, 2)
-    assert progress(view("annotate", task="annotate", total=1)) is None
-    stated = progress(view("true_false", task="true_false", done=7, total=12))
+    assert (evaluated.number, evaluated.total) == (1, 2)
+    assert show.progress(view("annotate", task="annotate", total=1)) is None
+    stated = show.progress(view("true_false", task="true_false", done=7, total=12))
     assert stated is not None
-    assert (stated.kind, stated.k, stated.total) == ("statement", 8, 12)
+    assert (stated.number, stated.total) == (8, 12)
+    assert [said(each.label) for each in (asked, step, stated)] == [
+        "Question 2 of 5",
+        "Step 3 of 3",
+        "Statement 8 of 12",
+    ]
 
 
-def test_the_instructions_speak_of_questions_only_where_there_are() -> None:
-    assert "qualification" in points(view("instructions", total=8))
-    assert "qualification" not in points(view("instructions", total=3))
-    assert "qualification" in steps(view("label", total=8)).values()
-    assert "qualification" not in steps(view("label", total=3)).values()
-    asked = {step.page or step.kind for step in AmbientSessions.around}
-    assert set(STEPS) == asked | {"qualification", "label", "plausible", "relabel", "annotate", "true_false"}
+def said(words: Any) -> str:
+    return strings("en").say("benchmark.ambient", words)
+
+
+async def test_the_instructions_speak_of_questions_only_where_there_are(actions: Actions) -> None:
+    for tested in (True, False):
+        (points, *_) = show.instructions("crowd", tested=tested)
+        assert isinstance(points, Points)
+        assert ("First, a short test" in [said(heading) for heading, _ in points.points]) is tested
+    for study, tested in (("crowd", True), ("shown", False)):
+        visit = await enter(actions, study, "pid-1")
+        steps = visit.html.partition("st-steps")[2].partition("</ol>")[0]
+        assert ("Questions" in steps) is tested
 
 
 def test_locked_answers_in_words() -> None:
     given = (("label", "neutral"), ("One.", "yes"), ("label of the jar", "no"))
-    said = earlier(strings("en"), view("relabel", earlier=given))
-    assert [(one.step, one.number, one.answer) for one in said] == [
-        ("label", 0, "Neutral"),
-        ("candidate", 1, "Yes"),
-        ("candidate", 2, "No"),
+    rows = show.earlier(view("relabel", earlier=given))
+    assert [(said(name), said(answer)) for name, answer in rows] == [
+        ("The pair", "Neutral"),
+        ("Reading 1", "Yes"),
+        ("Reading 2", "No"),
     ]
 
 
 def test_a_statement_in_two_parts_is_the_statement() -> None:
-    whole = view("true_false", sentence="He ran.", statement="He ran. This may mean: He fled.")
-    assert in_two(whole).sentence + in_two(whole).rest == whole.statement
-    assert in_two(whole).sentence == "He ran."
-    assert in_two(view("true_false", sentence="He ran.", statement="Odd.")).rest == "Odd."
+    for sentence, about in (("He ran.", "He ran."), ("", "")):
+        shown = Shown(sentence=sentence, statement="He ran. This may mean: He fled.")
+        quotes = next(
+            block for block in blocks_of("true_false", shown, "true_false") if isinstance(block, Quotes)
+        )
+        assert (quotes.quotes[0].text, quotes.quotes[0].about) == (shown.statement, about)
 
 
-@pytest.mark.each("language", LANGUAGES)
-def test_every_problem_has_words_and_a_place(language: str) -> None:
-    texts = strings(language)
+def blocks_of(kind: str, shown: Shown, task: str = "crowd") -> tuple[Block, ...]:
+    return show.page_blocks(view(kind, task=task, shown=shown))
+
+
+def test_every_choice_has_a_key_and_has_to_be_made() -> None:
+    shown = Shown(
+        premise="A.", hypothesis="B.", candidates=("C.", "D."), pairs=(("A.", "C."),), side="premise"
+    )
+    for kind, keys in (
+        ("label", ["123"]),
+        ("plausible", ["yn", "yn"]),
+        ("relabel", ["123"]),
+        ("true_false", ["tf"]),
+    ):
+        (form,) = (block for block in blocks_of(kind, shown) if isinstance(block, Form))
+        fields = [
+            each for block in form.blocks for each in (block.blocks if isinstance(block, Part) else (block,))
+        ]
+        chosen = [each for each in fields if isinstance(each, Field) and each.choices]
+        assert [each.keys for each in chosen] == keys
+        assert all(each.required and len(each.keys) == len(each.choices) for each in chosen)
+
+
+def test_every_problem_has_words_and_a_place() -> None:
     fields = ("labels", "labels.neutral", "rewrites", "rewrites[3]", "rewrites[0].premise", "hypothesis")
     for code in get_args(Code):
         for field in fields:
-            said = complaints(texts, [Problem(code, field)])
-            assert all(text and "{" not in text for some in said.values() for text in some)
-    places = complaints(texts, [Problem("same", field) for field in fields])
-    assert list(places) == ["labels", "rewrites", "card-3", "card-0-premise", "hypothesis"]
+            problem = show.told(Problem(code, field))
+            assert isinstance(problem.text, Message)
+            for language in LANGUAGES:
+                text = strings(language).say("benchmark.ambient", problem.text)
+                assert text
+                assert "{" not in text
+    places = [show.told(Problem("same", field)).field for field in fields]
+    assert places == ["labels", "labels", "rewrites", "rewrites[3].label", "rewrites[0].premise", "rewrites"]
+    entries = show.rewrites(Shown(premise="A.", hypothesis="B."))
+    assert isinstance(entries, Entries)
+    fields_there = {block.name for place in entries.places for block in place if isinstance(block, Field)}
+    assert set(places) - {"labels", "rewrites"} <= fields_there
 
 
 @pytest.mark.each("language", LANGUAGES)
 def test_labels_are_named_as_in_the_guidelines(language: str) -> None:
     names = {label: load_guidelines(language).labels[label].name for label in LABELS}
-    assert names == strings(language).under("ambient.labels")
+    assert names == strings(language).under("benchmark.ambient.labels")
     assert set(SHOWN) == set(LABELS)
 
 
@@ -186,24 +237,34 @@ def replay(**more: object) -> Replay:
     return Replay(**(given | more))  # type: ignore[arg-type]
 
 
+def shown_of(replayed: Replay) -> tuple[Verdict, list[Card]]:
+    verdict, *cards = reveal.result_blocks(replayed)
+    assert isinstance(verdict, Verdict)
+    return verdict, [card for card in cards if isinstance(card, Card)]
+
+
 def test_what_a_crowdworker_found() -> None:
     candidates = (
         ReplayCandidate(sentence="He fled.", label="neutral", plausible=True, answer="entailment"),
         ReplayCandidate(sentence="He sat.", label=None, plausible=True, answer="neutral"),
         ReplayCandidate(sentence="He jogged.", label="entailment", plausible=False, answer="entailment"),
     )
-    told = story(strings("en"), replay(label="neutral", candidates=candidates, correct=0, of=2))
-    assert told.gold == ("entailment", "neutral")
-    assert told.said == ("neutral",)
-    # Of the distractor nothing is right or wrong: that is a matter of judgement.
-    assert [(one.given.found, one.given.labelled) for one in told.candidates] == [
-        (True, False),
-        (None, None),
-        (False, True),
+    verdict, (pair, readings) = shown_of(replay(label="neutral", candidates=candidates, correct=0, of=2))
+    (facts,) = (block for block in pair.blocks if isinstance(block, Facts))
+    assert [[said(tag.text) for tag in tags] for _, tags in facts.rows] == [  # type: ignore[union-attr]
+        ["Neutral"],
+        ["Entailment", "Neutral"],
     ]
-    pieces = told.candidates[0].pieces
-    assert "".join(piece.text for piece in pieces if piece.change != "removed") == "He fled."
-    assert "2 ways" in told.lead
+    marks = []
+    for part in readings.blocks:
+        assert isinstance(part, Part)
+        (answers,) = (block for block in part.blocks if isinstance(block, Facts))
+        marks.append([tags[0].right for _, tags in answers.rows])  # type: ignore[union-attr]
+    # Of the distractor nothing is right or wrong: that is a matter of judgement.
+    assert marks == [[True, False, None], [None, None], [False, True]]
+    (first,) = (block for block in readings.blocks[0].blocks if isinstance(block, Revision))  # type: ignore[union-attr]
+    assert "".join(piece.text for piece in first.pieces if piece.change != "removed") == "He fled."
+    assert "2 ways" in said(verdict.text)
 
 
 def test_what_a_linguist_wrote_beside_the_dataset() -> None:
@@ -214,10 +275,11 @@ def test_what_a_linguist_wrote_beside_the_dataset() -> None:
             Disambiguation("He jogged.", "He was quick.", "entailment"),
         ),
     )
-    told = story(strings("en"), replay(task="annotate", annotation=form, correct=1, of=1))
-    assert told.heading == "You chose the labels of the dataset"
-    assert [[side for side, _ in one.sides] for one in told.mine] == [["premise"], ["premise", "hypothesis"]]
-    assert told.theirs == ()
+    verdict, (_, mine, theirs) = shown_of(replay(task="annotate", annotation=form, correct=1, of=1))
+    assert said(verdict.heading) == "You chose the labels of the dataset"
+    sides = [[said(revision.label) for revision in part.blocks] for part in mine.blocks]  # type: ignore[union-attr]
+    assert sides == [["Premise"], ["Premise", "Hypothesis"]]
+    assert [said(block.text) for block in theirs.blocks] == ["None: the pair has one label only."]  # type: ignore[union-attr]
 
 
 async def test_what_people_typed_is_shown_as_typed(actions: Actions, log: Log) -> None:
@@ -237,19 +299,15 @@ async def test_what_people_typed_is_shown_as_typed(actions: Actions, log: Log) -
 
 async def test_the_entry_offers_play_and_open_studies(actions: Actions) -> None:
     html = (await actions.page({"path": "/ambient", "language": "en"}))["html"]
-    page = Page(html)
-    tasks = [attrs["data-task"] for _, attrs in page.tags if attrs.get("data-act") == "ae-begin"]
-    assert tasks == list(PLAYED)
+    tasks = [attrs["value"] for _, attrs in Page(html).tags if attrs.get("name") == "rule-task"]
+    assert tasks == [f'"{task}"' for task in get_args(PlayedTask)]
     assert 'href="/ambient/study/crowd"' in html
-    assert len({reading.label for reading in PICTURE.readings}) == 2
+    assert {"Entailment", "Neutral"} <= {text.strip() for text in Page(html).texts}
     home = (await actions.page({"path": "/", "language": "en"}))["html"]
     assert 'href="/ambient"' in home
 
 
-def test_every_text_is_used() -> None:
-    names = texts_of("ambient.")
-    assert len(names) > 150
-    made = ["ambient.yes", "ambient.no", "ambient.true", "ambient.false", "ambient.refused."]
-    made += [f"ambient.{stage}.heading" for stage in STEPS]
-    links = {f"ambient.{name}" for name in ("name", "nav", "card_text", "card_link")}
-    assert set(unused(names, made)) <= links
+def test_both_languages_say_the_same() -> None:
+    assert BENCHMARK.folder is not None
+    own = read_yaml(BENCHMARK.folder / "texts.yaml")
+    assert dict(flat(own["en"])).keys() == dict(flat(own["zh"])).keys()

@@ -11,6 +11,7 @@ from typing import Any
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Run, Turn
 from simulator.ambient.annotation.rules import Annotation
+from simulator.ambient.benchmark import BENCHMARK
 from simulator.ambient.claims import THRESHOLD, second_highest
 from simulator.ambient.continuations import continue_items
 from simulator.ambient.data import load_claims, load_examples
@@ -80,7 +81,7 @@ async def people(writer: LogWriter, reader: LogReader) -> None:
     linguists = study("linguists-test", "annotate", [one.id for one in examples], 2)
     items = crowd_items(examples[:3], seed=0)
     crowd = study("crowd-test", "crowd", [one.id for one in items], 3)
-    sessions = AmbientSessions(writer, reader, no_models, studies=[linguists, crowd])
+    sessions = AmbientSessions(BENCHMARK, writer, reader, no_models, studies=[linguists, crowd])
     known = {(one.premise, one.hypothesis): one for one in examples}
     last = examples[-1].id
     for who, form in (("ann", careful), ("bo", hasty)):
@@ -88,7 +89,7 @@ async def people(writer: LogWriter, reader: LogReader) -> None:
             sessions,
             linguists.id,
             who,
-            lambda view, form=form: form(known[view.premise, view.hypothesis], last),
+            lambda view, form=form: form(known[view.shown.premise, view.shown.hypothesis], last),
         )
     gold = {one.sentence: one.label for item in items for one in item.candidates}
     for number, who in enumerate(("cy", "di", "ed")):
@@ -128,11 +129,11 @@ def hasty(example: Any, last: str) -> dict[str, Any]:
 
 def vote(view: Any, number: int, gold: dict[str, Any]) -> dict[str, Any]:
     """As the dataset has it, but for the pair as it stands; the third worker takes everything for neutral."""
-    if view.stage == "label":
+    if view.due.kind == "label":
         return {"label": ("neutral", "entailment", "neutral")[number]}
-    if view.stage == "plausible":
-        return {"plausible": [gold[one] is not None or number == 1 for one in view.candidates]}
-    texts = [one[0] if view.side == "premise" else one[1] for one in view.pairs]
+    if view.due.kind == "plausible":
+        return {"plausible": [gold[one] is not None or number == 1 for one in view.shown.candidates]}
+    texts = [one[0] if view.shown.side == "premise" else one[1] for one in view.shown.pairs]
     return {"labels": ["neutral" if number == 2 else gold[text] or "neutral" for text in texts]}
 
 

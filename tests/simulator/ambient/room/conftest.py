@@ -223,8 +223,14 @@ class Person:
         return turn
 
     @property
+    def stage(self) -> str:
+        """The page: of the task, the kind of the step that is due."""
+        view = self.view
+        return str(view.due.kind if view.due else view.stage)
+
+    @property
     def kind(self) -> str:
-        stage = self.view.stage
+        stage = self.stage
         return {"instructions": "ready", "done": ""}.get(stage, stage)
 
 

@@ -12,6 +12,7 @@ from simulator.ambient.payloads import FormError
 from simulator.ambient.playing import Options, statements
 from simulator.ambient.room import ROOM
 from simulator.ambient.sessions import AmbientSessions
+from simulator.ambient.show import page_blocks
 from simulator.errors import InputError, SeatError
 from simulator.forms import LONGEST
 from simulator.runner import one_seat
@@ -29,7 +30,7 @@ def through(one, form, **answers):
     kinds = []
     while kind := one.kind:
         kinds.append(kind)
-        assert one.view.stage == STAGES.get(kind, kind)
+        assert one.stage == STAGES.get(kind, kind)
         one.submit(answers.get(kind) or form(kind))
     return kinds
 
@@ -52,30 +53,34 @@ def test_a_crowdworkers_first_set_and_further_ones(person, items, form, study):
 def test_what_a_crowdworker_sees_and_says(person, items, form, study):
     item, one = items["crowd"], person(items["crowd"], **study)
     view = one.view
-    assert (view.stage, view.done, view.total, view.study, view.premise) == ("consent", 0, 6, True, "")
+    assert (view.stage, view.done, view.total, view.study, view.shown.premise) == ("consent", 0, 6, True, "")
     one.submit(form("consent"))
     assert one.view.stage == "instructions"
     one.submit(form("ready"))
     view = one.view
-    assert (view.premise, view.hypothesis, view.done) == ("q-premise 0", "q-hypothesis 0", 0)
+    assert (view.shown.premise, view.shown.hypothesis, view.done) == ("q-premise 0", "q-hypothesis 0", 0)
     for label in ("neutral", "contradiction", "neutral"):
         turn = one.submit(Reply(move={"label": label}))
         right = label == "neutral"
         assert (turn.payload["answer"], turn.payload["gold"]) == (label, "neutral")
         assert turn.payload["correct"] == right
     view = one.view
-    assert (view.stage, view.done, view.number) == ("label", 3, 5)
-    assert (view.premise, view.hypothesis, view.sentence) == (item.premise, item.hypothesis, "")
+    assert (view.due.kind, view.done, view.number) == ("label", 3, 5)
+    assert (view.shown.premise, view.shown.hypothesis, view.shown.sentence) == (
+        item.premise,
+        item.hypothesis,
+        "",
+    )
     one.submit(form("label"))
     view = one.view
-    assert (view.sentence, view.premise, view.hypothesis) == (item.sentence, "", "")
-    assert view.candidates == ("First reading.", "A distractor.", "Second reading.")
+    assert (view.shown.sentence, view.shown.premise, view.shown.hypothesis) == (item.sentence, "", "")
+    assert view.shown.candidates == ("First reading.", "A distractor.", "Second reading.")
     assert view.earlier == (("label", "neutral"),)
     turn = one.submit(form("plausible"))
     assert turn.payload["shown"]["distractors"] == [1]
     view = one.view
-    assert view.pairs == tuple(item.pair(place) for place in range(3))
-    assert (view.side, view.candidates, view.sentence) == ("premise", (), "")
+    assert view.shown.pairs == tuple(item.pair(place) for place in range(3))
+    assert (view.shown.side, view.shown.candidates, view.shown.sentence) == ("premise", (), "")
     assert view.earlier == (
         ("label", "neutral"),
         ("First reading.", "yes"),
@@ -83,7 +88,7 @@ def test_what_a_crowdworker_sees_and_says(person, items, form, study):
         ("Second reading.", "yes"),
     )
     one.submit(form("relabel"))
-    assert (one.view.stage, one.view.done, one.view.total) == ("done", 6, 6)
+    assert (one.stage, one.view.done, one.view.total) == ("done", 6, 6)
     assert PEOPLE.ending(one.live, one.state).status == "completed"
 
 
@@ -127,8 +132,10 @@ def test_nothing_of_a_later_step_is_in_a_view(person, items, form, study, qualif
         for text in texts:
             # The sentences are made so that none is a part of another.
             assert (text in repr(view)) == (text in allowed), (view.stage, text)
+        # The blocks are made of what else is in the view.
         for label in ("entailment", "contradiction", "neutral"):
-            assert label not in repr(replace(view, earlier=()))
+            assert label not in repr(replace(view, earlier=(), blocks=()))
+        assert page_blocks(replace(view, blocks=())) == view.blocks or view.due.kind == "annotate"
         seen += repr(view)
         one.submit(form(one.kind))
     assert all(text in seen for text in texts)
@@ -233,7 +240,7 @@ def test_a_linguists_form(person, items, form):
     one = person(items["annotate"])
     one.submit(form("ready"))
     view = one.view
-    assert (view.premise, view.hypothesis) == ("premise 7 whole", "hypothesis 7 whole")
+    assert (view.shown.premise, view.shown.hypothesis) == ("premise 7 whole", "hypothesis 7 whole")
     good = form("annotate")
     one_changed = [{**good.move["rewrites"][0]}, {**good.move["rewrites"][1], "premise": "premise 7 whole"}]
     with pytest.raises(FormError) as caught:

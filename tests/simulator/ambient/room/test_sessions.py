@@ -9,6 +9,7 @@ from served import Server
 
 from simulator import catalog
 from simulator.ambient.assignment import ExampleStudy
+from simulator.ambient.benchmark import BENCHMARK
 from simulator.ambient.data import load_qualification
 from simulator.ambient.items import item_from_row
 from simulator.ambient.sessions import AmbientSessions
@@ -37,7 +38,7 @@ def study(task="crowd", **more):
 @pytest.fixture
 def server(log_path):
     def make(writer, reader, studies):
-        return AmbientSessions(writer, reader, lambda name: None, studies=studies)
+        return AmbientSessions(BENCHMARK, writer, reader, lambda name: None, studies=studies)
 
     server = Server(log_path, make, item_from_row)
     yield server
@@ -47,20 +48,20 @@ def server(log_path):
 def filled_in(view, wrong=False):
     """A form for the stage that a person is at."""
     labels = {question.premise: question.label for question in load_qualification()}
-    match view.stage:
+    match view.due.kind if view.due else view.stage:
         case "consent":
             return Reply(text="yes")
         case "instructions":
             return Reply(text="ready")
         case "qualification":
-            right = labels[view.premise]
+            right = labels[view.shown.premise]
             return Reply(move={"label": right if not wrong else other(right)})
         case "label":
             return Reply(move={"label": "neutral"})
         case "plausible":
-            return Reply(move={"plausible": [True] * len(view.candidates)})
+            return Reply(move={"plausible": [True] * len(view.shown.candidates)})
         case "relabel":
-            return Reply(move={"labels": ["neutral"] * len(view.pairs)})
+            return Reply(move={"labels": ["neutral"] * len(view.shown.pairs)})
         case "true_false":
             return Reply(move={"answer": True})
         case "annotate":
@@ -74,7 +75,7 @@ def other(label):
 
 async def play(server, episode, wrong=False, until="done"):
     view = await server.sessions.view(episode, SEAT)
-    while view.stage not in ("done", until):
+    while view.stage != "done" and (view.due is None or view.due.kind != until):
         reply = filled_in(view, wrong)
         keyed = Reply(text=reply.text, move=reply.move, key=f"{view.number}.page", seconds=1.0)
         view = await server.sessions.submit(episode, SEAT, keyed, number=view.number)
@@ -83,14 +84,15 @@ async def play(server, episode, wrong=False, until="done"):
 
 @pytest.mark.parametrize(("task", "total"), [("crowd", 3), ("annotate", 1), ("true_false", None)])
 async def test_free_play(server, task, total):
-    episode = await server.sessions.start(task=task, language="zh")
+    episode = await server.sessions.start(rules={"task": task}, language="zh")
     view = await server.sessions.view(episode, SEAT)
-    assert (view.stage, view.task, view.language, view.study) == ("instructions", task, "zh", False)
+    assert (view.stage, view.task, view.study) == ("instructions", task, False)
     assert server.item(episode).id not in episode
     view = await play(server, episode)
     assert view.ending.status == "completed"
     assert total in (None, view.total)
-    assert (await server.sessions.replay(episode, SEAT)).task == task
+    assert (await server.sessions.replay(episode, SEAT)).blocks
+    assert server.reader.episode(episode).options["language"] == "zh"
     assert server.sessions.completion(episode) is None
     with pytest.raises(InputError, match="no episode of a study"):
         await server.sessions.withdraw(episode)
@@ -99,10 +101,10 @@ async def test_free_play(server, task, total):
 async def test_what_is_played_freely_is_drawn(server):
     drawn = Counter()
     for _ in range(8):
-        drawn[server.item(await server.sessions.start(task="annotate", language="en")).id] += 1
+        drawn[server.item(await server.sessions.start(rules={"task": "annotate"}, language="en")).id] += 1
     assert len(drawn) > 2
-    for wrong in ({"task": "evaluate", "language": "en"}, {"task": "crowd", "language": "fr"}):
-        with pytest.raises(InputError, match="must be one of"):
+    for wrong in ({"rules": {"task": "evaluate"}}, {"rules": {}, "language": "fr"}):
+        with pytest.raises(InputError, match=r"task|must be one of"):
             await server.sessions.start(**wrong)
 
 
@@ -115,7 +117,7 @@ async def test_a_first_set_has_a_qualification_and_further_ones_have_not(server)
     assert kinds == ["consent", "ready", *["qualification"] * 5, "label", "plausible", "relabel"]
     assert server.sessions.sets_done(first) == (1, 3)
     second = (await server.sessions.next_set(first)).episode_id
-    assert (await server.sessions.view(second, SEAT)).stage == "label"
+    assert (await server.sessions.view(second, SEAT)).due.kind == "label"
     await play(server, second)
     assert [turn.payload["kind"] for turn in server.reader.turns(second)] == ["label", "plausible", "relabel"]
     third = (await server.sessions.next_set(second)).episode_id
@@ -142,7 +144,7 @@ async def test_a_killed_server_loses_nothing(server):
     view = await play(server, episode, until="annotate")
     sessions = server.again(made)
     again = await sessions.view(episode, SEAT)
-    assert (again.premise, again.number, again.language) == (view.premise, 2, "zh")
+    assert (again.shown.premise, again.number) == (view.shown.premise, 2)
     assert (await server.enter("a", language="zh")).episode_id == episode
     await play(server, episode)
     with pytest.raises(ConflictError, match="does not show"):
@@ -153,7 +155,7 @@ async def test_withdrawing_erases_every_set(server):
     server.again(study(settings={"show_result": True}))
     first = (await server.enter("a")).episode_id
     await play(server, first)
-    assert (await server.sessions.replay(first, SEAT)).task == "crowd"
+    assert (await server.sessions.replay(first, SEAT)).blocks
     second = (await server.sessions.next_set(first)).episode_id
     await play(server, second, until="relabel")
     await server.sessions.withdraw(second)

@@ -14,6 +14,7 @@ from simulator import catalog
 from simulator.ambient.annotation.linguists import linguist_measures
 from simulator.ambient.annotation.rules import read_annotation
 from simulator.ambient.assignment import ExampleStudy
+from simulator.ambient.benchmark import BENCHMARK
 from simulator.ambient.crowd import crowd_measures
 from simulator.ambient.data import load_qualification
 from simulator.ambient.files.results import CROWD, LINGUISTS
@@ -53,7 +54,7 @@ class House:
         self.study = study
         self.log = LogWriter(path, durable=False, group_seconds=0.0)
         self.reader = LogReader(path)
-        self.sessions = AmbientSessions(self.log, self.reader, lambda name: None, studies=[study])
+        self.sessions = AmbientSessions(BENCHMARK, self.log, self.reader, lambda name: None, studies=[study])
 
     async def enter(self, who):
         return await self.sessions.enter(
@@ -62,7 +63,7 @@ class House:
 
     async def play(self, episode, say, until="done"):
         view = await self.sessions.view(episode, SEAT)
-        while view.stage not in ("done", until):
+        while view.stage != "done" and (view.due is None or view.due.kind != until):
             reply = say(view)
             keyed = Reply(text=reply.text, move=reply.move, key=str(view.number), seconds=2.0)
             view = await self.sessions.submit(episode, SEAT, keyed, number=view.number)
@@ -93,20 +94,20 @@ def worker(seed, qualifies=True):
     random = Random(seed)
 
     def say(view):
-        match view.stage:
+        match view.due.kind if view.due else view.stage:
             case "consent":
                 return Reply(text="yes")
             case "instructions":
                 return Reply(text="ready")
             case "qualification":
-                right = gold[view.premise]
+                right = gold[view.shown.premise]
                 label = right if qualifies else next(one for one in labels if one != right)
                 return Reply(move={"label": label})
             case "label":
                 return Reply(move={"label": random.choice(labels)})
             case "plausible":
-                return Reply(move={"plausible": [random.random() < 0.8 for _ in view.candidates]})
-        return Reply(move={"labels": [random.choice(labels) for _ in view.pairs], "comment": "Hm."})
+                return Reply(move={"plausible": [random.random() < 0.8 for _ in view.shown.candidates]})
+        return Reply(move={"labels": [random.choice(labels) for _ in view.shown.pairs], "comment": "Hm."})
 
     return say
 
@@ -224,13 +225,17 @@ async def test_linguists(house, tmp_path):
 
     def linguist(seed):
         def say(view):
-            if view.stage != "annotate":
+            if view.due is None:
                 return Reply(text="yes")
-            random = Random(derive_seed(seed, view.premise))
+            random = Random(derive_seed(seed, view.shown.premise))
             if random.random() < 0.2:
                 return Reply(move={"discard": "incoherent", "labels": [], "rewrites": [], "comment": "No."})
             rewrites = [
-                {"premise": f"{view.premise} ({label})", "hypothesis": view.hypothesis, "label": label}
+                {
+                    "premise": f"{view.shown.premise} ({label})",
+                    "hypothesis": view.shown.hypothesis,
+                    "label": label,
+                }
                 for label in ("neutral", "entailment")
             ]
             return Reply(move={"labels": ["neutral", "entailment"], "rewrites": rewrites, "comment": ""})
