@@ -74,6 +74,10 @@ COMMANDS: Final = {
         "simulator.studies.data_command:show_quality",
         "Signs that somebody did not take care, with the numbers behind them: who deserves a second look.",
     ),
+    "study agreement": Command(
+        "simulator.commands.agreement:show_agreement",
+        "How much people agree on the same items, in answers and scores: alpha with intervals.",
+    ),
     "study bonus": Command(
         "simulator.studies.data_command:write_payment",
         "Write whom the platform is to approve, look at or reject, and bonuses, by its ids.",

@@ -1,0 +1,128 @@
+"""`askback study agreement`: how much participants agree on the items that several of them have seen.
+
+Krippendorff's alpha over items, of each question that is asked after a set, and of each score: 1 where
+everybody says the same of an item, 0 where two people of one item differ as much as any two. The interval
+resamples items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import pandas as pd
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Column, Table
+
+from logs import LogReader
+from logs.cli import LogOption
+from logs.paths import default_path
+from simulator import catalog, frames
+from simulator.judging.agreement import alpha_measure, intervals, masi_distance, nominal_distance
+from simulator.reports import present_metrics
+from simulator.studies.command import StudyArgument
+from simulator.studies.files import Study
+from simulator.studies.known import find_study
+from simulator.studies.questions import Question
+
+COLUMNS: Final = ("what", "measured", "items", "people", "alpha", "low", "high", "remark")
+_KEY: Final = ("item", "language")
+_LEAST: Final = 2
+
+
+def show_agreement(
+    study: StudyArgument,
+    csv: Annotated[Path | None, typer.Option(help="write the table there, too (CSV)")] = None,
+    log: LogOption = None,
+) -> None:
+    """How much people agree on the same items, in answers and scores: alpha with intervals."""
+    chosen = find_study(study, log)
+    with LogReader(log or default_path()) as reader:
+        measured = agreement(reader, chosen)
+    table = Table(Column("what", no_wrap=True), "as", "items", "people each", "alpha", "95 %", "")
+    for row in measured.astype(object).where(measured.notna(), None).to_dict("records"):
+        people, alpha, low, high = (
+            "" if row[name] is None else f"{row[name]:.2f}" for name in ("people", "alpha", "low", "high")
+        )
+        ends = escape(f"[{low}, {high}]") if low else ""
+        table.add_row(row["what"], row["measured"], str(row["items"]), people, alpha, ends, row["remark"])
+    Console().print(table)
+    if csv is not None:
+        measured.to_csv(csv, index=False)
+
+
+def _squared(first: float, second: float) -> float:
+    return float(first - second) ** 2
+
+
+def agreement(reader: LogReader, study: Study) -> pd.DataFrame:
+    """Return how much participants agree, a row for each question after the set and for each score.
+
+    Columns: ``what`` is asked or scored; ``measured``: as ``names``, as ``numbers`` (squared differences) or
+    as ``sets`` (MASI); ``items`` with two answers or more; ``people``, answers of each of them on average;
+    ``alpha`` and the ends of its 95 % interval, missing where they are undefined, and ``remark``, why.
+
+    Args:
+        reader: of the log.
+        study: that was opened on it.
+
+    Raises:
+        NotInLog: if the study was never opened on this log.
+    """
+    frame = frames.episodes(reader, [study.run_id])
+    metrics = [metric.name for metric in present_metrics(catalog.find(study.benchmark), frame)]
+    return agreement_of(frame, study.questions, metrics)
+
+
+def agreement_of(frame: pd.DataFrame, questions: Sequence[Question], metrics: Sequence[str]) -> pd.DataFrame:
+    """Return the table of `agreement`, of episodes as `frames.episodes` has them.
+
+    Args:
+        frame: with ``item`` and ``language``, columns of answers and of metrics.
+        questions: of the study.
+        metrics: columns of scores.
+    """
+    rows = [
+        _row(frame, column, what, measured) for column, what, measured in _rated(frame, questions, metrics)
+    ]
+    return pd.DataFrame(rows, columns=[*COLUMNS])
+
+
+def _rated(
+    frame: pd.DataFrame, questions: Sequence[Question], metrics: Sequence[str]
+) -> Iterator[tuple[str, str, str]]:
+    for question in questions:
+        column = f"{frames.ANSWER}{question.id}"
+        measured = {"choice": "names", "choices": "sets", "scale": "numbers", "number": "numbers"}
+        # What is typed has no agreement, and what is asked before is of nobody's item.
+        if question.when == "after" and question.kind in measured and column in frame:
+            yield column, question.id, measured[question.kind]
+    for metric in metrics:
+        if pd.api.types.is_numeric_dtype(frame[metric]) or pd.api.types.is_bool_dtype(frame[metric]):
+            yield metric, metric, "numbers"
+
+
+def _row(frame: pd.DataFrame, column: str, what: str, measured: str) -> tuple[Any, ...]:
+    plain: Callable[[Any], Any] = {"sets": frozenset, "numbers": float}.get(measured, str)
+    answers = frame[[*_KEY, column]].dropna(subset=[column])
+    units = [[plain(value) for value in part] for _, part in answers.groupby([*_KEY], sort=False)[column]]
+    shared = [unit for unit in units if len(unit) >= _LEAST]
+    distance: Any = {"sets": masi_distance, "numbers": _squared}.get(measured, nominal_distance)
+    interval = intervals({what: alpha_measure(shared, distance)})[what] if shared else None
+    people = sum(map(len, shared)) / len(shared) if shared else None
+    remark = "" if interval is not None else _why_undefined(units, shared)
+    if interval is not None and len(shared) == 1:
+        remark = "one item alone: the interval says nothing of others"
+    ends = (None, None, None) if interval is None else (interval.value, interval.low, interval.high)
+    return what, measured, len(shared), people, *ends, remark
+
+
+def _why_undefined(units: Sequence[Sequence[Any]], shared: Sequence[Sequence[Any]]) -> str:
+    if not units:
+        return "nobody has answered yet"
+    if not shared:
+        return f"undefined: none of {len(units)} items has two answers yet"
+    return "undefined: all answers are the same, so agreement cannot be told from chance"
