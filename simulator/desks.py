@@ -52,6 +52,7 @@ class Field:
         names: language -> the name of each choice and what to know about it, where no text has them.
         sends: True if choosing sends the form.
         several: a field: this one is asked only while two of its choices or more are made.
+        rows: of a text.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Field:
     names: Callable[[str], Mapping[str, tuple[str, str]]] | None = None
     sends: bool = False
     several: str = ""
+    rows: int = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,9 @@ class Case(Generic[FormT]):
         opinions: on it.
         ready: False if it cannot be judged yet, or no more.
         item: the row that the log needs before a judgment of it, if it is not there yet.
+        thing: what it is, for `Desk.read`.
+        proposed: what the form begins with, if its reader has filled in none yet.
+        offers: forms of others that can be taken over, whole or field by field, the oldest first.
     """
 
     key: str
@@ -84,6 +89,9 @@ class Case(Generic[FormT]):
     opinions: Opinions[FormT] = field(default_factory=Opinions)
     ready: bool = True
     item: Item | None = None
+    thing: Any = None
+    proposed: Values = field(default_factory=dict)
+    offers: Sequence[Values] = ()
 
     def own(self, rater: str) -> FormT | None:
         """Return the newest form of a rater; None before there is one."""
@@ -109,6 +117,9 @@ class Desk(Generic[FormT]):
         raters: people who judge each thing; None for any number.
         decides: who ends a difference: a ``third`` person, who is not shown what the others said; in a
             ``discussion`` anybody who is through, with the others' forms before them; None: nobody.
+        elsewhere: True if what people differ in was said elsewhere, in a run: here differences are ended, or
+            what they agree on is corrected, by others than those; who they are is not told.
+        tell: a problem of a form (`DeskFormError.problems`) in words of a language.
         own_order: True if each rater has an order of their own; else that of the set.
         agreement: sections on how far people agree; by default of every two of them.
         files: what can be taken home of a set: name of a file -> what writes it.
@@ -125,6 +136,8 @@ class Desk(Generic[FormT]):
     values: Callable[[FormT], Values] = lambda form: _dumped(form)
     raters: int | None = RATERS
     decides: Literal["third", "discussion"] | None = "third"
+    elsewhere: bool = False
+    tell: Callable[[Any, str], str] = lambda problem, language: str(problem)
     own_order: bool = True
     agreement: Callable[[LogReader, str], Iterable[Section]] | None = None
     files: Mapping[str, Callable[[LogReader, str, Path], object]] = field(default_factory=dict)
@@ -151,7 +164,7 @@ class Desk(Generic[FormT]):
 
     def may_see(self, case: Case[FormT], rater: str) -> bool:
         """Return True if a rater may see what others said of a thing; without a name everybody may."""
-        if not rater:
+        if not rater or self.elsewhere:
             return True
         return case.own(rater) is not None or (self.decides == "discussion" and not self.awaits(case, rater))
 
@@ -187,7 +200,7 @@ class Standing(NamedTuple):
         things: that can be judged.
         settled: of them, those on which something holds: as many as wanted agree, or somebody decided.
         differing: on which raters differ.
-        raters: everybody who has judged some, in the order of appearance.
+        raters: everybody who has judged some, in the order of appearance, where it is told who they are.
     """
 
     things: int
@@ -269,6 +282,9 @@ def judgments(
     case = _named(desk.cases(reader, data), name)
     if not case.ready:
         raise InputError(f"{case.title} cannot be judged now.", code="not_ready", thing=case.title)
+    if desk.elsewhere and rater in case.opinions.blind:
+        message = f"{rater} is one of those who said what {case.title} is to be; somebody else is to decide."
+        raise InputError(message, code="own_thing", person=rater, thing=case.title)
     if deciding and not (desk.may_decide(case, rater) or case.opinions.decided is not None):
         raise InputError(
             f"{case.title}: nothing is to be decided.", code="nothing_to_decide", thing=case.title
@@ -285,7 +301,8 @@ def judgments(
 def standing(desk: Desk[FormT], cases: Sequence[Case[FormT]]) -> Standing:
     """Return how far the things of a set are."""
     ready = [case for case in cases if case.ready]
-    raters = dict.fromkeys(rater for case in ready for rater in case.opinions.blind)
+    named = ready if not desk.elsewhere else []
+    raters = dict.fromkeys(rater for case in named for rater in case.opinions.blind)
     return Standing(
         len(ready),
         sum(_settled(desk, case) for case in ready),
@@ -304,8 +321,14 @@ def differences(
         if len(set(map(desk.outcome, case.opinions.blind.values()))) > 1 and desk.decides is not None
     ]
     seen = [case for case in differing if desk.may_see(case, rater)]
-    shown = tuple(Difference(case, case.opinions.blind, case.opinions.decided) for case in seen)
+    shown = tuple(Difference(case, _named_or_numbered(desk, case), case.opinions.decided) for case in seen)
     return shown, len(differing) - len(shown)
+
+
+def _named_or_numbered(desk: Desk[FormT], case: Case[FormT]) -> Mapping[str, FormT]:
+    """Return what raters said, by their names; by numbers where it is not told who they are."""
+    said = case.opinions.blind
+    return {str(number): form for number, form in enumerate(said.values(), 1)} if desk.elsewhere else said
 
 
 def agreement_of_pairs(desk: Desk[FormT], cases: Sequence[Case[FormT]]) -> tuple[Section, ...]:

@@ -110,6 +110,10 @@ def _read(known: Language, benchmarks: tuple[str, ...]) -> Strings:
             own = declared_texts(benchmark, known)
             own.setdefault("card_link", texts["declared.card_link"].format(title=own["name"]))
             texts.update({f"{DECLARED}.{benchmark.name}.{name}": text for name, text in own.items()})
+        else:  # its words stand among the app's own
+            head = f"{benchmark.name}."
+            own = {name: text for name, text in texts.items() if name.startswith(head)}
+            texts.update({f"{DECLARED}.{name}": text for name, text in own.items()})
         for side in _SIDES:
             said = _by_language(benchmark.folder / f"{side}.yaml") if benchmark.folder is not None else {}
             own = dict(_flat(said.get(DEFAULT, {}))) | dict(_flat(said.get(known, {})))

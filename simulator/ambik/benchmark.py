@@ -64,6 +64,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
             "paper's rule."
         ),
     ),
+    desks=(attribute("simulator.ambik.desks:PAIRS"),),
     folder=Path(__file__).parent,
     commands={
         "import ambik-results": Command(

@@ -57,32 +57,32 @@ def test_from_a_filter_to_both_members_of_a_pair(filled: Any, open_page: Any) ->
 
 def test_a_third_person_makes_one_pair_of_two_forms(filled: Any, open_page: Any) -> None:
     page = open_page().page
-    page.goto(f"{filled.url}/research/pairs")
+    page.goto(f"{filled.url}/research/pairs?run={ANNOTATED}")
     page.fill("[name=reviewer]", "zoe")
     page.press(".rs-start [type=submit]", "Enter")
-    page.wait_for_selector("[data-judge=pair][data-item]")
-    before = page.get_attribute("[data-judge]", "data-item")
-    page.wait_for_function("document.querySelector('#rk-clear').value !== ''")
-    page.click(".rk-form [type=submit]")
+    page.wait_for_selector("[data-desk][data-item]")
+    before = page.get_attribute("[data-desk]", "data-item")
+    page.wait_for_function("document.querySelector('#dk-clear').value !== ''")
+    page.click(".dk-form [type=submit]")
     page.wait_for_selector("[data-problems=one_ambiguity]:not([hidden])")
-    if page.locator("[data-act=rk-take][data-side='1'][data-field=question]").count():
-        page.click("[data-act=rk-take][data-side='1'][data-field=question]")
-        assert page.input_value("#rk-question").startswith("Please tell me:")
-    page.fill("#rk-question", WORDS)
+    if page.locator(".dk-take[data-side='1'][data-field=question]").count():
+        page.click(".dk-take[data-side='1'][data-field=question]")
+        assert page.input_value("#dk-question").startswith("Please tell me:")
+    page.fill("#dk-question", WORDS)
     page.check("[name=one_ambiguity]")
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(".rs-save-saved")
     page.wait_for_function(
-        "before => document.querySelector('[data-judge]')?.dataset.item !== before", arg=before
+        "before => document.querySelector('[data-desk]')?.dataset.item !== before", arg=before
     )
     with sqlite3.connect(f"file:{filled.log}?mode=ro", uri=True) as connection:
         (row,) = connection.execute("SELECT value FROM judgments WHERE kind = 'ambik.pair'").fetchall()
     assert json.loads(row[0])["question"] == WORDS
-    page.click("text=Agreement, progress and export >> nth=0")
-    page.wait_for_selector(".rk-flow")
+    page.click(".rs-tabs >> text=Agreement")
+    page.wait_for_selector(".dk-differing")
     with page.expect_download() as download:
         page.click("text=The pairs so far")
-    assert WORDS in download.value.path().read_text("utf-8")
+    assert WORDS in download.value.path().read_text("utf-8-sig")
 
 
 def test_runs_are_chosen_and_compared(filled: Any, open_page: Any) -> None:
@@ -101,9 +101,9 @@ PLACES = (
     "/research?run=knowno-calibration&target=0.97",
     "/research?run=kitchen",
     f"/research?run={ANNOTATED}",
-    "/research/pairs",
-    f"/research/pairs?run={ANNOTATED}&tab=agreement",
-    f"/research/pairs?run={ANNOTATED}&reviewer=yan",
+    "/research/desk?desk=pairs",
+    f"/research/desk?desk=pairs&data={ANNOTATED}&tab=agreement",
+    f"/research/desk?desk=pairs&data={ANNOTATED}&reviewer=yan",
     "/research/sets",
     "/research/asking",
     "/research/asking?runs=kitchen&runs=knowno&runs=study-robots-test&by=both",

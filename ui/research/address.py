@@ -21,11 +21,9 @@ CONSOLIDATE = "/research/consolidate"
 REPORT = "/research/report"
 COMPARE = "/research/compare"
 ASKING = "/research/asking"
-PAIRS = "/research/pairs"
 SETS = "/research/sets"
-KITCHEN = (PAIRS, SETS)
 AMBIENT = (READINGS, CONSOLIDATE)
-MOVED = {"coding": "coding", "categories": "kinds", "claims": "claims"}
+MOVED = {"coding": "coding", "categories": "kinds", "claims": "claims", "pairs": "pairs"}
 """Addresses that desks had before they had one in common -> the desk."""
 PLACES = {
     path.rpartition("/")[2]: path
@@ -43,7 +41,7 @@ PLACES = {
             DESK,
             *AMBIENT,
             ASKING,
-            *KITCHEN,
+            SETS,
         ),
         *(f"{RESEARCH}/{name}" for name in MOVED),
     )
@@ -57,7 +55,7 @@ NAVIGATION = (
     (DATA, "research.data.nav", (DATA,)),
     (DESK, "research.desk.nav", (DESK,)),
     (READINGS, "research.ambient.nav", AMBIENT),
-    (PAIRS, "research.ambik.nav", KITCHEN),
+    (SETS, "research.ambik.nav", (SETS,)),
     (ASKING, "research.asking.nav", (ASKING,)),
 )
 """The entries of the bar: where each leads, the name of its text, and the places that stand under it."""

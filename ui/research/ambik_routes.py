@@ -1,18 +1,15 @@
-"""What of AmbiK can be taken home: decisions line by line, annotated pairs, tables of asking."""
+"""What of AmbiK can be taken home: decisions line by line, tables of asking."""
 
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Annotated, Final
 
 from fastapi import FastAPI, Query
 from fastapi.responses import Response
 
 from logs import LogReader
-from simulator.ambik.annotation.desk import cases, export_cases
 from simulator.ambik.reporting.exporting import form_lines
 from simulator.asking import askings
 from simulator.commands.asking import build_report, plain, whole_table
@@ -35,10 +32,6 @@ def add_ambik_routes(app: FastAPI, reader: LogReader) -> None:
             return "".join(f"{line}\n" for line in lines).encode()
 
         return answer(make, _LINES, f"{run}.decisions.jsonl")
-
-    @app.get(f"{RESEARCH}/download/ambik/pairs.csv")
-    def pairs(run: str) -> Response:
-        return answer(lambda: _pairs(reader, run), _CSV, f"{run}.pairs.csv")
 
     for name, (kind, make) in _ASKING.items():
         app.get(f"{RESEARCH}/download/{name}")(_asking(reader, name, kind, make))
@@ -73,10 +66,3 @@ _ASKING: Final[dict[str, tuple[str, Make]]] = {
     "asking.tex": (_TEX, _table("tex")),
     "asking.json": (_JSON, _json),
 }
-
-
-def _pairs(reader: LogReader, run: str) -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "pairs.csv"
-        export_cases(path, cases(reader, run))
-        return path.read_bytes()

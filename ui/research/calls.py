@@ -40,13 +40,13 @@ from ui.research.address import (
     DATA,
     DESK,
     EPISODES,
-    KITCHEN,
     RESEARCH,
     REVIEW,
+    SETS,
     Address,
 )
 from ui.research.ambient_calls import ambient_place, judged
-from ui.research.ambik_calls import PAIR, decided, kitchen_place
+from ui.research.ambik_sets import sets_page
 from ui.research.asking_page import asking_page
 from ui.research.browse_page import browse_page
 from ui.research.data_page import data_page
@@ -147,8 +147,7 @@ class Calls:
     def judge(self, call: Mapping[str, Any]) -> Answer:
         """Save what is said of an example or a draft; answers with the next page, or what is wrong where."""
         visit = self._visit(_Call.model_validate(call))
-        save = decided if call.get("what") == PAIR else judged
-        answer, page = save(visit, self.desk.reader, self.writer, call)
+        answer, page = judged(visit, self.desk.reader, self.writer, call)
         return {**answer, **(_answer(page) if page else {})}
 
     def progress(self) -> Answer:
@@ -176,8 +175,8 @@ class Calls:
             return desk_page(visit, self.desk.reader)
         if at.path == ASKING:
             return asking_page(visit, self.desk)
-        if at.path in KITCHEN:
-            return kitchen_place(visit, self.kept)
+        if at.path == SETS:
+            return sets_page(visit, self.kept)
         if at.path in AMBIENT:
             return ambient_place(visit, self.desk)
         if at.path == REVIEW:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic import Field as Sent
@@ -26,15 +26,17 @@ from simulator.benchmark import Benchmark
 from simulator.desks import (
     ALL,
     Desk,
+    Difference,
     Field,
     Standing,
+    Values,
     agreement_of_pairs,
     differences,
     judgments,
     next_work,
     standing,
 )
-from simulator.errors import AskbackError, InputError
+from simulator.errors import AskbackError, InputError, SeatError
 from simulator.forms import LONGEST
 from simulator.judging import DeskFormError
 from simulator.reporting import Report
@@ -90,6 +92,17 @@ class Place:
         known = (f"{root}.{name}" for root in (f"{here}.desks", here, self.benchmark.name))
         return self.t(next((text for text in known if text in self.t.texts), name), **fields)
 
+    def label(self, field: str) -> str:
+        """Return what a field is called: at this desk, or wherever the benchmark has it."""
+        here = f"{self.desk.name}.field.{field}"
+        return self.note(here) or self.say(f"field.{field}")
+
+    def refusal(self, error: Exception) -> str:
+        """Return why a form is not taken, in the benchmark's words where it has some."""
+        refused = f"refused.{getattr(error, 'code', '')}"
+        words = self.say(refused) if isinstance(error, SeatError) else refused
+        return problem_text(self.t, error) if words == refused else words
+
     def note(self, name: str) -> str:
         """Return a text that a desk may have; empty if it has none."""
         return self.t.get(f"{DECLARED}.{self.benchmark.name}.desks.{name}", "")
@@ -105,9 +118,17 @@ class Place:
         """Return what is wrong with a form, by the place that it is about."""
         places: dict[str, dict[str, None]] = {}
         for problem in error.problems:
-            text = self.note(f"problem.{problem.code}") or str(problem)
+            text = self.note(f"problem.{problem.code}") or self.desk.tell(problem, self.t.language)
             places.setdefault(problem.field, {})[text] = None
         return {place: list(texts) for place, texts in places.items()}
+
+
+class Told(NamedTuple):
+    """A difference as the page shows it: fields of forms by rater, and those of what was decided."""
+
+    title: str
+    said: Mapping[str, Values]
+    decided: Values | None
 
 
 def checked_name(name: str) -> str:
@@ -147,7 +168,7 @@ def work_page(visit: Visit, reader: LogReader) -> Page:
     work = next_work(desk, reader, at.data, at.reviewer, name=at.item, deciding=at.tab == DECIDE)
     case = work.case
     own = case.own(at.reviewer) if case and work.again else None
-    filled = desk.values(own) if own is not None else {}
+    filled = desk.values(own) if own is not None else case.proposed if case else {}
     others = case.opinions.blind if case and work.deciding and desk.decides == "discussion" else {}
     return visit.page(
         "desk",
@@ -156,6 +177,8 @@ def work_page(visit: Visit, reader: LogReader) -> Page:
         case=case,
         blocks=tuple(case.show()) if case else (),
         others={name: desk.values(form) for name, form in others.items()},
+        offers=case.offers if case else (),
+        takes=_takes(desk, case.offers) if case else {},
         filled=json.dumps(filled, ensure_ascii=False) if filled else "",
         values=filled,
         room=SimpleNamespace(name=f"{DECLARED}.{place.benchmark.name}"),
@@ -209,7 +232,22 @@ def judged(
         }, None
     except (AskbackError, LogError, ValidationError) as error:
         log.warning("a form was not saved: %s", error)
-        return {"saved": False, "problem": problem_text(visit.t, error)}, None
+        problem = place.refusal(error) if place is not None else problem_text(visit.t, error)
+        return {"saved": False, "problem": problem}, None
+
+
+def _takes(desk: Desk[Any], offers: Sequence[Values]) -> dict[str, list[int]]:
+    """Return the fields in which offers differ, each with the places of those that fill it in."""
+    return {
+        name: [place for place, offer in enumerate(offers) if offer.get(name)]
+        for name in _differing(desk, offers)
+    }
+
+
+def _differing(desk: Desk[Any], forms: Sequence[Values]) -> list[str]:
+    """Return the fields in which forms differ."""
+    names = [field.name for field in desk.fields]
+    return [name for name in names if any(form.get(name) != forms[0].get(name) for form in forms)]
 
 
 def _start(visit: Visit, place: Place, reader: LogReader) -> Page:
@@ -237,8 +275,21 @@ def _agreement(visit: Visit, place: Place, reader: LogReader) -> Page:
         standing=standing(desk, cases),
         report=report_parts(visit.t, Report(title="", sections=tuple(sections))),
         raters=tuple(dict.fromkeys(rater for difference in shown for rater in difference.said)),
-        shown=shown,
+        shown=tuple(_told(desk, difference) for difference in shown),
         hidden=hidden,
+    )
+
+
+def _told(desk: Desk[Any], difference: Difference[Any]) -> Told:
+    """Return a difference, of every form the fields in which raters differ."""
+    said = {rater: desk.values(form) for rater, form in difference.said.items()}
+    names = _differing(desk, list(said.values()))
+    decided = None if difference.decided is None else desk.values(difference.decided)
+    told = [
+        {name: values[name] for name in names if name in values} for values in (*said.values(), decided or {})
+    ]
+    return Told(
+        difference.case.title, dict(zip(said, told, strict=False)), None if decided is None else told[-1]
     )
 
 

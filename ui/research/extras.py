@@ -101,7 +101,7 @@ def _annotates(card: RunCard, reader: LogReader) -> bool:
 
 def _kitchen_links(card: RunCard, reader: LogReader, run: str) -> tuple[Link, ...]:
     if _annotates(card, reader):
-        return (Link("research.ambik.run.to_pairs", f"/research/pairs?run={run}"),)
+        return (Link("research.ambik.run.to_pairs", f"/research/desk?desk=pairs&data={run}"),)
     return (
         Link("research.ambik.run.to_sets", f"/research/sets?run={run}"),
         Link(

@@ -214,7 +214,6 @@ def _head() -> str:
         f'<script src="{_versioned("research-marks.js")}"></script>'
         f'<script src="{_versioned("desk.js")}"></script>'
         f'<script src="{_versioned("research-ambient.js")}"></script>'
-        f'<script src="{_versioned("research-ambik.js")}"></script>'
         f'<script src="{_versioned("research.js")}"></script>'
     )
 

@@ -22,10 +22,20 @@ window.askbackDesk = (() => {
     // After every showing of a page.
     deskShown() {
       if (!this.deskStage() || !this.deskForm()) return;
-      const state = draft.read(this.deskName()) || parsed(this.deskStage().dataset.filled) || {};
+      this.deskFill(draft.read(this.deskName()) || parsed(this.deskStage().dataset.filled) || {});
+    },
+
+    deskFill(state) {
       for (const field of this.deskFields("input")) field.checked = [state[field.name] ?? []].flat().includes(field.value);
       for (const field of this.deskFields("textarea[name]")) field.value = state[field.name] || "";
       this.deskAsked();
+    },
+
+    // Takes over a form of somebody else's, or a field of it.
+    deskTake({ side, field }) {
+      const offer = parsed(this.deskStage().dataset.offers)[Number(side)];
+      this.deskFill({ ...this.deskState(), ...(field ? { [field]: offer[field] } : offer) });
+      this.deskChanged();
     },
 
     // What is asked only while several choices of another field are made.

@@ -7,7 +7,7 @@ window.askbackResearch = (() => {
   const REVIEWER = "askback.reviewer";
   const SHORTCUTS = "askback.research.shortcuts";
   const POLL_MS = 2000;
-  const PATHS = ["/research/part", "/research/review", "/research/episodes", "/research/data", "/research/desk", "/research/ambient", "/research/consolidate", "/research/asking", "/research/pairs", "/research/sets"];
+  const PATHS = ["/research/part", "/research/review", "/research/episodes", "/research/data", "/research/desk", "/research/ambient", "/research/consolidate", "/research/asking", "/research/sets"];
 
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   const read = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
@@ -282,8 +282,8 @@ window.askbackResearch = (() => {
       else if (act === "peek") this.peek(control.dataset.place);
       else if (act === "watch") { this.watchPlay(false); this.watchTo(control.dataset.to === undefined ? this.watchStep() + Number(control.dataset.by) : Number(control.dataset.to)); }
       else if (act === "watch-play") this.watchPlay(!this.watching);
+      else if (act === "dk-take") this.deskTake(control.dataset);
       else if (act === "copy-text") this.copy(control.dataset.text);
-      else if (act.startsWith("rk-")) this.kitchenAct(control, act.slice(3));
       else if (act.startsWith("ra-")) this.judgeAct(control, act.slice(3));
     }
 
@@ -360,7 +360,7 @@ window.askbackResearch = (() => {
   }
 
   function mount(element, props, server) {
-    Object.assign(Desk.prototype, askbackMarks, askbackDesk, askbackJudging, askbackKitchen, askbackHouse.methods, askbackHouse.watching);
+    Object.assign(Desk.prototype, askbackMarks, askbackDesk, askbackJudging, askbackHouse.methods, askbackHouse.watching);
     const desk = new Desk(element, props, server);
     desk.load();
     return desk;

@@ -17,18 +17,17 @@ from typing import Any, ClassVar, Final, Literal
 from pydantic import ConfigDict, Field
 
 from logs import LogReader
-from logs.rows import Judgment
 from simulator.ambik.annotation.agreement import differing
 from simulator.ambik.annotation.form import Problem, check_pair_form, errors_of
 from simulator.ambik.files.pairs import read_pairs_file, write_pairs_file
-from simulator.ambik.forms import form_record, read_pair_form
+from simulator.ambik.forms import read_pair_form
 from simulator.ambik.intents import parse_intent
 from simulator.ambik.items import BENCHMARK, DraftItem, item_from_row
 from simulator.ambik.pairs import Draft, Pair
 from simulator.ambik.records import PairForm
 from simulator.ambik.trial_log import Played, forms_of, played_of
 from simulator.errors import InputError
-from simulator.judging import DecidingForm, DeskFormError, JudgingForm, Opinions, in_own_order
+from simulator.judging import DecidingForm, DeskFormError, JudgingForm, Opinions
 from simulator.runner.logged import required_run
 from simulator.tables.cells import clean
 from simulator.whole import file_name
@@ -77,7 +76,7 @@ class Case:
     """A draft at the desk.
 
     Attributes:
-        key: of its item; names it in `consolidate`.
+        key: of its item.
         opinions: of the annotators, the oldest first, and the third person's newest form.
     """
 
@@ -181,71 +180,6 @@ def _case(key: str, draft: Draft, played: Sequence[Played], decision: Opinions[D
         return Case(key=key, draft=draft, opinions=Opinions(forms))
     decided = read_pair_form(draft, decision.decided.model_extra or {}, annotator=decision.decider)
     return Case(key=key, draft=draft, opinions=Opinions(forms, decided, decision.decider))
-
-
-def case(reader: LogReader, run_id: str, key: str) -> Case:
-    """Return one draft.
-
-    Raises:
-        InputError: if there is none of that key.
-    """
-    shown = next((each for each in cases(reader, run_id) if each.key == key), None)
-    if shown is None:
-        message = f"There is no draft {key!r} in {run_id}."
-        raise InputError(message, code="no_draft", draft=key, run=run_id)
-    return shown
-
-
-def to_consolidate(reader: LogReader, run_id: str, person: str) -> tuple[Case, ...]:
-    """Return the drafts that a third person is to decide on, in an order of their own.
-
-    Left out is what they annotated themselves.
-
-    Args:
-        reader: of the log.
-        run_id: of annotators.
-        person: the third person's pseudonym.
-
-    Raises:
-        InputError: if the run has no drafts.
-    """
-    due = [
-        each for each in cases(reader, run_id) if each.state == "due" and person not in each.opinions.blind
-    ]
-    return in_own_order(due, DECIDING.kind, person, lambda each: each.key)
-
-
-def consolidate(
-    reader: LogReader, run_id: str, key: str, person: str, move: Mapping[str, Any], *, submission: str
-) -> Judgment:
-    """Return the row that a third person's form makes; nothing is written here.
-
-    Args:
-        reader: of the log.
-        run_id: of annotators.
-        key: of the draft.
-        person: the third person's pseudonym.
-        move: the form's fields (`forms.read_pair_form`).
-        submission: the same is the same form, however often it is sent.
-
-    Raises:
-        PairProblems: if the form breaks rules; warnings pass.
-        InputError: if the draft cannot be decided on, or this person annotated it.
-        SeatError: if it is no such form.
-    """
-    DECIDING.require_name(person)
-    there = case(reader, run_id, key)
-    name = there.draft.id
-    if there.state == "open":
-        message = f"Draft {name} has too few annotators to be decided on."
-        raise InputError(message, code="too_few_forms", draft=name)
-    if person in there.opinions.blind:
-        message = f"{person} annotated draft {name}; somebody else is to decide."
-        raise InputError(message, code="own_draft", person=person, draft=name)
-    form = read_pair_form(there.draft, move, annotator=person)
-    if errors := errors_of(check_pair_form(there.draft, form)):
-        raise PairProblems(errors)
-    return DECIDING.judgment(key, person, Decision(**form_record(form)), submission=submission, source=run_id)
 
 
 def flow(reader: LogReader, run_id: str) -> Flow:

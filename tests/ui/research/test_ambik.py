@@ -178,7 +178,7 @@ def test_seats_are_named_in_the_page_s_language(log: Calls) -> None:
 
 
 def test_annotators_are_sent_to_their_page(log: Calls) -> None:
-    assert f"/research/pairs?run={ANNOTATED}" in page(log, f"run={ANNOTATED}")["html"]
+    assert f"/research/desk?desk=pairs&amp;data={ANNOTATED}" in page(log, f"run={ANNOTATED}")["html"]
 
 
 # ---- asking
@@ -269,6 +269,6 @@ def test_an_empty_log_says_what_to_do(tmp_path: Path) -> None:
         writer.flush()
         with LogReader(tmp_path / "log.sqlite") as reader:
             calls = Calls(Desk(reader), writer)
-            for path in ("/research/asking", "/research/pairs", "/research/sets"):
+            for path in ("/research/asking", "/research/sets"):
                 for language in ("en", "zh"):
                     assert "rs-empty" in page(calls, path=path, language=language)["html"]

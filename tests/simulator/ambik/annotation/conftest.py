@@ -10,11 +10,14 @@ import pytest
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Participant, Run, Turn
+from simulator.ambik.annotation.desk import cases
+from simulator.ambik.desks import PAIRS, form_values
 from simulator.ambik.forms import read_pair_form
 from simulator.ambik.items import DraftItem, item_row
 from simulator.ambik.pairs import Candidate, Draft
 from simulator.ambik.payloads import annotated
 from simulator.ambik.records import PairForm
+from simulator.desks import judgments
 from simulator.seats import Reply
 
 RUN = "annotators"
@@ -120,6 +123,13 @@ class Desk:
         if ended:
             self.put(Ending(episode_id=id, status="completed"))
         return item.hash
+
+    def decided(self, key: str, person: str, move: dict[str, Any], submission: str) -> Any:
+        """The row of a third person's form."""
+        draft = next(one.draft for one in cases(self.reader, RUN) if one.key == key)
+        values = move if "delete" in move else form_values(read_pair_form(draft, move))
+        sent = judgments(PAIRS, self.reader, RUN, person, key, values, submission=submission)
+        return sent[0]
 
     def put(self, *rows: Any) -> None:
         """Write rows."""

@@ -12,21 +12,30 @@ from logs.rows import Participant
 from simulator.ambik.annotation.desk import (
     DECIDING,
     KEPT,
+    Case,
     Flow,
     PairProblems,
-    case,
     cases,
-    consolidate,
     field_text,
     flow,
-    to_consolidate,
 )
+from simulator.ambik.desks import PAIRS
 from simulator.ambik.pairs import Draft
 from simulator.ambik.records import PairForm
+from simulator.desks import judgments, next_work
 from simulator.errors import InputError
 
 Move = dict[str, Any]
 RUN = "annotators"
+
+
+def case(reader: Any, run: str, key: str) -> Case:
+    return next(one for one in cases(reader, run) if one.key == key)
+
+
+def waiting(reader: Any, person: str) -> list[str]:
+    """What a third person may decide on."""
+    return [one.key for one in PAIRS.cases(reader, RUN) if PAIRS.may_decide(one, person)]
 
 
 def test_forms_stand_side_by_side_with_the_words_that_differ(desk: Any, draft: Draft, move: Move) -> None:
@@ -52,14 +61,17 @@ def test_annotators_who_left_the_same_agree(desk: Any, draft: Draft, move: Move)
     (found,) = cases(desk.reader, RUN)
     assert (found.state, found.differs) == ("agreed", ())
     assert found.pair == found.voices[0].form.pair is not None
-    assert to_consolidate(desk.reader, RUN, "cleo") == ()
+    assert waiting(desk.reader, "cleo") == []
 
 
 def test_a_third_person_decides(desk: Any, draft: Draft, move: Move) -> None:
     desk.annotate(draft, "ann", move)
     key = desk.annotate(draft, "bob", move | {"answer": "The small one."})
-    assert [one.key for one in to_consolidate(desk.reader, RUN, "cleo")] == [key]
-    row = consolidate(desk.reader, RUN, key, "cleo", move | {"answer": "The high one."}, submission="s1")
+    assert waiting(desk.reader, "cleo") == [key]
+    work = next_work(PAIRS, desk.reader, RUN, "cleo")
+    assert work.case is not None and (work.case.key, work.deciding) == (key, True)
+    assert work.case.proposed["answer"] == move["answer"] and len(work.case.offers) == 2
+    row = desk.decided(key, "cleo", move | {"answer": "The high one."}, submission="s1")
     assert (row.kind, row.item_hash, row.annotator, row.key) == (DECIDING.kind, key, "cleo", "s1")
     assert [one.state for one in cases(desk.reader, RUN)] == ["due"]
     desk.put(row)
@@ -67,7 +79,7 @@ def test_a_third_person_decides(desk: Any, draft: Draft, move: Move) -> None:
     assert found.state == "consolidated" and found.decided is not None
     assert (found.decided.annotator, found.decided.passed_over) == ("cleo", move["passed_over"])
     assert found.pair is not None and found.pair.answer == "The high one."
-    assert to_consolidate(desk.reader, RUN, "dora") == ()
+    assert waiting(desk.reader, "dora") == []
 
 
 def test_the_newest_decision_holds_until_its_author_is_erased(desk: Any, draft: Draft, move: Move) -> None:
@@ -75,8 +87,8 @@ def test_the_newest_decision_holds_until_its_author_is_erased(desk: Any, draft: 
     key = desk.annotate(draft, "bob", {"delete": "Absurd."})
     found = case(desk.reader, RUN, key)
     assert (found.state, found.differs) == ("due", (KEPT,))
-    desk.put(consolidate(desk.reader, RUN, key, "cleo", move, submission="s1"))
-    desk.put(consolidate(desk.reader, RUN, key, "dora", {"delete": "Yes."}, submission="s2"))
+    desk.put(desk.decided(key, "cleo", move, submission="s1"))
+    desk.put(desk.decided(key, "dora", {"delete": "Yes."}, submission="s2"))
     found = case(desk.reader, RUN, key)
     assert (found.state, found.pair) == ("deleted", None)
     desk.put(Participant(id="dora"))
@@ -86,25 +98,23 @@ def test_the_newest_decision_holds_until_its_author_is_erased(desk: Any, draft: 
 
 def test_who_may_not_decide(desk: Any, draft: Draft, move: Move) -> None:
     key = desk.annotate(draft, "ann", move)
-    with pytest.raises(InputError, match="too few"):
-        consolidate(desk.reader, RUN, key, "cleo", move, submission="s")
+    with pytest.raises(InputError, match="cannot be judged now"):
+        desk.decided(key, "cleo", move, submission="s")
     desk.annotate(draft, "bob", move | {"answer": "No."})
     with pytest.raises(InputError, match="somebody else"):
-        consolidate(desk.reader, RUN, key, "ann", move, submission="s")
-    assert to_consolidate(desk.reader, RUN, "ann") == ()
+        desk.decided(key, "ann", move, submission="s")
+    assert waiting(desk.reader, "ann") == []
     with pytest.raises(InputError, match="Say who"):
-        consolidate(desk.reader, RUN, key, " ", move, submission="s")
-    with pytest.raises(InputError, match="no draft 'x'"):
-        case(desk.reader, RUN, "x")
+        desk.decided(key, " ", move, submission="s")
+    with pytest.raises(InputError, match="nothing called 'x'"):
+        judgments(PAIRS, desk.reader, RUN, "cleo", "x", move, submission="s")
 
 
 def test_a_form_that_breaks_rules_is_refused(desk: Any, draft: Draft, move: Move) -> None:
     desk.annotate(draft, "ann", move)
     key = desk.annotate(draft, "bob", move | {"answer": "No."})
     with pytest.raises(PairProblems) as caught:
-        consolidate(
-            desk.reader, RUN, key, "cleo", move | {"question": "Which.", "indirect": ""}, submission="s"
-        )
+        desk.decided(key, "cleo", move | {"question": "Which.", "indirect": ""}, submission="s")
     assert [one.code for one in caught.value.problems] == ["question_mark"]
 
 
@@ -116,7 +126,7 @@ def test_the_flow_counts_every_draft(desk: Any, draft: Draft, move: Move) -> Non
         key = desk.annotate(one, "bob", other)
     desk.annotate(drafts[4], "ann", move)
     desk.annotate(drafts[4], "bob", move, ended=False)
-    desk.put(consolidate(desk.reader, RUN, key, "cleo", move, submission="s"))
+    desk.put(desk.decided(key, "cleo", move, submission="s"))
     assert flow(desk.reader, RUN) == Flow(drafts=5, annotated=4, due=1, agreed=1, consolidated=1, deleted=1)
 
 

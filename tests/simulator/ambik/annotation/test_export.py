@@ -11,7 +11,6 @@ import pytest
 from simulator.ambik.annotation.desk import (
     cases,
     cleaned,
-    consolidate,
     export_cases,
     export_pairs,
     export_runs,
@@ -100,7 +99,7 @@ def test_decided_pairs_of_a_run_are_written(tmp_path: Path, desk: Any, draft: Dr
     assert found.path == tmp_path / "annotators-pairs.csv"
     assert [one.id for one in found.pairs] == ["x0"]
     assert (found.due, found.open, found.deleted, found.broken) == (1, 1, 1, 0)
-    desk.put(consolidate(desk.reader, RUN, key, "cleo", move | {"answer": "Yes."}, submission="s"))
+    desk.put(desk.decided(key, "cleo", move | {"answer": "Yes."}, submission="s"))
     (found,) = export_runs(tmp_path, desk.reader, [RUN], single=True)
     assert [(one.id, one.answer) for one in found.pairs] == [
         ("x0", "The tall one."),
