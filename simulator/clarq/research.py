@@ -1,22 +1,25 @@
-"""What researchers see of ClarQ-LLM's runs: a dialogue on its tree, the way to its review, the marks."""
+"""What researchers see of ClarQ-LLM: a dialogue on its tree, the way to its review, marks, the tasks."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 from urllib.parse import quote
 
 from logs import LogReader
 from logs.rows import Run
-from simulator.blocks import Block, Card, ReplayTurn, message
-from simulator.clarq.data import read_item
+from simulator.blocks import Block, Card, Facts, ReplayTurn, Words, message
+from simulator.clarq.data import load_items, read_item
 from simulator.clarq.playing import PROVIDER
 from simulator.clarq.review import KINDS
 from simulator.clarq.show import background_parts, tree_replay
 from simulator.clarq.views import ReplayStep, replay
-from simulator.research import Link, Look, ResearchPages, RunFile
+from simulator.errors import InputError
+from simulator.research import DataPages, Entry, Link, Look, ResearchPages, RunFile
+from trees import Language, Task
 
 _MARKS: Final = ("type", "node", "hallucination", "failure", "success", "text", "done")
 
@@ -57,6 +60,40 @@ def _links(reader: LogReader, run: Run) -> list[Link]:
     return [Link("review", f"/research/review?run={quote(run.id, safe='')}")]
 
 
+def _entries(data: str) -> list[Entry]:
+    return [
+        Entry(
+            f"{task.id}.{task.language}",
+            {"language": task.language, "type": str(task.type)},
+            task.background.task,
+        )
+        for task in _tasks(data)
+    ]
+
+
+def _task(data: str, name: str, language: str) -> Sequence[Block]:
+    """Return a task: what the seeker knows, and the tree of what can be given."""
+    task = next(task for task in _tasks(data) if f"{task.id}.{task.language}" == name)
+    rows: list[tuple[Words, Words]] = [(message("opening"), task.tree.opening)]
+    rows += [(node.index, "\n".join(filter(None, (node.text, node.explanation)))) for node in task.tree.nodes]
+    return (
+        Card(message("research.background"), [*background_parts(task.background, PROVIDER)]),
+        Card(message("research.tree"), [Facts(rows, task.language)]),
+    )
+
+
+def _tasks(data: str) -> list[Task]:
+    """Return the tasks of data in each language that they have."""
+    found: list[Task] = []
+    for language in get_args(Language):
+        with suppress(InputError):  # data may be in one language alone
+            found.extend(load_items(data, language))
+    return found or list(load_items(data))
+
+
 RESEARCH: Final = ResearchPages(
-    episode=episode, links=_links, files=(RunFile(name="reviews.csv", write=write_reviews),)
+    episode=episode,
+    links=_links,
+    files=(RunFile(name="reviews.csv", write=write_reviews),),
+    data=DataPages(entries=_entries, show=_task),
 )
