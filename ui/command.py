@@ -31,7 +31,7 @@ from simulator.runner.lobby import PERSON, menu
 from simulator.runner.model_flags import ModelFlags
 from simulator.runner.options import BaseUrlOption, TimeoutOption
 from simulator.runner.processes import RunProcesses
-from simulator.studies.checking import joined, missing_models, needs_opposite
+from simulator.studies.checking import absent_opposite, joined, missing_models, needs_opposite
 from simulator.studies.declared import PlaySessions, sessions_type
 from simulator.studies.material import material_type
 from simulator.studies.withdrawal import erase_regularly
@@ -145,8 +145,13 @@ def _require_models(opponents: Sequence[str], held: Sequence[studies.Study], opt
     Raises:
         InputError: if one does not answer; says who, and why.
     """
-    needs = joined([dict.fromkeys(opponents, Needs()), *map(needs_opposite, held)])
-    for name, error in missing_models(needs, options).items():
+    unbound = [study for study in held if study.model_budget is None]
+    needs = joined([dict.fromkeys(opponents, Needs()), *map(needs_opposite, unbound)])
+    missing = dict(missing_models(needs, options))
+    for study in held:
+        if study not in unbound:
+            missing |= absent_opposite(study, options)
+    for name, error in missing.items():
         raise InputError(f"{bare_name(name)} cannot sit opposite people: {error}") from error
 
 

@@ -103,15 +103,14 @@ def absent_models(paths: Sequence[Path], base_url: str | None = None) -> tuple[F
     # Only who checks studies with models should wait for what talks to these.
     from simulator.models import ModelOptions
     from simulator.models.load import bare_name
-    from simulator.studies.checking import missing_models, needs_opposite
+    from simulator.studies.checking import absent_opposite
     from simulator.studies.files import find_studies, scan_study
 
     faults: list[Fault] = []
     for file in dict.fromkeys(file for path in paths for file in find_studies(path)):
         study, _ = scan_study(file)
         with suppress(InputError):  # told with the file's other faults
-            needs = {} if study is None else needs_opposite(study)
-            missing = missing_models(needs, ModelOptions(base_url=base_url)) if needs else {}
+            missing = {} if study is None else absent_opposite(study, ModelOptions(base_url=base_url))
             faults += (
                 Fault(str(file), "", 0, "opposite", f"{bare_name(who)}: {why}")
                 for who, why in missing.items()

@@ -11,6 +11,7 @@ from typing import Final
 from simulator.benchmark import Checker
 from simulator.errors import AskbackError, InputError
 from simulator.models import ModelOptions, Needs, run_preflight
+from simulator.models.budget import Budget
 from simulator.models.load import PROVIDERS
 from simulator.models.preflight import REMOTE
 from simulator.runner.build import Models
@@ -63,6 +64,17 @@ def needs_opposite(study: Study) -> Mapping[str, Needs]:
     """Return the servers' models that sit opposite a study's participants, with what is asked of them."""
     material = material_of(study)
     return {} if material is None else material.needs
+
+
+def absent_opposite(study: Study, options: ModelOptions) -> Mapping[str, AskbackError]:
+    """Return the models that cannot sit opposite a study's participants, with the reason.
+
+    Where a study says what they may cost, a model without a known price is none of them: its cost would be
+    counted as nothing.
+    """
+    if study.model_budget is not None:
+        options = replace(options, budget=Budget(study.model_budget))
+    return missing_models(needs_opposite(study), options)
 
 
 def missing_models(needs: Mapping[str, Needs], options: ModelOptions) -> Mapping[str, AskbackError]:

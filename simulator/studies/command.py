@@ -19,7 +19,7 @@ from logs.rows import Event
 from simulator.errors import InputError
 from simulator.runner.model_flags import ModelFlags
 from simulator.runner.options import BaseUrlOption, TimeoutOption
-from simulator.studies.checking import missing_models, needs_opposite
+from simulator.studies.checking import absent_opposite
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study, read_study
 from simulator.studies.interventions import COMMAND
@@ -375,7 +375,7 @@ def _print_plan(study: Study) -> None:
 def _models_answer(study: Study, base_url: str | None, timeout: float | None) -> bool:
     """Print which models that sit opposite people give no answer; return True if all do."""
     flags = ModelFlags(base_url=base_url, timeout=timeout)
-    missing = missing_models(needs_opposite(study), flags.options(default_path()))
+    missing = absent_opposite(study, flags.options(default_path()))
     for name, error in missing.items():
         Console().print(f"[red]{name}[/red] cannot sit opposite people: {error}", highlight=False)
     return not missing

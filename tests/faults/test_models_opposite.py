@@ -152,6 +152,29 @@ async def test_neutral_words_stand_for_a_model_that_fails(server, log, tmp_path)
     await loaded.close()
 
 
+def test_a_cap_on_spending_needs_models_whose_price_is_known(server, study_file, monkeypatch, tmp_path):
+    monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLUMNS", "300")
+    file = study_file("openai/llama")
+    log = tmp_path / "log.sqlite"
+
+    def answers(*words):
+        result = CliRunner().invoke(app.cli, [*words, "--base-url", server.url])
+        return result.exit_code, result.output + str(result.exception or "")
+
+    assert answers("study", "open", str(file), "--log", str(tmp_path / "other.sqlite"))[0] == 0
+    file.write_text(file.read_text() + "model_budget: 5\n")
+    for words in (("check",), ("study", "check"), ("study", "open", "--log", str(log))):
+        code, output = answers(*words, str(file))
+        assert code == 1 and "has no price, so a budget cannot be kept" in output, words
+    served = ["app", "--port", "7997", "--log", str(log), "--study", str(file)]
+    assert "has no price, so a budget cannot be kept" in answers(*served)[1]
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("openai/llama: {input: 1.0, output: 2.0}\n")
+    monkeypatch.setenv("ASKBACK_PRICES", str(prices))
+    assert answers("study", "open", str(file), "--log", str(log))[0] == 0
+
+
 def test_check_asks_the_model_opposite_once(server, study_file, monkeypatch, tmp_path):
     monkeypatch.setenv("ASKBACK_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("COLUMNS", "300")

@@ -14,7 +14,7 @@ import pandas as pd
 from logs import load_key
 from simulator import catalog
 from simulator.errors import InputError
-from simulator.studies.checking import missing_models, needs_opposite
+from simulator.studies.checking import absent_opposite
 from simulator.studies.desk import StudyDesk
 from simulator.studies.files import Study
 from simulator.studies.known import MOST_BYTES, add_study, all_builtin, opened, studies_of
@@ -257,7 +257,7 @@ class StudiesPage:
 
     def _open(self, study: Study) -> None:
         with self.office.acting(self.visit, "study", did="open", study=study.id):
-            for name, error in missing_models(needs_opposite(study), self.office.models).items():
+            for name, error in absent_opposite(study, self.office.models).items():
                 raise InputError(f"{name} cannot sit opposite people: {error}") from error
             admit_as(self._desk(study), "open")
 
