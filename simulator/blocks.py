@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from simulator.benchmark import Move
-from simulator.form_blocks import Colour, Difference, Entries, Field, Findings, Form, Part
+from simulator.form_blocks import Colour, Difference, Entries, Field, Findings, Form, Part, Ways
 from simulator.word_diff import Piece
 
 
@@ -53,10 +53,17 @@ class Heading(NamedTuple):
 
 
 class Text(NamedTuple):
-    """Paragraphs, with an empty line between them."""
+    """Paragraphs, with an empty line between them.
+
+    Attributes:
+        text: of them.
+        look: of them all.
+        language: of the text; by default the item's.
+    """
 
     text: Words
     look: Look = ""
+    language: str = ""
 
 
 class Points(NamedTuple):
@@ -101,9 +108,17 @@ class Tag(NamedTuple):
 
 
 class Chips(NamedTuple):
-    """Short texts beside each other: things, properties."""
+    """Short texts beside each other: things, properties; among many, one can be looked for."""
 
     texts: Sequence[Words | Tag]
+    search: bool = False
+
+
+class Plan(NamedTuple):
+    """Steps in their order, and the place of the one that is due, from 0; those before it are done."""
+
+    steps: Sequence[Words]
+    due: int
 
 
 class Quote(NamedTuple):
@@ -409,6 +424,7 @@ Block = (
     | Chips
     | Quotes
     | Answered
+    | Plan
     | Facts
     | Meter
     | Progress
@@ -428,6 +444,7 @@ Block = (
     | Difference
     | Entries
     | Part
+    | Ways
     | Findings
     | Form
 )

@@ -48,11 +48,23 @@ class Choice(NamedTuple):
 
 
 FieldKind = Literal[
-    "line", "text", "lines", "listed", "number", "place", "switch", "flag", "menu", "choice", "choices"
+    "line",
+    "text",
+    "lines",
+    "listed",
+    "number",
+    "place",
+    "switch",
+    "flag",
+    "menu",
+    "choice",
+    "choices",
+    "entry",
 ]
 """The kinds: a text of one line or of more, a list by lines or by commas, a number, a place in a list (from 1
 on pages, from 0 elsewhere), a truth value that is false until it is ticked, one that has to be said (of the
-choices ``true`` and ``false``), one choice in a menu, one in sight, any number of choices."""
+choices ``true`` and ``false``), one choice in a menu, one in sight, any number of choices, one entry of a
+list in another field (`Field.picks`) or words of one's own."""
 
 
 class Field(NamedTuple):
@@ -77,10 +89,11 @@ class Field(NamedTuple):
         rows: of a field for texts.
         marks: the field with a list whose entries, and `words`, are marked in the text below this one.
         words: see `marks`.
-        picks: the field with a list of which entries can be put here by a click.
-        keys: of the keyboard, one for each choice.
+        picks: the field with a list of which entries can be put here by a click; of an entry, the list.
+        keys: of the keyboard, one for each choice; choices beyond them have none.
         required: True if nothing is sent before it is filled in.
         quiet: True if its name is for screen readers alone.
+        note: what to know about it where that is not ``field.NAME.note``.
     """
 
     name: str
@@ -100,6 +113,7 @@ class Field(NamedTuple):
     keys: str = ""
     required: bool = False
     quiet: bool = False
+    note: Words = ""
 
 
 class Difference(NamedTuple):
@@ -160,6 +174,28 @@ class Part(NamedTuple):
     beside: bool = False
 
 
+class Way(NamedTuple):
+    """A way in which a form can be sent, with a button of its own; its words are those of ``way.NAME``.
+
+    Attributes:
+        name: of the field without which it cannot be sent (``field.NAME.missing`` says so), and of the way.
+        blocks: in it.
+        key: that leads there.
+        colour: sets it off from the others.
+    """
+
+    name: str
+    blocks: Sequence[Block]
+    key: str = ""
+    colour: Literal["green", "clay"] = "green"
+
+
+class Ways(NamedTuple):
+    """The ways in which a form can be sent; with each go the fields of those before it that are filled in."""
+
+    ways: Sequence[Way]
+
+
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
     """Something that is, or may be, wrong with a form.
@@ -202,8 +238,10 @@ class Form(NamedTuple):
         check: what is wrong with values by name, with words in a language; the rules of the fields alone are
             checked when it is sent.
         send: what stands on the button that sends it, if not just that.
+        keys: what single keys do there; they can be switched off.
     """
 
     blocks: Sequence[Block]
     check: Callable[[Mapping[str, Any], str], Checked] | None = None
     send: Words = ""
+    keys: Words = ""

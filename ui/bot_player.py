@@ -131,7 +131,8 @@ class Player:
         of_all = [turn for turn in turns if turn.payload.get("kind") not in self._room.people_alone]
         seat = page.seat if page.seat in self._study.people else self._study.people[0]
         reached = await self._builtin(episode, seat, of_all)
-        return self._calls.fields_of(reached.reply, reached.knows)
+        said = self._room.filled_in(reached.reply, reached.knows)
+        return self._calls.fields_of(said, reached.knows)
 
     async def _builtin(self, episode: Episode, speaker: str, turns: Sequence[Turn]) -> _Reached:
         # Only the participant's is asked anything.

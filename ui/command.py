@@ -18,8 +18,6 @@ from logs import LogReader, LogWriter
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator import catalog, studies
-from simulator.ambik.items import BENCHMARK as AMBIK
-from simulator.ambik.sessions import AmbikSessions
 from simulator.errors import InputError
 from simulator.handmethat.items import BENCHMARK as HANDMETHAT
 from simulator.handmethat.sessions import HandMeThatSessions
@@ -120,7 +118,6 @@ def app_command(
         household = HandMeThatSessions(
             writer, reader, models, data=handmethat, studies=held.get(HANDMETHAT), opponents=chosen
         )
-        kitchen = AmbikSessions(writer, reader, models, studies=held.get(AMBIK), opponents=chosen)
         declared = [
             serving(benchmark, writer, reader, models, studies=held.get(benchmark.name), opponents=chosen)
             for benchmark in catalog.installed()
@@ -133,7 +130,7 @@ def app_command(
         threading.Thread(target=erase_regularly, args=(path, ended), daemon=True).start()
         address = Listening(host, port, access, Starts(starts_per_minute))
         try:
-            _serve(declared, household, kitchen, writer, reader, playing, address)
+            _serve(declared, household, writer, reader, playing, address)
         finally:
             ended.set()
             runs.close()
@@ -177,7 +174,6 @@ def held_studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:
 def _serve(
     declared: Sequence[PlaySessions],
     household: HandMeThatSessions,
-    kitchen: AmbikSessions,
     writer: LogWriter,
     reader: LogReader,
     playing: Playing,
@@ -211,7 +207,6 @@ def _serve(
         home=home(),
         log=writer.path,
         household=household,
-        ambik=kitchen,
         mounts=[research],
         access=at.access,
         starts=at.starts,

@@ -24,11 +24,9 @@ from fastapi.staticfiles import StaticFiles
 from starlette.responses import Response
 
 from simulator import catalog
-from simulator.ambik.sessions import AmbikSessions
 from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.studies.declared import PlaySessions
 from ui.actions import Actions
-from ui.ambik.actions import AmbikActions
 from ui.conversation import ConversationActions
 from ui.declared.actions import DeclaredActions
 from ui.declared.forms import FormCall
@@ -56,7 +54,6 @@ STYLES = (
     "house.css",
     "household.css",
     "study.css",
-    "ambik.css",
     "blocks.css",
     "form.css",
 )
@@ -70,7 +67,6 @@ SCRIPTS = (
     "study.js",
     "form.js",
     "keys.js",
-    "ambik.js",
     "entry.js",
 )
 
@@ -93,7 +89,6 @@ def create_server(
     *,
     home: Path,
     household: HandMeThatSessions | None = None,
-    ambik: AmbikSessions | None = None,
     mounts: Sequence[Mount] = (),
     access: Access | None = None,
     starts: Starts | None = None,
@@ -106,7 +101,6 @@ def create_server(
             entry is the home page.
         home: the data home; the secret that signs links lives there.
         household: the episodes of HandMeThat with people in them; None to do without.
-        ambik: the episodes and studies of AmbiK with people in them; None to do without.
         mounts: further pages; one at `RESEARCH` is linked from the players' pages.
         access: host names and proxies; default: this machine's own names, and no proxy.
         starts: how often one client may begin an episode.
@@ -121,8 +115,6 @@ def create_server(
     rooms: dict[str, RoomActions] = {}
     if household is not None:
         rooms[HouseholdActions.room] = HouseholdActions(household, signer)
-    if ambik is not None:
-        rooms[AmbikActions.room] = AmbikActions(ambik, signer)
     front = declared[0]
     for sessions in declared:
         rooms[sessions.benchmark.name] = DeclaredActions(sessions, signer, home=sessions is front)

@@ -13,6 +13,11 @@ cell is the item's id. The participant's seat is the robot's, the user's or (tas
 A language model opposite plays a method; conformal ones take their threshold from a calibration run::
 
     settings: {task: decide, opposite: openai/gpt-4o, method: knowno, calibration: RUN}
+
+Robot and user can be two people who are paired::
+
+    seats: [robot, user]
+    setup: H2H
 """
 
 from __future__ import annotations
@@ -43,14 +48,17 @@ from simulator.errors import InputError
 from simulator.models import Needs
 from simulator.models.load import bare_name
 from simulator.models.preflight import REMOTE
+from simulator.runner.lobby import PERSON
 from simulator.seeds import derive_seed
 from simulator.studies import Cell, Place, Study
 from simulator.studies.material import ItemStudy
+from simulator.studies.opposite import PAIR
 from simulator.studies.settings import Several, StudySettings
 
 OWN: Final = "item"
 NONE: Final = "none"
-_OPPOSITE: Final[Mapping[str, str]] = {ROBOT: ITEM, USER: KITCHEN}
+_USUAL: Final[Mapping[str, str]] = {USER: ITEM, ROBOT: KITCHEN}
+"""Who sits opposite unless the settings say."""
 
 
 class Settings(StudySettings):
@@ -105,30 +113,33 @@ class KitchenStudy(ItemStudy[Settings]):
             InputError: also if the seats do not fit the task.
         """
         settings = Settings.read(self.study)
-        if problem := _misfit(self.study.seat, settings):
+        if problem := _misfit(self.study.seats, self.study.seat, settings):
             raise InputError(f"study {self.study.id!r}, settings: {problem}")
         return settings
 
     @property
     def task(self) -> str:
-        """The participant's seat: what they do follows from it."""
-        return self.study.seat
+        """The participant's seat, from which it follows what they do; of people who are paired, ``pair``."""
+        return self.study.seat or PAIR
 
     @property
     def seating(self) -> Mapping[str, str]:
         """Return who sits where."""
         if self.settings.task == "annotate":
-            return {ANNOTATOR: "person"}
-        opposite = self.settings.opposite or _OPPOSITE[self.study.seat]
-        return {seat: "person" if seat == self.study.seat else opposite for seat in (ROBOT, USER)}
+            return {ANNOTATOR: PERSON}
+        people, opposite = self.study.people, self.settings.opposite
+        return {seat: PERSON if seat in people else opposite or _USUAL[seat] for seat in (ROBOT, USER)}
 
     @property
     def needs(self) -> Mapping[str, Needs]:
         """Return what the method needs of the model opposite, if it is a server's."""
-        opposite, method = self.settings.opposite, self.settings.method
-        if not opposite.startswith(REMOTE):
-            return {}
-        return needs_of(method, opposite) if method else {opposite: Needs()}
+        method = self.settings.method
+        sits = {**self.seating, **self.study.pairing.partner}
+        remote = [(seat, who) for seat, who in sits.items() if who.startswith(REMOTE)]
+        needs: dict[str, Needs] = {}
+        for seat, who in remote:
+            needs |= needs_of(method, who) if method and seat == ROBOT else {who: Needs()}
+        return needs
 
     def options(self, place: Place, *, begun: bool) -> Mapping[str, object]:
         """Return what the settings say of every episode."""
@@ -157,7 +168,7 @@ class KitchenStudy(ItemStudy[Settings]):
         """Return the items with what is offered to a person as robot; that of a run is in the log."""
         source, offers = self.settings.options, dict[str, tuple[str, ...]]()
         if source not in (OWN, "kitchen", NONE):
-            if self.study.seat != ROBOT or self.reader is None:
+            if ROBOT not in self.study.people or self.reader is None:
                 return items
             try:
                 offers = offered_by(self.reader, source)
@@ -170,16 +181,27 @@ class KitchenStudy(ItemStudy[Settings]):
         }
 
 
-def _misfit(seat: str, settings: Settings) -> str:
-    """Return why seats and task do not fit, or a model opposite has nothing to play; empty if all is well."""
+def _misfit(pair: Sequence[str] | None, seat: str, settings: Settings) -> str:
+    """Return why seats and task do not fit, or a model opposite has nothing to play; empty if all is well.
+
+    Args:
+        pair: the seats of people who are paired.
+        seat: the participant's, where nobody is.
+        settings: of the study.
+    """
     name, method = settings.opposite, settings.method
+    if pair is not None:
+        fits = settings.task == "decide" and {*pair} == {ROBOT, USER}
+        if not fits:
+            return f"people are paired as {ROBOT} and {USER}, whose task is decide"
+        return "opposite: nobody else takes part where people are paired" if name else ""
     seats = (ANNOTATOR,) if settings.task == "annotate" else (ROBOT, USER)
     known = ROBOTS if seat == USER else (ITEM,)
     model = seat == USER and bool(name) and not name.startswith(("offline/", "script:"))
     problems = {
         f"task {settings.task} has the seats {', '.join(seats)}, and not {seat!r}": seat not in seats,
         f"opposite is {name!r}, but nobody sits opposite an annotator": seat == ANNOTATOR and bool(name),
-        "opposite is a person; people are paired in free play only": name == "person",
+        "opposite is a person; people are paired with seats in place of seat": name == PERSON,
         f"opposite is {name!r}; built in are {', '.join(known)}": (
             name.startswith("offline/") and name not in known
         ),

@@ -52,6 +52,11 @@ def read_calibration(option: object) -> Calibrated | None:
     return _CALIBRATIONS.read(option, "calibration")
 
 
+def _task(option: object) -> object:
+    """Return what is done; of people who are paired the option holds the number of their task."""
+    return "decide" if isinstance(option, int) else option
+
+
 class Options(EpisodeOptions):
     """The rules of an episode.
 
@@ -64,7 +69,7 @@ class Options(EpisodeOptions):
         dataset: whose scenes they are: ``ambik`` or ``knowno``.
     """
 
-    task: Annotated[Task, HIDDEN] = "decide"
+    task: Annotated[Task, BeforeValidator(_task), HIDDEN] = "decide"
     method: Annotated[Method | Literal[""], HIDDEN] = ""
     context: Context = Field(default="full_plan", description="what the prompt has of the plan")
     dialogue: Dialogue = Field(

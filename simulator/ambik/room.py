@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 from logs.rows import Ending, Judgment, Score, Turn
@@ -10,16 +11,17 @@ from simulator.ambik import graph, items, show
 from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.items import Item
 from simulator.ambik.methods.kit import NOTHING, background_of
+from simulator.ambik.pages import page_blocks
 from simulator.ambik.players.annotating import ModelAnnotator
 from simulator.ambik.players.robots import ROBOTS, MethodRobot, OfflineRobot
 from simulator.ambik.players.user import ITEM, ItemUser, ModelUser
-from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, seats_of
+from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, RobotKnows, seats_of
 from simulator.ambik.score import score_rows
 from simulator.ambik.views import ParticipantView, Replay
 from simulator.errors import InputError
 from simulator.models import ChatModel
 from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode, Room, Take
-from simulator.seats import Seat
+from simulator.seats import Reply, Seat
 
 _STEPS_PER_QUESTION = 5
 _OTHER_STEPS = 8
@@ -89,7 +91,16 @@ class AmbikRoom(Room[graph.Table, graph.State]):
         self, live: ActiveEpisode, state: graph.State, seat: str, ending: Ending | None, warning: str | None
     ) -> ParticipantView:
         """Return what a person in `seat` may see now."""
-        return show.participant_view(self.table(live), state, seat, ending, warning, live.stage)
+        shown = show.participant_view(self.table(live), state, seat, ending, warning, live.stage)
+        return replace(shown, blocks=page_blocks(shown))
+
+    def filled_in(self, reply: Reply, knows: Any) -> Reply:
+        """See `Room.filled_in`: pages have boxes for what is offered, and a robot thinks of other actions."""
+        if not isinstance(knows, RobotKnows) or not (offered := knows.item.options):
+            return reply
+        move = reply.move or {}
+        marked = [action for action in move["marked"] if action in offered]
+        return replace(reply, move={**move, "marked": marked or list(offered[:2])})
 
     def replay(self, item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Replay:
         """Return an ended episode, with what was hidden."""

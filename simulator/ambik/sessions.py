@@ -2,123 +2,123 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
-from typing import Any, Final, Unpack, get_args
+from typing import Any, Final, Literal, get_args
 from uuid import uuid4
 
-from logs import LogReader, LogWriter
-from simulator.ambik.assignment import KitchenStudy, offering
+from pydantic import BaseModel, Field
+
+from simulator.ambik.assignment import offering
 from simulator.ambik.data import load_drafts, load_pairs
-from simulator.ambik.items import DraftItem, Item, PairItem, ScenarioItem
+from simulator.ambik.items import LANGUAGE, DraftItem, PairItem, ScenarioItem
 from simulator.ambik.players.robots import ALWAYS_ASKS, ROBOTS
 from simulator.ambik.players.user import ITEM, request_of
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options
+from simulator.ambik.reveal import broken_off, reveal
 from simulator.ambik.room import ROOM
 from simulator.ambik.show import TELL
-from simulator.ambik.terms import TASK_TYPES, TaskType
+from simulator.ambik.terms import TaskType
 from simulator.ambik.trial_log import conformal_sets
-from simulator.ambik.views import Replay, SeatName
-from simulator.models import ChatModel
+from simulator.ambik.views import Replay
+from simulator.runner.declared import read_rules
+from simulator.runner.declared_views import Result
 from simulator.runner.lobby import PERSON, Opponent, require_choice, require_offered
+from simulator.runner.logged import ENDED
 from simulator.runner.rooms import ActiveEpisode
 from simulator.seeds import derive_seed
+from simulator.studies.declared import PlaySessions
 from simulator.studies.graph import CONSENT, READY
-from simulator.studies.held import HeldOptions
-from simulator.studies.sessions import StudySessions
 from trees import Language
 
-SEATS: Final[tuple[SeatName, ...]] = get_args(SeatName)
-TYPES: Final = (*TASK_TYPES, "any")
 MODEL_METHOD: Final = "binary"
 """What a language model plays opposite a person in free play: it needs no calibration."""
 
 
-class AmbikSessions(StudySessions):
-    """Free play and studies.
+class Play(BaseModel, frozen=True):
+    """The choices of free play.
 
-    What a person says in their turns: ``yes`` or ``no`` to the consent, anything once the instructions are
-    read; as robot `Reply.move` is ``{"marked": [texts], "act": text}`` or ``{"marked": [texts], "ask":
-    question}``, as user `Reply.text` is the answer, as annotator `Reply.move` is the form (see `forms`), each
-    with ``keys_used`` and ``shown_at`` beside its fields.
-
-    Models' keys are looked up in `env`; the studies are the built-in ones unless others are given.
-
-    Raises:
-        InputError: if a study's settings, conditions, numbers or data do not fit AmbiK.
+    Attributes:
+        type: of the task; of no concern for annotators.
     """
 
-    material = KitchenStudy
+    type: Literal["any", TaskType] = Field("any", json_schema_extra={"seats": [ROBOT, USER]})
+
+
+class AmbikSessions(PlaySessions):
+    """Free play and studies.
+
+    What a person says in their turns: as robot `Reply.move` is ``{"marked": [texts], "act": text}`` or
+    ``{"marked": [texts], "ask": question}``, as user `Reply.text` is the answer, as annotator `Reply.move` is
+    the form (see `forms`), each with ``keys_used`` and ``shown_at`` beside its fields.
+    """
+
+    choices = Play
     # A robot that acts at once would end a further set before its user has seen it.
-    around = (CONSENT, READY, replace(READY, page=TELL, when=("further",), seat=USER))
+    around = (CONSENT, READY, replace(READY, page=TELL, when=("further",), seat=USER, paired=False))
 
-    def __init__(
-        self,
-        log: LogWriter,
-        reader: LogReader,
-        models: Callable[[str], ChatModel],
-        **options: Unpack[HeldOptions],
-    ) -> None:
-        super().__init__(ROOM, log, reader, models, **options)
-
-    def opponents(self, seat: SeatName) -> tuple[Opponent, ...]:
-        """Return who can sit opposite a person: the built-in ones, a second person, models with a key."""
-        if seat == ANNOTATOR:
-            return ()
+    def opponents(self, seat: str) -> tuple[Opponent, ...]:
+        """Return who can sit in `seat` opposite a person: built-in, a second person, models with a key."""
         # Who is the user meets a question: the robot that asks in any case stands first.
         robots = (ALWAYS_ASKS, *(robot for robot in ROBOTS if robot != ALWAYS_ASKS))
-        return self._menu(robots if seat == USER else (ITEM,))
+        known = {ROBOT: robots, USER: (ITEM,)}
+        return self._menu(known[seat]) if seat in known else ()
+
+    def beside(self, seat: str) -> Sequence[str]:
+        """See `PlaySessions.beside`: annotators work alone."""
+        return {ROBOT: (USER,), USER: (ROBOT,)}.get(seat, ())
 
     async def start(
         self,
         *,
-        seat: SeatName,
-        type: TaskType | str = "any",
+        seat: str,
+        others: Mapping[str, str],
+        rules: Mapping[str, Any],
+        item: int | None = None,
         language: str = "en",
-        opposite: str | None = None,
-        questions: int = 1,
     ) -> str:
-        """Begin an episode of free play on a built-in task or draft.
+        """See `PlaySessions.start`; a built-in task or draft is drawn, whose own text is English.
 
-        The type is of no concern for annotators. Opposite sits the first of `opponents` unless somebody is
-        named; a language model as robot plays the method Binary.
-
-        Returns:
-            The episode's id.
-
-        Raises:
-            InputError: if a choice is none.
+        A language model as robot plays the method Binary.
         """
-        require_choice("seat", seat, SEATS)
-        require_choice("type", type, TYPES)
-        require_choice("language", language, get_args(Language))
-        require_choice("questions", questions, range(1, 10))
+        require_choice("seat", seat, (ROBOT, USER, ANNOTATOR))
+        options: dict[str, Any] = {"language": require_choice("language", language, get_args(Language))}
+        play = Play.model_validate(read_rules(Play, rules))
         drawn = uuid4().int >> 97
-        options: dict[str, Any] = {"language": language}
         if seat == ANNOTATOR:
-            draft: Item = DraftItem(draft=Random(drawn).choice(load_drafts()))
-            return await self.start_item(
-                draft, {ANNOTATOR: PERSON}, {**options, "task": "annotate"}, name=seat
-            )
-        offered = self.opponents(seat)
-        other = opposite or offered[0].name
-        require_offered(other, ROBOT if seat == USER else USER, offered)
-        options |= {"task": "decide", "questions": questions}
-        if seat == USER and other != PERSON and not other.startswith("offline/"):
+            draft = DraftItem(draft=Random(drawn).choice(load_drafts()))
+            options["task"] = "annotate"
+            return await self.start_item(draft, {ANNOTATOR: PERSON}, options, name=seat)
+        (opposite,) = self.beside(seat)
+        require_offered(who := others.get(opposite, ""), opposite, self.opponents(opposite))
+        options |= {"task": "decide", "questions": 1}
+        if opposite == ROBOT and who != PERSON and not who.startswith("offline/"):
             options["method"] = MODEL_METHOD
-        seats = {ROBOT: PERSON, USER: other} if seat == ROBOT else {ROBOT: other, USER: PERSON}
+        seats = {name: PERSON if name == seat else who for name in (ROBOT, USER)}
         # The item's own name tells which member of a pair it is, and an episode's id may be seen.
-        return await self.start_item(drawn_item(type, drawn), seats, options, name=seat)
+        return await self.start_item(drawn_item(play.type, drawn), seats, options, name=seat)
 
     def _is_due(self, live: ActiveEpisode, state: Any, seat: str, number: int | None, now: int) -> bool:
         # Two people read the instructions at the same time: who is ready first does not hold up the other.
         return self._room.may_begin(live, state, seat) or super()._is_due(live, state, seat, number, now)
 
-    async def replay(self, episode_id: str, seat: str) -> Replay:
-        """See `StudySessions.replay`; with the prediction sets of conformal runs on the same task.
+    async def replay(self, episode_id: str, seat: str) -> Result:
+        """See `StudySessions.replay`."""
+        ending = self._reader.ending(episode_id)
+        shown = await self.hidden(episode_id, seat)
+        if ending is not None and ending.status not in ENDED:
+            return Result(language=LANGUAGE, moves=(), blocks=broken_off())
+        in_study = self._study_desk(self._reader.episode(episode_id)) is not None
+        return Result(language=LANGUAGE, moves=(), blocks=reveal(seat, shown, study=in_study))
+
+    async def hidden(self, episode_id: str, seat: str) -> Replay:
+        """Return an ended episode with what was hidden, and the prediction sets of runs on the same task.
 
         What was meant in a scenario is said in the episode's language: the data have no sentence for it.
+
+        Raises:
+            ConflictError: if it has not ended, or its study does not show it.
         """
         shown: Replay = await super().replay(episode_id, seat)
         episode = self._reader.episode(episode_id)
@@ -126,9 +126,11 @@ class AmbikSessions(StudySessions):
         if isinstance(item, ScenarioItem):
             wish = request_of(item, Options.read(episode.options).language)
             return replace(shown, wish=wish.text, wish_language=wish.language)
-        if not isinstance(item, PairItem):
-            return shown
-        return replace(shown, conformal=conformal_sets(self._reader, item))
+        return (
+            replace(shown, conformal=conformal_sets(self._reader, item))
+            if isinstance(item, PairItem)
+            else shown
+        )
 
 
 def drawn_item(type: str, seed: int) -> PairItem:

@@ -6,15 +6,16 @@ which is their wish, and the data's answer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from logs.rows import Ending, Turn
 from simulator.ambik import graph
-from simulator.ambik.items import DraftItem, Item, PairItem
+from simulator.ambik.items import LANGUAGE, DraftItem, Item, PairItem
 from simulator.ambik.players.user import request_of
 from simulator.ambik.playing import (
+    ANNOTATOR,
     ROBOT,
     USER,
     appliances_of,
@@ -27,10 +28,13 @@ from simulator.ambik.playing import (
     task_of,
 )
 from simulator.ambik.score import is_right, right_in_the_end
-from simulator.ambik.views import Exchanged, ParticipantView, Replay, SeatName
+from simulator.ambik.views import Exchanged, ParticipantView, Replay
+from simulator.benchmark import Due, Move
 
 TELL: Final = "tell"
 """The study's stage at which a user is shown the task all the same."""
+KINDS: Final[Mapping[str, str]] = {ROBOT: "decide", USER: "answer", ANNOTATOR: "annotate"}
+"""The turns of each seat."""
 
 
 def participant_view(
@@ -42,49 +46,60 @@ def participant_view(
     stage: str = "",
 ) -> ParticipantView:
     """Return what a person in `seat` may see after `state`."""
-    hidden = stage not in ("", TELL)
-    if not stage:
-        due = None if ending else graph.due(table, state)
-        stage = "done" if due is None else due.kind if due.seat == seat else "wait"
-    shown = {} if hidden else _shown(table, state, seat, stage)
+    due = None if ending else graph.due(table, state)
+    my_turn = due is not None and due.seat == seat
+    stage = stage or ("task" if due else "done")
+    seats = table.live.seats.items()
+    people = tuple(other for other, who in seats if who.kind == "person" and other != seat)
+    awaited = people[0] if stage == "gather" else "" if due is None or my_turn else due.seat
     return ParticipantView(
         episode_id=table.live.episode.id,
-        number=len(state["said"]),
+        seat=seat,
+        people=people,
+        language=LANGUAGE,
         stage=stage,
-        seat=cast(SeatName, seat),
-        language=table.rules.language,
+        due=Due(seat, KINDS[seat]) if my_turn or seat == USER else None,
+        my_turn=my_turn,
+        waits_for=awaited,
+        first=table.live.first,
+        number=len(state["said"]),
         ending=ending,
         warning=warning,
-        **shown,
+        **(_shown(table, state, seat, my_turn=my_turn) if stage in ("task", "done", TELL) else {}),
     )
 
 
-def _shown(table: graph.Table, state: graph.State, seat: str, stage: str) -> dict[str, Any]:
+def _shown(table: graph.Table, state: graph.State, seat: str, *, my_turn: bool) -> dict[str, Any]:
     if isinstance(table.item, DraftItem):
         return {"draft": table.item.draft}
     item, rules = table.item, table.rules
     # Only the scene and the step are given in this context (spec 5).
     whole = seat == USER or rules.context == "full_plan"
+    task = task_of(item) if whole else ""
     shown = {
         "scene": objects_of(item),
         "appliances": appliances_of(item),
-        "task": task_of(item) if whole else "",
+        "task": task,
         "previous": previous_of(item) if whole else (),
         "step": step_of(item),
-        "exchanges": _exchanged(state, exchange_of(item, rules.dialogue)),
+        "told": (*([Move(USER, "", task)] if task else []), *_said(exchange_of(item, rules.dialogue))),
+        "moves": tuple(Move(who, kind, text) for who, kind, text, _ in state["said"]),
     }
     if seat == ROBOT:
-        may_ask = stage == "decide" and not graph.must_act(table, state)
+        may_ask = my_turn and not graph.must_act(table, state)
         return shown | {"options": table.offered, "may_ask": may_ask}
-    question = graph.pending(state) if stage == "answer" else ""
     wish = request_of(item, rules.language)
-    known = {"wish": wish.text, "wish_language": wish.language, "detail": wish.detail}
-    return shown | known | {"question": question}
+    return shown | {"wish": wish.text, "wish_language": wish.language, "detail": wish.detail}
 
 
-def _exchanged(state: graph.State, before: Sequence[tuple[str, str]] = ()) -> tuple[Exchanged, ...]:
+def _said(exchanges: Sequence[tuple[str, str]]) -> Iterator[Move]:
+    for question, answer in exchanges:
+        yield from (Move(ROBOT, "", question), Move(USER, "", answer))
+
+
+def _exchanged(state: graph.State) -> tuple[Exchanged, ...]:
     """Return questions and answers, with the one that waits for an answer."""
-    known = tuple(Exchanged(question, answer) for question, answer in (*before, *graph.exchanges(state)))
+    known = tuple(Exchanged(question, answer) for question, answer in graph.exchanges(state))
     awaits = bool(state["said"]) and state["said"][-1][3] == "asks"
     return (*known, Exchanged(graph.pending(state), None)) if awaits else known
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
-from logs.rows import Ending
 from simulator.ambik.pairs import Draft
 from simulator.ambik.terms import Ambiguity, Member
-
-SeatName = Literal["robot", "user", "annotator"]
+from simulator.benchmark import Move
+from simulator.runner.declared_views import SeatPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,53 +19,36 @@ class Exchanged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParticipantView:
+class ParticipantView(SeatPage):
     """All that a person in one of the seats may see now. No intent, shortlist or type is in it for the robot.
 
     Attributes:
-        number: of the turn that is due; goes back with the submission.
-        stage: which page: one of the study's, the kind of a turn (`playing.Kind`), ``wait`` or ``done``.
-        seat: whose page.
-        language: of the page; the benchmark's own text is English.
         scene: objects by name, in the data's order.
         appliances: what stands in every kitchen of the data.
         task: the instruction.
+        told: it, and what the data say to it before the episode begins.
         previous: plan steps before the one that is due.
         step: the step to be made concrete.
         options: actions that are offered, in display order; empty: the robot writes its own.
-        exchanges: questions and answers so far.
         may_ask: whether the robot may (still) ask.
-        question: what the user is to answer.
         wish: what the user wants, in words (the clear task); shown to the user alone.
         wish_language: in which it is said.
         detail: what matters to them besides (the data's answer to the data's question); likewise.
         draft: what is to be annotated.
-        study: whether it is part of a study.
-        ending: how it ended, if it has.
-        warning: what the program met with, if anything.
     """
 
-    episode_id: str
-    number: int
-    stage: str
-    seat: SeatName
-    language: str
     scene: tuple[str, ...] = ()
     appliances: tuple[str, ...] = ()
     task: str = ""
+    told: tuple[Move, ...] = ()
     previous: tuple[str, ...] = ()
     step: str = ""
     options: tuple[str, ...] = ()
-    exchanges: tuple[Exchanged, ...] = ()
     may_ask: bool = False
-    question: str = ""
     wish: str = ""
     wish_language: str = "en"
     detail: str = ""
     draft: Draft | None = None
-    study: bool = False
-    ending: Ending | None = None
-    warning: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

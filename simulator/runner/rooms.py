@@ -129,6 +129,15 @@ class Room(ABC, Generic[TableT, StateT]):
         """
         return None
 
+    def filled_in(self, reply: Reply, knows: Any) -> Reply:
+        """Return what a person fills in on a page who does what a built-in player does.
+
+        Args:
+            reply: what the player says.
+            knows: what it was shown (`simulator.seats.View.task`).
+        """
+        return reply
+
     # The machine
 
     @abstractmethod

@@ -73,6 +73,10 @@ class PlaySessions(StudySessions, ABC):
         spec = self.benchmark.seat(seat)
         return self._menu(spec.players, models=bool(spec.prompt))
 
+    def beside(self, seat: str) -> Sequence[str]:
+        """Return the other seats of an episode in which a person sits in `seat`."""
+        return [spec.name for spec in self.benchmark.seats if spec.name != seat]
+
     @abstractmethod
     async def start(
         self,

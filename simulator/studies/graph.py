@@ -91,6 +91,7 @@ class Step:
         option: of the episode, without which nobody is asked.
         questions: the study's own, if these are what is asked.
         choices: the answers that there are; empty where any will do.
+        paired: False if people who are paired are not asked: their task stands elsewhere.
     """
 
     node: Node
@@ -103,6 +104,7 @@ class Step:
     option: str = ""
     questions: tuple[Question, ...] = ()
     choices: tuple[str, ...] = ()
+    paired: bool = True
 
 
 CONSENT: Final = Step(node="consent", kind="consent", wants=YES)

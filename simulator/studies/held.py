@@ -129,7 +129,8 @@ class HeldStudies(Sessions):
                 await self._abort(episode_id, why, cause)
 
         room: Any = Participation(self._benchmark_room, material, lambda id: pairs.is_over(id))
-        set_room: Any = StudyRoom(room, self.around, self._own_steps)
+        around = [step for step in self.around if step.paired]
+        set_room: Any = StudyRoom(room, around, self._own_steps)
         pairs = Pairs(
             self._log,
             self._reader,

@@ -16,20 +16,20 @@ ROBOTS = "ambik-robot"
 
 def begin(page: Any) -> None:
     """Through consent and instructions, by mouse."""
-    participating.begin(page, ".st-page:not(.st-consent, .st-instructions)")
+    participating.begin(page, ".st-page:not(.st-consent, .st-instructions), .ab-play")
     participating.settled(page)
 
 
 def play(page: Any, server: Any, seat: str, opposite: str = "", kind: str = "any") -> None:
     """Free play, up to the instructions."""
     page.goto(f"{server.url}/ambik")
-    page.wait_for_selector(".ak-entry")
+    page.wait_for_selector(".bl-entry")
     page.check(f"input[name=seat][value={seat}]", force=True)
     if opposite:
-        page.check(f"input[name=opposite-{seat}][value='{opposite}']", force=True)
+        page.check(f"[data-opposite]:not([hidden]) input[value='{opposite}']", force=True)
     if seat != "annotator":
-        page.check(f"input[name=type][value={kind}]", force=True)
-    page.click("[data-form=ambik] [type=submit]")
+        page.check(f"""input[name=rule-type][value='"{kind}"']""", force=True)
+    page.click("[data-form=begin] [type=submit]")
     page.wait_for_selector(".st-instructions")
 
 

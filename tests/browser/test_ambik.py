@@ -18,6 +18,8 @@ from participating import (
 )
 from playing import episode, number, rows
 
+from ui.i18n import strings
+
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
@@ -52,9 +54,9 @@ def test_a_robot_acts_in_words_of_its_own(server: Any, open_page: Any) -> None:
     page = open_page().page
     play(page, server, "robot", kind="unambiguous_direct")
     begin(page)
-    tab_to(page, "[name=own]")
+    tab_to(page, "[name=act-own]")
     page.keyboard.press("Enter")  # nothing chosen, nothing written: no turn
-    assert page.is_visible("#ak-act-missing")
+    assert page.is_visible("#fm-problems-act")
     page.keyboard.type("Do exactly as I was told.")
     assert page.is_checked("[data-own]")
     press(page, "Enter")
@@ -68,31 +70,32 @@ def test_things_can_be_looked_for(server: Any, open_page: Any) -> None:
     while True:  # most scenes have enough of them
         play(page, server, "robot")
         begin(page)
-        if page.locator("[data-filter]").count():
+        if page.locator("[data-search]").count():
             break
     thing = task_of(server, page).pair.objects[-1]
-    page.fill("[data-filter]", thing.upper())
-    shown = page.locator(".ak-kitchen-head ~ .ak-chips > li:visible").all_inner_texts()
-    assert thing in shown
+    page.fill("[data-search]", thing.upper())
+    shown = page.locator(".bl-search + .ab-chips > li:visible").all_inner_texts()
+    assert thing.lower() in [each.lower() for each in shown]
     assert all(thing.lower() in one.lower() for one in shown)
-    assert f"{len(shown)} of" in page.inner_text("[data-found]")
-    page.fill("[data-filter]", "")
-    assert page.locator(".ak-kitchen-head ~ .ak-chips > li:visible").count() > 12
+    assert f"{len(shown)} of" in page.inner_text("[data-hits]")
+    page.fill("[data-search]", "")
+    assert page.locator(".bl-search + .ab-chips > li:visible").count() > 12
 
 
 def test_a_user_answers_a_robot(server: Any, open_page: Any) -> None:
     page = open_page().page
     play(page, server, "user", "offline/always-asks", "preferences")
     begin(page)
-    assert stage(page) == "answer"
+    page.wait_for_selector(".ab-play-user")
     pair = task_of(server, page).pair
-    assert pair.clear in page.inner_text(".ak-wish")
+    assert pair.clear in page.inner_text(".ab-side")
+    page.focus("#ab-reply")
     page.keyboard.press("Enter")  # no words: no turn
-    assert page.inner_text("#ak-answer-missing") == "Write your answer first."
+    assert page.inner_text(".ab-toast") == strings("en")("play.empty")
     page.keyboard.type("Two lines,")
     page.keyboard.press("Shift+Enter")
     page.keyboard.type(pair.answer)
-    press(page, "Enter")
+    page.keyboard.press("Enter")
     page.wait_for_selector(".st-done")
     assert "The robot asked, and rightly so" in page.inner_text("h1")
     said = rows(server, "SELECT text FROM turns WHERE episode_id = ? AND seat = 'user'", episode(page))
@@ -114,10 +117,10 @@ def test_an_annotator_is_told_two_mistakes_and_mends_them(server: Any, open_page
     assert page.get_attribute("[name=step]", "aria-invalid") == "true"
     page.click(".fm-foot [type=submit]")
     page.wait_for_selector(".ae-problems:focus")
-    assert stage(page) == "annotate"
+    assert stage(page) == "task"
 
     page.reload()  # long texts are not lost
-    page.wait_for_selector(".st-annotate")
+    page.wait_for_selector(".fm-form")
     settled(page)
     assert page.input_value(f"[name=question-{kind}]") == "What has to be done"
     page.fill(f"[name=question-{kind}]", "What has to be done?")
@@ -128,7 +131,7 @@ def test_an_annotator_is_told_two_mistakes_and_mends_them(server: Any, open_page
     before = number(page)
     page.click(".fm-foot [type=submit]")
     page.wait_for_function("askback.page.fmHinted !== '{}' || askback.page.ended")
-    if stage(page) == "annotate":  # hints are told once; who sends again has seen them
+    if stage(page) == "task":  # hints are told once; who sends again has seen them
         page.click(".fm-foot [type=submit]")
     moved_on(page, before)
     form = payloads(server, page)[-1]["form"]

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 READY = """window.askback?.page?.busy === false && askback.page.root
            && (askback.page.ended || askback.page.stTurn?.number === askback.page.number)"""
-IN_SIGHT = """() => { const at = document.querySelector('#ak-answer-missing').getBoundingClientRect();
+IN_SIGHT = """() => { const at = document.querySelector('.ab-toast').getBoundingClientRect();
                       return at.height > 0 && at.top >= 0 && at.bottom <= innerHeight; }"""
 SLOWER = """() => { const call = askback.page.call.bind(askback.page);
                     askback.page.call = async (...asked) => {
@@ -44,10 +44,10 @@ def test_either_may_be_ready_first_and_nothing_is_shown_before_both_are(
         assert not [text for text in (pair.clear, pair.ambiguous, pair.answer) if text in shown]
     assert pages[guest].locator("[data-link]").count() == 0
     pages[host].dblclick("[data-say=ready]")  # its page is as old as the episode
-    at(pages["robot"], ".ak-decide")
-    at(pages["user"], ".ak-wait")
+    at(pages["robot"], ".fm-form")
+    at(pages["user"], ".ab-play-user")
     assert pages[host].locator(".st-notices .ab-notice").count() == 0
-    assert pair.clear in pages["user"].inner_text(".ak-wish")
+    assert pair.clear in pages["user"].inner_text(".ab-side")
     assert pair.clear not in pages["robot"].inner_text("#ab-content")
     assert pages[host].locator(".ab-invite:not([open])").count() == 1
     seats = rows(server, "SELECT seat FROM turns WHERE episode_id = ? ORDER BY number", episode(pages[host]))
@@ -58,11 +58,12 @@ def test_an_empty_answer_is_told_at_its_field(server: Any, open_page: Any) -> No
     page = open_page(width=390, height=600).page
     play(page, server, "user", "offline/always-asks", "preferences")
     begin(page)
-    at(page, ".ak-answer")
+    page.wait_for_selector(".ab-play-user")
+    page.focus("#ab-reply")
     page.keyboard.press("Enter")
     page.wait_for_function(IN_SIGHT)
     page.keyboard.type("The left one")
-    assert page.is_hidden("#ak-answer-missing")
+    assert page.inner_text(".ab-toast") == ""
 
 
 def test_the_page_says_what_is_waited_for(server: Any, open_page: Any) -> None:
@@ -71,8 +72,8 @@ def test_the_page_says_what_is_waited_for(server: Any, open_page: Any) -> None:
     at(page, ".st-instructions")
     page.evaluate(SLOWER)
     page.click("[data-say=ready]")
-    page.wait_for_function("document.querySelector('.ab-toast').textContent === 'The robot is thinking …'")
-    at(page, ".ak-answer")
+    page.wait_for_function("document.querySelector('.ab-toast').textContent === 'The robot: thinking …'")
+    page.wait_for_selector(".ab-play-user")
     assert page.inner_text(".ab-toast") == ""
 
 
@@ -80,7 +81,7 @@ def test_what_cannot_be_mended_yet_is_not_complained_of(server: Any, open_page: 
     page = open_page().page
     play(page, server, "annotator")
     begin(page)
-    at(page, ".st-annotate")
+    at(page, ".fm-form")
     draft = draft_of(server, page)
     lines = enumerate(zip(draft.plan, draft.ambiguous_plan, strict=False), 1)
     parting = next((str(number) for number, (one, other) in lines if one != other), "")
@@ -100,7 +101,7 @@ def test_another_one_is_as_the_last_one(server: Any, open_page: Any) -> None:
     page.click("[data-say=ready]")
     at(page, ".st-done")
     first = episode(page)
-    page.click("[data-act=ak-begin]")
+    page.click("[data-act=en-again]")
     at(page, ".st-instructions")
     assert episode(page) != first
     assert task_of(server, page).type == "safety"

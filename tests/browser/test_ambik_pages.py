@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 def through(page: Any, server: Any, look: Any) -> None:
     """Every page that there is, each looked at."""
     page.goto(f"{server.url}/ambik")
-    page.wait_for_selector(".ak-entry")
+    page.wait_for_selector(".bl-entry")
     look()
     page.check("input[name=seat][value=user]", force=True)
     look()
@@ -67,10 +67,10 @@ def robot_result(page: Any, server: Any, look: Any) -> None:
 def user(page: Any, server: Any, look: Any) -> None:
     play(page, server, "user", "offline/always-asks", "preferences")
     begin(page)
-    page.click(".ak-look summary")
+    page.click(".ab-side details:last-child summary")
     look()
-    page.fill("#ak-answer", "The one I said.")
-    page.focus("#ak-answer")
+    page.fill("#ab-reply", "The one I said.")
+    page.focus("#ab-reply")
     press(page, "Enter")
     look()
 
@@ -125,17 +125,17 @@ def test_shortcuts_can_be_switched_off(server: Any, open_page: Any) -> None:
     play(page, server, "robot")
     begin(page)
     assert page.locator("kbd:visible").count() > 1
-    page.click("[data-act=ak-keys]")
-    assert page.get_attribute("[data-act=ak-keys]", "aria-checked") == "false"
+    page.click("[data-act=fm-keys]")
+    assert page.get_attribute("[data-act=fm-keys]", "aria-checked") == "false"
     page.keyboard.press("1")
     assert page.locator("[name=marked]:checked").count() == 0
     assert page.locator("kbd:visible").count() == 0
     page.reload()  # it is remembered
-    page.wait_for_selector(".ak-decide")
+    page.wait_for_selector(".fm-form")
     settled(page)
     page.keyboard.press("1")
     assert page.locator("[name=marked]:checked").count() == 0
-    page.click("[data-act=ak-keys]")
+    page.click("[data-act=fm-keys]")
     page.keyboard.press("1")
     assert page.locator("[name=marked]:checked").count() == 1
 

@@ -86,9 +86,7 @@ def test_a_kitchen_robot_asks_back_from_wherever_it_looks(server: Any, open_page
     begin(page, ".ab-dock")
     assert_in_reach(page, ".ab-dock a:last-child")
     page.click(".ab-dock a:last-child")
-    page.wait_for_function(
-        "document.querySelector('#ak-ask-title').getBoundingClientRect().top < innerHeight"
-    )
+    page.wait_for_function("document.querySelector('#fm-way-ask').getBoundingClientRect().top < innerHeight")
 
 
 @pytest.mark.parametrize("locale", LOCALES)

@@ -205,10 +205,10 @@ def test_sets_of_a_crowdworker_of_ambient_by_keyboard_alone(server: Any, open_pa
 def test_a_robot_of_ambik_asks_and_acts_by_keyboard_alone(server: Any, open_page: Any) -> None:
     page = open_page().page
     open_by_keyboard(page, server, ROBOTS, newcomer())
-    page.wait_for_selector(".ak-decide")
+    page.wait_for_selector(".fm-form")
     settled(page)
     assert page.evaluate("document.activeElement.tagName") == "H1"
-    options = page.locator("[data-option]").all_inner_texts()
+    options = page.locator(".ae-choice strong").all_inner_texts()
     assert sorted(options) == sorted(kitchen_of(server, page).options)
 
     page.keyboard.press("2")
@@ -220,20 +220,20 @@ def test_a_robot_of_ambik_asks_and_acts_by_keyboard_alone(server: Any, open_page
     page.keyboard.press("ArrowDown")
     page.keyboard.press("a")
     page.keyboard.press("Enter")  # no words: no question
-    assert page.is_visible("#ak-ask-missing")
+    assert page.is_visible("#fm-problems-ask")
     page.keyboard.type("Which one do you want?")
     page.reload()  # in the middle: what was marked and written is there
-    page.wait_for_selector(".ak-decide")
+    page.wait_for_selector(".fm-form")
     settled(page)
     assert page.locator("[name=marked]:checked").count() == 2
-    assert page.input_value("#ak-question") == "Which one do you want?"
+    assert page.input_value("[name=ask]") == "Which one do you want?"
     page.keyboard.press("a")
     press(page, "Enter")
 
-    assert stage(page) == "decide"
-    assert page.locator("#ak-question").count() == 0
+    assert stage(page) == "task"
+    assert page.locator("[name=ask]").count() == 0
     assert page.locator("[name=marked]:checked").count() == 0
-    assert "Which one do you want?" in page.inner_text(".ak-talk")
+    assert "Which one do you want?" in page.inner_text(".bl-part")
     page.keyboard.press("1")
     page.keyboard.press("d")
     assert page.is_checked("[name=act]:focus")  # the only thing that is marked
@@ -250,5 +250,5 @@ def test_a_robot_of_ambik_asks_and_acts_by_keyboard_alone(server: Any, open_page
     first = episode(page)
     tab_to(page, "[data-act=st-next]")
     page.keyboard.press("Enter")
-    page.wait_for_selector(".ak-decide")
+    page.wait_for_selector(".fm-form")
     assert episode(page) != first

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import app
 from logs import LogReader, LogWriter
+from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.sessions import AmbikSessions
 from simulator.clarq.benchmark import BENCHMARK as CLARQ
 from simulator.clarq.sessions import ClarqSessions
@@ -99,7 +100,7 @@ async def test_the_address_stays_with_the_seat(server, log):
 async def test_nobody_is_spent_on_a_model_that_is_not_there(server, log, study_file):
     study = read_study(study_file(f"openai/llama@{server.url}"))
     loaded = models(log)
-    sessions = AmbikSessions(*log, loaded, studies=[study], env={})
+    sessions = AmbikSessions(BENCHMARK, *log, loaded, studies=[study], env={})
     server.turn(echo_401)
     entering = {"identity": {"PROLIFIC_PID": "anna"}, "participant_key": "browser-1", "language": "en"}
     refused = await sessions.enter("opposite", **entering)

@@ -44,3 +44,10 @@ class Server:
         """Come by a platform's link."""
         identity = {"PROLIFIC_PID": who, "STUDY_ID": "x", "SESSION_ID": "y"}
         return await self.sessions.enter(study, identity=identity, participant_key="k", language=language)
+
+
+def doing(view: Any) -> str:
+    """Return what somebody is at: the stage of their page; of the task the move that is due, or ``wait``."""
+    if view.stage != "task":
+        return str(view.stage)
+    return str(view.due.kind) if view.my_turn else "wait"

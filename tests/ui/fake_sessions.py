@@ -104,6 +104,9 @@ class FakeSessions:
             Opponent("openai/gpt-4o", False, "OPENAI_API_KEY"),
         )
 
+    def beside(self, seat):
+        return ("provider" if seat == "seeker" else "seeker",)
+
     async def start(self, *, seat, others, rules=None, item=None, language="en"):
         require_choice("seat", seat, ("seeker", "provider"))
         episode_id = f"episode-{next(self._count)}"

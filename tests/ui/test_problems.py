@@ -32,7 +32,7 @@ OF_ITS_PAGE = ("DeskError",)
 PREFIX = {
     "ambibench": "benchmark.ambibench.refused.",
     "ambient": "benchmark.ambient.refused.",
-    "ambik": "ambik.refused.",
+    "ambik": "benchmark.ambik.refused.",
 }
 ROOMS = PREFIX | {"clarq": "benchmark.clarq.refused.", "handmethat": "play.refused_"}
 """Where the words for what a benchmark refuses stand; `PREFIX` has those whose people fill in forms."""

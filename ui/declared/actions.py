@@ -108,7 +108,7 @@ class DeclaredActions(StudyActions):
         ended = view.stage == "done"
         return {
             "number": view.number,
-            "my_turn": view.my_turn or view.stage not in TASK,
+            "my_turn": view.my_turn if view.stage in TASK else view.stage != "gather",
             "ended": ended,
             "trouble": view.warning is not None,
             "stage": view.stage,
@@ -132,14 +132,15 @@ class DeclaredActions(StudyActions):
         """Return the step of a study that each stage belongs to."""
         asked = {step.page or step.kind for step in self.sessions.around}
         there = {COMMENT.kind: COMMENT.kind in asked, "qualification": view.tested}
-        return {stage: step for stage, step in STEPS.items() if there.get(stage, True)}
+        known = {stage: step for stage, step in STEPS.items() if there.get(stage, True)}
+        return {**known, **dict.fromkeys(asked - set(STEPS), "task")}
 
     def session_page(self, frame: Frame, here: Here) -> str:
         """Return the page of consent, instructions, the task or the comment."""
         steps = self.steps(here.view)
         if here.view.stage in TASK:
             return task_page(frame, self.link, here, steps, self._invitations(here))
-        return step_page(frame, self.link, here, steps)
+        return step_page(frame, self.link, here, steps, self._invitations(here))
 
     def _invitations(self, here: Here) -> Mapping[str, Invitation]:
         """Return the invitations for the other people, if this page's person began the episode."""

@@ -70,6 +70,7 @@ class RuleField:
         most: likewise.
         optional: True if it may be left open.
         fitting: of a menu, for a choice that does not go with all others, those that it goes with, by field.
+        seats: that it is a choice of; empty for all.
     """
 
     name: str
@@ -80,6 +81,7 @@ class RuleField:
     most: float | None = None
     optional: bool = False
     fitting: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    seats: Sequence[str] = ()
 
 
 def rule_fields(choices: type[BaseModel]) -> tuple[RuleField, ...]:
@@ -102,6 +104,7 @@ def _rule_field(name: str, schema: Mapping[str, Any], value: Any) -> RuleField:
         most=most,
         optional=optional,
         fitting=schema.get("fitting", {}),
+        seats=schema.get("seats", ()),
     )
 
 
@@ -135,8 +138,11 @@ def entry_page(frame: Frame, link: RoomLink, sessions: PlaySessions, studies: Se
         seats=seats,
         metrics=[texts(f"{link.name}.metric.{metric.name}") for metric in benchmark.metrics],
         choices={
-            seat: opponent_options(texts, known, f"{link.name}.player") for seat, known in opponents.items()
+            seat: opponent_options(texts, known, f"{link.name}.player")
+            for seat, known in opponents.items()
+            if known
         },
+        beside={seat: [each for each in seats if seat in sessions.beside(each)] for seat in seats},
         blocks=benchmark.picture() if benchmark.picture is not None else (),
     )
 
@@ -165,6 +171,7 @@ def task_page(
         "meters": [block for block in view.blocks if isinstance(block, Meter)],
         "blocks": [block for block in view.blocks if not isinstance(block, Talk | Meter | Progress | Form)],
         "invitations": invitations,
+        "waiting": waiting(texts, link, view),
     }
     if (form := form_in(view.blocks)) is not None:
         head = [block for block in view.blocks if isinstance(block, Progress)]
@@ -215,16 +222,28 @@ def _places(blocks: Sequence[Block]) -> dict[str, Sequence[Block]]:
     }
 
 
-def step_page(frame: Frame, link: RoomLink, here: Here, steps: Mapping[str, str]) -> str:
+def waiting(texts: Strings, link: RoomLink, view: SeatPage) -> str:
+    """Return who is waited for, in words; empty if nobody is."""
+    if not view.waits_for:
+        return ""
+    seat = texts.get(f"{link.name}.speaker.{view.waits_for}", texts(f"{link.name}.seat.{view.waits_for}"))
+    return texts(f"declared.play.{'waiting' if view.waits_for in view.people else 'thinking'}", seat=seat)
+
+
+def step_page(
+    frame: Frame, link: RoomLink, here: Here, steps: Mapping[str, str], invitations: Mapping[str, Invitation]
+) -> str:
     """Return the page of a step of a study: its blocks, with the dialogue before those who judge it."""
     view: SeatPage = here.view
     talk = [move for block in view.blocks if isinstance(block, Talk) for move in block.moves]
     return session_page(
-        f"declared/{view.stage}",
+        f"declared/{view.stage if view.stage in STEPS else 'step'}",
         frame,
         link,
         here,
         steps,
+        invitations=invitations,
+        waiting=waiting(frame.texts, link, view),
         blocks=[block for block in view.blocks if not isinstance(block, Talk)],
         lines=numbered(talk, view.moves, view.first),
     )
@@ -257,7 +276,9 @@ def end_page(
 ) -> str:
     """Return the last page: in a study thanks and the code, in free play the result, or both."""
     view: SeatPage = here.view
-    blocks = result_blocks(frame.texts, link, view, benchmark, result) if result is not None else []
+    blocks = (
+        result_blocks(frame.texts, link, view, benchmark, result) if result is not None else [*view.blocks]
+    )
     talk = next((block for block in blocks if isinstance(block, Talk)), None)
     moves = talk.moves if talk is not None else result.moves if result is not None else ()
     return session_page(

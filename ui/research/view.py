@@ -11,7 +11,6 @@ import gradio as gr
 from logs import LogReader
 from simulator import catalog
 from simulator.studies.declared import sessions_type
-from ui.ambik.actions import AmbikActions
 from ui.declared.pages import link_to
 from ui.handmethat.entry import LINK as HANDMETHAT
 from ui.i18n import Strings
@@ -21,7 +20,7 @@ from ui.research import format
 from ui.research.address import NAVIGATION, RESEARCH, Address
 from ui.research.figures import Figure
 
-DRAWN: Final = {link.path[1:]: link for link in (HANDMETHAT, AmbikActions.link)}
+DRAWN: Final = {link.path[1:]: link for link in (HANDMETHAT,)}
 """The benchmarks whose pages are not made of blocks."""
 
 

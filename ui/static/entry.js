@@ -2,6 +2,8 @@
 "use strict";
 
 (() => {
+  const { store } = window.askback;
+  const wishesOf = (room) => `askback.wishes.${room}`; // of the last free play
   const VALUES = {
     switch: (field) => field.checked,
     number: (field) => Number(field.value),
@@ -12,12 +14,18 @@
   window.askback.part({
     apply() {
       if (this.one("[data-form=begin]")) this.enFit();
+      const again = this.one("[data-act=en-again]");
+      if (again) this.enOfferAgain(again);
     },
 
     hear: {
       change(event) {
         if (event.target.closest("[data-form=begin]")) this.enFit();
       },
+    },
+
+    acts: {
+      "en-again"(control) { this.stGo("start", store.read(wishesOf(control.dataset.room)), control); },
     },
 
     forms: {
@@ -27,7 +35,7 @@
     methods: {
       enFit() {
         const { elements } = this.one("[data-form=begin]");
-        for (const choice of this.all("[data-opposite]")) choice.hidden = choice.dataset.opposite === elements.seat.value;
+        for (const choice of this.all("[data-seats]")) choice.hidden = !choice.dataset.seats.split(" ").includes(elements.seat.value);
         for (const field of this.all("[data-for-language]")) field.hidden = elements.language && field.dataset.forLanguage !== elements.language.value;
         for (const label of this.all("[data-fitting]")) {
           const fits = Object.entries(JSON.parse(label.dataset.fitting)).every(([name, values]) => values.includes(JSON.parse(elements[`rule-${name}`].value || null)));
@@ -42,16 +50,26 @@
         // Of the elements, `item` is a method.
         const item = form.querySelector("[name=item], [data-for-language]:not([hidden]) [name^=item]")?.value;
         const others = [...form.querySelectorAll("[data-opposite]:not([hidden])")].map(({ dataset: { opposite } }) => [opposite, fields[`opposite-${opposite}`].value]);
-        const filled = [...form.querySelectorAll("[data-rule]")].filter((field) => field.value && (field.type !== "radio" || field.checked));
+        const filled = [...form.querySelectorAll("[data-rule]")].filter((field) => field.value && !field.closest("[hidden]") && (field.type !== "radio" || field.checked));
         const rules = filled.map((field) => [field.name.slice("rule-".length), VALUES[field.dataset.rule](field)]);
-        this.stGo("start", {
+        const wishes = {
           room: this.root.dataset.room,
           seat: fields.seat.value,
           item: item ? Number(item) : null,
           item_language: form.querySelector("[data-for-language]:not([hidden])")?.dataset.forLanguage || "",
           others: Object.fromEntries(others),
           rules: Object.fromEntries(rules),
-        }, form.querySelector("[type=submit]"));
+        };
+        store.write(wishesOf(wishes.room), wishes);
+        this.stGo("start", wishes, form.querySelector("[type=submit]"));
+      },
+
+      // Another one as the last one: on the page of a result, whoever chose it in this browser.
+      enOfferAgain(button) {
+        const { room, seat } = button.dataset;
+        button.hidden = store.read(wishesOf(room))?.seat !== seat;
+        button.nextElementSibling.classList.toggle("ab-primary", button.hidden);
+        if (!button.hidden) button.nextElementSibling.textContent = button.dataset.others;
       },
     },
   });

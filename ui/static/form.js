@@ -83,9 +83,16 @@
     menu: typed,
     choice: (at) => ticked(at)[0] ?? null,
     choices: ticked,
+    entry: (at) => {
+      const field = at.querySelector("[name]:checked");
+      if (!field) return "";
+      return "own" in field.dataset ? at.querySelector("[type=text]").value.trim() : field.dataset.text;
+    },
   };
   // A flag that was said to be false has been filled in.
   const answered = (value) => value === false || filledIn(value);
+  // The field of a place for one entry into which one gets; of others the first one.
+  const INTO = "[name]:checked, [data-entries] [name], [type=text], textarea";
   const filledIn = (value) => (Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null && value !== "" && value !== false);
 
   // Put a value where a path such as `rows[0].name` leads.
@@ -112,6 +119,7 @@
       this.fmHinted = "{}";
       this.fmAsked = 0;
       this.fmWritten = new Set();
+      this.fmWay = "";
     },
 
     apply() {
@@ -129,6 +137,7 @@
     },
 
     acts: {
+      "fm-way"(control) { this.fmWay = control.dataset.wayOf; },
       "fm-pick"(control) { this.fmPick(control); },
       "fm-add"(control) { this.fmAdd(control.closest("[data-list]")); },
       "fm-drop"(control) { this.fmDrop(control.closest("[data-entry]")); },
@@ -160,8 +169,11 @@
       },
 
       fmHeard(field) {
+        if ("search" in field.dataset) this.fmSearch(field);
         const at = field.closest("[data-reads=fields] [data-field]");
         if (!at) return;
+        if (at.dataset.kind === "entry" && field.type === "text" && field.value) at.querySelector("[data-own]").checked = true;
+        if (at.closest("[data-way]")) this.fmShowAt(at, [], false, "");
         this.fmWritten.add(at.dataset.field);
         for (const list of this.all(`[data-follows="${at.dataset.field}"]`)) this.fmFollow(list, READ[at.dataset.kind](at));
         this.fmDraw();
@@ -180,6 +192,74 @@
         for (const place of this.all("[data-difference]")) this.fmDiffer(place, values);
         for (const at of this.all("[data-marks-of]")) this.fmMark(at, values);
         for (const place of this.all("[data-picks]")) this.fmShowPicks(place, values);
+        for (const at of this.all("[data-entries-of]")) this.fmShowEntries(at, values[at.dataset.entriesOf] || []);
+      },
+
+      // A line to choose for each entry of a list; a single one is chosen already.
+      fmShowEntries(at, entries) {
+        const place = at.querySelector("[data-entries]");
+        const drawn = [...place.querySelectorAll("[name]")].map((field) => field.dataset.text);
+        const name = at.dataset.field;
+        at.querySelector("[data-no-entries]").hidden = entries.length > 0;
+        if (entries.join("\n") === drawn.join("\n")) return;
+        const before = place.querySelector(":checked");
+        // What was chosen because it was alone is nobody's choice any more.
+        const kept = before ? (drawn.length > 1 ? before.value : null) : this.stTurn?.filled?.[name]?.[0];
+        place.replaceChildren(...entries.map((text) => {
+          const label = element("label", "", { class: "fm-line" });
+          const field = element("input", "", { type: "radio", name, value: `=${text}`, "data-text": text });
+          label.append(field, element("span", text, { dir: "auto" }));
+          return label;
+        }));
+        const fields = [...place.querySelectorAll("[name]")];
+        const again = fields.find((field) => field.value === kept);
+        if (again) again.checked = true;
+        else if (fields.length === 1 && !at.querySelector("[data-own]").checked) fields[0].checked = true;
+        this.stFilled();
+      },
+
+      fmSearch(field) {
+        const wanted = field.value.trim().toLowerCase();
+        const list = field.closest("label").nextElementSibling;
+        for (const entry of list.children) entry.hidden = !entry.textContent.toLowerCase().includes(wanted);
+        const hits = list.querySelectorAll("li:not([hidden])").length;
+        list.nextElementSibling.textContent = wanted ? field.dataset.search.replace("{hits}", hits) : "";
+      },
+
+      // ---- ways to send it
+
+      fmInto(name) { this.one(`[data-way="${name}"] [data-field="${name}"]`)?.querySelector(INTO)?.focus(); },
+
+      // What goes along: all fields but those of later ways; those of ways only if they are filled in.
+      fmGoes(way) {
+        const values = this.fmSaid();
+        const ways = this.all("[data-way]");
+        const later = ways.slice(ways.findIndex((each) => each.dataset.way === way) + 1);
+        for (const at of this.all("[data-way] [data-field]")) {
+          const name = at.dataset.field;
+          if (!filledIn(values[name]) || later.includes(at.closest("[data-way]"))) delete values[name];
+        }
+        return values;
+      },
+
+      // Without the field that it is about, a way is none.
+      fmLacks(name) {
+        for (const at of this.all("[data-way] [data-field]")) this.fmShowAt(at, [], false, "");
+        const at = this.one(`[data-way="${name}"] [data-field="${name}"]`);
+        const value = READ[at.dataset.kind](at);
+        if (filledIn(typeof value === "string" ? value.trim() : value)) return false;
+        this.fmShowAt(at, [{ text: at.dataset.missing, level: "error" }], true, "");
+        this.fmInto(name);
+        return true;
+      },
+
+      fmEnter(event, field) {
+        const way = field.closest("[data-way]");
+        const first = this.one("[data-way]");
+        if (!way && first && field.matches("[type=checkbox]")) this.fmInto(first.dataset.way); // a mark decides nothing yet
+        else if (way && field.matches("textarea") && !event.shiftKey) way.querySelector("[type=submit]").click();
+        else return;
+        event.preventDefault();
       },
 
       fmMet({ when, is, unless, least }) {
@@ -361,6 +441,10 @@
       // Checked first, so that everything that is wrong is told at its place before anything is sent.
       async fmSend(keys) {
         if (this.fmSending) return;
+        const [first] = this.all("[data-way]");
+        const way = first && (this.fmWay || first.dataset.way);
+        this.fmWay = "";
+        if (way && this.fmLacks(way)) return;
         this.fmSending = true;
         this.fmSent = this.number;
         this.stAllow(false);
@@ -380,7 +464,7 @@
           return;
         }
         // Without an answer the server decides; it keeps nothing that is wrong.
-        this.stSend({ filled: this.fmSaid() }, keys);
+        this.stSend({ filled: way ? this.fmGoes(way) : this.fmSaid() }, keys);
       },
     },
   });

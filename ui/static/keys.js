@@ -36,8 +36,9 @@
       kyPressed(event) {
         // While an input method composes (Chinese, Japanese), keys belong to it.
         if (!this.one("[data-act=fm-keys]") || this.busy || event.isComposing || event.keyCode === 229 || event.repeat || this.one("dialog[open]")) return;
-        const written = event.target.matches("textarea, select, input[type=text]");
-        if (event.key === "Enter") this.kySend(event, written);
+        const written = event.target.matches("textarea, select, input[type=text], input[type=search]");
+        if (event.key === "Enter" && this.one("[data-way]")) this.fmEnter(event, event.target);
+        else if (event.key === "Enter") this.kySend(event, written);
         else if (!written && !event.ctrlKey && !event.metaKey && !event.altKey && this.kyOn()) this.kyChoose(event);
       },
 
@@ -51,6 +52,12 @@
 
       // For the question that has the focus, else the first that is open; then on to the next of these.
       kyChoose(event) {
+        const way = this.one(`[data-way][data-key="${CSS.escape(event.key.toLowerCase())}"]`);
+        if (way) {
+          event.preventDefault();
+          this.fmInto(way.dataset.way);
+          return;
+        }
         const groups = this.fmFields().filter((at) => at.querySelector("[data-key]"));
         const open = groups.filter((at) => !at.querySelector(":checked"));
         const group = document.activeElement.closest("[data-field]:has([data-key])") || open[0] || groups[0];

@@ -47,6 +47,7 @@
         // While an input method composes (Chinese, Japanese), Enter belongs to it.
         if (event.isComposing || event.keyCode === 229) return;
         event.preventDefault();
+        this.byKey = true;
         this.reply();
       },
       input(event) {
@@ -231,7 +232,7 @@
         const ghost = this.ghost(said);
         this.thinking(true, this.one(".ab-thinking-text").dataset.thinking);
         this.toNewest();
-        const answer = await this.insist("send", { render, number, seconds, ...turn });
+        const answer = await this.insist("send", { render, number, seconds, shown_at: new Date(performance.timeOrigin + this.shownAt).toISOString(), keys_used: Boolean(this.byKey), ...turn });
         this.busy = false;
         ghost.remove();
         if (answer) await this.sent(answer);

@@ -170,6 +170,7 @@
         const form = this.one("[data-form=st-answer]");
         if (form) fill(form, this.stTurn.filled);
         this.stAllow(!this.busy);
+        this.completeLink();
         this.stToNewest();
         this.stFocus();
         this.stSay();
@@ -272,8 +273,8 @@
         try {
           const response = await fetch("/api/state", { headers: { "X-Askback-Seat": token() } });
           if (!response.ok) return;
-          const { stage } = await response.json();
-          if (stage === this.one("[data-at]")?.dataset.at || this.busy) return;
+          const now = await response.json();
+          if ((now.stage === this.one("[data-at]")?.dataset.at && !this.invitesNow(now)) || this.busy) return;
         } catch { return; }
         const answer = await this.insist("page");
         if (answer && !this.busy) await this.show(answer.html);

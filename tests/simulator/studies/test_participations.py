@@ -16,6 +16,7 @@ from simulator.ambibench.benchmark import BENCHMARK
 from simulator.ambibench.sessions import AmbiBenchSessions
 from simulator.ambient.benchmark import BENCHMARK as AMBIENT
 from simulator.ambient.sessions import AmbientSessions
+from simulator.ambik.benchmark import BENCHMARK as AMBIK
 from simulator.ambik.sessions import AmbikSessions
 from simulator.seats import Reply
 from simulator.studies.material import builtin_studies
@@ -26,7 +27,7 @@ from simulator.studies.sessions import StudySessions
 BENCHMARKS: dict[str, Any] = {
     "ambibench": partial(AmbiBenchSessions, BENCHMARK),
     "ambient": partial(AmbientSessions, AMBIENT),
-    "ambik": AmbikSessions,
+    "ambik": partial(AmbikSessions, AMBIK),
 }
 QUALIFICATION, CROWD = ["qualification"] * 5, ["label", "plausible", "relabel"]
 # Study -> its benchmark, and the pages of a first and of a further set; none: there is one set.
@@ -53,7 +54,9 @@ MEASURED = {"shown_at": "2026-01-02T03:04:05+00:00", "keys_used": True}
 def page_of(view: Any) -> str:
     """The page that somebody is at: of a task that is made of several steps, the step."""
     due = getattr(view, "due", None)
-    return due.kind if due is not None and due.kind in (*QUALIFICATION, *CROWD, "annotate") else view.stage
+    steps = (*QUALIFICATION, *CROWD, "annotate", "decide", "answer")
+    task = view.stage in ("task", "qualification")
+    return due.kind if task and due is not None and due.kind in steps else view.stage
 
 
 def answer(view: Any, right: list[str]) -> Reply:

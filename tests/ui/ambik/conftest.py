@@ -13,10 +13,11 @@ from fake_sessions import FakeSessions, front
 from visiting import no_models
 
 from logs import LogReader, LogWriter
+from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.sessions import AmbikSessions
 from simulator.studies import Study
 from ui.actions import Actions
-from ui.ambik.actions import AmbikActions
+from ui.declared.actions import DeclaredActions
 from ui.server import create_server
 from ui.tokens import Signer
 
@@ -48,17 +49,17 @@ STUDIES = (
 @pytest.fixture
 def kitchen(log: tuple[LogWriter, LogReader]) -> AmbikSessions:
     """Free play and small studies, on a log of their own; no models."""
-    return AmbikSessions(*log, no_models, studies=STUDIES, env={})
+    return AmbikSessions(BENCHMARK, *log, no_models, studies=STUDIES, env={})
 
 
 @pytest.fixture
 def actions(kitchen: AmbikSessions) -> Actions:
     signer = Signer(b"a secret for tests")
-    return Actions(signer, {**front(signer), AmbikActions.room: AmbikActions(kitchen, signer)})
+    return Actions(signer, {**front(signer), "ambik": DeclaredActions(kitchen, signer)})
 
 
 @pytest.fixture
 async def client(kitchen: AmbikSessions, tmp_path: Path) -> TestClient:
     # Asynchronous, because outside a running loop Gradio makes loops that nobody closes.
-    server = create_server([FakeSessions()], home=tmp_path, ambik=kitchen)
+    server = create_server([FakeSessions(), kitchen], home=tmp_path)
     return TestClient(server, base_url="http://127.0.0.1:7860")

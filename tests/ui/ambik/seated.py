@@ -16,20 +16,39 @@ from ui.actions import Actions
 class Visit(visiting.Visit):
     """A browser at the pages of one episode, through the actions."""
 
+    @property
+    def stage(self) -> str | None:
+        """The stage of the page; of the task the move that is due, or ``wait``."""
+        if self.root["data-page"] == "play":
+            return "answer" if self.root["data-my-turn"] == "1" else "wait"
+        stage = self.root["data-stage"]
+        return (
+            {"robot": "decide", "annotator": "annotate"}[self.root["data-seat"] or ""]
+            if stage == "task"
+            else stage
+        )
+
     async def act(self, action: str, *marked: str) -> dict[str, Any]:
-        return await self.send(choice={"marked": list(marked), "act": action})
+        return await self.send(filled={"marked": list(marked), "act": action})
 
     async def ask(self, question: str, *marked: str) -> dict[str, Any]:
-        return await self.send(choice={"marked": list(marked), "ask": question})
+        return await self.send(filled={"marked": list(marked), "ask": question})
 
     async def check(self, **fields: Any) -> dict[str, Any]:
         """What is said of an annotator's form that is not sent."""
         return await self.actions.check_form(self.call | {"filled": fields})
 
 
-async def play(actions: Actions, seat: str = "robot", language: str = "en", **wishes: str) -> Visit:
+async def play(
+    actions: Actions, seat: str = "robot", language: str = "en", opposite: str = "", type: str = "any"
+) -> Visit:
     """Free play, up to the instructions."""
-    return await Visit.start(actions, room="ambik", seat=seat, language=language, **wishes)
+    other = {"robot": "user", "user": "robot"}.get(seat)
+    others = (
+        {other: opposite or {"user": "offline/item", "robot": "offline/always-asks"}[other]} if other else {}
+    )
+    wishes = {"room": "ambik", "seat": seat, "others": others, "rules": {"type": type}}
+    return await Visit.start(actions, **wishes, language=language)
 
 
 async def enter(actions: Actions, study: str, who: str, language: str = "en") -> Visit:

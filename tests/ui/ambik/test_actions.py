@@ -25,7 +25,7 @@ async def test_a_robot_asks_once_and_then_acts(actions: Actions, log: Log) -> No
     assert (await visit.ask(item.pair.question, first, second))["accepted"]
     assert visit.stage == "decide"
     assert item.pair.answer in words(visit.html)
-    assert "ak-question" not in visit.html
+    assert 'data-way="ask"' not in visit.html
     assert (await visit.act(first, first))["accepted"]
     assert visit.stage == "done"
     assert "You asked, and rightly so" in words(visit.html)
@@ -48,7 +48,7 @@ async def test_what_would_be_done_without_asking_is_kept(actions: Actions, log: 
     visit = await play(actions, type="preferences")
     await visit.begin()
     option = task_of(log[1], visit.episode).options[0]
-    await visit.send(choice={"marked": [option], "act": option, "ask": "Which?"})
+    await visit.send(filled={"marked": [option], "act": option, "ask": "Which?"})
     assert tuple(log[1].turns(visit.episode))[1].payload["action"] == option
 
 
@@ -66,7 +66,7 @@ async def test_a_choice_that_is_none_is_no_turn(
     visit = await play(actions)
     await visit.begin()
     number = visit.number
-    assert not (await visit.send(choice=choice))["accepted"]
+    assert not (await visit.send(filled=choice))["accepted"]
     assert said in words(visit.html)
     assert visit.number == number
     assert len(tuple(log[1].turns(visit.episode))) == 1
@@ -108,7 +108,7 @@ async def test_two_people_play_together(actions: Actions, log: Log) -> None:
     await robot.begin()
     assert robot.stage == "gather"  # until the user has read the instructions, too
     assert "has taken the seat" in words(robot.html) and "data-link" in robot.html
-    assert Page(robot.html).one("data-waiting")["data-waiting"] == "1"
+    assert Page(robot.html).one("data-at")["data-at"] == "gather"
     assert (await actions.state(robot.token))["my_turn"] is False
     assert "data-link" not in user.html
     assert (await user.send(text="ready", render="render-user"))[

@@ -32,7 +32,7 @@ def test_what_was_meant_reaches_no_robots_browser(
         return place.look_around()
 
     def say(number: int, **answer: object) -> None:
-        place.send(number, "empty", choice={"marked": []})
+        place.send(number, "empty", filled={"marked": []})
         place.send(number, "right", **answer)
         place.send(number, "later", **answer)
 
@@ -45,8 +45,8 @@ def test_what_was_meant_reaches_no_robots_browser(
         assert not said(kept, everything)
     assert pair.intent is not None
     assert f'"{pair.intent.text}"' not in everything
-    say(2, choice={"marked": list(item.options[:2]), "ask": "Which one do you want?"})
-    say(4, choice={"marked": [], "act": item.options[0]})
+    say(2, filled={"marked": list(item.options[:2]), "ask": "Which one do you want?"})
+    say(4, filled={"marked": [], "act": item.options[0]})
     everything = look_around()
     assert "DONE-robots" in everything
     # Nor in the end, where the study does not show it.

@@ -3,52 +3,70 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from seated import Visit, draft_of, enter, pair_fields, play, task_of
-from texts import texts_of, unused
 from visiting import Page, Unmarked, words
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending
-from simulator.ambik import reveal
-from simulator.ambik.annotation import page
 from simulator.ambik.annotation.form import ORDER
+from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.data import load_guidelines
-from simulator.ambik.reveal import filled_in
-from simulator.ambik.sessions import AmbikSessions
+from simulator.ambik.pages import page_blocks, picture
+from simulator.ambik.reveal import broken_off, filled_in, reveal
+from simulator.ambik.sessions import Play
+from simulator.ambik.show import KINDS
 from simulator.ambik.terms import AMBIGUITIES, TASK_TYPES
 from simulator.ambik.views import Exchanged, ParticipantView, Replay
+from simulator.benchmark import Due, Move
+from simulator.blocks import Block, Chips, Talk
 from simulator.errors import Trouble
+from simulator.runner.declared_views import Result
+from simulator.tables.builtin import read_yaml
 from ui.actions import Actions
-from ui.ambik.actions import LINK
-from ui.ambik.pages import KINDS, PICTURE, SEATS, STEPS, end_page, stage_page, with_question
+from ui.declared.pages import STEPS, end_page, link_to, rule_fields, step_page, task_page
 from ui.i18n import LANGUAGES, strings
+from ui.i18n import _flat as flat
 from ui.render.frame import Frame
-from ui.render.play import Company, Invitation
+from ui.render.play import Invitation
 from ui.study.pages import Here
 
 Log = tuple[LogWriter, LogReader]
 EVIL = "\"'><img src=x onerror=alert(1)>{{7*7}}</textarea><script>alert(2)</script>"
+LINK = link_to(BENCHMARK)
+SEATS = [seat.name for seat in BENCHMARK.seats]
 SCENE = tuple(f"thing {n}" for n in range(15))
 
 
 def view(stage: str, seat: str = "robot", **more: object) -> ParticipantView:
+    """What somebody is shown at a stage; the task's are called by the move that is due, or ``wait``."""
+    other = {"robot": "user", "user": "robot"}.get(seat, "")
+    task = stage in (*KINDS.values(), "wait")
     given: dict[str, object] = {"task": "Bring the milk.", "step": "Take the milk.", "scene": SCENE} | more
-    return ParticipantView(
+    shown = ParticipantView(
         episode_id="e",
         number=2,
-        stage=stage,
-        seat=seat,  # type: ignore[arg-type]
+        stage="task" if task else stage,
+        seat=seat,
         language="en",
+        due=Due(seat, KINDS[seat]),
+        my_turn=stage != "wait",
+        waits_for=other if stage in ("wait", "gather", "tell") else "",
+        told=(Move("user", "", str(given["task"])),),
         **given,  # type: ignore[arg-type]
     )
+    return replace(shown, blocks=page_blocks(shown))
 
 
-def page_of(shown: ParticipantView, company: Company | None = None, language: str = "en") -> str:
-    return stage_page(Frame(strings(language)), LINK, Here(view=shown), company or Company())
+def page_of(
+    shown: ParticipantView, invitations: Mapping[str, Invitation] = MappingProxyType({}), language: str = "en"
+) -> str:
+    make = task_page if shown.stage == "task" else step_page
+    return make(Frame(strings(language)), LINK, Here(view=shown), STEPS, invitations)
 
 
 async def every_page(actions: Actions, log: Log, language: str = "en") -> list[str]:
@@ -136,7 +154,7 @@ async def test_a_users_page_tells_what_a_model_as_user_is_told(
     item = task_of(log[1], visit.episode)
     assert item.pair.clear in words(visit.html)
     assert item.pair.answer in words(visit.html) and said in words(visit.html)
-    assert said not in words(page_of(view("answer", "user", question="Which?", wish="Bring the oat milk.")))
+    assert said not in words(page_of(view("answer", "user", wish="Bring the oat milk.")))
 
 
 async def test_the_step_at_which_the_plans_part_is_filled_in(actions: Actions, log: Log) -> None:
@@ -174,13 +192,18 @@ async def test_the_end_shows_a_form_as_it_was_filled_in(actions: Actions, log: L
     assert named["field.step"] == str(fields["step"] + 1)
     assert named["field.objects"] == ", ".join(fields["objects"])
     text = words(end_of("annotator", shown))
-    assert strings("en")(f"ambik.type.{fields['type']}") in text
+    assert strings("en")(f"benchmark.ambik.type.{fields['type']}") in text
     assert "Exactly one thing is open in this task. yes" in text
     assert "In a study" in text and "In a study" not in words(end_of("annotator", shown, study=True))
 
 
-def end_of(seat: str, replay: Replay, **more: object) -> str:
-    return end_page(Frame(strings("en")), LINK, Here(view=view("done", seat, **more)), replay)
+def end_of(seat: str, replay: Replay, *, study: bool = False, **more: object) -> str:
+    return ended(view("done", seat, study=study, **more), reveal(seat, replay, study=study))
+
+
+def ended(shown: ParticipantView, blocks: Sequence[Block] | None) -> str:
+    result = None if blocks is None else Result(language="en", moves=(), blocks=tuple(blocks))
+    return end_page(Frame(strings("en")), LINK, Here(view=shown), STEPS, BENCHMARK, result)
 
 
 def as_logged(value: object) -> str:
@@ -202,42 +225,41 @@ async def test_candidates_stand_in_the_order_of_the_guidelines(actions: Actions,
 
 
 def test_a_long_list_of_things_can_be_filtered() -> None:
-    assert "data-filter" in page_of(view("decide", options=("a",), may_ask=True))
-    assert "data-filter" not in page_of(view("decide", scene=SCENE[:5], may_ask=True))
+    assert "data-search" in page_of(view("decide", options=("a",), may_ask=True))
+    assert "data-search" not in page_of(view("decide", scene=SCENE[:5], may_ask=True))
     assert "Nothing is listed here" in words(page_of(view("decide", scene=(), may_ask=True)))
 
 
 def test_keys_are_offered_for_nine_options() -> None:
     page = Page(page_of(view("decide", options=tuple(f"do {n}" for n in range(12)), may_ask=True)))
-    assert [attrs["data-key"] for _, attrs in page.tags if "data-key" in attrs] == list("123456789")
+    assert [attrs["data-key"] for tag, attrs in page.tags if tag == "input" and "data-key" in attrs] == list(
+        "123456789"
+    )
 
 
 def test_the_robot_writes_its_own_where_nothing_is_offered() -> None:
     html = page_of(view("decide", may_ask=False))
-    assert "data-others" in html
+    assert "Write down everything" in words(html)
     assert "nothing can be asked" in words(html)
 
 
 def test_the_question_that_is_due_is_said_once() -> None:
-    asked = view("answer", "user", question="Which?", wish="Bring the oat milk.")
-    assert [one.question for one in with_question(asked).exchanges] == ["Which?"]
-    told = view("answer", "user", question="Which?", exchanges=(Exchanged("Which?", None),))
-    assert with_question(told) is told
-    again = view("answer", "user", question="And?", exchanges=(Exchanged("Which?", "This."),))
-    assert [one.question for one in with_question(again).exchanges] == ["Which?", "And?"]
+    asked = view("answer", "user", wish="Bring the oat milk.", moves=(Move("robot", "decide", "Which?"),))
+    assert words(page_of(asked)).count("Which?") == 1
 
 
 def test_a_page_that_waits_looks_again_unless_there_is_trouble() -> None:
-    assert Page(page_of(view("wait"))).one("data-waiting")["data-waiting"] == "1"
+    assert Page(page_of(view("wait"))).one("data-trouble")["data-trouble"] == "0"
     html = page_of(view("wait", warning="ModelError: no key"))
-    assert Page(html).one("data-waiting")["data-waiting"] == "0"
+    assert Page(html).one("data-trouble")["data-trouble"] == "1"
     assert "Try again" in words(html)
-    assert "The person who is the user" in words(page_of(view("wait"), Company(person=True)))
+    assert "The user: thinking" in words(page_of(view("wait")))
+    assert "Waiting for: The user" in words(page_of(view("wait", people=("user",))))
 
 
 def test_a_participant_is_told_of_trouble_in_words() -> None:
     html = page_of(view("wait", "user", study=True, warning="RateLimited: 429 too many"))
-    assert "the robot does not answer" in words(html)
+    assert strings("en")("play.warning_study") in words(html)
     assert "RateLimited" not in html
     assert "RateLimited" in page_of(view("wait", "user", warning="RateLimited: 429 too many"))
 
@@ -250,7 +272,11 @@ def test_trouble_is_told_in_the_language_of_the_page() -> None:
 
 
 def test_what_a_user_wants_stands_at_the_top_as_the_instructions_say() -> None:
-    text = words(page_of(view("answer", "user", question="Which?", wish="Bring the oat milk.")))
+    text = words(
+        page_of(
+            view("answer", "user", moves=(Move("robot", "decide", "Which?"),), wish="Bring the oat milk.")
+        )
+    )
     assert text.index("Bring the oat milk.") < text.index("Bring the milk.") < text.index("Which?")
 
 
@@ -262,36 +288,40 @@ def test_a_user_sees_what_they_want_before_they_tell_the_robot(language: str) ->
     assert (
         text.index("Bring the oat milk.")
         < text.index("Bring the milk.")
-        < text.index(strings(language)("ambik.tell.go"))
+        < text.index(strings(language)("benchmark.ambik.tell.go"))
     )
     assert Page(html).one("data-say")["data-say"] == "ready"
-    assert Page(html).one("data-thinking")["data-thinking"] == strings(language)("ambik.wait.robot")
+    assert (
+        Page(html)
+        .one("data-thinking")["data-thinking"]
+        .startswith(strings(language)("benchmark.ambik.speaker.robot"))
+    )
 
 
 def test_the_link_is_at_hand_until_the_seat_is_taken() -> None:
     for taken in (False, True):
-        host = Company(True, Invitation("/play?t=x", taken=taken))
+        host = {"user": Invitation("/play?t=x", taken=taken)}
         for stage in ("instructions", "gather", "decide", "wait"):
-            page = Page(page_of(view(stage, may_ask=True), host))
+            page = Page(page_of(view(stage, may_ask=True, people=("user",)), host))
             (invite,) = [
                 attrs for tag, attrs in page.tags if tag == "details" and "ab-invite" in attrs["class"]
             ]
             assert ("open" in invite) != taken
-            assert ("has taken their seat" in words(page_of(view(stage), host))) == taken
+            assert ("has taken their seat" in words(page_of(view(stage, people=("user",)), host))) == taken
 
 
 @pytest.mark.each("language", LANGUAGES)
 def test_types_are_named_as_in_the_guidelines(language: str) -> None:
     names = {kind: load_guidelines(language).types[kind].name for kind in AMBIGUITIES}
-    said = strings(language).under("ambik.type")
+    said = strings(language).under("benchmark.ambik.type")
     assert {kind: said[kind] for kind in AMBIGUITIES} == names
     assert set(said) == set(TASK_TYPES)
-    assert set(strings(language).under("ambik.entry.note")) == set(KINDS)
-
-
-def test_every_stage_is_a_step() -> None:
-    asked = {step.page or step.kind for step in AmbikSessions.around}
-    assert set(STEPS) == asked | {"gather", "wait", "decide", "answer", "annotate"}
+    (rule,) = rule_fields(Play)
+    assert set(rule.choices) == {"any", *TASK_TYPES}
+    for choice in rule.choices:
+        assert {f"benchmark.ambik.rule.type.{choice}", f"benchmark.ambik.rule.type.{choice}_note"} <= set(
+            strings(language).texts
+        )
 
 
 @pytest.mark.each("seat", ["robot", "user"])
@@ -310,7 +340,7 @@ def test_the_intent_in_words() -> None:
     assert "milk glass / cup − can" in text and "Preferences" in text
     assert "Clear task" in words(end_of("robot", Replay(task="t", member="clear")))
     unknown = words(end_of("robot", Replay(task="t")))  # KnowNo's data have none
-    assert not [kind for kind in TASK_TYPES if strings("en")(f"ambik.type.{kind}") in unknown]
+    assert not [kind for kind in TASK_TYPES if strings("en")(f"benchmark.ambik.type.{kind}") in unknown]
 
 
 def test_sets_stand_side_by_side() -> None:
@@ -320,47 +350,43 @@ def test_sets_stand_side_by_side() -> None:
         shortlist=("oat milk", "soy milk"),
         conformal=(("knowno-test", ("take the oat milk",)), ("lap-test", ())),
     )
-    html = end_page(Frame(strings("en")), LINK, Here(view=view("done")), replay)
+    html = end_of("robot", replay)
     text = words(html)
     for part in ("You marked", "take the milk", "oat milk", "knowno-test", "the empty set"):
         assert part in text
     assert "No model has been run" not in text
-    assert "No model has been run" in words(
-        end_page(Frame(strings("en")), LINK, Here(view=view("done")), Replay(task="t"))
-    )
+    assert "No model has been run" in words(end_of("robot", Replay(task="t")))
 
 
 def test_a_user_whom_the_robot_did_not_ask_is_told_so() -> None:
-    frame, shown = Frame(strings("en")), view("done", "user", study=True)
-    quiet = words(end_page(frame, LINK, Here(view=shown), None))
-    asked = replace(shown, exchanges=(Exchanged("Which?", "This."),))
-    assert "nothing to ask you" in quiet
-    assert "nothing to ask you" not in words(end_page(frame, LINK, Here(view=asked), None))
-    assert "nothing to ask you" not in words(end_page(frame, LINK, Here(view=view("done", study=True)), None))
+    said = (Move("robot", "decide", "Which?"), Move("user", "answer", "This."))
+    assert "nothing to ask you" in words(ended(view("done", "user", study=True), None))
+    assert "nothing to ask you" not in words(ended(view("done", "user", study=True, moves=said), None))
+    assert "nothing to ask you" not in words(ended(view("done", study=True), None))
 
 
 def test_whether_the_action_was_right_is_said_in_words() -> None:
     for right, said in ((True, "right"), (False, "not what was meant")):
         replay = Replay(task="t", action="Take the milk.", right=right)
-        html = end_page(Frame(strings("en")), LINK, Here(view=view("done", "user")), replay)
+        html = end_of("user", replay)
         assert said in [text.strip() for text in Page(html).texts]
         assert f'<span class="ab-hidden">{said}' not in html
 
 
 def test_an_episode_that_was_broken_off_tells_no_result() -> None:
-    ended = view("done", ending=Ending(episode_id="e", status="aborted", cause="robot", message="broke"))
-    html = end_page(Frame(strings("en")), LINK, Here(view=ended), Replay(task="t", intent="milk"))
+    ending = Ending(episode_id="e", status="aborted", cause="robot", message="broke")
+    html = ended(view("done", ending=ending), broken_off())
     assert "This ended too early" in words(html)
     assert "What was meant" not in words(html)
 
 
 def test_what_people_typed_is_shown_as_typed() -> None:
     replay = Replay(task=EVIL, action=EVIL, marked=(EVIL,), asked=(Exchanged(EVIL, EVIL),))
-    page = Page(end_page(Frame(strings("en")), LINK, Here(view=view("done")), replay))
+    page = Page(end_of("robot", replay))
     assert not [tag for tag, _ in page.tags if tag in ("script", "img")]
     assert page.texts.count(EVIL) == 5
     page = Page(
-        page_of(view("decide", task=EVIL, step=EVIL, options=(EVIL,), exchanges=(Exchanged(EVIL, EVIL),)))
+        page_of(view("decide", task=EVIL, step=EVIL, options=(EVIL,), moves=(Move("user", "answer", EVIL),)))
     )
     assert not [tag for tag, _ in page.tags if tag in ("script", "img")]
 
@@ -369,23 +395,48 @@ async def test_the_entry_offers_seats_company_and_open_studies(actions: Actions)
     html = (await actions.page({"path": "/ambik", "language": "en"}))["html"]
     page = Page(html)
     values = [attrs.get("value") for _, attrs in page.tags if attrs.get("name") == "seat"]
-    assert values == list(SEATS)
-    names = {attrs.get("value") for _, attrs in page.tags if attrs.get("name") == "opposite-user"}
+    assert values == SEATS
+    names = {attrs.get("value") for _, attrs in page.tags if attrs.get("name") == "opposite-robot"}
     assert {"offline/kitchen", "person"} <= names
     assert 'href="/ambik/study/robots"' in html
-    assert set(PICTURE.possible) <= set(PICTURE.things)
+    talk, things, *_ = picture()
+    assert isinstance(talk, Talk) and isinstance(things, Chips)
     home = (await actions.page({"path": "/", "language": "en"}))["html"]
     assert 'href="/ambik"' in home
 
 
-def test_every_text_is_used() -> None:
-    names = texts_of("ambik.")
-    assert len(names) > 150
-    made = ["ambik.refused.", *(f"ambik.{stage}.{part}" for stage in STEPS for part in ("page", "heading"))]
-    links = {f"ambik.{name}" for name in ("name", "nav", "card_text", "card_link")}
-    opponents = {name for name in names if name.startswith("ambik.entry.opponent.")}
-    blocks = "".join(Path(module.__file__).read_text(encoding="utf-8") for module in (page, reveal))
-    said = {f"ambik.{name}" for name in re.findall(r'message\(\s*"([\w.]+)"', blocks)}
-    made += [f"ambik.{begun}" for begun in re.findall(r'message\(\s*f"([\w.]+[._])\{', blocks)]
-    made += [f"ambik.{begun}." for begun in ("field", "annotate", "seat")]
-    assert set(unused(names, made)) - opponents - said <= links
+def test_every_text_is_used_and_in_both_languages() -> None:
+    own = read_yaml(BENCHMARK.folder / "texts.yaml")
+    names = {language: {name for name, _ in flat(texts)} for language, texts in own.items()}
+    # English has these from the declaration.
+    assert names["zh"] - names["en"] == {f"metric.{metric.name}" for metric in BENCHMARK.metrics}
+    assert names["en"] <= names["zh"]
+    assert len(names["en"]) > 150
+    modules = "".join(path.read_text("utf-8") for path in BENCHMARK.folder.rglob("*.py"))
+    made = tuple(re.findall(r'message\(\s*f"([\w.]+[._])\{', modules))
+    of_pages = (
+        "seat.",
+        "speaker.",
+        "you_are.",
+        "play_as.",
+        "instructions.",
+        "rule.",
+        "player.",
+        "entry.",
+        "how.",
+    )
+    of_pages += (
+        "how.",
+        "study.",
+        "way.",
+        "decide.",
+        "tell.",
+        "answer",
+        "invite.",
+        "annotate.",
+        "field.",
+        "refused.",
+    )
+    known = ("summary", "card_link")
+    left = [name for name in names["en"] if not name.startswith((*made, *of_pages)) and name not in known]
+    assert [name for name in left if f'"{name}"' not in modules] == []

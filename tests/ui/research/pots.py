@@ -11,6 +11,7 @@ from typing import Any
 
 from logs import LogReader, LogWriter
 from logs.rows import Ending, Episode, Run, Turn
+from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.data import load_drafts, load_pairs
 from simulator.ambik.items import Item, PairItem
 from simulator.ambik.playing import ROBOT, USER, calibration_option
@@ -195,7 +196,7 @@ async def people(writer: LogWriter, reader: LogReader) -> None:
     )
     drafts = load_drafts()[:DRAFTS]
     pairs = study("annotators-test", "annotator", [f"draft-{one.id}" for one in drafts], 2, task="annotate")
-    sessions = AmbikSessions(writer, reader, no_models, studies=[robots, pairs], env={})
+    sessions = AmbikSessions(BENCHMARK, writer, reader, no_models, studies=[robots, pairs], env={})
     for number, who in enumerate(("ann", "bo", "cy")):
         await take_part(sessions, robots, who, lambda view, number=number: marked(view, number))
     known = {one.clear: one for one in drafts}

@@ -107,21 +107,21 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 async def _person(path: Path) -> None:
     writer, reader = LogWriter(path, durable=False, group_seconds=0.0), LogReader(path)
-    sessions = AmbikSessions(writer, reader, lambda name: None, env={})
+    sessions = AmbikSessions(BENCHMARK, writer, reader, lambda name: None, env={})
     for kind in ("preferences", "unambiguous_direct"):
-        episode = await sessions.start(seat="robot", type=kind)
+        episode = await sessions.start(seat="robot", others={"user": "offline/item"}, rules={"type": kind})
         view = await sessions.view(episode, "robot")
         while view.stage != "done":
             reply = Reply(text="ready")
-            if view.stage == "decide":
+            if view.stage == "task":
                 asks = {"marked": list(view.options[:2]), "ask": "Which of the two?"}
                 reply = Reply(move=asks if view.may_ask else {"marked": [], "act": view.options[0]})
             view = await sessions.submit(episode, "robot", reply, number=view.number)
-    episode = await sessions.start(seat="annotator")
+    episode = await sessions.start(seat="annotator", others={}, rules={})
     view = await sessions.view(episode, "annotator")
     while view.stage != "done":
         reply = Reply(text="ready")
-        if view.stage == "annotate":
+        if view.stage == "task":
             reply = Reply(move={"delete": "It is absurd."})
         view = await sessions.submit(episode, "annotator", reply, number=view.number)
     reader.close()

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from logs import LogReader, LogWriter
 from logs.erase import erase_participant
+from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.import_command import import_ambik
 from simulator.ambik.reporting.exporting import write_run_lines
 from simulator.ambik.sessions import AmbikSessions
@@ -45,12 +46,14 @@ def test_people_come_with_what_they_saw_and_said(log, tmp_path):
 
 async def _answering(path):
     writer, reader = LogWriter(path, durable=False, group_seconds=0.0), LogReader(path)
-    sessions = AmbikSessions(writer, reader, lambda name: None, env={})
+    sessions = AmbikSessions(BENCHMARK, writer, reader, lambda name: None, env={})
     for _ in range(2):
-        episode = await sessions.start(seat="user", type="preferences")
+        episode = await sessions.start(
+            seat="user", others={"robot": "offline/always-asks"}, rules={"type": "preferences"}
+        )
         view = await sessions.view(episode, "user")
         while view.stage != "done":
-            reply = Reply(text="ready" if view.stage != "answer" else "The blue one, please.")
+            reply = Reply(text="ready" if view.stage != "task" else "The blue one, please.")
             view = await sessions.submit(episode, "user", reply, number=view.number)
     reader.close()
     writer.close()

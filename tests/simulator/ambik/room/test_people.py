@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from random import Random
 
 import pytest
+from served import doing
 
 from simulator.ambik.annotation.form import PairFormError
 from simulator.ambik.room import ROOM
@@ -22,7 +23,7 @@ READY = Reply(text="ready")
 async def test_a_person_as_robot(play, submit, item, act, ask):
     played = await play(item, "person", questions=1)
     view = played.view("robot")
-    assert (view.stage, view.seat, view.task, view.scene, view.options) == (
+    assert (doing(view), view.seat, view.task, view.scene, view.options) == (
         "instructions",
         "robot",
         "",
@@ -31,7 +32,7 @@ async def test_a_person_as_robot(play, submit, item, act, ask):
     )
     played = await submit(played, "robot", READY)
     view = played.view("robot")
-    assert (view.stage, view.number, view.may_ask) == ("decide", 1, True)
+    assert (doing(view), view.number, view.may_ask) == ("decide", 1, True)
     assert (view.task, view.step, view.previous) == (
         "Carry a tray to the guests.", "Lift a tray.", ("Wash your grippers.",),
     )  # fmt: skip
@@ -42,12 +43,15 @@ async def test_a_person_as_robot(play, submit, item, act, ask):
     assert (payload["method"], payload["offered"], payload["person"]) == ("person", list(view.options), True)
     assert payload["prediction_set"] == list(item.options[:2])
     view = played.view("robot")
-    assert [(one.question, one.answer) for one in view.exchanges] == [("Figs or dates?", item.pair.answer)]
-    assert (view.stage, view.may_ask) == ("decide", False)
+    assert [(move.seat, move.text) for move in view.moves] == [
+        ("robot", "Figs or dates?"),
+        ("user", item.pair.answer),
+    ]
+    assert (doing(view), view.may_ask) == ("decide", False)
     # Their words are held in their own turn alone.
     assert "question" not in played.payload("answer")
     played = await submit(played, "robot", act("Lift the figs and bow.", item.options[0]))
-    assert played.view("robot").stage == "done"
+    assert doing(played.view("robot")) == "done"
     assert played.payload()["prediction_set"] == [item.options[0], "Lift the figs and bow."]
     shown = ROOM.replay(item, played.turns, ())
     assert (shown.wish, shown.intent, shown.type) == (item.pair.clear, "fig tray, -zzsecret", "preferences")
@@ -79,10 +83,10 @@ async def test_a_person_marks_what_is_offered(play, submit, item, act):
 async def test_a_person_as_user(play, submit, item, act, ask):
     played = await play(item, [ask("Figs or dates?"), act("Lift the date tray.")], "person", questions=1)
     assert played.kinds == []
-    assert (played.view("user").stage, played.view("user").wish) == ("instructions", "")
+    assert (doing(played.view("user")), played.view("user").wish) == ("instructions", "")
     played = await submit(played, "user", READY)
     view = played.view("user")
-    assert (view.stage, view.question, view.wish) == ("answer", "Figs or dates?", item.pair.clear)
+    assert (doing(view), view.moves[-1].text, view.wish) == ("answer", "Figs or dates?", item.pair.clear)
     assert view.detail == item.pair.answer
     assert view.options == () and not view.may_ask
     assert "zzsecret" not in json.dumps(asdict(view))
@@ -93,18 +97,18 @@ async def test_a_person_as_user(play, submit, item, act, ask):
     )
     assert played.payload("answer")["question"] == "Figs or dates?"
     assert played.payload("answer")["shown_at"].startswith("2026-01-01T10:00:00")
-    assert played.view("user").stage == "done"
+    assert doing(played.view("user")) == "done"
 
 
 async def test_two_people(play, submit, item, act, ask):
     played = await play(item, "person", "person", questions=1)
-    assert (played.view("robot").stage, played.view("user").stage) == ("instructions", "instructions")
+    assert (doing(played.view("robot")), doing(played.view("user"))) == ("instructions", "instructions")
     played = await submit(played, "robot", READY)
-    assert (played.view("robot").stage, played.view("user").stage) == ("gather", "instructions")
+    assert (doing(played.view("robot")), doing(played.view("user"))) == ("gather", "instructions")
     played = await submit(played, "user", READY)
     played = await submit(played, "robot", ask("Which?"))
-    assert (played.view("robot").stage, played.view("user").stage) == ("wait", "answer")
-    assert played.view("robot").exchanges[-1].answer is None
+    assert (doing(played.view("robot")), doing(played.view("user"))) == ("wait", "answer")
+    assert [move.text for move in played.view("robot").moves] == ["Which?"]
     with pytest.raises(SeatError):
         await submit(played, "robot", act("Lift it."))
     played = await submit(played, "user", Reply(text="Figs."))
@@ -117,15 +121,15 @@ async def test_two_people(play, submit, item, act, ask):
 
 async def test_in_a_study_consent_comes_first_and_only_once(play, submit, item, act):
     played = await play(item, "person", study=True)
-    assert played.view("robot").stage == "consent"
+    assert doing(played.view("robot")) == "consent"
     with pytest.raises(SeatError):
         await submit(played, "robot", Reply(text="maybe"))
     with pytest.raises(SeatError, match="consent"):
         await submit(await play(item, "person", study=True), "robot", Reply(text="no"))
     played = await submit(played, "robot", Reply(text="yes"))
-    assert played.view("robot").stage == "instructions"
+    assert doing(played.view("robot")) == "instructions"
     further = await play(item, "person", study=True, begun=True)
-    assert further.view("robot").stage == "decide"
+    assert doing(further.view("robot")) == "decide"
 
 
 async def test_without_the_plan_a_person_sees_scene_and_step(play, submit, item):
@@ -136,9 +140,9 @@ async def test_without_the_plan_a_person_sees_scene_and_step(play, submit, item)
 
 async def test_an_annotator_sees_the_draft_once_the_guidelines_are_read(play, submit, draft):
     played = await play(draft, annotator="person", task="annotate")
-    assert (played.view("annotator").stage, played.view("annotator").draft) == ("instructions", None)
+    assert (doing(played.view("annotator")), played.view("annotator").draft) == ("instructions", None)
     played = await submit(played, "annotator", READY)
-    assert (played.view("annotator").stage, played.view("annotator").draft) == ("annotate", draft.draft)
+    assert (doing(played.view("annotator")), played.view("annotator").draft) == ("annotate", draft.draft)
     played = await submit(played, "annotator", Reply(move={"delete": "absurd"}))
     assert played.payload("annotate")["private"] == ["form", "problems"]
     assert dict(ROOM.replay(draft, played.turns, ()).form)["delete"] == "absurd"
@@ -149,11 +153,18 @@ async def test_two_people_read_at_the_same_time_and_see_nothing_before_both_are_
         begun = await submit(await play(item, "person", "person", questions=1), first, READY)
         for seat in ("robot", "user"):
             view = begun.view(seat)
-            assert (view.task, view.scene, view.step, view.wish, view.detail) == ("", (), "", "", "")
+            assert (view.task, view.told, view.scene, view.step, view.wish, view.detail) == (
+                "",
+                (),
+                (),
+                "",
+                "",
+                "",
+            )
         with pytest.raises(SeatError):
             await submit(begun, first, READY)
         both = await submit(begun, second, READY)
-        assert (both.view("robot").stage, both.view("user").stage) == ("decide", "wait")
+        assert (doing(both.view("robot")), doing(both.view("user"))) == ("decide", "wait")
         assert both.view("user").wish == item.pair.clear
 
 

@@ -8,14 +8,15 @@ from collections import Counter
 from dataclasses import asdict, replace
 
 import pytest
-from served import Server
+from served import Server, doing
 
 from simulator import catalog
 from simulator.ambik.assignment import KitchenStudy, drawn, offering
+from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.data import load_drafts, load_pairs
 from simulator.ambik.items import item_from_row
 from simulator.ambik.kitchen.options import kitchen_options
-from simulator.ambik.sessions import AmbikSessions
+from simulator.ambik.sessions import AmbikSessions, drawn_item
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS
 from simulator.ambik.trial_log import decisions, exchanges, forms
 from simulator.errors import ConflictError, InputError
@@ -29,6 +30,7 @@ from simulator.studies.quota import quota_of
 from simulator.studies.withdrawal import erase_due
 
 CODES = {"complete": "C", "returned": "R"}
+ITSELF = {"user": "offline/item"}
 
 
 def study(seat="robot", task="decide", setup="H2L", **more):
@@ -49,7 +51,7 @@ def study(seat="robot", task="decide", setup="H2L", **more):
 @pytest.fixture
 def server(log_path):
     def make(writer, reader, studies):
-        return AmbikSessions(writer, reader, lambda name: None, studies=studies, env={})
+        return AmbikSessions(BENCHMARK, writer, reader, lambda name: None, studies=studies, env={})
 
     server = Server(log_path, make, item_from_row)
     yield server
@@ -58,7 +60,7 @@ def server(log_path):
 
 def reply_to(view):
     """A good reply at the stage that a person is at."""
-    match view.stage:
+    match doing(view):
         case "consent":
             return Reply(text="yes")
         case "instructions" | "tell":
@@ -76,18 +78,18 @@ async def to_the_end(server, episode, seat):
     view = await server.sessions.view(episode, seat)
     stages = []
     while view.stage != "done":
-        stages.append(view.stage)
+        stages.append(doing(view))
         view = await server.sessions.submit(episode, seat, reply_to(view), number=view.number)
     return stages
 
 
 async def test_free_play_as_robot(server):
-    episode = await server.sessions.start(seat="robot", type="preferences")
+    episode = await server.sessions.start(seat="robot", others=ITSELF, rules={"type": "preferences"})
     item = server.item(episode)
     assert (item.type, item.options) == ("preferences", item.pair.options)
     assert item.pair.id not in episode and "ambiguous" not in episode
     assert await to_the_end(server, episode, "robot") == ["instructions", "decide", "decide"]
-    shown = await server.sessions.replay(episode, "robot")
+    shown = await server.sessions.hidden(episode, "robot")
     assert (shown.type, shown.shortlist, shown.conformal) == ("preferences", item.pair.shortlist, ())
     assert [one.question for one in shown.asked] == ["Which of them?"]
     assert server.reader.ending(episode).status == "completed"
@@ -103,27 +105,29 @@ async def test_what_is_meant_in_a_scenario_is_said_in_the_episode_s_language(
     seats = {"robot": "person", "user": "offline/item"}
     episode = await server.sessions.start_item(offered, seats, options, name="robot")
     await to_the_end(server, episode, "robot")
-    shown = await server.sessions.replay(episode, "robot")
+    shown = await server.sessions.hidden(episode, "robot")
     assert shown.wish.startswith(said) and shown.wish_language == language
 
 
 @pytest.mark.parametrize("type", ["unambiguous_direct", *AMBIGUITIES, "any"])
 async def test_the_type_can_be_chosen(server, type):
-    episode = await server.sessions.start(seat="robot", type=type, language="zh")
+    episode = await server.sessions.start(seat="robot", others=ITSELF, rules={"type": type}, language="zh")
     item = server.item(episode)
     assert type in (item.type, "any")
-    assert (await server.sessions.view(episode, "robot")).language == "zh"
+    assert server.reader.episode(episode).options["language"] == "zh"
 
 
 async def test_free_play_as_user_and_as_annotator(server):
-    episode = await server.sessions.start(seat="user", type="preferences", opposite="offline/always-asks")
+    episode = await server.sessions.start(
+        seat="user", others={"robot": "offline/always-asks"}, rules={"type": "preferences"}
+    )
     assert await to_the_end(server, episode, "user") == ["instructions", "answer"]
     said = [turn.payload["kind"] for turn in server.reader.turns(episode)]
     assert said == ["ready", "decide", "answer", "decide"]
     run = server.reader.episode(episode).run_id
     (exchange,) = exchanges(server.reader, [run])
     assert exchange.questions[0][1] == "The one on the left."
-    episode = await server.sessions.start(seat="annotator")
+    episode = await server.sessions.start(seat="annotator", others={}, rules={})
     assert server.item(episode).draft in load_drafts()
     assert await to_the_end(server, episode, "annotator") == ["instructions", "annotate"]
     (form,) = forms(server.reader, [server.reader.episode(episode).run_id])
@@ -131,10 +135,10 @@ async def test_free_play_as_user_and_as_annotator(server):
 
 
 async def test_two_people_play_one_episode(server):
-    episode = await server.sessions.start(seat="robot", opposite="person")
+    episode = await server.sessions.start(seat="robot", others={"user": "person"}, rules={})
     for seat in ("robot", "user", "robot", "user", "robot"):
         view = await server.sessions.view(episode, seat)
-        assert view.stage not in ("wait", "done")
+        assert doing(view) not in ("wait", "done")
         await server.sessions.submit(episode, seat, reply_to(view), number=view.number)
     assert server.reader.ending(episode).status == "completed"
     assert server.reader.run(server.reader.episode(episode).run_id).setup == "H2H"
@@ -142,13 +146,13 @@ async def test_two_people_play_one_episode(server):
 
 async def test_who_is_ready_first_does_not_hold_up_the_other(server):
     """Both opened the instructions when nobody had said anything; neither is told to look again."""
-    episode = await server.sessions.start(seat="robot", opposite="person")
+    episode = await server.sessions.start(seat="robot", others={"user": "person"}, rules={})
     numbers = {seat: (await server.sessions.view(episode, seat)).number for seat in ("robot", "user")}
     ready = {seat: Reply(text="ready", key=f"0.{seat}") for seat in ("user", "robot")}
     for seat, reply in ready.items():
         shown = await server.sessions.submit(episode, seat, reply, number=numbers[seat])
         assert await server.again().submit(episode, seat, reply, number=numbers[seat]) == shown
-    assert shown.stage == "decide"
+    assert doing(shown) == "decide"
     assert [turn.seat for turn in server.reader.turns(episode)] == ["user", "robot"]
     for seat in ready:  # a second tab, whose page is old
         with pytest.raises(ConflictError):
@@ -159,21 +163,23 @@ async def test_who_is_ready_first_does_not_hold_up_the_other(server):
     "choice",
     [
         {"seat": "cook"},
-        {"seat": "robot", "type": "sweet"},
-        {"seat": "robot", "language": "fr"},
-        {"seat": "robot", "opposite": "offline/kitchen"},
-        {"seat": "user", "opposite": "script:/etc/passwd"},
-        {"seat": "user", "opposite": "openai/gpt-4o"},
-        {"seat": "robot", "questions": 0},
+        {"rules": {"type": "sweet"}},
+        {"language": "fr"},
+        {"others": {}},
+        {"others": {"user": "offline/kitchen"}},
+        {"seat": "user", "others": {"robot": "script:/etc/passwd"}},
+        {"seat": "user", "others": {"robot": "openai/gpt-4o"}},
     ],
 )
 async def test_choices_that_there_are_not(server, choice):
     with pytest.raises(InputError):
-        await server.sessions.start(**choice)
+        await server.sessions.start(**{"seat": "robot", "others": ITSELF, "rules": {}, **choice})
 
 
 async def test_a_killed_server_and_a_double_click_lose_and_double_nothing(server):
-    episode = await server.sessions.start(seat="robot", type="preferences", questions=2)
+    options = {"task": "decide", "questions": 2, "language": "en"}
+    seats = {"robot": "person", **ITSELF}
+    episode = await server.sessions.start_item(drawn_item("preferences", 7), seats, options, name="robot")
     view = await server.sessions.submit(episode, "robot", Reply(text="ready", key="k0"), number=0)
     reply = Reply(move={"marked": list(view.options), "ask": "Which?"}, key="k1")
     shown = await server.sessions.submit(episode, "robot", reply, number=view.number)
@@ -210,7 +216,7 @@ async def test_a_study_from_its_first_set_to_its_last(server):
     assert len({one.item.pair.id for one in found}) == 3
     assert {one.generator for one in found} == {server.reader.episodes("study-s")[0].participant_id}
     with pytest.raises(ConflictError):
-        await sessions.replay(entry.episode_id, "robot")
+        await sessions.hidden(entry.episode_id, "robot")
 
 
 async def test_a_person_as_user_in_a_study(server):
@@ -236,7 +242,7 @@ async def test_no_set_of_a_user_passes_by_unseen_where_the_robot_acts_at_once(se
         )
         sessions = server.sessions
         pair = server.item(entry.episode_id).pair
-        assert (view.stage, view.wish, view.task, view.exchanges) == ("tell", pair.clear, pair.ambiguous, ())
+        assert (view.stage, view.wish, view.task, view.moves) == ("tell", pair.clear, pair.ambiguous, ())
         assert await to_the_end(server, entry.episode_id, "user") == ["tell"]
     assert sessions.sets_done(entry.episode_id) == (3, 3)
     assert (await sessions.next_set(entry.episode_id)).refusal == "done"
@@ -274,12 +280,12 @@ async def test_annotators_in_a_study(server):
 
 def test_the_built_in_studies_are_sound():
     assert [(one.id, one.seat) for one in builtin_studies("ambik")] == [
-        ("ambik-annotate", "annotator"), ("ambik-robot", "robot"), ("ambik-user", "user"),
+        ("ambik-annotate", "annotator"), ("ambik-pair", ""), ("ambik-robot", "robot"), ("ambik-user", "user"),
     ]  # fmt: skip
     assert not check_studies(find_studies(catalog.find("ambik").folder))
     for one in builtin_studies("ambik"):
         quota_of(one, KitchenStudy(one).cells)
-        assert one.seat in load_room("ambik").seats
+        assert {*one.people} <= {*load_room("ambik").seats}
     robot = next(one for one in builtin_studies("ambik") if one.seat == "robot")
     items = KitchenStudy(robot).items
     kinds = Counter((item.pair.type, item.member) for item in items.values())
@@ -331,7 +337,7 @@ def test_what_is_offered(pair):
         ("annotator", {}, "seats"),
         ("annotator", {"task": "annotate", "opposite": "offline/item"}, "nobody sits opposite"),
         ("robot", {"opposite": "offline/kitchen"}, "built in are offline/item"),
-        ("robot", {"opposite": "person"}, "free play"),
+        ("robot", {"opposite": "person"}, "in place of seat"),
         ("user", {"opposite": "openai/gpt-4o"}, "which method"),
         ("user", {"opposite": "openai/gpt-4o", "method": "knowno"}, "calibration"),
         ("user", {"method": "binary"}, "for a language model"),
@@ -378,8 +384,44 @@ def test_conditions_are_items(pair, server):
 
 @pytest.mark.parametrize("type", ["unambiguous_direct", "preferences", "common_sense_knowledge", "safety"])
 async def test_who_is_the_user_is_asked_at_least_once_by_the_default_robot(server, type):
-    episode = await server.sessions.start(seat="user", type=type)
+    episode = await server.sessions.start(
+        seat="user", others={"robot": server.sessions.opponents("robot")[0].name}, rules={"type": type}
+    )
     view = await server.sessions.view(episode, "user")
-    while view.stage not in ("answer", "done"):
+    while doing(view) not in ("answer", "done"):
         view = await server.sessions.submit(episode, "user", Reply(text="ready"), number=view.number)
-    assert view.stage == "answer" and view.question
+    assert doing(view) == "answer" and view.moves[-1].text
+
+
+async def test_two_people_are_paired_in_a_study(server):
+    paired = study(seat="", seats=["robot", "user"], setup="H2H", settings={"types": ["preferences"]})
+    sessions = server.again(paired)
+    assert [card.task for card in sessions.studies()] == ["pair"]
+    entries = [await server.enter(who) for who in ("ann", "bob")]
+    assert {entry.seat for entry in entries} == {"robot", "user"}
+    for entry in entries:
+        for _ in range(2):
+            view = await sessions.view(entry.episode_id, entry.seat)
+            assert view.stage in ("consent", "instructions") and not view.told
+            await sessions.submit(entry.episode_id, entry.seat, reply_to(view), number=view.number)
+    steps = []
+    for _ in range(12):
+        for entry in entries:
+            view = await sessions.view(entry.episode_id, entry.seat)
+            if view.stage == "task" and view.my_turn:
+                steps.append(doing(view))
+                await sessions.submit(entry.episode_id, entry.seat, reply_to(view), number=view.number)
+    assert steps == ["decide", "answer", "decide"]
+    assert {(await sessions.view(entry.episode_id, entry.seat)).stage for entry in entries} == {"done"}
+    (played,) = decisions(server.reader, ["study-s"])
+    assert server.reader.run("study-s").setup == "H2H"
+    assert played.item.type == "preferences"
+    # A further set shows a user nothing before its task: which one it will be is not known yet.
+    further = await sessions.next_set(next(e for e in entries if e.seat == "user").episode_id)
+    assert (await sessions.view(further.episode_id, "user")).stage == "waiting"
+
+
+def test_people_are_paired_as_robot_and_user_alone():
+    for wrong in ({"seats": ["robot", "annotator"]}, {"settings": {"opposite": "offline/kitchen"}}):
+        with pytest.raises(InputError, match="paired"):
+            KitchenStudy(study(**{"seat": "", "seats": ["robot", "user"], "setup": "H2H", **wrong})).check()

@@ -1,1 +1,0 @@
-"""The players' and participants' pages of AmbiK: entry, studies, robot, user, annotator, result."""
