@@ -127,7 +127,7 @@ class Player:
         if offered:
             return {"text": offered[1]}
         if (willing := self._room.willing(episode.options, turns)) is not None:
-            return self._calls.fields_of(willing, None)
+            return self._calls.fields_of(willing, episode.options)
         of_all = [turn for turn in turns if turn.payload.get("kind") not in self._room.people_alone]
         seat = page.seat if page.seat in self._study.people else self._study.people[0]
         reached = await self._builtin(episode, seat, of_all)

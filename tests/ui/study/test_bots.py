@@ -43,6 +43,16 @@ def test_bots_take_part_over_http_and_nothing_is_lost(tmp_path: Path) -> None:
     assert f"{len([turn for turn in turns if turn.seat == 'robot'])} turns in" in done.output
 
 
+def test_bots_qualify_for_a_study_that_asks_for_it(tmp_path: Path) -> None:
+    log = tmp_path / "log.sqlite"
+    done = play_bots("ambient-crowd", "--n", "1", "--think", "0", "--seed", "3", "--log", str(log))
+    assert done.exit_code == 0, done.output
+    with LogReader(log) as reader:
+        first = reader.episodes("study-ambient-crowd")[0]
+        kinds = [turn.payload["kind"] for turn in reader.turns(first.id)]
+        assert kinds == ["consent", "ready", *["qualification"] * 5, "label", "plausible", "relabel"]
+
+
 PAIRS = """
 id: pairs
 title: Two at once
