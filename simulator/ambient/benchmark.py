@@ -59,6 +59,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
     ),
     studies=attribute("simulator.ambient.assignment:ExampleStudy"),
     sessions=attribute("simulator.ambient.sessions:AmbientSessions"),
+    research=attribute("simulator.ambient.research:RESEARCH"),
     picture=later("simulator.ambient.show:picture"),
     icon="readings",
     folder=Path(__file__).parent,

@@ -88,12 +88,12 @@ def statements(replay: Replay) -> Card:
     return Card(message("true_false.sentence"), [Quotes([Quote("", sentence)]), Table(rows, head)])
 
 
-def original(replay: Replay) -> Card:
-    """Return the pair with the labels that it was given, and those of the dataset."""
+def original(replay: Replay, said: str = "result.you_said") -> Card:
+    """Return the pair with the labels that it was given (`said`), and those of the dataset."""
     form, gold = replay.annotation, [label for label in SHOWN if label in replay.gold]
     rows: list[tuple[Words, Sequence[Words | Tag]]] = []
     if form is not None or replay.label:
-        rows.append((message("result.you_said"), _said(form, replay.label)))
+        rows.append((message(said), _said(form, replay.label)))
     rows.append((message("result.dataset_says"), _tags(gold)))
     both = replay.label in gold and len(gold) > 1
     note = (Text(message("result.both"), "muted"),) if both else ()
@@ -111,8 +111,8 @@ def _tags(labels: Sequence[Label]) -> Sequence[Words | Tag]:
     return [tag(label) for label in labels] or [message("result.nothing")]
 
 
-def candidates(replay: Replay) -> tuple[Card, ...]:
-    """Return the candidates of a crowdworker's task with what was hidden and answered."""
+def candidates(replay: Replay, said: str = "result.you_said") -> tuple[Card, ...]:
+    """Return the candidates of a crowdworker's task with what was hidden and answered (`said`)."""
     sentence = _sentence(replay)
     parts = [
         Part(
@@ -120,7 +120,7 @@ def candidates(replay: Replay) -> tuple[Card, ...]:
             (
                 *(() if candidate.label else (Text(message("result.distractor_note"), "muted"),)),
                 Revision("", word_diff(sentence, candidate.sentence)),
-                Facts(_answers(candidate)),
+                Facts(_answers(candidate, said)),
             ),
         )
         for candidate in replay.candidates
@@ -128,11 +128,11 @@ def candidates(replay: Replay) -> tuple[Card, ...]:
     return (Card(message("result.readings"), parts),) if parts else ()
 
 
-def _answers(candidate: ReplayCandidate) -> list[tuple[Words, Sequence[Words | Tag]]]:
+def _answers(candidate: ReplayCandidate, said: str) -> list[tuple[Words, Sequence[Words | Tag]]]:
     rows: list[tuple[Words, Sequence[Words | Tag]]] = []
     if candidate.plausible is not None:
         word = message(f"result.{'possible' if candidate.plausible else 'not_possible'}")
-        rows.append((message("result.you_said"), [Tag(word, right=candidate.found)]))
+        rows.append((message(said), [Tag(word, right=candidate.found)]))
     if candidate.answer is not None:
         rows.append((message("result.with_it"), [tag(candidate.answer, candidate.labelled)]))
     if candidate.label and candidate.answer != candidate.label:
@@ -140,29 +140,32 @@ def _answers(candidate: ReplayCandidate) -> list[tuple[Words, Sequence[Words | T
     return rows
 
 
-def annotated(replay: Replay) -> tuple[Card, ...]:
-    """Return a linguist's rewrites beside those of the dataset."""
+def annotated(
+    replay: Replay,
+    own: str = "result.your_rewrites",
+    others: str = "result.dataset_rewrites",
+) -> tuple[Card, ...]:
+    """Return a linguist's rewrites beside those of the dataset, each under a heading."""
     form = replay.annotation
     if form is None:
         return ()
     mine = _rewritten(replay, form.rewrites) or [Text(message("result.nothing"), "muted")]
     theirs = _rewritten(replay, replay.disambiguations) or [Text(message("result.no_rewrites"), "muted")]
-    return (
-        Card(message("result.your_rewrites"), mine),
-        Card(message("result.dataset_rewrites"), theirs),
-    )
+    return Card(message(own), mine), Card(message(others), theirs)
 
 
 def _rewritten(replay: Replay, readings: Iterable[Disambiguation]) -> list[Block]:
-    originals: dict[Side, str] = {"premise": replay.premise, "hypothesis": replay.hypothesis}
     return [
-        Part(
-            message(f"labels.{reading.label}"),
-            [
-                Revision(message(f"side.{side}"), word_diff(originals[side], reading.sentence(side)))
-                for side in SIDES
-                if reading.sentence(side) != originals[side]
-            ],
-        )
+        Part(message(f"labels.{reading.label}"), revisions(replay.premise, replay.hypothesis, reading))
         for reading in readings
+    ]
+
+
+def revisions(premise: str, hypothesis: str, reading: Disambiguation) -> list[Revision]:
+    """Return the sentences of a pair that a reading changes, word by word."""
+    originals: dict[Side, str] = {"premise": premise, "hypothesis": hypothesis}
+    return [
+        Revision(message(f"side.{side}"), word_diff(originals[side], reading.sentence(side)))
+        for side in SIDES
+        if reading.sentence(side) != originals[side]
     ]

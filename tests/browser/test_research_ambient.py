@@ -247,25 +247,26 @@ def test_claims_are_marked_and_flags_measured(filled: Any, open_page: Any) -> No
 
 def test_from_the_diagram_to_an_example(filled: Any, open_page: Any) -> None:
     page = open_page().page
-    page.goto(f"{filled.url}/research/ambient")
-    page.wait_for_selector(".ra-on-light .venn")
-    page.click(".ra-areas a >> text='Entailment + Neutral'")
+    page.goto(f"{filled.url}/research/data?benchmark=ambient")
+    page.wait_for_selector(".rs-figure img")
+    page.select_option("#rs-f-labels", label="Entailment + Neutral")
+    page.click(".rs-filters [type=submit]")
     page.wait_for_function("document.querySelectorAll('.rs-list li').length < 60")
     page.click(".rs-list a >> nth=0")
-    page.wait_for_selector(".ra-reading ins")
-    assert page.locator(".ra-reading").count() >= 2
+    page.wait_for_selector(".bl-revision ins")
+    assert page.locator(".bl-revision").count() >= 2
 
 
 def test_a_histogram_of_log_odds(filled: Any, open_page: Any) -> None:
     page = open_page().page
     page.goto(f"{filled.url}/research?run=continue&tab=dialogues")
     page.click(".rs-list a >> nth=0")
-    page.wait_for_selector("[data-figure=log-odds] svg.main-svg")
+    page.wait_for_selector("[data-figure^=log-odds] svg.main-svg")
 
 
 PLACES = (
-    "/research/ambient",
-    "/research/ambient?item=b001",
+    "/research/data?benchmark=ambient",
+    "/research/data?benchmark=ambient&item=b001",
     "/research/consolidate",
     f"/research/consolidate?run={LINGUISTS}&reviewer=zoe&raters=9",
     f"/research/consolidate?run={LINGUISTS}&tab=agreement&raters=2",
@@ -277,8 +278,8 @@ PLACES = (
     "/research/desk?desk=claims&data=claims&reviewer=zoe",
     "/research?run=generate",
     f"/research?run={CROWD}",
-    f"/research?run={CROWD}&tab=study",
-    f"/research?run={LINGUISTS}&tab=study",
+    f"/research?run={CROWD}&tab=people",
+    f"/research?run={LINGUISTS}&tab=people",
 )
 EPISODES = ("generate", "true-false", "continue", "nli", "evaluate", "claims", LINGUISTS, CROWD)
 
@@ -305,7 +306,7 @@ def every_place(page: Any, server: Any) -> Any:
 
 def test_every_page_keeps_the_accessibility_rules_and_fits_its_screen(filled: Any, open_page: Any) -> None:
     page = open_page(width=360, height=800).page
-    aside = ", .rs-scroll, .rs-table-card, pre"
+    aside = ", .rs-scroll, .bl-scroll, .rs-table-card, pre"
     with looking(page, broken_rules, widths=(360, 768, 1280), aside=aside, dark=True) as look:
         for _ in every_place(page, filled):
             look()

@@ -16,13 +16,11 @@ REVIEW = "/research/review"
 EPISODES = "/research/episodes"
 DATA = "/research/data"
 DESK = "/research/desk"
-READINGS = "/research/ambient"
 CONSOLIDATE = "/research/consolidate"
 REPORT = "/research/report"
 COMPARE = "/research/compare"
 ASKING = "/research/asking"
 SETS = "/research/sets"
-AMBIENT = (READINGS, CONSOLIDATE)
 MOVED = {"coding": "coding", "categories": "kinds", "claims": "claims", "pairs": "pairs"}
 """Addresses that desks had before they had one in common -> the desk."""
 PLACES = {
@@ -39,7 +37,7 @@ PLACES = {
             EPISODES,
             DATA,
             DESK,
-            *AMBIENT,
+            CONSOLIDATE,
             ASKING,
             SETS,
         ),
@@ -54,7 +52,7 @@ NAVIGATION = (
     (EPISODES, "research.household.episodes", (EPISODES,)),
     (DATA, "research.data.nav", (DATA,)),
     (DESK, "research.desk.nav", (DESK,)),
-    (READINGS, "research.ambient.nav", AMBIENT),
+    (CONSOLIDATE, "research.ambient.nav", (CONSOLIDATE,)),
     (SETS, "research.ambik.nav", (SETS,)),
     (ASKING, "research.asking.nav", (ASKING,)),
 )

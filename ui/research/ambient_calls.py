@@ -19,9 +19,7 @@ from simulator.ambient.annotation.rules import read_annotation
 from simulator.errors import AskbackError, InputError
 from simulator.forms import LONGEST
 from ui.problems import problem_text
-from ui.research.address import CONSOLIDATE
 from ui.research.ambient_consolidate import consolidate_page
-from ui.research.ambient_data import data_page
 from ui.research.ambient_words import complaints
 from ui.research.desk import Desk
 from ui.research.desk_page import checked_name
@@ -52,13 +50,11 @@ class JudgeCall(BaseModel):
     decides: bool = False
 
 
-def ambient_place(visit: Visit, desk: Desk) -> Page:
-    """Return the page at one of AmbiEnt's own addresses."""
+def consolidation_place(visit: Visit, desk: Desk) -> Page:
+    """Return the page on which annotations are consolidated."""
     if visit.at.reviewer:
         checked_name(visit.at.reviewer)
-    if visit.at.path == CONSOLIDATE:
-        return consolidate_page(visit, desk.reader)
-    return data_page(visit)
+    return consolidate_page(visit, desk.reader)
 
 
 def judged(

@@ -1,4 +1,4 @@
-"""Downloads of AmbiEnt: consolidated rows, linguists' annotations, votes."""
+"""Downloads of AmbiEnt: consolidated rows."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ from fastapi.responses import JSONResponse, Response
 
 from logs import LogReader
 from simulator.ambient.annotation.consolidation import export_dataset
-from simulator.ambient.files.results import CROWD, LINGUISTS
-from simulator.ambient.trial_log import crowd_records, linguist_records
-from simulator.errors import InputError
 from ui.research.address import RESEARCH
 from ui.research.downloads import answer
 
@@ -22,7 +19,7 @@ Write = Callable[[LogReader, str, Path], object]
 
 
 def add_ambient_routes(app: FastAPI, reader: LogReader) -> None:
-    """Add them: every file is in the published format. They are no coroutines, so each runs in a thread."""
+    """Add them: the file is in the published format. They are no coroutines, so each runs in a thread."""
 
     @app.get(f"{RESEARCH}/download/ambient/{{name}}.jsonl")
     def of_run(name: str, run: str = "") -> Response:
@@ -39,22 +36,4 @@ def add_ambient_routes(app: FastAPI, reader: LogReader) -> None:
         return answer(content, "application/x-ndjson; charset=utf-8", f"{name}.jsonl")
 
 
-def _linguists(reader: LogReader, run: str, path: Path) -> None:
-    records = linguist_records(reader, [run])
-    if not records:
-        raise InputError(f"{run}: no example has been annotated yet.")
-    LINGUISTS.write(path, records)
-
-
-def _votes(reader: LogReader, run: str, path: Path) -> None:
-    records = crowd_records(reader, [run])
-    if not records:
-        raise InputError(f"{run}: nobody has voted yet.")
-    CROWD.write(path, records)
-
-
-_FILES: Final[dict[str, Write]] = {
-    "consolidated": export_dataset,
-    "linguists": _linguists,
-    "votes": _votes,
-}
+_FILES: Final[dict[str, Write]] = {"consolidated": export_dataset}

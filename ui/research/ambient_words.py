@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from simulator.ambient.annotation.rules import Problem
-from simulator.ambient.examples import Disambiguation, Example
+from simulator.ambient.examples import Disambiguation
 from simulator.ambient.labels import SIDES, Label, Side
 from simulator.ambient.show import SHOWN, told
 from simulator.stats import Interval
@@ -51,20 +51,6 @@ def ordered(labels: Iterable[Label]) -> list[Label]:
     """Return labels in the order of pages: from what follows to what cannot be."""
     chosen = set(labels)
     return [label for label in SHOWN if label in chosen]
-
-
-def readings(example: Example) -> tuple[Reading, ...]:
-    """Return the readings of an example, with what each changes on the ambiguous sides."""
-    return tuple(
-        Reading(
-            disambiguation,
-            {
-                side: word_diff(example.sentence(side), disambiguation.sentence(side))
-                for side in example.sides
-            },
-        )
-        for disambiguation in example.disambiguations
-    )
 
 
 def reading(premise: str, hypothesis: str, rewrite: Disambiguation) -> Reading:

@@ -35,8 +35,8 @@ from simulator.runner.logged import ENDED
 from ui.i18n import strings
 from ui.problems import problem_text
 from ui.research.address import (
-    AMBIENT,
     ASKING,
+    CONSOLIDATE,
     DATA,
     DESK,
     EPISODES,
@@ -45,7 +45,7 @@ from ui.research.address import (
     SETS,
     Address,
 )
-from ui.research.ambient_calls import ambient_place, judged
+from ui.research.ambient_calls import consolidation_place, judged
 from ui.research.ambik_sets import sets_page
 from ui.research.asking_page import asking_page
 from ui.research.browse_page import browse_page
@@ -177,8 +177,8 @@ class Calls:
             return asking_page(visit, self.desk)
         if at.path == SETS:
             return sets_page(visit, self.kept)
-        if at.path in AMBIENT:
-            return ambient_place(visit, self.desk)
+        if at.path == CONSOLIDATE:
+            return consolidation_place(visit, self.desk)
         if at.path == REVIEW:
             return self._review(visit)
         return self._run(visit)

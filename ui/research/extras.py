@@ -8,9 +8,6 @@ from typing import Final
 from urllib.parse import quote
 
 from logs import LogReader, LogWriter
-from simulator.ambient.trial_log import tasks_of
-from ui.research.ambient_episode import reading_episode
-from ui.research.ambient_people import PEOPLE, people_page
 from ui.research.ambik_decisions import decisions_page
 from ui.research.ambik_read import task_of_run
 from ui.research.declared import with_parts
@@ -68,33 +65,6 @@ def extras_of(card: RunCard) -> Extras:
     return _EXTRAS.get(card.run.benchmark, _NONE)
 
 
-def _reading_tabs(card: RunCard, reader: LogReader) -> tuple[Tab, ...]:
-    people = any(task in PEOPLE for task in tasks_of(reader, card.run))
-    return (*TABS, Tab("study", "research.ambient.run.tab_people")) if people else TABS
-
-
-def _reading_links(card: RunCard, reader: LogReader, run: str) -> tuple[Link, ...]:
-    tasks, files = tasks_of(reader, card.run), "/research/download/ambient"
-    consolidate = (
-        Link("research.ambient.run.to_consolidate", f"/research/consolidate?run={run}"),
-        Link("research.ambient.consolidate.tab_flow", f"/research/consolidate?run={run}&tab=flow"),
-        Link("research.ambient.consolidate.export_linguists", f"{files}/linguists.jsonl?run={run}", True),
-    )
-    return (
-        *(consolidate if "annotate" in tasks else ()),
-        *(
-            (Link("research.ambient.run.to_claims", f"/research/desk?desk=claims&data={run}"),)
-            if "claim" in tasks
-            else ()
-        ),
-        *(
-            (Link("research.ambient.run.export_votes", f"{files}/votes.jsonl?run={run}", True),)
-            if {"crowd", "evaluate"} & set(tasks)
-            else ()
-        ),
-    )
-
-
 def _annotates(card: RunCard, reader: LogReader) -> bool:
     return task_of_run(reader, card.run) == "annotate"
 
@@ -117,11 +87,5 @@ def _kitchen_page(visit: Visit, card: RunCard, sources: Sources) -> Page:
 _NONE: Final = Extras(pages={})
 _EXTRAS: Final[Mapping[str, Extras]] = {
     "handmethat": Extras(episode=household_episode, pages={}),
-    "ambient": Extras(
-        episode=reading_episode,
-        pages={"study": lambda visit, card, sources: people_page(visit, card, sources.kept)},
-        tabs=_reading_tabs,
-        links=_reading_links,
-    ),
     "ambik": Extras(pages={"dialogues": _kitchen_page}, links=_kitchen_links),
 }

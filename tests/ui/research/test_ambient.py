@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from logs import LogReader, LogWriter, erase_participant
 from simulator.ambient.annotation.consolidation import Flow
 from simulator.ambient.crowd import crowd_measures
 from simulator.ambient.data import load_examples
+from simulator.ambient.show import SHOWN
 from simulator.ambient.statistics import label_sets
 from simulator.ambient.trial_log import crowd_records, true_false_records
 from simulator.ambient.true_false import true_false_measures
@@ -57,7 +59,7 @@ def test_every_run_has_its_scores_and_episodes(log: Calls, run: str, language: s
     assert listed(episodes) == len(every)
     for one in every[:2]:
         shown = page(log, f"run={run}&tab=dialogues&episode={one.id}", language=language)
-        assert "rs-dialogue-head" in shown["html"]
+        assert "rs-own" in shown["html"]
         assert SECRET not in shown["html"]
 
 
@@ -83,27 +85,28 @@ def test_a_generation_is_shown_with_prompt_and_what_was_read(log: Calls) -> None
 def test_continuations_have_a_histogram_whose_bars_are_all_continuations(log: Calls) -> None:
     (first, *_) = log.desk.reader.episodes("continue")
     shown = page(log, f"run=continue&tab=dialogues&episode={first.id}")
-    traces = shown["figures"]["log-odds"]["data"]
-    assert [sum(trace["y"]) for trace in traces] == [6] * len(traces)
-    assert traces[-1]["name"] == "distractor"
+    figure = next(iter(shown["figures"].values()))["light"]
+    assert [sum(trace["y"]) for trace in figure["data"]] == [6] * len(figure["data"])
+    assert figure["data"][-1]["name"].startswith("d ")
 
 
 def test_every_vote_is_told_item_by_item(log: Calls) -> None:
     records = crowd_records(log.desk.reader, [CROWD])
-    answer = page(log, f"run={CROWD}&tab=study")
-    bars = re.findall(r'class="ra-votes"[^>]*aria-label="([^"]+)"', answer["html"])
-    assert len(bars) == sum(1 + len(one.interpretations) for one in records)
-    for one, bar in zip(records, bars[:: 1 + len(records[0].interpretations)], strict=True):
-        counts = dict(part.rsplit(" ", 1) for part in re.split(r",\s*", re.sub(r"\s+", " ", bar).strip()))
-        assert counts["Neutral"] == str(one.original.count("neutral"))
-    assert words(answer).count("3 of 3") == 1 + len(records) - 1
+    answer = page(log, f"run={CROWD}&tab=people")
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", answer["html"], re.DOTALL)
+    cells = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL) for row in rows]
+    votes = [[int(re.sub(r"<[^>]+>", "", cell)) for cell in row[2:5]] for row in cells if len(row) == 6]
+    assert len(votes) == sum(1 + len(one.interpretations) for one in records)
+    for one, counts in zip(records, votes[:: 1 + len(records[0].interpretations)], strict=True):
+        assert counts == [one.original.count(label) for label in SHOWN]
+    assert words(answer).count("3 of 3") == len(records)
     found = crowd_measures(records, "strict").agreement
     assert found is not None
     assert f"{100 * found.value:.1f}" in words(answer)
 
 
 def test_annotators_have_their_statistics(log: Calls) -> None:
-    said = words(page(log, f"run={LINGUISTS}&tab=study"))
+    said = words(page(log, f"run={LINGUISTS}&tab=people"))
     assert said.count("16.7 %") == 1
     assert "100.0 %" in said
 
@@ -144,10 +147,14 @@ def test_who_has_withdrawn_is_told(log: Calls, tmp_path: Path) -> None:
 # ---- data
 
 
+DATA = "/research/data"
+
+
 def test_the_diagram_counts_every_annotated_example(log: Calls) -> None:
     counts = label_sets([one for one in load_examples() if one.labels])
-    answer = page(log, path="/research/ambient")
-    (told, *_) = re.findall(r"<desc>([^<]+)</desc>", answer["html"])
+    answer = page(log, "benchmark=ambient", path=DATA)
+    (picture, *_) = re.findall(r'src="data:image/svg[^,]*base64,([^"]+)"', answer["html"])
+    (told, *_) = re.findall(r"<desc>([^<]+)</desc>", base64.b64decode(picture).decode())
     numbers = [int(one) for one in re.findall(r" (\d+)(?:;|$)", told)]
     assert sorted(numbers) == sorted(counts.values())
 
@@ -155,22 +162,20 @@ def test_the_diagram_counts_every_annotated_example(log: Calls) -> None:
 def test_examples_are_found_by_labels_kind_and_words(log: Calls) -> None:
     every = load_examples()
     wanted = [one for one in every if one.labels == {"entailment", "neutral"}]
-    answer = page(log, "set=EN", path="/research/ambient")
-    assert f"{len(wanted)} of {len(every)} examples" in words(answer)
+    answer = page(log, "benchmark=ambient&f.labels=EN", path=DATA)
+    assert listed(answer) == len(wanted)
     kind = next(one.categories[0] for one in every if one.categories)
     some = [one for one in every if kind in one.categories]
-    assert f"{len(some)} of {len(every)} examples" in words(
-        page(log, f"kind={kind}", path="/research/ambient")
-    )
-    shown = page(log, f"item={wanted[0].id}", path="/research/ambient")
-    assert shown["html"].count('class="ra-reading ') == len(wanted[0].disambiguations)
+    assert listed(page(log, f"benchmark=ambient&f.kind={kind}", path=DATA)) == len(some)
+    shown = page(log, f"benchmark=ambient&item={wanted[0].id}", path=DATA)
+    assert shown["html"].count("bl-revision-label") >= len(wanted[0].disambiguations)
     assert wanted[0].premise.split()[0] in words(shown)
 
 
 def test_data_that_are_not_there_are_said(log: Calls) -> None:
-    for path in ("/research/ambient", "/research/categories"):
-        assert "no data “nowhere”" in words(page(log, "data=nowhere", path=path))
-        assert "没有“nowhere”这份数据" in words(page(log, "data=nowhere", path=path, language="zh"))
+    for path, query in ((DATA, "benchmark=ambient&data=nowhere"), ("/research/categories", "data=nowhere")):
+        assert "no data “nowhere”" in words(page(log, query, path=path))
+        assert "没有“nowhere”这份数据" in words(page(log, query, path=path, language="zh"))
 
 
 # ---- the flow

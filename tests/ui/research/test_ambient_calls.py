@@ -206,6 +206,7 @@ def test_validators_are_blind_until_they_have_decided(calls: Calls) -> None:
 def test_what_is_consolidated_is_exported_and_read_back(calls: Calls, tmp_path: Path) -> None:
     app = FastAPI()
     add_ambient_routes(app, calls.desk.reader)
+    add_downloads(app, calls.desk, calls.kept)
     client = TestClient(app)
     address = f"/research/download/ambient/consolidated.jsonl?run={LINGUISTS}"
     assert client.get(address).status_code == 404
@@ -221,14 +222,14 @@ def test_what_is_consolidated_is_exported_and_read_back(calls: Calls, tmp_path: 
         assert one.labels == known[one.id].labels
         assert set(one.disambiguations) == set(known[one.id].disambiguations)
     linguists = tmp_path / "linguists.jsonl"
-    linguists.write_bytes(client.get(f"/research/download/ambient/linguists.jsonl?run={LINGUISTS}").content)
+    linguists.write_bytes(client.get(f"/research/download/of-run/linguists.jsonl?run={LINGUISTS}").content)
     read = LINGUIST_FILES.read(linguists)
     assert not read.faults and len(read.rows) == 6
     votes = tmp_path / "votes.jsonl"
-    votes.write_bytes(client.get("/research/download/ambient/votes.jsonl?run=study-crowd-test").content)
+    votes.write_bytes(client.get("/research/download/of-run/votes.jsonl?run=study-crowd-test").content)
     assert len(CROWD.read(votes).rows) == 3
-    for wrong in ("votes.jsonl?run=claims", "secrets.jsonl", "linguists.jsonl?run=nowhere"):
-        assert client.get(f"/research/download/ambient/{wrong}").status_code == 404
+    for wrong in ("votes.jsonl?run=claims", "secrets.jsonl?run=claims", "linguists.jsonl?run=nowhere"):
+        assert client.get(f"/research/download/of-run/{wrong}").status_code == 404
 
 
 def test_two_validators_agree_or_not_with_intervals(calls: Calls) -> None:
