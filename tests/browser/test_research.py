@@ -21,7 +21,9 @@ def runs(desk):
 def marks(server, reviewer):
     with sqlite3.connect(f"file:{server.log}?mode=ro", uri=True) as connection:
         return connection.execute(
-            "SELECT kind, turn_number, value FROM judgments WHERE annotator = ? ORDER BY seq", [reviewer]
+            "SELECT kind, turn_number, value FROM judgments WHERE annotator = ? "
+            "AND kind LIKE 'review.%' ORDER BY seq",
+            [reviewer],
         ).fetchall()
 
 
