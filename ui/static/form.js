@@ -175,6 +175,7 @@
         if (at.dataset.kind === "entry" && field.type === "text" && field.value) at.querySelector("[data-own]").checked = true;
         if (at.closest("[data-way]")) this.fmShowAt(at, [], false, "");
         this.fmWritten.add(at.dataset.field);
+        if (!this.fmSending) this.fmAsked += 1; // what is on its way is about a form that has changed
         for (const list of this.all(`[data-follows="${at.dataset.field}"]`)) this.fmFollow(list, READ[at.dataset.kind](at));
         this.fmDraw();
         clearTimeout(this.fmTimer);
