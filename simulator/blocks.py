@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from simulator.benchmark import Move
 from simulator.form_blocks import Colour, Difference, Entries, Field, Findings, Form, Part, Ways
+from simulator.plan_blocks import Caller, Menu, Places, Story, Suggestions
 from simulator.word_diff import Piece
 
 
@@ -73,7 +74,7 @@ class Points(NamedTuple):
 
 
 class Talk(NamedTuple):
-    """The dialogue so far, as bubbles; at most one of a page."""
+    """The dialogue so far, as bubbles; at most one of a page. A move of no seat tells what happened."""
 
     moves: Sequence[Move]
 
@@ -170,11 +171,13 @@ class Meter(NamedTuple):
         label: a name in ``texts.yaml``, or the words themselves.
         value: from 0 to `most`.
         most: there can be.
+        note: beside it.
     """
 
     label: str
     value: float
     most: float
+    note: Words = ""
 
 
 class Progress(NamedTuple):
@@ -383,6 +386,18 @@ class TreeReplay(NamedTuple):
     root: TreeNode
 
 
+class Walk(NamedTuple):
+    """The way through an episode turn by turn, on researchers' pages (`simulator.research.Look.chosen`).
+
+    Attributes:
+        number: of the turn after which everything is shown.
+        last: of the last turn.
+    """
+
+    number: int
+    last: int
+
+
 class Judge(NamedTuple):
     """A question of success; its reader answers it before the blocks behind it are shown.
 
@@ -415,6 +430,38 @@ class Bars(NamedTuple):
     label: Words
 
 
+class Amount(NamedTuple):
+    """A name and how much of it there is.
+
+    Attributes:
+        name: of it, in the item's language or the page's.
+        share: of the longest bar, from 0 to 1.
+        value: how much, as people read it.
+        note: beside the name.
+        badge: what is said of one that stands out.
+        look: ``right`` or ``strong`` sets it off, ``wrong`` in another way.
+    """
+
+    name: Words
+    share: float
+    value: str
+    note: Words = ""
+    badge: Words = ""
+    look: Look = ""
+
+
+class Amounts(NamedTuple):
+    """Amounts as bars on one scale.
+
+    Attributes:
+        rows: from above.
+        head: what names and values are, for screen readers.
+    """
+
+    rows: Sequence[Amount]
+    head: tuple[Words, Words]
+
+
 Block = (
     Heading
     | Text
@@ -438,8 +485,15 @@ Block = (
     | Checklist
     | Tree
     | TreeReplay
+    | Walk
     | Judge
     | Bars
+    | Amounts
+    | Places
+    | Caller
+    | Story
+    | Menu
+    | Suggestions
     | Field
     | Difference
     | Entries

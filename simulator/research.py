@@ -43,7 +43,8 @@ class Look:
         reader: of the log.
         run: that is looked at.
         language: of the page.
-        chosen: what was chosen of the `Setting`s, by name; empty or missing where nothing was.
+        chosen: what was chosen of the `Setting`s, by name; empty or missing where nothing was. Under ``step``
+            the turn that a `Walk` leads to.
         keep: makes something of the run, once for each state of it: a name for it, and what makes it.
     """
 

@@ -19,9 +19,8 @@ from logs.cli import LogOption
 from logs.paths import default_path
 from simulator import catalog, studies
 from simulator.errors import InputError
-from simulator.handmethat.items import BENCHMARK as HANDMETHAT
-from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.home import home, require_writable
+from simulator.items import BUILTIN
 from simulator.models import ModelOptions, Needs
 from simulator.models.load import bare_name
 from simulator.runner.build import Models
@@ -66,9 +65,13 @@ def app_command(
     host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="port to listen on")] = 7860,
     log: LogOption = None,
-    handmethat: Annotated[
-        str, typer.Option(help="HandMeThat's episodes: builtin, registered data, or a folder")
-    ] = "builtin",
+    items: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="what is played in free play, as BENCHMARK=DATA: registered data, a file or a folder, as "
+            "`askback run BENCHMARK --data` takes it (several: give it again)"
+        ),
+    ] = None,
     study: Annotated[
         list[Path] | None,
         typer.Option(help="a study file (several: give it again); default: those that come with Askback"),
@@ -103,6 +106,7 @@ def app_command(
 ) -> None:
     """Start the web app: play in the browser, watch runs, review dialogues."""
     path = log or default_path()
+    data = dict(map(_chosen_items, items or ()))
     access = Access.checked(host, host_name or (), proxy or (), sso_header)
     _refuse_busy(host, port)
     require_writable()
@@ -115,14 +119,21 @@ def app_command(
         _require_models(opponent or (), [each for studies in held.values() for each in studies], options)
         # Whoever has a server of their own is not offered other people's models there.
         chosen = [models.addressed(name) for name in opponent or ()] if opponent or base_url else None
-        household = HandMeThatSessions(
-            writer, reader, models, data=handmethat, studies=held.get(HANDMETHAT), opponents=chosen
-        )
         declared = [
-            serving(benchmark, writer, reader, models, studies=held.get(benchmark.name), opponents=chosen)
+            serving(
+                benchmark,
+                writer,
+                reader,
+                models,
+                data=data.pop(benchmark.name, BUILTIN),
+                studies=held.get(benchmark.name),
+                opponents=chosen,
+            )
             for benchmark in catalog.installed()
             if (serving := sessions_type(benchmark)) is not None
         ]
+        if data:
+            raise InputError(f"--items: {next(iter(data))} is no benchmark whose items can be chosen.")
         offered = (each.name for each in menu((), os.environ, chosen) if each.available)
         runs = RunProcesses(path, [f"--base-url={base_url}"] if base_url else [])
         playing = Playing(options, tuple(name for name in offered if name != PERSON), runs)
@@ -130,10 +141,22 @@ def app_command(
         threading.Thread(target=erase_regularly, args=(path, ended), daemon=True).start()
         address = Listening(host, port, access, Starts(starts_per_minute))
         try:
-            _serve(declared, household, writer, reader, playing, address)
+            _serve(declared, writer, reader, playing, address)
         finally:
             ended.set()
             runs.close()
+
+
+def _chosen_items(text: str) -> tuple[str, str]:
+    """Read ``BENCHMARK=DATA``.
+
+    Raises:
+        InputError: if it is not of that form.
+    """
+    name, sign, data = text.partition("=")
+    if not sign:
+        raise InputError(f"--items {text!r}: write BENCHMARK=DATA, such as `--items NAME=FOLDER`.")
+    return name, data
 
 
 def _require_models(opponents: Sequence[str], held: Sequence[studies.Study], options: ModelOptions) -> None:
@@ -173,7 +196,6 @@ def held_studies(files: list[Path] | None) -> dict[str, list[studies.Study]]:
 
 def _serve(
     declared: Sequence[PlaySessions],
-    household: HandMeThatSessions,
     writer: LogWriter,
     reader: LogReader,
     playing: Playing,
@@ -206,7 +228,6 @@ def _serve(
         declared,
         home=home(),
         log=writer.path,
-        household=household,
         mounts=[research],
         access=at.access,
         starts=at.starts,

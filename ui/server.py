@@ -24,13 +24,10 @@ from fastapi.staticfiles import StaticFiles
 from starlette.responses import Response
 
 from simulator import catalog
-from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.studies.declared import PlaySessions
 from ui.actions import Actions
-from ui.conversation import ConversationActions
 from ui.declared.actions import DeclaredActions
 from ui.declared.forms import FormCall
-from ui.handmethat.actions import HouseholdActions
 from ui.health import add_health
 from ui.hosts import Access, Hosts
 from ui.i18n import strings
@@ -51,8 +48,7 @@ STYLES = (
     "home.css",
     "play.css",
     "result.css",
-    "house.css",
-    "household.css",
+    "plan.css",
     "study.css",
     "blocks.css",
     "form.css",
@@ -60,10 +56,9 @@ STYLES = (
 SCRIPTS = (
     "askback.js",
     "home.js",
+    "plan.js",
     "play.js",
     "result.js",
-    "house.js",
-    "household.js",
     "study.js",
     "form.js",
     "keys.js",
@@ -88,7 +83,6 @@ def create_server(
     declared: Sequence[PlaySessions],
     *,
     home: Path,
-    household: HandMeThatSessions | None = None,
     mounts: Sequence[Mount] = (),
     access: Access | None = None,
     starts: Starts | None = None,
@@ -100,7 +94,6 @@ def create_server(
         declared: the episodes and studies of the benchmarks whose pages are made of blocks; the first one's
             entry is the home page.
         home: the data home; the secret that signs links lives there.
-        household: the episodes of HandMeThat with people in them; None to do without.
         mounts: further pages; one at `RESEARCH` is linked from the players' pages.
         access: host names and proxies; default: this machine's own names, and no proxy.
         starts: how often one client may begin an episode.
@@ -113,8 +106,6 @@ def create_server(
     research = next((mount.path for mount in mounts if mount.path == RESEARCH), None)
     signer = Signer.at(home)
     rooms: dict[str, RoomActions] = {}
-    if household is not None:
-        rooms[HouseholdActions.room] = HouseholdActions(household, signer)
     front = declared[0]
     for sessions in declared:
         rooms[sessions.benchmark.name] = DeclaredActions(sessions, signer, home=sessions is front)
@@ -226,5 +217,5 @@ def _invitation(room: StudyRoom) -> Callable[[str, Request], Response]:
 
 def move_call_of(benchmark: str) -> type[MoveCall]:
     """Return the form of a participant's turn; a benchmark without pages of its own has that of blocks."""
-    rooms = [*StudyActions.__subclasses__(), *ConversationActions.__subclasses__()]
+    rooms = StudyActions.__subclasses__()
     return next((room.move_call for room in rooms if getattr(room, "room", "") == benchmark), FormCall)

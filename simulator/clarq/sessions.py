@@ -55,6 +55,7 @@ class ClarqSessions(PlaySessions):
         ),
     )
     judges: ClassVar[tuple[str, ...]] = (PROVIDER,)
+    loads: ClassVar[bool] = True
 
     @property
     def choices(self) -> type[BaseModel]:
@@ -63,7 +64,7 @@ class ClarqSessions(PlaySessions):
 
     def item_menu(self, language: str) -> Sequence[ItemGroup]:
         """Return the tasks in a language, by type."""
-        tasks = enumerate(_tasks(language), start=1)
+        tasks = enumerate(self._tasks(language), start=1)
         ordered = sorted(tasks, key=lambda numbered: numbered[1].type)
         return [
             ItemGroup(f"{type}. {task_type(type).name(_language(language))}", [*map(_choice, group)])
@@ -89,7 +90,7 @@ class ClarqSessions(PlaySessions):
         # The built-in seeker has styles that the menu does not list.
         styles = [Opponent(f"offline/seeker:{style}", True) for style in STYLES if opposite == SEEKER]
         require_offered(who := others.get(opposite, ""), opposite, [*self.opponents(opposite), *styles])
-        tasks = _tasks(language)
+        tasks = self._tasks(language)
         if not tasks:
             raise InputError("There are no tasks in this language.", code="no_tasks")
         if item is not None and not 1 <= item <= len(tasks):
@@ -136,15 +137,14 @@ class ClarqSessions(PlaySessions):
                 if not any(True for _ in judged):
                     await self.judge(dialogue, turn.seat, turn.text == YES, turn.key or VERDICT)
 
+    def _tasks(self, language: str) -> Sequence[Task]:
+        return load_items(self.data, _language(language))
+
     def _dialogue(self, episode_id: str) -> str:
         """Return the episode of the dialogue: of two people who are paired each has another for the rest."""
         pairs = self.pairs(episode_id)
         task = pairs.task(self._reader.episode(episode_id)) if pairs else None
         return task.episode_id if task else episode_id
-
-
-def _tasks(language: str) -> Sequence[Task]:
-    return load_items("builtin", _language(language))
 
 
 def _language(language: str) -> Language:

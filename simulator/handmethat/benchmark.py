@@ -45,6 +45,10 @@ BENCHMARK: Final = Benchmark[Any, Any](
     checker=later("simulator.handmethat.data_command:checker"),
     register=later("simulator.handmethat.data_command:add_handmethat"),
     studies=attribute("simulator.handmethat.assignment:HouseholdStudy"),
+    sessions=attribute("simulator.handmethat.sessions:HandMeThatSessions"),
+    research=attribute("simulator.handmethat.research:RESEARCH"),
+    picture=later("simulator.handmethat.show:picture"),
+    icon="house",
     folder=Path(__file__).parent,
     commands={
         "train handmethat": Command(

@@ -15,8 +15,9 @@ from simulator.handmethat.players.models import ModelGiver, ModelRobot, OfflineG
 from simulator.handmethat.players.robots import LEARNED, ExpertRobot, HeuristicRobot, RandomRobot, load_robot
 from simulator.handmethat.playing import HUMAN, PARTNER, ROBOT, Options, Play, Posed
 from simulator.handmethat.score import score_episode, score_rows
-from simulator.handmethat.views import HumanView, Replay, RobotView
+from simulator.handmethat.views import Replay
 from simulator.models import ChatModel
+from simulator.runner.declared_views import SeatPage
 from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode, Room, Take
 from simulator.seats import Seat
 from trees import Language
@@ -111,11 +112,10 @@ class HandMeThatRoom(Room[graph.Table, graph.State]):
 
     def view(
         self, live: ActiveEpisode, state: graph.State, seat: str, ending: Ending | None, warning: str | None
-    ) -> RobotView | HumanView:
+    ) -> SeatPage:
         """Return what a person in `seat` may see now."""
-        build = show.robot_view if seat == ROBOT else show.human_view
-        view = build(self.table(live).play, live.episode.id, state, ending, warning)
-        return replace(view, first=live.first, stage="done" if ending else live.stage)
+        table = self.table(live)
+        return show.seat_page(table, state, seat, ending, warning, first=live.first, stage=live.stage)
 
     def replay(self, item: Posed, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Replay:
         """Return an ended episode, with what was meant."""

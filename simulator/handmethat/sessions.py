@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from hashlib import blake2b
-from typing import Any, Final, Unpack
-from uuid import uuid4
+from random import SystemRandom
+from typing import Any, ClassVar, Final, Literal, get_args
 
-from logs import LogReader, LogWriter
+from pydantic import BaseModel
+
 from simulator.errors import InputError
-from simulator.handmethat.assignment import HouseholdStudy
-from simulator.handmethat.data import BUILTIN, load_tasks
-from simulator.handmethat.playing import GIVER, HUMAN, PARTNER, ROBOT, Options, Posed
-from simulator.handmethat.room import ROOM
-from simulator.handmethat.show import instruction_text
+from simulator.fields import Fields
+from simulator.handmethat.data import load_tasks
+from simulator.handmethat.playing import GIVER, HUMAN, PARTNER, ROBOT, Posed
+from simulator.handmethat.result import result
 from simulator.handmethat.task import LEVELS, Task
-from simulator.models import ChatModel
-from simulator.runner.lobby import Opponent, require_offered
+from simulator.handmethat.views import Replay
+from simulator.runner.declared import read_rules
+from simulator.runner.declared_views import Result
+from simulator.runner.lobby import PERSON, Opponent, require_choice, require_offered
+from simulator.studies.declared import PlaySessions
 from simulator.studies.graph import CONSENT, READY
-from simulator.studies.held import HeldOptions
-from simulator.studies.sessions import StudySessions
 from trees import Language
 
 # The first is who is chosen if nobody else is.
@@ -28,106 +31,80 @@ _ROBOTS: Final = (PARTNER, "offline/asker:0", "offline/asker:1", "offline/asker:
 _OTHER_ROBOTS: Final = ("offline/heuristic", "offline/random", "offline/expert")
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogEntry:
-    """A task that can be played.
+class Choices(Fields):
+    """The choices of an episode in free play; of the levels any may be drawn."""
 
-    Attributes:
-        title: the instruction, which tells no more than the robot is told anyway.
+    mode: Literal["partial", "full"] = "partial"
+    level: Literal[1, 2, 3, 4] | None = None
+
+
+class HandMeThatSessions(PlaySessions):
+    """Play the tasks of one data set (the built-in ones by default), and those of studies.
+
+    Of the tasks nothing is shown but their levels: what they are called tells what is meant.
     """
 
-    task_id: str
-    level: int
-    quest: str
-    title: str
-
-
-class HandMeThatSessions(StudySessions):
-    """Play the tasks of one data set (the built-in ones by default), and those of studies."""
-
-    material = HouseholdStudy
     around = (CONSENT, replace(READY, when=("first",)))
+    loads: ClassVar[bool] = True
+    languages: ClassVar[tuple[str, ...]] = get_args(Language)
 
-    def __init__(
-        self,
-        log: LogWriter,
-        reader: LogReader,
-        models: Callable[[str], ChatModel],
-        *,
-        data: str = BUILTIN,
-        **options: Unpack[HeldOptions],
-    ) -> None:
-        super().__init__(ROOM, log, reader, models, **options)
-        self._data = data
-        self._loaded: dict[str, Task] | None = None
+    @property
+    def choices(self) -> type[BaseModel]:
+        """The choices beside the language."""
+        return Choices
 
-    def catalog(self, language: Language) -> tuple[CatalogEntry, ...]:
-        """Return every task, by level, quest type and number."""
-        return tuple(
-            CatalogEntry(task.id, task.level, task.meaning.quest, instruction_text(task, language))
-            for task in self._tasks().values()
-        )
+    @cached_property
+    def tasks(self) -> Sequence[Task]:
+        """The tasks of free play, by level, quest type and number."""
+        return tuple(load_tasks(self.data))
 
     def opponents(self, seat: str) -> tuple[Opponent, ...]:
-        """Who can sit opposite a person in `seat`: the built-in ones, a second person, models with a key."""
-        offline = (GIVER,) if seat == ROBOT else (*_ROBOTS, *_OTHER_ROBOTS)
-        return self._menu(offline)
+        """Return who can sit in `seat`: the built-in ones, a second person, models with a key."""
+        return self._menu((GIVER,) if seat == HUMAN else (*_ROBOTS, *_OTHER_ROBOTS))
 
     async def start(
         self,
         *,
-        task_id: str | None,
-        language: Language,
-        seats: Mapping[str, str],
-        options: Mapping[str, Any] | None = None,
-        level: int | None = None,
+        seat: str,
+        others: Mapping[str, str],
+        rules: Mapping[str, Any],
+        item: int | None = None,
+        language: str = "en",
     ) -> str:
-        """Begin an episode of the task `task_id`; None: any task (of `level`, if one is named).
+        """See `PlaySessions.start`; everything is said in `language` but commands, which are English."""
+        require_choice("seat", seat, (ROBOT, HUMAN))
+        require_choice("language", language, self.languages)
+        opposite = HUMAN if seat == ROBOT else ROBOT
+        require_offered(who := others.get(opposite, ""), opposite, self.opponents(opposite))
+        chosen = Choices.model_validate(read_rules(Choices, rules))
+        # Reading the episodes for the first time takes seconds; meanwhile others are served.
+        tasks = await asyncio.to_thread(lambda: self.tasks)
+        task = self._drawn(tasks, chosen.level) if item is None else self._named(tasks, item)
+        spoken: Language = "zh" if language == "zh" else "en"
+        seats = {name: PERSON if name == seat else who for name in (ROBOT, HUMAN)}
+        return await self.start_item(Posed(task, spoken), seats, {"mode": chosen.mode}, name=_key(task.id))
 
-        Args:
-            task_id: as the catalog names it.
-            language: of everything that is shown and said; commands are English words always.
-            seats: ``{"robot": …, "human": …}``.
-            options: ``mode``, ``limit``, ``protocol``, ``max_questions``, ``append_view`` (see
-                `playing.Options`).
-            level: of a task taken at random.
+    async def replay(self, episode_id: str, seat: str) -> Result:
+        """See `StudySessions.replay`."""
+        shown: Replay = await super().replay(episode_id, seat)
+        in_study = self._study_desk(self._reader.episode(episode_id)) is not None
+        return result(shown, seat, in_study=in_study)
 
-        Returns:
-            The episode's id.
-
-        Raises:
-            InputError: if there is no such task, an option is wrong, or somebody is named who is not
-                offered (`opponents`): the names come from a browser, and must not reach files or other
-                servers.
-        """
-        Options.read(options or {})
-        for seat, name in seats.items():
-            require_offered(name, seat, self.opponents(HUMAN if seat == ROBOT else ROBOT))
-        task = self._any_task(level) if task_id is None else self._task(task_id)
-        return await self.start_item(Posed(task, language), seats, options, name=_key(task.id))
-
-    def _tasks(self) -> dict[str, Task]:
-        if self._loaded is None:
-            self._loaded = {task.id: task for task in load_tasks(self._data)}
-        return self._loaded
-
-    def _task(self, task_id: str) -> Task:
-        tasks = self._tasks()
-        if task_id in tasks:
-            return tasks[task_id]
-        raise InputError(
-            f"There is no task {task_id!r}; pick one from the list.", code="no_task", task=task_id
-        )
-
-    def _any_task(self, level: int | None) -> Task:
-        tasks = [task for task in self._tasks().values() if level in (None, task.level)]
-        if not tasks:
+    def _drawn(self, tasks: Sequence[Task], level: int | None) -> Task:
+        fitting = [task for task in tasks if level in (None, task.level)]
+        if not fitting:
             raise InputError(
                 f"There is no task of level {level}; levels are {', '.join(map(str, LEVELS))}.",
                 code="no_level",
                 level=level,
             )
-        return tasks[uuid4().int % len(tasks)]
+        # Which task a person is surprised with is nothing that a run has to reproduce.
+        return SystemRandom().choice(fitting)
+
+    def _named(self, tasks: Sequence[Task], item: int) -> Task:
+        if not 1 <= item <= len(tasks):
+            raise InputError(f"item {item}: must be from 1 to {len(tasks)}.", code="no_choice", value=item)
+        return tasks[item - 1]
 
 
 def _key(task_id: str) -> str:

@@ -1,26 +1,26 @@
-"""What people see of an episode (`views`), built out of the graph's state and the task.
+"""The pages of an episode (`simulator.blocks`), built out of the graph's state and the task.
 
-Whoever sits in the robot's seat is shown what `env.sight` lets a robot see, and nothing else.
+Whoever sits in the robot's seat is shown what `env.observe.visible` lets a robot see, and nothing else.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import cache
 from itertools import pairwise
-from typing import Any, Final, Literal
-
-import yaml
+from typing import Final
 
 from logs.rows import Ending, Turn
+from simulator.benchmark import Due, Move
+from simulator.blocks import Block, Card, Chips, Detail, Meter, Points, Talk, Text, message
 from simulator.errors import InputError
 from simulator.handmethat import graph
-from simulator.handmethat.actions import Action, domain
-from simulator.handmethat.env.observe import visible
+from simulator.handmethat.actions import domain
+from simulator.handmethat.env.questions import price_rule
 from simulator.handmethat.goals.formula import parse_goal
 from simulator.handmethat.goals.templates import activity_title, describe_goal
-from simulator.handmethat.hierarchy import TABLES
+from simulator.handmethat.house import House, offer, sentence, wording
 from simulator.handmethat.meanings.model import Meaning, matching
 from simulator.handmethat.meanings.render import label, render_meaning, render_story, render_utterance
 from simulator.handmethat.players.knows import questions_for
@@ -28,99 +28,160 @@ from simulator.handmethat.playing import HUMAN as HUMAN_SEAT
 from simulator.handmethat.playing import ROBOT, Options, Play, Posed, Step
 from simulator.handmethat.score import options_of, score_episode
 from simulator.handmethat.task import Task
-from simulator.handmethat.views import (
-    CommandView,
-    Deed,
-    HumanView,
-    LineView,
-    Mode,
-    PlaceView,
-    QuestionView,
-    Reading,
-    Replay,
-    RobotView,
-    StoryStep,
-    ThingView,
-)
-from simulator.handmethat.world import HUMAN, NOTHING, BitSet, State, entities, is_unlocked
+from simulator.handmethat.views import Deed, Mode, Reading, Replay
+from simulator.handmethat.world import HUMAN
+from simulator.plan_blocks import Caller, Menu, Offer, Story, StoryStep, Suggestions
+from simulator.runner.declared_views import SeatPage
 from trees import Language
 
-HOUSEHOLD: Final = "household"  # who answers to a command
 _METRICS: Final = ("success", "score", "raw_sum", "moves", "questions", "question_cost", "invalid")
 _PLAIN: Final = ("look", "stop")
+_QUESTION: Final = re.compile(r"^\s*(?:question|问题|提问)\s*[:：]\s*", re.IGNORECASE)
 
 
-@cache
-def wording(language: Language) -> Mapping[str, Any]:
-    """Read tables/play.<language>.yaml."""
-    table: Mapping[str, Any] = yaml.safe_load((TABLES / f"play.{language}.yaml").read_text(encoding="utf-8"))
-    return table
-
-
-def robot_view(
-    play: Play, episode_id: str, state: graph.State, ending: Ending | None = None, warning: str | None = None
-) -> RobotView:
-    """Return what the robot's seat may see after `state`; `ending` if the log holds one."""
-    game, seat_due = play.after(state["commands"]), None if ending else graph.due(state)
-    household, seen = game.state, _Sight(play, game.state)
-    asked = sum(step.question for step in play.steps(state["commands"]))
-    return RobotView(
-        **_seen_by_both(play, state, ending),
-        episode_id=episode_id,
-        seat=ROBOT,
-        my_turn=seat_due == ROBOT,
-        waiting_for=seat_due if seat_due != ROBOT else None,
-        mode=play.options.mode,
-        protocol=play.options.protocol,
-        places=tuple(seen.place(place) for place in play.task.world.locations),
-        holding=None if household.holding == NOTHING else seen.thing(household.holding),
-        human_holds=tuple(seen.thing(entity) for entity in entities(household.given)),
-        beside_human=household.at == HUMAN,
-        commands=command_views(play, play.valid(game)),
-        questions=() if play.questions_left(asked) == 0 else question_views(play),
+def seat_page(
+    table: graph.Table,
+    state: graph.State,
+    seat: str,
+    ending: Ending | None = None,
+    warning: str | None = None,
+    *,
+    first: int = 0,
+    stage: str = "",
+) -> SeatPage:
+    """Return what a person in `seat` may see after `state`; `ending` if the log holds one."""
+    play, seat_due = table.play, None if ending else graph.due(state)
+    mine = seat_due == ROBOT if seat == ROBOT else seat_due is not None and graph.pending(state) is not None
+    people = {ROBOT: table.robot, HUMAN_SEAT: table.human}
+    said, stage = lines(state), "done" if ending else stage or "task"
+    blocks: tuple[Block, ...] = ()
+    if stage == "task":
+        blocks = (
+            Talk(said),
+            *(robot_blocks(play, state, mine) if seat == ROBOT else human_blocks(play, state)),
+        )
+    elif stage.startswith("instructions"):
+        blocks = (instructions("paper" if play.options.protocol == "paper" else seat),)
+    return SeatPage(
+        episode_id=table.episode_id,
+        seat=seat,
+        people=tuple(who for who, player in people.items() if player.kind == "person" and who != seat),
+        language=play.language,
+        stage=stage,
+        due=Due(seat, "command", closing="stop") if seat == ROBOT else Due(seat, "answer"),
+        my_turn=mine,
+        waits_for="" if mine or seat_due in (None, seat) else str(seat_due),
+        blocks=blocks,
+        moves=tuple(move for move in said if move.seat) if stage in ("task", "done") else (),
+        first=first,
+        number=len(state["lines"]),
+        ending=ending,
         warning=warning,
     )
 
 
-def human_view(
-    play: Play, episode_id: str, state: graph.State, ending: Ending | None = None, warning: str | None = None
-) -> HumanView:
-    """Return what the human's seat may see after `state`; `ending` if the log holds one."""
-    task, language = play.task, play.language
-    pending, seat_due = (None, None) if ending else (graph.pending(state), graph.due(state))
-    return HumanView(
-        **_seen_by_both(play, state, ending),
-        episode_id=episode_id,
-        seat=HUMAN_SEAT,
-        my_turn=pending is not None,
-        waiting_for=seat_due if pending is None else None,
-        meaning=meaning_text(task, task.meaning, language),
-        wanted=tuple(dict.fromkeys(label(task.world, thing, language) for thing, _ in task.in_meaning)),
-        goal="\n".join(goal_lines(task, language)),
-        pending=pending,
-        warning=warning,
-    )
+def instructions(part: str) -> Points:
+    """Return what a seat is told before it begins; in the paper's protocol the robot is told otherwise."""
+    return Points([("", message(f"instructions.{part}_{number}")) for number in range(1, 5)])
 
 
-def _seen_by_both(play: Play, state: graph.State, ending: Ending | None) -> dict[str, Any]:
+def robot_blocks(play: Play, state: graph.State, mine: bool) -> tuple[Block, ...]:
+    """Return the house, with what can be done and asked there if it is the robot's turn."""
     game = play.after(state["commands"])
-    return {
-        "language": play.language,
-        "number": len(state["lines"]),
-        "ended": ending is not None,
-        "ending": ending,
-        "success": game.success if ending else None,
-        "story": story_steps(play.task, play.language),
-        "instruction": instruction_text(play.task, play.language),
-        "lines": line_views(state),
-        "moves": game.moves,
-        # What success won is no cost.
-        "cost": (play.game.costs.success if game.success else 0) - game.score,
-        "limit": play.options.limit,
-    }
+    commands = play.valid(game) if mine else ()
+    plain: Mapping[str, str] = wording(play.language)["plain"]
+    offers = [
+        *(offer(play, text) for text in commands),
+        *(Offer(name, plain[name]) for name in _PLAIN if mine),
+    ]
+    asked = sum(step.question for step in play.steps(state["commands"]))
+    questions = () if play.questions_left(asked) == 0 else question_offers(play)
+    rule = price_rule()._asdict()
+    menu = Menu(message("ask"), message("ask_text", **rule), questions, message("ask_own"))
+    return (
+        *scene(play, state, commands),
+        *([menu] if questions else []),
+        Suggestions([*offers, *(questions if mine else ())]),
+    )
 
 
-def watch(posed: Posed, turns: Sequence[Turn], step: int, *, mode: Mode | None = None) -> RobotView:
+def scene(play: Play, state: graph.State, commands: Sequence[str] = ()) -> tuple[Block, ...]:
+    """Return what the robot sees: how far it is, the human with what they said and did, the house."""
+    household = play.after(state["commands"]).state
+    house = House(play, household, commands)
+    notes = [message(f"rule.mode.{play.options.mode}")]
+    if play.options.protocol == "paper":
+        notes.append(message("paper"))
+    quote = Caller(
+        text=instruction_text(play.task, play.language),
+        label=message("instruction"),
+        go=house.to_human,
+        visitor="robot" if household.at == HUMAN else None,
+        holds=(message("human_holds"), house.given),
+        blocks=[story(play.task, play.language)],
+    )
+    return (meter(play, state), quote, house.plan(notes))
+
+
+def human_blocks(play: Play, state: graph.State) -> tuple[Block, ...]:
+    """Return what the human's seat is told: what it did, said and meant."""
+    task, language = play.task, play.language
+    wanted = tuple(dict.fromkeys(label(task.world, thing, language) for thing, _ in task.in_meaning))
+    goal = "\n\n".join(goal_lines(task, language))
+    said: list[Block] = [
+        Detail(message("said"), Text(instruction_text(task, language))),
+        story(task, language),
+    ]
+    meant: list[Block] = [
+        Detail(message("meaning"), Text(meaning_text(task, task.meaning, language)), lead=True),
+        Detail(message("wanted"), Chips(wanted)),
+        *([Detail(message("goal"), Text(goal))] if goal else []),
+    ]
+    return (meter(play, state), Card(message("before"), said), Card(message("secret"), meant))
+
+
+def meter(play: Play, state: graph.State) -> Meter:
+    """Return the moves so far, with the points spent."""
+    game = play.after(state["commands"])
+    # What success won is no cost.
+    cost = (play.game.costs.success if game.success else 0) - game.score
+    return Meter("moves", game.moves, play.options.limit, message("cost", cost=cost))
+
+
+def story(task: Task, language: Language) -> Story:
+    """Return what the human did before asking."""
+    return Story(message("story"), story_steps(task, language), message("story_none"))
+
+
+def question_offers(play: Play) -> tuple[Offer, ...]:
+    """Return the questions that may be asked, as they are sent, with their prices in points."""
+    pattern = wording(play.language)["question"]
+    return tuple(
+        Offer(
+            f"question: {question.text}",
+            sentence(pattern.format(text=question.text)),
+            message("price", cost=question.cost),
+        )
+        for question in questions_for(play)
+    )
+
+
+def lines(state: graph.State) -> tuple[Move, ...]:
+    """Return the turns so far as people read them, and what the household answered to each command."""
+    moves = []
+    for seat, kind, text, outcome in state["lines"]:
+        moves.append(Move(seat, kind, asked(text) if kind == "question" else text))
+        if outcome:
+            moves.append(Move("", "outcome", outcome))
+    return tuple(moves)
+
+
+def asked(text: str) -> str:
+    """Return a question without the word that marks it as one."""
+    return _QUESTION.sub("", text)
+
+
+def watch(posed: Posed, turns: Sequence[Turn], step: int, *, mode: Mode | None = None) -> tuple[Block, ...]:
     """Return what there was to see after the first turns of a logged episode, for people who look on.
 
     Args:
@@ -134,12 +195,13 @@ def watch(posed: Posed, turns: Sequence[Turn], step: int, *, mode: Mode | None =
     """
     options = options_of(turns)
     play = Play(*posed, options.model_copy(update={"mode": mode or options.mode}))
-    return robot_view(play, turns[0].episode_id, graph.rebuild(turns[: step + 1]))
+    return scene(play, graph.rebuild(turns[: step + 1]))
 
 
-def before(posed: Posed) -> RobotView:
+def before(posed: Posed) -> House:
     """Return the whole household as the robot finds it."""
-    return robot_view(Play(*posed, Options(mode="full")), "", graph.rebuild(()))
+    play = Play(*posed, Options(mode="full"))
+    return House(play, play.game.start().state)
 
 
 def details(turn: Turn) -> Mapping[str, object]:
@@ -160,6 +222,7 @@ def replay(task: Task, language: Language, turns: Sequence[Turn]) -> Replay:
         task_id=task.id,
         level=task.level,
         quest=task.meaning.quest,
+        limit=play.options.limit,
         story=story_steps(task, language),
         instruction=instruction_text(task, language),
         meaning=meaning_text(task, task.meaning, language),
@@ -168,7 +231,7 @@ def replay(task: Task, language: Language, turns: Sequence[Turn]) -> Replay:
         why=why(task, language),
         readings=readings(task, language),
         counts=counts(task),
-        lines=line_views(state),
+        lines=lines(state),
         deeds=deeds(play, steps, state["lines"]),
         # A robot that stops thinks it is done, or has given up.
         over="gave_up" if over == "stopped" and not carried else over,
@@ -178,17 +241,17 @@ def replay(task: Task, language: Language, turns: Sequence[Turn]) -> Replay:
     )
 
 
-def deeds(play: Play, steps: Sequence[Step], lines: Sequence[Sequence[str]]) -> tuple[Deed, ...]:
+def deeds(play: Play, steps: Sequence[Step], said: Sequence[Sequence[str]]) -> tuple[Deed, ...]:
     """Return what the robot did and asked, in words, with the human's answers."""
     answers = {
-        number: answer[2] for number, (asked, answer) in enumerate(pairwise(lines)) if answer[1] == "answer"
+        number: answer[2] for number, (asked, answer) in enumerate(pairwise(said)) if answer[1] == "answer"
     }
-    moves = (number for number, line in enumerate(lines) if line[0] == ROBOT)
+    moves = (number for number, line in enumerate(said) if line[0] == ROBOT)
     views = []
     for number, step in zip(moves, steps, strict=False):
         if step.question:
             words = step.command.removeprefix("question:").strip().rstrip("?？")
-            text = _sentence(wording(play.language)["question"].format(text=words))
+            text = sentence(wording(play.language)["question"].format(text=words))
             views.append(Deed(text=text, answer=answers.get(number, "")))
             continue
         failed = bool(step.refused or step.outcome.error)
@@ -199,14 +262,19 @@ def deeds(play: Play, steps: Sequence[Step], lines: Sequence[Sequence[str]]) -> 
 def _in_words(play: Play, command: str) -> str:
     read = play.game.reader.read(command)
     if read.kind == "action":
-        return _command_view(play, command).label
+        return offer(play, command).label
     plain: Mapping[str, str] = wording(play.language)["plain"]
-    return _sentence(plain.get(read.kind, command))
+    return sentence(plain.get(read.kind, command))
 
 
 def instruction_text(task: Task, language: Language) -> str:
     """Return the utterance in words; the same at every look."""
-    return render_utterance(task.world, task.utterance, language, task.seed)
+    return said(task, task.utterance, language)
+
+
+def said(task: Task, utterance: Meaning, language: Language) -> str:
+    """Return another utterance in words."""
+    return render_utterance(task.world, utterance, language, task.seed)
 
 
 def meaning_text(task: Task, meaning: Meaning, language: Language) -> str:
@@ -234,38 +302,8 @@ def story_steps(task: Task, language: Language) -> tuple[StoryStep, ...]:
         things = tuple(
             world.names[entity] for entity in action.args if entity >= 0 and world.kinds[entity].movable
         )
-        steps.append(StoryStep(text=text, verb=_verb(action), place=world.name(state.at), things=things))
+        steps.append(StoryStep(text, world.name(state.at), things))
     return tuple(steps)
-
-
-def command_views(play: Play, commands: Sequence[str]) -> tuple[CommandView, ...]:
-    """Return commands as buttons: those given, then looking around and stopping."""
-    table = wording(play.language)
-    plain = (CommandView(text=name, label=table["plain"][name], verb=name, things=()) for name in _PLAIN)
-    return (*(_command_view(play, text) for text in commands), *plain)
-
-
-def question_views(play: Play) -> tuple[QuestionView, ...]:
-    """Return the questions that may be asked, as they are sent."""
-    pattern = wording(play.language)["question"]
-    return tuple(
-        QuestionView(
-            text=f"question: {question.text}",
-            label=_sentence(pattern.format(text=question.text)),
-            cost=question.cost,
-        )
-        for question in questions_for(play)
-    )
-
-
-def line_views(state: graph.State) -> tuple[LineView, ...]:
-    """Return the turns so far, and what the household answered to each command."""
-    lines = []
-    for seat, kind, text, outcome in state["lines"]:
-        lines.append(LineView(seat=seat, text=text, kind=kind))
-        if outcome:
-            lines.append(LineView(seat=HOUSEHOLD, text=outcome, kind="outcome"))
-    return tuple(lines)
 
 
 def counts(task: Task) -> dict[str, int]:
@@ -309,82 +347,6 @@ def readings(task: Task, language: Language) -> tuple[Reading, ...]:
     )
 
 
-class _Sight:
-    """The household as the robot sees it now."""
-
-    def __init__(self, play: Play, state: State) -> None:
-        self._play, self._state = play, state
-        self._world = play.task.world
-        self._seen: BitSet = visible(self._world, state, play.options.mode)
-
-    def place(self, place: int) -> PlaceView:
-        world, state = self._world, self._state
-        here = state.at == place
-        known = here or self._play.options.mode == "full"
-        return PlaceView(
-            name=world.names[place],
-            label=label(world, place, self._play.language),
-            relation=world.relation(place),
-            here=here,
-            states=self._words(place) if known else (),
-            lid=self._lid(place) if known else None,
-            contents=self._contents(place) if known else None,
-        )
-
-    def thing(self, entity: int) -> ThingView:
-        kind = self._world.kinds[entity]
-        return ThingView(
-            name=self._world.names[entity],
-            label=label(self._world, entity, self._play.language),
-            kind=kind.name,
-            states=self._words(entity),
-            lid=self._lid(entity),
-            contents=self._contents(entity) if kind.receptacle else (),
-        )
-
-    def _words(self, entity: int) -> tuple[str, ...]:
-        return self._play.game.observer.state_words(self._state, entity)
-
-    def _lid(self, entity: int) -> Literal["open", "closed"] | None:
-        if not self._world.of("openable") >> entity & 1:
-            return None
-        return "open" if is_unlocked(self._world, self._state, entity) else "closed"
-
-    def _contents(self, container: int) -> tuple[ThingView, ...] | None:
-        hidden = self._play.options.mode == "partial" and self._lid(container) == "closed"
-        if hidden:
-            return None
-        return tuple(
-            self.thing(content) for content in self._state.contents(container) if self._shows(content)
-        )
-
-    def _shows(self, entity: int) -> bool:
-        # What is in the robot's hand or with the human is in its sight wherever it is.
-        return bool(self._seen >> entity & 1) or self._in_hands(entity)
-
-    def _in_hands(self, entity: int) -> bool:
-        held = self._state.given | (1 << self._state.holding if self._state.holding >= 0 else 0)
-        container = self._state.container(entity)
-        return container >= 0 and bool(held >> container & 1)
-
-
-def _command_view(play: Play, text: str) -> CommandView:
-    world, command = play.task.world, play.game.reader.read(text)
-    names = [label(world, entity, play.language) for entity in command.args]
-    key = "move-human" if command.verb == "move" and command.args[0] == HUMAN else command.verb
-    return CommandView(
-        text=text,
-        label=_sentence(wording(play.language)["commands"][key].format(*names)),
-        verb=command.verb,
-        things=tuple(world.names[entity] for entity in command.args if entity >= 0),
-    )
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _verb(action: Action) -> str:
-    """Return the verb of ``human-pick-up-at-location``: of one word, or ``pick-up``."""
-    words = action.name.split("-")
-    return "pick-up" if words[1] == "pick" else words[1]
+def picture() -> Sequence[Block]:
+    """Return a human who says too little, and a robot that is to make something of it."""
+    return (Caller(text=message("entry.said"), label=message("instruction"), visitor="robot"),)

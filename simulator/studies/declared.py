@@ -15,6 +15,7 @@ from logs import LogReader, LogWriter
 from logs.rows import Judgment
 from simulator.benchmark import Benchmark
 from simulator.errors import InputError
+from simulator.items import BUILTIN
 from simulator.models import ChatModel
 from simulator.runner.declared import language_of, read_rules
 from simulator.runner.declared_views import ItemGroup
@@ -32,6 +33,9 @@ class PlaySessions(StudySessions, ABC):
     What a person says in their turns is `Reply.text`; in a study ``yes`` or ``no`` to the consent first, and
     anything once the instructions are read.
 
+    Attributes:
+        data: the items of free play, as ``askback run NAME --data`` takes them.
+
     Raises:
         InputError: if a study's settings, conditions, numbers or data do not fit the benchmark.
     """
@@ -39,6 +43,10 @@ class PlaySessions(StudySessions, ABC):
     around: ClassVar[tuple[Step, ...]] = (CONSENT, replace(READY, when=("first",)))
     judges: ClassVar[tuple[str, ...]] = ()
     """The seats whose people may say after free play whether it succeeded (`judge`)."""
+    loads: ClassVar[bool] = False
+    """True if the items of free play can be loaded from anywhere (`data`)."""
+    languages: ClassVar[tuple[str, ...]] = ()
+    """The languages in which an item can be had where there is no menu of items; none: that of the pages."""
 
     def __init__(
         self,
@@ -46,9 +54,13 @@ class PlaySessions(StudySessions, ABC):
         log: LogWriter,
         reader: LogReader,
         models: Callable[[str], ChatModel],
+        *,
+        data: str = BUILTIN,
         **options: Unpack[HeldOptions],
     ) -> None:
-        self.benchmark = benchmark
+        if data != BUILTIN and not self.loads:
+            raise InputError(f"Which items {benchmark.name} has in free play cannot be chosen: {data!r}.")
+        self.benchmark, self.data = benchmark, data
         material = material_type(benchmark)
         assert material is not None
         self.material = material
@@ -94,7 +106,7 @@ class PlaySessions(StudySessions, ABC):
             others: who sits in each other seat, as `opponents` offers them.
             rules: the choices that are not as usual.
             item: its place among the items, from 1; None for one in `language`, if any is.
-            language: of the item where there is a menu of items (`item_menu`), else of the pages.
+            language: of the item where it can be chosen (`item_menu`, `languages`), else of the pages.
 
         Returns:
             The episode's id.
@@ -107,6 +119,8 @@ class PlaySessions(StudySessions, ABC):
 class DeclaredSessions(PlaySessions):
     """Free play and studies of a benchmark that is a declaration: its rules can be chosen."""
 
+    loads: ClassVar[bool] = True
+
     @property
     def choices(self) -> type[BaseModel]:
         """The rules."""
@@ -116,9 +130,9 @@ class DeclaredSessions(PlaySessions):
 
     @cached_property
     def items(self) -> Sequence[Any]:
-        """The items of free play: those that come with the benchmark, in their order."""
+        """The items of free play, in their order."""
         assert self.benchmark.load is not None
-        return self.benchmark.load("builtin")
+        return self.benchmark.load(self.data)
 
     async def start(
         self,

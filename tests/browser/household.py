@@ -80,16 +80,19 @@ def begin(page: Any, server: Any, seat: str = "robot", *, level: int | str, **wi
 
     Args:
         level: of the episode; empty for any.
-        wishes: mode, language, protocol, opposite.
+        wishes: mode, language, opposite.
     """
     page.goto(f"{server.url}/handmethat")
-    page.wait_for_selector(".hm-entry")
+    page.wait_for_selector(".bl-entry")
     page.check(f"input[name=seat][value={seat}]", force=True)
-    for name, value in {"level": level, **wishes}.items():
-        field = f"opposite-{seat}" if name == "opposite" else name
-        page.check(f"input[name='{field}'][value='{value}']", force=True)
-    page.click("[data-form=household] [type=submit]")
-    page.wait_for_selector(f".ab-play.hm-{seat}, .hm-result")
+    page.select_option("select[name=rule-level]", str(level))
+    other = "human" if seat == "robot" else "robot"
+    fields = {"opposite": f"opposite-{other}", "mode": "rule-mode", "language": "language"}
+    for name, value in wishes.items():
+        chosen = f'"{value}"' if name == "mode" else value
+        page.check(f"input[name='{fields[name]}'][value='{chosen}']", force=True)
+    page.click("[data-form=begin] [type=submit]")
+    page.wait_for_selector(f".ab-play-{seat}, .bl-done")
 
 
 def task_of(server: Any, page: Any) -> Task:
@@ -115,11 +118,11 @@ def do(page: Any, command: str) -> None:
     before = number(page)
     button = page.locator(f'[data-act=do][data-command="{command}"]').first
     if button.count() == 0:  # an expert may go where it stands; for that there is no button
-        assert page.locator(f".hm-tile-{command.removeprefix('move to ')}.hm-here").count() == 1
+        assert page.locator(f".pl-here[data-place='{command.removeprefix('move to ')}']").count() == 1
         type_in(page, command)
         return
     if not button.is_visible():
-        menu = button.locator("xpath=ancestor::*[contains(@class, 'hm-menu')]").first
+        menu = button.locator("xpath=ancestor::*[contains(@class, 'pl-menu')]").first
         page.click(f'[aria-controls="{menu.get_attribute("id")}"]')
     button.click()
     moved_on(page, before)

@@ -23,7 +23,7 @@ class Server:
     """The web app in a process of its own, on a log and a data home of its own.
 
     Attributes:
-        household: HandMeThat's episodes, as ``--handmethat`` takes them.
+        household: HandMeThat's episodes, as ``--items handmethat=`` takes them.
         studies: study files; none: those that come with Askback.
         packages: a folder in which further packages are installed.
     """
@@ -47,7 +47,7 @@ class Server:
 
     def start(self) -> None:
         """Start it and wait until it answers."""
-        options = ["--port", str(self.port), "--log", str(self.log), "--handmethat", self.household]
+        options = ["--port", str(self.port), "--log", str(self.log), f"--items=handmethat={self.household}"]
         # All who come here come from one address, and faster than people do.
         options += ["--starts-per-minute", "0"]
         options += [part for file in self.studies for part in ("--study", str(file))]

@@ -84,16 +84,16 @@ def test_a_robot_asks_back_in_the_house_and_gets_the_code(server: Any, open_page
     page = open_page(locale="zh-CN").page
     curious = Curious(page)
     open_study(page, server, "handmethat-asking", newcomer())
-    begin(page, ".ab-play.hm-robot")
+    begin(page, ".ab-play-robot")
     question = "SELECT i.name FROM episodes e JOIN items i ON i.hash = e.item_hash WHERE e.id = ?"
     task = load_episode("builtin", rows(server, question, episode(page))[0][0])
     assert page.inner_text(".ab-bar, .st-bar")
     before = number(page)
     page.click("details[data-keep=ask] summary")
-    page.locator(".hm-question").first.click()
+    page.locator(".pl-question").first.click()
     at_number(page, before + 2)
-    page.click("[data-act=stop]")
-    page.locator("[data-stop] [data-act=do]").click()
+    page.click("[data-act=goodbye]")
+    page.click("[data-act=goodbye-yes]")
     assert code(page) == "HMT-ASKING-DONE"
     kinds = [payload["kind"] for payload in payloads(server, page)]
     assert kinds[:5] == ["consent", "ready", "utterance", "question", "answer"]

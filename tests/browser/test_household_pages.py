@@ -42,23 +42,25 @@ def test_an_episode_is_watched_turn_by_turn(run: Any, open_page: Any) -> None:
     page.wait_for_selector(f"[data-watch][data-step='{last}']")
     page.reload()
     page.wait_for_selector(f"[data-watch][data-step='{last}']")
-    page.click(".hm-see >> text=What the robot sees")
-    page.wait_for_selector(".hm-see [aria-current]:has-text('What the robot sees')")
+    page.select_option("[name='s.seen']", "robot")
+    page.click(".rs-dialogue .rs-filters [type=submit]")
+    page.wait_for_url(re.compile("s.seen=robot"))
+    page.wait_for_selector(f"[data-watch][data-step='{last}']")
 
 
-def test_episodes_are_browsed_and_their_tables_drawn(desk: Any, open_page: Any) -> None:
+def test_episodes_are_browsed_and_their_tables_shown(desk: Any, open_page: Any) -> None:
     page = open_page().page
-    page.goto(f"{desk.url}/research/episodes")
+    page.goto(f"{desk.url}/research/data?benchmark=handmethat")
     page.wait_for_selector(".rs-list a")
-    page.select_option("[name=level]", "4")
+    page.select_option("[name='f.level']", "4")
     page.wait_for_url(re.compile("level=4"))
-    page.wait_for_function("document.querySelector('.rs-list .hm-level').textContent === 'Level 4'")
     page.click(".rs-list a >> nth=0")
-    page.wait_for_selector("[data-figure=listener] svg.main-svg")
-    page.wait_for_selector("[data-figure=speaker] svg.main-svg")
+    page.wait_for_selector("h2:has-text('The listener')")
+    assert page.locator(".bl-table").count() >= 4
+    page.click("[data-act=peek] >> nth=1")
     page.fill("[name=data]", "/no/such/folder")
     page.click(".rs-filters [type=submit]")
-    page.wait_for_selector(".rs-empty:has-text('/no/such/folder')")
+    page.wait_for_selector(":has-text('/no/such/folder')")
 
 
 WIDTHS = (360, 390, 768, 1280)
@@ -67,7 +69,7 @@ WIDTHS = (360, 390, 768, 1280)
 def through(page: Any, server: Any, look: Any, language: str) -> None:
     """Every page of those who play, each looked at."""
     page.goto(f"{server.url}/handmethat")
-    page.wait_for_selector(".hm-entry")
+    page.wait_for_selector(".bl-entry")
     look()
     begin(page, server, mode="full", language=language, level=3)
     page.click("[data-act=story][data-by='1']")
@@ -75,7 +77,7 @@ def through(page: Any, server: Any, look: Any, language: str) -> None:
     page.click("[data-act=peek][data-place=countertop]")
     look()
     do(page, "move to countertop")
-    chip = page.locator("[data-panels] button.hm-chip:visible").last
+    chip = page.locator("[data-panels] button.pl-chip:visible").last
     for width in (each for each in WIDTHS if page.viewport_size["width"] == WIDTHS[0]):
         # What is laid out as it opens, opens on each screen.
         page.set_viewport_size({"width": width, "height": 800})
@@ -85,33 +87,37 @@ def through(page: Any, server: Any, look: Any, language: str) -> None:
     page.set_viewport_size({"width": page.viewport_size["width"], "height": 800})
     chip.click()
     look()
-    page.click(".hm-ask summary")
+    page.click(".pl-ask summary")
     page.fill("#ab-reply", "move")
     look()
-    page.click("[data-act=stop]")
+    page.click("[data-act=goodbye]")
     look()
-    page.click("[data-stop] [data-act=do]")
-    page.wait_for_selector(".hm-result")
+    page.click("[data-act=goodbye-yes]")
+    page.wait_for_selector(".bl-done")
     look()
     begin(page, server, mode="partial", level=2)
     look()
     begin(page, server, seat="human", opposite="offline/asker:1", level=4)
-    page.wait_for_selector(".hm-pending-on")
+    page.wait_for_selector(".ab-play-human[data-my-turn='1']")
     look()
 
 
 def watching(page: Any, server: Any, look: Any) -> None:
     """Every page of the researchers, each looked at."""
-    for place in ("/research/episodes", "/research?run=house", "/research?run=house&tab=dialogues"):
+    for place in (
+        "/research/data?benchmark=handmethat",
+        "/research?run=house",
+        "/research?run=house&tab=dialogues",
+    ):
         page.goto(f"{server.url}{place}")
         page.wait_for_selector("#ab-content h1")
         look()
     page.click(".rs-list a >> nth=0")
     page.wait_for_selector("[data-watch]")
     look()
-    page.goto(f"{server.url}/research/episodes?level=4")
+    page.goto(f"{server.url}/research/data?benchmark=handmethat&f.level=4")
     page.click(".rs-list a >> nth=0")
-    page.wait_for_selector("[data-figure=speaker] svg.main-svg")
+    page.wait_for_selector("[data-plan]")
     look()
 
 

@@ -44,41 +44,41 @@ def test_nothing_hidden_reaches_the_browser_in_partial_view(server: Any, open_pa
             assert not re.search(rf"\b{re.escape(world.names[one])}\b", everything), world.names[one]
             # "knife #0" would be found in "carving knife #0".
             assert not re.search(rf"(?<!\w )\b{re.escape(label(world, one, 'en'))}\b", everything)
-    assert "hm-readings" not in everything
+    assert "bl-amounts" not in everything
 
 
 def test_a_person_gives_the_instruction_and_answers(server: Any, open_page: Any) -> None:
     page, other = open_page().page, open_page().page
     begin(page, server, opposite="person", level=3)
     link = page.input_value("[data-link]")
-    take_seat(other, link, ".ab-play.hm-human")
+    take_seat(other, link, ".ab-play-human")
     task = task_of(server, page)
-    assert other.locator(".hm-secret .ab-chips li").count() >= 1
+    assert other.locator(".ab-side .ab-chips li").count() >= 1
     before = number(page)
     page.fill("#ab-reply", "which one?")
     page.press("#ab-reply", "Enter")
-    page.wait_for_selector(".ab-thinking.ab-on:has-text('Waiting for the human')")
-    other.wait_for_selector(".hm-pending-on")
-    assert other.inner_text(".hm-pending-text") == "which one?"
+    page.wait_for_selector(".ab-thinking.ab-on:has-text('Waiting for: Human')")
+    other.wait_for_selector(".ab-play-human[data-my-turn='1']")
+    assert other.inner_text("[data-kind=question] .ab-bubble") == "which one?"
     other.fill("#ab-reply", "The one over there.")
     other.press("#ab-reply", "Enter")
     at_number(page, before + 2)
     assert "The one over there." in page.inner_text(".ab-log")
     for command in expert(task):
         do(page, command)
-    page.wait_for_selector(".hm-result")
-    other.wait_for_selector(".hm-result")
+    page.wait_for_selector(".bl-done")
+    other.wait_for_selector(".bl-done")
 
 
 def test_a_person_is_asked_by_a_robot(server: Any, open_page: Any) -> None:
     page = open_page().page
     begin(page, server, seat="human", opposite="offline/asker:1", level=4)
-    page.wait_for_selector(".hm-pending-on")
-    meaning = page.inner_text(".hm-meaning")
+    page.wait_for_selector(".ab-play-human[data-my-turn='1']")
+    meaning = page.inner_text(".ab-side .ab-task p")
     page.fill("#ab-reply", meaning)
     page.click(".ab-send")
-    page.wait_for_selector(".hm-result")
-    assert page.inner_text(".hm-thought p >> nth=1") == meaning
+    page.wait_for_selector(".bl-done")
+    assert meaning in page.inner_text(".bl-named")
 
 
 def test_the_pages_speak_chinese(server: Any, open_page: Any) -> None:
@@ -86,8 +86,8 @@ def test_the_pages_speak_chinese(server: Any, open_page: Any) -> None:
     begin(page, server, mode="full", language="zh", level=3)
     assert page.evaluate("document.documentElement.lang") == "zh"
     shown = page.inner_text("#ab-content")
-    assert re.search("[一-鿿]", page.inner_text(".hm-speech"))
+    assert re.search("[一-鿿]", page.inner_text(".pl-speech"))
     # In Chinese texts a thing's name in commands, which are English, follows it: 包裹（package#2）.
     assert re.findall(r"[A-Za-z]{4,}", re.sub(r"（\w+(#\d+)?）", "", shown)) == []
     type_in(page, "您要哪一种？")
-    assert page.locator(".hm-line-answer").count() == 1
+    assert page.locator("[data-kind=answer]").count() == 1

@@ -57,19 +57,19 @@ def a_move_of_handmethat(page: Any, server: Any) -> Iterator[None]:
     household.do(page, "move to table")
     page.fill("#ab-reply", "pick up the")
     page.reload()
-    page.wait_for_selector(".hm-tile-table.hm-here")
+    page.wait_for_selector(".pl-here[data-place=table]")
     assert page.input_value("#ab-reply") == "pick up the"
     assert "Move 1 of 40" in page.inner_text(".ab-turns-text")
     yield
     yield
     page.reload()
-    page.wait_for_selector(".hm-tile-table.hm-here")
+    page.wait_for_selector(".pl-here[data-place=table]")
     assert page.input_value("#ab-reply") == "pick up the"
     assert household.commands(server, page) == ["move to table"]
     page.goto(f"{server.url}/")
     page.wait_for_selector("[data-continue] a")
     page.click("[data-continue] a >> nth=0")
-    page.wait_for_selector(".hm-tile-table.hm-here")
+    page.wait_for_selector(".pl-here[data-place=table]")
 
 
 def a_label_of_ambibench(page: Any, server: Any) -> Iterator[None]:

@@ -75,9 +75,9 @@ def test_the_reply_box_stays_in_reach(server: Any, open_page: Any, locale: str) 
 def test_a_robot_asks_back_from_wherever_it_looks(server: Any, open_page: Any) -> None:
     page = open_page(width=320, height=640).page
     household.begin(page, server, level=3)
-    assert_in_reach(page, "#ab-reply", ".hm-ask summary")
-    page.click(".hm-ask summary")
-    assert_in_reach(page, "#ab-reply", ".hm-ask summary")
+    assert_in_reach(page, "#ab-reply", ".pl-ask summary")
+    page.click(".pl-ask summary")
+    assert_in_reach(page, "#ab-reply", ".pl-ask summary")
 
 
 def test_a_kitchen_robot_asks_back_from_wherever_it_looks(server: Any, open_page: Any) -> None:

@@ -66,13 +66,13 @@ def test_a_seeker_of_clarq_plays_to_the_end_and_looks_back(server: Any, open_pag
 def test_a_robot_of_handmethat_by_keyboard_alone(server: Any, open_page: Any) -> None:
     page = open_page().page
     page.goto(f"{server.url}/handmethat")
-    page.wait_for_selector(".hm-entry")
-    tab_to(page, "[name=level]")
+    page.wait_for_selector(".bl-entry")
+    tab_to(page, "[name=rule-level]")
     for _ in range(3):  # from any to the third level
-        page.keyboard.press("ArrowRight")
-    tab_to(page, "[data-form=household] [type=submit]")
+        page.keyboard.press("ArrowDown")
+    tab_to(page, "[data-form=begin] [type=submit]")
     page.keyboard.press("Enter")
-    page.wait_for_selector(".ab-play.hm-robot")
+    page.wait_for_selector(".ab-play-robot")
     task = household.task_of(server, page)
     assert task.level == 3
     way = household.expert(task)
@@ -82,7 +82,7 @@ def test_a_robot_of_handmethat_by_keyboard_alone(server: Any, open_page: Any) ->
     assert page.evaluate("document.activeElement.id") == "ab-reply"
     for place, command in enumerate(way):
         before = number(page)
-        page.keyboard.type(command)
+        page.keyboard.type(command if place else command[:-1])
         if place == 0:  # the first out of the list, the others as typed
             assert page.get_attribute("#ab-reply", "aria-expanded") == "true"
             page.keyboard.press("ArrowDown")
@@ -92,7 +92,7 @@ def test_a_robot_of_handmethat_by_keyboard_alone(server: Any, open_page: Any) ->
         household.moved_on(page, before)
         if place < len(way) - 1:
             assert page.evaluate("document.activeElement.id") == "ab-reply"
-    page.wait_for_selector(".hm-result")
+    page.wait_for_selector(".bl-done")
     assert household.commands(server, page) == way
 
 

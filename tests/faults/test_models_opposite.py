@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import app
 from logs import LogReader, LogWriter
+from simulator import catalog
 from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.sessions import AmbikSessions
 from simulator.clarq.benchmark import BENCHMARK as CLARQ
@@ -73,12 +74,11 @@ async def test_the_address_stays_with_the_seat(server, log):
     """Whoever starts the app again without --base-url finds the model where it was."""
     there = models(log, base_url=server.url.replace("http://", "http://user:passphrase@"))
     opponents = [there.addressed("openai/llama")]
-    sessions = HandMeThatSessions(*log, there, opponents=opponents, env={})
-    offered = sessions.opponents("robot")
+    sessions = HandMeThatSessions(catalog.find("handmethat"), *log, there, opponents=opponents, env={})
+    offered = sessions.opponents("human")
     assert [one.label for one in offered if one.name == opponents[0]] == ["llama"]
     assert not {"openai/gpt-4o"} & {one.name for one in offered}
-    seats = {"robot": "person", "human": opponents[0]}
-    episode = await sessions.start(task_id=None, language="en", seats=seats)
+    episode = await sessions.start(seat="robot", others={"human": opponents[0]}, rules={})
     assert log[1].episode(episode).seats["human"] == opponents[0]
     assert opponents[0].startswith("openai/llama@http://") and "passphrase" not in opponents[0]
     assert server.url.rpartition("/")[0] not in episode  # it is a part of pages' addresses
@@ -88,10 +88,10 @@ async def test_the_address_stays_with_the_seat(server, log):
 
     own = models(log)
     direct = f"openai/llama@{server.url}"
-    again = HandMeThatSessions(*log, own, opponents=[direct], env={})
-    other = await again.start(task_id=None, language="en", seats={"robot": "person", "human": direct})
+    again = HandMeThatSessions(catalog.find("handmethat"), *log, own, opponents=[direct], env={})
+    other = await again.start(seat="robot", others={"human": direct}, rules={})
     assert log[1].episode(other).seats["human"] == direct
-    restarted = HandMeThatSessions(*log, models(log), env={})
+    restarted = HandMeThatSessions(catalog.find("handmethat"), *log, models(log), env={})
     assert await restarted.view(other, "robot")
     assert server.requests >= asked
     await own.close()

@@ -69,6 +69,7 @@ class FakeSessions:
     benchmark = catalog.find("clarq")
     choices = Choices
     items = ()
+    languages = ()
     around = ClarqSessions.around
     judges = ClarqSessions.judges
 

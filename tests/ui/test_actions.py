@@ -56,12 +56,12 @@ async def test_several_at_once_only_if_asked_for(actions: Actions, sessions: Fak
 
 async def test_a_start_that_fails_says_why(actions: Actions, sessions: FakeSessions, monkeypatch) -> None:
     async def refuse(**_: Any) -> str:
-        raise InputError("There is no task 'x' in en.", code="no_task", task="x")
+        raise InputError("There is no task of level 7.", code="no_level", level=7)
 
     monkeypatch.setattr(sessions, "start", refuse)
-    assert (await actions.start(START))["problem"] == "There is no task “x”. Please pick one from the list."
+    assert (await actions.start(START))["problem"] == "There is no task of level 7."
     chinese = START | {"language": "zh"}
-    assert (await actions.start(chinese))["problem"] == "没有“x”这项任务。请从列表中选择。"
+    assert (await actions.start(chinese))["problem"] == "没有难度为 7 的任务。"
     assert "did not work" in (await actions.start({"seat": 1}))["problem"]
     assert (await actions.start({"room": "nowhere", "language": "zh"}))["problem"] == "这里不提供“nowhere”。"
 

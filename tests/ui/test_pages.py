@@ -195,7 +195,7 @@ def test_every_rule_that_a_person_may_break_is_told_in_both_languages() -> None:
     for language in LANGUAGES:
         told = set(strings(language).texts)
         assert {f"benchmark.clarq.refused.{code}" for code in REFUSALS["clarq"]} <= told
-        assert {f"play.refused_{code}" for code in REFUSALS["handmethat"]} <= told
+        assert {f"benchmark.handmethat.refused.{code}" for code in REFUSALS["handmethat"]} <= told
 
 
 async def test_every_text_is_used_somewhere() -> None:
@@ -206,8 +206,6 @@ async def test_every_text_is_used_somewhere() -> None:
         *(f"app.missing.{part}" for part in ("home", "text", "title")),  # at a wrong address
         "app.too_many",  # in answer to whoever begins too often
         "language.name",  # of each language, in itself
-        "play.refused",
-        *(f"play.refused_{code}" for code in REFUSALS["handmethat"]),
         "play.retry",
         "play.warning",
         "play.warning_study",
@@ -217,7 +215,6 @@ async def test_every_text_is_used_somewhere() -> None:
         "benchmark.clarq.result.failure.text",  # where nothing was said in other words
         "benchmark.clarq.summary",  # the text of its card
         "benchmark.clarq.verdict.text",
-        "play.invite",  # of seats that have pages of their own
         *(f"benchmark.clarq.why.{code}" for code in REASONS),  # as the built-in provider gives them
         *(f"benchmark.clarq.type.{number}" for number in (1, 3, 4, 5, 6)),
         *(f"benchmark.clarq.refused.{code}" for code in REFUSALS["clarq"]),
@@ -229,7 +226,6 @@ async def test_every_text_is_used_somewhere() -> None:
         *(f"benchmark.{name}." for name in catalog.names() if name != "clarq"),
         "research.",
         "study.",
-        "household.",
         "benchmark.",
         "ambient.",
         "declared.",

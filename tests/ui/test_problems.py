@@ -34,7 +34,7 @@ PREFIX = {
     "ambient": "benchmark.ambient.refused.",
     "ambik": "benchmark.ambik.refused.",
 }
-ROOMS = PREFIX | {"clarq": "benchmark.clarq.refused.", "handmethat": "play.refused_"}
+ROOMS = PREFIX | {"clarq": "benchmark.clarq.refused.", "handmethat": "benchmark.handmethat.refused."}
 """Where the words for what a benchmark refuses stand; `PREFIX` has those whose people fill in forms."""
 SHARED = ("not_due", "nothing_said", "no_choice")
 """Codes of what the shared layers refuse a seat, whatever the benchmark."""
@@ -131,10 +131,10 @@ def test_words_are_of_something(coded: list[Raised], at_seats: list[Raised]) -> 
 
 
 def test_an_error_is_said_by_its_code() -> None:
-    error = InputError("There is no task 'x'.", code="no_task", task="x")
-    assert str(error) == "There is no task 'x'."
-    assert problem_text(strings("en"), error) == "There is no task “x”. Please pick one from the list."
-    assert problem_text(strings("zh"), error) == "没有“x”这项任务。请从列表中选择。"
+    error = InputError("There is no task of level 7 here.", code="no_level", level=7)
+    assert str(error) == "There is no task of level 7 here."
+    assert problem_text(strings("en"), error) == "There is no task of level 7."
+    assert problem_text(strings("zh"), error) == "没有难度为 7 的任务。"
     missing = NotInLog("there is no run 'x' in the log", "x")
     assert problem_text(strings("zh"), missing) == "日志中没有“x”。"
 

@@ -27,6 +27,7 @@ from simulator.blocks import (
 )
 from simulator.form_blocks import Form
 from simulator.model_forms import bounds, flat
+from simulator.plan_blocks import Menu, Places, Suggestions
 from simulator.runner.declared_views import Result, SeatPage
 from simulator.studies.cards import StudyCard
 from simulator.studies.declared import PlaySessions
@@ -49,6 +50,8 @@ STEPS: Final[Mapping[str, str]] = {
     "verdict": "task",
 }
 """The step of a study that each stage of an episode belongs to."""
+_AT_TALK: Final = (Talk, Meter, Menu, Progress, Suggestions, Form)
+"""Blocks that stand at the dialogue, not beside it."""
 
 
 def link_to(benchmark: Benchmark[Any, Any], *, home: bool = False) -> RoomLink:
@@ -122,14 +125,15 @@ def entry_page(frame: Frame, link: RoomLink, sessions: PlaySessions, studies: Se
     seats = [seat.name for seat in benchmark.seats]
     opponents = {seat: sessions.opponents(seat) for seat in seats} if len(seats) > 1 else {}
     menus = {language: menu for language in LANGUAGES if (menu := sessions.item_menu(language))}
+    spoken = [*menus] or sessions.languages
     return render(
         "home" if link.path == "/" else "declared/entry",
         texts,
         frame=frame,
         room=link,
         benchmark=benchmark.name,
-        languages=[(language, strings(language)("language.name")) for language in menus],
-        spoken=texts.language if texts.language in menus else next(iter(menus), ""),
+        languages=[(language, strings(language)("language.name")) for language in spoken],
+        spoken=texts.language if texts.language in spoken else next(iter(spoken), ""),
         menus=menus,
         language=DEFAULT,
         items=len(sessions.items),
@@ -169,7 +173,7 @@ def task_page(
         "label": kind_label(texts, link, view),
         "lines": numbered(said, view.moves, view.first),
         "meters": [block for block in view.blocks if isinstance(block, Meter)],
-        "blocks": [block for block in view.blocks if not isinstance(block, Talk | Meter | Progress | Form)],
+        "blocks": [block for block in view.blocks if not isinstance(block, _AT_TALK)],
         "invitations": invitations,
         "waiting": waiting(texts, link, view),
     }
@@ -188,6 +192,9 @@ def task_page(
         **shown,
         cards=cards,
         tree=next((block for block in beside if isinstance(block, Tree)), None),
+        drawn=any(isinstance(block, Places) for block in view.blocks),
+        menus=[block for block in view.blocks if isinstance(block, Menu)],
+        suggestions=next((block for block in view.blocks if isinstance(block, Suggestions)), None),
         closing=strings(view.language)(f"{link.name}.{view.due.closing}")
         if view.due and view.due.closing
         else "",
@@ -199,7 +206,7 @@ def task_page(
 
 def side_cards(texts: Strings, link: RoomLink, view: SeatPage) -> list[Card]:
     """Return the cards beside a conversation; blocks that stand in none are in one with the seat's part."""
-    rest = [block for block in view.blocks if not isinstance(block, Talk | Meter)]
+    rest = [block for block in view.blocks if not isinstance(block, _AT_TALK)]
     cards = [block for block in rest if isinstance(block, Card)]
     if cards or not (rest or f"{link.name}.instructions.{view.seat}" in texts.texts):
         return cards

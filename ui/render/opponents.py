@@ -39,8 +39,3 @@ def _option(texts: Strings, opponent: Opponent, key: str) -> OpponentOption:
     if not opponent.available:
         note = texts("home.needs_key", variable=opponent.requires)
     return OpponentOption(opponent.name, kind, label, note, opponent.available)
-
-
-def opposite(seats: tuple[str, str], seat: str) -> str:
-    """Return the other seat of the two."""
-    return seats[1 - seats.index(seat)]

@@ -27,16 +27,3 @@ class Invitation:
 
     link: str
     taken: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Company:
-    """Who sits opposite, as far as the page shows it.
-
-    Attributes:
-        person: a second person.
-        invitation: the link for them, if this page's person began the dialogue.
-    """
-
-    person: bool = False
-    invitation: Invitation | None = None

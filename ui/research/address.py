@@ -13,7 +13,6 @@ START = "/research/start"
 STUDIES = "/research/studies"
 PART = "/research/part"
 REVIEW = "/research/review"
-EPISODES = "/research/episodes"
 DATA = "/research/data"
 DESK = "/research/desk"
 CONSOLIDATE = "/research/consolidate"
@@ -34,7 +33,6 @@ PLACES = {
             REPORT,
             COMPARE,
             REVIEW,
-            EPISODES,
             DATA,
             DESK,
             CONSOLIDATE,
@@ -49,7 +47,6 @@ NAVIGATION = (
     (START, "research.start.heading", (START,)),
     (STUDIES, "research.studies.heading", (STUDIES,)),
     (REVIEW, "research.review.heading", (REVIEW,)),
-    (EPISODES, "research.household.episodes", (EPISODES,)),
     (DATA, "research.data.nav", (DATA,)),
     (DESK, "research.desk.nav", (DESK,)),
     (CONSOLIDATE, "research.ambient.nav", (CONSOLIDATE,)),
@@ -82,12 +79,8 @@ class Address:
         reviewer: who reviews.
         study: that is shown.
         data: the data set that is browsed, or the set that is judged at a desk.
-        level: filter: hardness of an episode of HandMeThat.
-        quest: filter: what kind of help it asks for.
-        goal: filter: number of its goal's template.
-        item: the episode of the data set, or the thing at a desk, that is shown.
+        item: the item of the data set, or the thing at a desk, that is shown.
         step: the turn after which a logged episode is shown.
-        seen: ``robot`` to see of the house what the robot sees.
         desk: where somebody judges.
         set: filter: letters of a label set (``EN``).
         kind: filter: kind of ambiguity.
@@ -115,12 +108,8 @@ class Address:
     reviewer: str = ""
     study: str = ""
     data: str = ""
-    level: str = ""
-    quest: str = ""
-    goal: str = ""
     item: str = ""
     step: str = ""
-    seen: str = ""
     desk: str = ""
     set: str = ""
     kind: str = ""

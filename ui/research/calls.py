@@ -39,7 +39,6 @@ from ui.research.address import (
     CONSOLIDATE,
     DATA,
     DESK,
-    EPISODES,
     RESEARCH,
     REVIEW,
     SETS,
@@ -54,7 +53,6 @@ from ui.research.declared import part_page, parts_of
 from ui.research.desk import Desk, Dialogue
 from ui.research.desk_page import checked_name, desk_page
 from ui.research.desk_page import judged as desk_judged
-from ui.research.episodes_page import episodes_page
 from ui.research.extras import Sources, extras_of, with_extras
 from ui.research.kept import CachedReports
 from ui.research.review_page import agreement_page, all_done_page, marking_page, start_page
@@ -167,8 +165,6 @@ class Calls:
 
     def _page(self, visit: Visit) -> Page:
         at = visit.at
-        if at.path == EPISODES:
-            return episodes_page(visit)
         if at.path == DATA:
             return data_page(visit)
         if at.path == DESK:

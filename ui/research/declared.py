@@ -119,7 +119,7 @@ def look_at(visit: Visit, kept: CachedReports, run: Run) -> Look:
         reader=kept.reader,
         run=run,
         language=visit.t.language,
-        chosen=dict(visit.at.settings),
+        chosen={**dict(visit.at.settings), **({"step": visit.at.step} if visit.at.step else {})},
         keep=lambda name, make: kept.once(("declared", name), run.id, make),
     )
 

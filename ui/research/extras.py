@@ -12,7 +12,6 @@ from ui.research.ambik_decisions import decisions_page
 from ui.research.ambik_read import task_of_run
 from ui.research.declared import with_parts
 from ui.research.desk import TABS, Desk, Link, RunCard, Tab
-from ui.research.household_page import household_episode
 from ui.research.kept import CachedReports
 from ui.research.view import Page, ShowEpisode, Visit
 
@@ -86,6 +85,5 @@ def _kitchen_page(visit: Visit, card: RunCard, sources: Sources) -> Page:
 
 _NONE: Final = Extras(pages={})
 _EXTRAS: Final[Mapping[str, Extras]] = {
-    "handmethat": Extras(episode=household_episode, pages={}),
     "ambik": Extras(pages={"dialogues": _kitchen_page}, links=_kitchen_links),
 }

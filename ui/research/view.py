@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import gradio as gr
 
@@ -12,7 +12,6 @@ from logs import LogReader
 from simulator import catalog
 from simulator.studies.declared import sessions_type
 from ui.declared.pages import link_to
-from ui.handmethat.entry import LINK as HANDMETHAT
 from ui.i18n import Strings
 from ui.render.environment import render
 from ui.render.frame import Frame, RoomLink
@@ -20,15 +19,11 @@ from ui.research import format
 from ui.research.address import NAVIGATION, RESEARCH, Address
 from ui.research.figures import Figure
 
-DRAWN: Final = {link.path[1:]: link for link in (HANDMETHAT,)}
-"""The benchmarks whose pages are not made of blocks."""
-
 
 def rooms() -> tuple[RoomLink, ...]:
     """Return the benchmarks that people can play, but for the first, whose entry is the home page."""
     made = [each for each in catalog.installed() if sessions_type(each) is not None]
-    links = DRAWN | {each.name: link_to(each) for each in made[1:]}
-    return tuple(links[name] for name in catalog.names() if name in links)
+    return tuple(map(link_to, made[1:]))
 
 
 @dataclass(frozen=True, slots=True)

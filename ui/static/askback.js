@@ -80,7 +80,6 @@ window.askback = (() => {
     get number() { return Number(this.root.dataset.number); }
     get myTurn() { return this.root.dataset.myTurn === "1"; }
     get ended() { return this.root.dataset.ended === "1"; }
-    get house() { return this.root?.dataset.house === "1"; }
     get session() { return this.root !== null && "session" in this.root.dataset; }
     get trouble() { return this.root.dataset.trouble === "1"; }
     get texts() { return this.root ? JSON.parse(this.root.dataset.texts) : {}; }

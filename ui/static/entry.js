@@ -56,7 +56,7 @@
           room: this.root.dataset.room,
           seat: fields.seat.value,
           item: item ? Number(item) : null,
-          item_language: form.querySelector("[data-for-language]:not([hidden])")?.dataset.forLanguage || "",
+          item_language: fields.language?.value || form.querySelector("[data-for-language]:not([hidden])")?.dataset.forLanguage || "",
           others: Object.fromEntries(others),
           rules: Object.fromEntries(rules),
         };

@@ -104,7 +104,7 @@
         if (!frame) return;
         frame.scrollTop = frame.scrollHeight;
         // On a narrow screen the whole page scrolls; at first it stays with the background on top.
-        if (NARROW.matches && this.number > 1 && !this.house) frame.scrollIntoView({ block: "end" });
+        if (NARROW.matches && this.number > 1 && !this.one("[data-plan]")) frame.scrollIntoView({ block: "end" });
       },
 
       // The newest line stays in sight when the composer grows, unless the person has scrolled up.

@@ -7,7 +7,7 @@ window.askbackResearch = (() => {
   const REVIEWER = "askback.reviewer";
   const SHORTCUTS = "askback.research.shortcuts";
   const POLL_MS = 2000;
-  const PATHS = ["/research/part", "/research/review", "/research/episodes", "/research/data", "/research/desk", "/research/consolidate", "/research/asking", "/research/sets"];
+  const PATHS = ["/research/part", "/research/review", "/research/data", "/research/desk", "/research/consolidate", "/research/asking", "/research/sets"];
 
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   const read = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
@@ -89,7 +89,7 @@ window.askbackResearch = (() => {
       this.restore(kept, focus);
       this.prepareForms();
       this.replay();
-      this.houseShown();
+      this.planShown();
       this.watched();
       this.judging();
       this.deskShown();
@@ -360,7 +360,7 @@ window.askbackResearch = (() => {
   }
 
   function mount(element, props, server) {
-    Object.assign(Desk.prototype, askbackMarks, askbackDesk, askbackJudging, askbackHouse.methods, askbackHouse.watching);
+    Object.assign(Desk.prototype, askbackMarks, askbackDesk, askbackJudging, askbackPlan.methods, askbackPlan.watching);
     const desk = new Desk(element, props, server);
     desk.load();
     return desk;

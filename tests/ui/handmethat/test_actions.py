@@ -8,17 +8,15 @@ from urllib.parse import parse_qs, urlparse
 from fake_sessions import front
 from visiting import invitation_to, take_seat
 
-from simulator.errors import InputError
-from simulator.handmethat.sessions import HandMeThatSessions
 from ui.actions import Actions
 from ui.tokens import Pass, Signer
 
 START = {
     "room": "handmethat",
     "seat": "robot",
-    "episode_language": "en",
-    "mode": "partial",
-    "opposite": "offline/giver",
+    "item_language": "en",
+    "others": {"human": "offline/giver"},
+    "rules": {"mode": "partial"},
 }
 
 
@@ -37,26 +35,26 @@ def seat_of(actions: Actions, page: dict[str, Any]) -> Pass:
 
 
 async def test_an_episode_begins_and_shows_itself(actions: Actions) -> None:
-    page = await begin(actions, level=2)
+    page = await begin(actions, rules={"level": 2})
     seat = seat_of(actions, page)
     assert (seat.seat, seat.room, seat.person_opposite) == ("robot", "handmethat", False)
     html = (await actions.page(page))["html"]
     assert "You are the robot" in html
     state = await actions.state(parse_qs(page["query"])["t"][0])
-    assert state == {"number": 1, "my_turn": True, "ended": False, "trouble": False, "stage": ""}
+    assert state == {"number": 1, "my_turn": True, "ended": False, "trouble": False, "stage": "task"}
 
 
 async def test_nonsense_costs_a_move_and_changes_nothing(actions: Actions) -> None:
     page = await begin(actions)
     answer = await actions.send(turn(page, 1, "fly to the moon"))
     assert answer["accepted"]
-    assert "Move 1 of 40" in answer["html"]
+    assert "Moves: 1 of 40" in answer["html"]
     empty = await actions.send(turn(page, 2, "  "))
     assert not empty["accepted"]
 
 
 async def test_two_people_get_a_link_each(actions: Actions) -> None:
-    page = await begin(actions, opposite="person")
+    page = await begin(actions, others={"human": "person"})
     guest = await take_seat(actions, await invitation_to(actions, page), language="zh")
     seat = seat_of(actions, guest)
     assert seat == Pass(
@@ -64,14 +62,14 @@ async def test_two_people_get_a_link_each(actions: Actions) -> None:
     )
     assert "您是人" in (await actions.page(guest))["html"]
     await actions.send(turn(page, 1, "which one?"))
-    assert "机器人问" in (await actions.page(guest))["html"]
+    assert "which one?" in (await actions.page(guest))["html"]
     assert (await actions.send(turn(guest, 2, "the left one")))["accepted"]
     assert "the left one" in (await actions.page(page))["html"]
 
 
 async def test_the_human_can_be_played_too(actions: Actions) -> None:
-    page = await begin(actions, seat="human", opposite="offline/expert")
-    assert "hm-result" in (await actions.page(page))["html"]
+    page = await begin(actions, seat="human", others={"robot": "offline/expert"})
+    assert "That was it" in (await actions.page(page))["html"]
 
 
 async def test_the_other_benchmarks_link_opens_nothing_here(actions: Actions) -> None:
@@ -86,8 +84,8 @@ async def test_the_other_benchmarks_link_opens_nothing_here(actions: Actions) ->
 
 
 async def test_a_start_that_fails_says_why(actions: Actions) -> None:
-    assert "cannot sit" in (await actions.start(START | {"opposite": "replay/x"}))["problem"]
-    assert "did not work" in (await actions.start(START | {"mode": "dark"}))["problem"]
+    assert "cannot sit" in (await actions.start(START | {"others": {"human": "replay/x"}}))["problem"]
+    assert "mode" in (await actions.start(START | {"rules": {"mode": "dark"}}))["problem"]
 
 
 async def test_the_entry_and_the_home_page(actions: Actions) -> None:
@@ -95,17 +93,6 @@ async def test_the_entry_and_the_home_page(actions: Actions) -> None:
     assert "Which one did you mean?" in entry
     home = (await actions.page({"path": "/", "language": "en"}))["html"]
     assert 'href="/handmethat"' in home
-
-
-async def test_without_data_the_entry_says_so(
-    actions: Actions, sessions: HandMeThatSessions, monkeypatch: Any
-) -> None:
-    def nothing(*_: Any, **__: Any) -> Any:
-        raise InputError("no data")
-
-    monkeypatch.setattr(sessions, "catalog", nothing)
-    entry = (await actions.page({"path": "/handmethat", "language": "en"}))["html"]
-    assert "There are no built-in episodes yet." in entry
 
 
 async def test_without_handmethat_nothing_of_it_is_offered() -> None:

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
-from typing import Any, cast
+from pathlib import Path
+from typing import Any
 
 import pytest
-from texts import texts_of, unused
 from visiting import Page as Reader
 
+from simulator.blocks import Amounts, Card
+from simulator.handmethat import show
+from simulator.handmethat.playing import Posed
+from simulator.handmethat.result import counts_block, percent, readings_blocks, result
+from simulator.handmethat.room import ROOM
 from simulator.handmethat.sessions import HandMeThatSessions
-from simulator.handmethat.views import LineView, Reading, RobotView
+from simulator.handmethat.show import asked, meaning_text
+from simulator.handmethat.views import Reading, Replay
+from simulator.plan_blocks import Menu, Places, Suggestions
+from simulator.runner.declared_views import SeatPage
 from simulator.seats import Reply
-from ui.handmethat.actions import HouseholdActions
-from ui.handmethat.entry import LINK, entry_page
-from ui.handmethat.play import asked, spoken
-from ui.handmethat.result import bars, narrowings, percent
-from ui.i18n import strings
+from ui.declared.actions import DeclaredActions
+from ui.declared.pages import entry_page, task_page
+from ui.i18n import declared_texts, strings
 from ui.render.frame import Frame
-from ui.render.play import Company, Invitation, Notice
+from ui.render.play import Invitation, Notice
 from ui.study.pages import Here
 from ui.tokens import Signer
 
-SEATS = {"robot": "person", "human": "offline/giver"}
+OTHERS = {"human": "offline/giver"}
 EVIL = "\"'><img src=x onerror=alert(1)>{{7*7}}</textarea><script>alert(2)</script>"
+
+
+Room = DeclaredActions
 
 
 class Page(Reader):
@@ -34,18 +44,26 @@ class Page(Reader):
         return [attrs for _, attrs in self.tags if name in attrs]
 
 
-ACTIONS = HouseholdActions(cast(HandMeThatSessions, None), Signer(b"x"))
+@pytest.fixture
+def room(sessions: HandMeThatSessions) -> Room:
+    return DeclaredActions(sessions, Signer(b"x"))
 
 
 def frame(language: str = "en") -> Frame:
-    return Frame(strings(language), "/play", "t=abc", "/research", "", (LINK,))
+    return Frame(strings(language), "/play", "t=abc", "/research", "", ())
 
 
-async def begin(sessions: HandMeThatSessions, language: Any = "en", **options: Any) -> RobotView:
-    id = await sessions.start(task_id=None, language=language, seats=SEATS, options=options)
-    view = await sessions.view(id, "robot")
-    assert isinstance(view, RobotView)
-    return view
+async def begin(
+    sessions: HandMeThatSessions, language: Any = "en", others: Any = OTHERS, **rules: Any
+) -> Any:
+    id = await sessions.start(seat="robot", others=others, rules=rules, language=language)
+    return await sessions.view(id, "robot")
+
+
+async def in_the_papers_protocol(sessions: HandMeThatSessions) -> Any:
+    seats = {"robot": "person", "human": "offline/giver"}
+    id = await sessions.start_item(Posed(sessions.tasks[0], "en"), seats, {"protocol": "paper"})
+    return await sessions.view(id, "robot")
 
 
 async def do(sessions: HandMeThatSessions, view: Any, text: str) -> Any:
@@ -53,163 +71,180 @@ async def do(sessions: HandMeThatSessions, view: Any, text: str) -> Any:
     return await sessions.submit(view.episode_id, view.seat, reply, number=view.number)
 
 
-def robot(view: RobotView, language: str = "en", **more: Any) -> str:
-    return playing(view, language, **more)
-
-
-def playing(view: Any, language: str = "en", company: Company | None = None, **more: Any) -> str:
+def playing(room: Room, view: SeatPage, language: str = "en", invitations: Any = None, **more: Any) -> str:
     """The page of an episode that is going on."""
-    return ACTIONS.play_page(frame(language), Here(view=view, **more), company or Company())
+    return task_page(frame(language), room.link, Here(view=view, **more), room.steps(view), invitations or {})
 
 
-def ended(view: Any, replay: Any, language: str = "en") -> str:
+def ended(room: Room, view: SeatPage, result: Any, language: str = "en") -> str:
     """The page of an episode that has ended."""
-    return ACTIONS.end_page(frame(language), Here(view=view), replay)
+    return room.end_page(frame(language), Here(view=view), result)
+
+
+def item_of(sessions: HandMeThatSessions, id: str) -> Posed:
+    """What is played in an episode."""
+    return ROOM.read_item(sessions._reader.item(sessions._reader.episode(id).item_hash))
+
+
+def replay_of(sessions: HandMeThatSessions, id: str) -> Replay:
+    """Everything that was hidden in an episode."""
+    return ROOM.replay(item_of(sessions, id), sessions._reader.turns(id), ())
+
+
+def block(view: SeatPage, kind: Any) -> Any:
+    return next((block for block in view.blocks if isinstance(block, kind)), None)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("mode", ["partial", "full"])
 async def test_the_robots_page_offers_every_command_once(
-    sessions: HandMeThatSessions, mode: str, language: str
+    sessions: HandMeThatSessions, room: Room, mode: str, language: str
 ) -> None:
     view = await begin(sessions, language, mode=mode)
-    page = Page(robot(view, language))
+    page = Page(playing(room, view, language))
     buttons = [attrs["data-command"] for attrs in page.with_("data-command")]
-    drawn = {one.text for one in view.commands if one.verb not in ("look",)} - {"move to floor"}
+    offers = [offer.text for offer in block(view, Suggestions).offers]
+    questions = {offer.text for offer in block(view, Menu).offers}
+    drawn = set(offers) - questions - {"look", "stop", "move to floor"}
     assert drawn <= set(buttons)
-    assert set(buttons) <= drawn | {question.text for question in view.questions} | {"move to floor"}
+    assert set(buttons) <= drawn | questions | {"move to floor"}
+    assert page.one("data-closing")["data-closing"] == "stop"
     options = [attrs["data-text"] for tag, attrs in page.tags if attrs.get("role") == "option"]
-    assert options == [one.text for one in (*view.commands, *view.questions)]
+    assert options == offers
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_ids_are_unique_and_references_lead_somewhere(
-    sessions: HandMeThatSessions, language: str
+    sessions: HandMeThatSessions, room: Room, language: str
 ) -> None:
     view = await begin(sessions, language, mode="full")
-    page = Page(robot(view, language, company=Company(True, Invitation("/play?t=x", True))))
+    page = Page(playing(room, view, language, {"human": Invitation("/play?t=x", True)}))
+    page.check_references()
     ids = [attrs["id"] for attrs in page.with_("id")]
-    assert len(ids) == len(set(ids))
-    for name in ("aria-controls", "aria-describedby", "for"):
-        assert {attrs[name] for attrs in page.with_(name)} <= set(ids)
     used = {attrs["href"][1:] for tag, attrs in page.tags if tag == "use"}
     assert used <= set(ids)
 
 
-async def test_questions_show_their_price(sessions: HandMeThatSessions) -> None:
+async def test_questions_show_their_price(sessions: HandMeThatSessions, room: Room) -> None:
     view = await begin(sessions)
-    html = robot(view)
-    for question in view.questions:
-        assert f"{question.cost} points" in html
-    shown = robot(await begin(sessions, protocol="paper"))
-    assert "hm-question" not in shown
+    html = playing(room, view)
+    for question in block(view, Menu).offers:
+        assert f"{question.price.fields['cost']} points" in html
+    assert "costs 10 points for each thing" in " ".join(html.split())
+    assert "no more than 5 things at once" in " ".join(html.split())
+    shown = playing(room, await in_the_papers_protocol(sessions))
+    assert "pl-question" not in shown
     assert "Paper’s study" in shown
 
 
 async def test_partial_pages_hold_nothing_that_the_robot_does_not_see(
-    sessions: HandMeThatSessions,
+    sessions: HandMeThatSessions, room: Room
 ) -> None:
     view = await begin(sessions, mode="partial")
-    everything = await begin(sessions, mode="full")
-    assert everything.places
-    page = Page(robot(view))
-    here = next(place for place in view.places if place.here)
-    seen = {one.name for one in visible(here.contents)}
+    page = Page(playing(room, view))
+    here = next(place for place in block(view, Places).places if place.here)
+    seen = {thing.name for thing in visible(pile for _, piles in here.groups for pile in piles)}
     assert {attrs["data-thing"] for attrs in page.with_("data-thing")} == seen
     assert [attrs["data-panel"] for attrs in page.with_("data-panel")] == [here.name]
 
 
-def visible(things: Any) -> list[Any]:
-    return [one for thing in things or () for one in (thing, *visible(thing.contents))]
+def visible(piles: Any) -> list[Any]:
+    return [part for pile in piles or () for thing in pile.things for part in (thing, *visible(thing.piles))]
 
 
-async def test_a_waiting_page_offers_nothing_to_do(sessions: HandMeThatSessions) -> None:
-    seats = {"robot": "person", "human": "person"}
-    id = await sessions.start(task_id=None, language="en", seats=seats)
-    view = await do(sessions, await sessions.view(id, "robot"), "which one?")
+async def test_a_waiting_page_offers_nothing_to_do(sessions: HandMeThatSessions, room: Room) -> None:
+    view = await begin(sessions, others={"human": "person"})
+    view = await do(sessions, view, "which one?")
     assert not view.my_turn
-    company = Company(True, Invitation("/play?t=x", False))
-    page = Page(robot(view, company=company, notice=Notice("moved on", "problem")))
+    invitations = {"human": Invitation("/play?t=x", False)}
+    page = Page(playing(room, view, invitations=invitations, notice=Notice("moved on", "problem")))
     offered = page.with_("data-command")
-    assert {attrs["class"] for attrs in offered} == {"hm-question"}
+    assert {attrs["class"] for attrs in offered} == {"pl-question"}
     assert all("data-needs-turn" in attrs for attrs in offered)
-    assert "Waiting for the human …" in page.texts
-    human = await sessions.view(id, "human")
+    assert "Waiting for: Human" in page.texts
+    human = await sessions.view(view.episode_id, "human")
+    task = item_of(sessions, view.episode_id).task
     for language in ("en", "zh"):
-        shown = playing(human, language, company)
-        assert human.meaning in "".join(Page(shown).texts)
-    assert "which one?" in "".join(Page(playing(human)).texts)
+        told = "".join(Page(playing(room, human, language)).texts)
+        assert told.count(meaning_text(task, task.meaning, "en")) == 1
+    assert "which one?" in "".join(Page(playing(room, human)).texts)
     idle = await do(sessions, human, "the left one")
-    assert "Watch the robot." in playing(idle)
+    assert "Waiting for: Robot" in Page(playing(room, idle)).texts
 
 
-async def test_what_people_typed_is_shown_as_typed(sessions: HandMeThatSessions) -> None:
+async def test_what_people_typed_is_shown_as_typed(sessions: HandMeThatSessions, room: Room) -> None:
     view = await do(sessions, await begin(sessions), EVIL)
-    page = Page(robot(view, notice=Notice(EVIL), company=Company(True, Invitation(EVIL, True))))
+    page = Page(playing(room, view, invitations={"human": Invitation(EVIL, True)}, notice=Notice(EVIL)))
     assert any(EVIL in text for text in page.texts)
     assert not [tag for tag, _ in page.tags if tag in ("script", "img")]
     assert not [name for _, attrs in page.tags for name in attrs if name.startswith("on")]
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-async def test_the_result_tells_what_was_meant(sessions: HandMeThatSessions, language: Any) -> None:
+async def ended_with_stop(sessions: HandMeThatSessions, language: Any = "en") -> tuple[SeatPage, Replay]:
     view = await do(sessions, await begin(sessions, language), "stop")
-    replay = await sessions.replay(view.episode_id, "robot")
-    page = Page(ended(view, replay, language))
+    return view, replay_of(sessions, view.episode_id)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_the_result_tells_what_was_meant(
+    sessions: HandMeThatSessions, room: Room, language: Any
+) -> None:
+    view, replay = await ended_with_stop(sessions, language)
+    page = Page(ended(room, view, await sessions.replay(view.episode_id, "robot"), language))
+    page.check_references()
     words = "".join(page.texts)
     for told in (replay.meaning, replay.instruction, replay.why, *replay.demo, *replay.goal):
         assert told in words
-    assert len([attrs for attrs in page.with_("class") if attrs["class"] == "hm-percent"]) == len(
-        [one for one in replay.readings if one.probability is not None]
-    )
+    known = [reading for reading in replay.readings if reading.probability is not None]
+    assert all(reading.text in words and percent(reading.probability or 0) in words for reading in known)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_who_gave_the_instruction_is_told_what_the_robot_did(
-    sessions: HandMeThatSessions, language: Any
+    sessions: HandMeThatSessions, room: Room, language: Any
 ) -> None:
-    id = await sessions.start(task_id=None, language=language, seats={"robot": "person", "human": "person"})
-    view = await sessions.view(id, "robot")
+    view = await begin(sessions, language, others={"human": "person"})
+    id = view.episode_id
     for text in ("dance", "question: where is it?"):
         view = await do(sessions, view, text)
     await do(sessions, await sessions.view(id, "human"), "over there")
     await do(sessions, await sessions.view(id, "robot"), "stop")
-    human, replay = await sessions.view(id, "human"), await sessions.replay(id, "human")
-    texts = strings(language)
-    told = "".join(Page(ended(human, replay, language)).texts)
-    for part in ("dance", texts("household.result.did_failed"), "where is it?", "over there"):
+    own = declared_texts(sessions.benchmark, language)
+    human = await sessions.view(id, "human")
+    told = "".join(Page(ended(room, human, await sessions.replay(id, "human"), language)).texts)
+    for part in ("dance", own["result.did_failed"], "where is it?", "over there"):
         assert part.lower() in told.lower()
-    assert texts("household.result.over_gave_up") in told
-    stopped = replace(replay, over="stopped", carried_out="Give it away", deeds=())
-    told = "".join(Page(ended(human, stopped, language)).texts)
-    assert texts("household.result.over_stopped", deed="Give it away") in told
-    assert texts("household.result.did_nothing") in told
+    assert own["result.over_gave_up"] in told
+    stopped = replace(replay_of(sessions, id), over="stopped", carried_out="Give it away", deeds=())
+    told = "".join(Page(ended(room, human, result(stopped, "human", in_study=False), language)).texts)
+    assert own["result.over_stopped"].format(deed="Give it away") in told
+    assert own["result.did_nothing"] in told
     view = await sessions.view(id, "robot")
-    own = "".join(Page(ended(view, replay, language)).texts)
-    assert texts("household.result.over_gave_up") not in own
+    robots = "".join(Page(ended(room, view, await sessions.replay(id, "robot"), language)).texts)
+    assert own["result.over_gave_up"] not in robots
 
 
-async def test_the_price_rule_is_told(sessions: HandMeThatSessions) -> None:
-    page = robot(await begin(sessions))
-    assert "costs 10 points for each thing" in " ".join(page.split())
-    assert "no more than 5 things at once" in " ".join(page.split())
-
-
-async def test_in_a_study_the_answer_is_folded_away(sessions: HandMeThatSessions) -> None:
-    view = await do(sessions, await begin(sessions), "stop")
-    replay = await sessions.replay(view.episode_id, "robot")
-    page = ended(replace(view, study=True), replay)
-    assert page.index("What was meant, and why") < page.index(replay.meaning)
-    assert replay.meaning not in ended(replace(view, study=True), None)
+async def test_in_a_study_the_answer_is_folded_away(sessions: HandMeThatSessions, room: Room) -> None:
+    view, replay = await ended_with_stop(sessions)
+    shown = result(replay, "robot", in_study=True)
+    folded = [block for block in shown.blocks if isinstance(block, Card) and block.folded]
+    page = ended(room, replace(view, study=True), shown)
+    assert len(folded) == 1 and page.index("What was meant, and why") < page.index(replay.meaning)
+    assert page.index("<details") < page.index(replay.meaning)
+    assert replay.meaning not in ended(room, replace(view, study=True), None)
 
 
 def test_readings_as_bars() -> None:
     def reading(chance: float | None, **more: bool) -> Reading:
         return Reading(text="x", probability=chance, objects=1, **({"meant": False, "heard": False} | more))
 
-    found = bars((reading(0.5, heard=True), reading(0.25, meant=True), reading(None)))
-    assert [(one.width, one.percent) for one in found] == [(100.0, "50 %"), (50.0, "25 %")]
-    assert bars(()) == []
+    _, bars = readings_blocks((reading(0.5, heard=True), reading(0.25, meant=True), reading(None)))
+    assert isinstance(bars, Amounts)
+    assert [(row.share, row.value, row.look) for row in bars.rows] == [
+        (1.0, "50 %", "wrong"),
+        (0.5, "25 %", "right"),
+    ]
+    assert len(readings_blocks(())) == 1
 
 
 @pytest.mark.each(
@@ -221,40 +256,68 @@ def test_probabilities_for_people(chance: float, said: str) -> None:
 
 
 def test_counts_on_one_scale() -> None:
-    found = narrowings({"meaning": 2, "utterance": 20, "goal": 10, "heard": 0, "useful_in_utterance": 3})
-    assert [(one.key, one.count, one.width) for one in found] == [
-        ("g", 10, 50.0),
-        ("u", 20, 100.0),
-        ("r", 0, 1.5),
-        ("m", 2, 10.0),
+    bars = counts_block({"meaning": 2, "utterance": 20, "goal": 10, "heard": 0, "useful_in_utterance": 3})
+    assert [(row.name.name[-1], row.value, row.share) for row in bars.rows] == [  # type: ignore[union-attr]
+        ("g", "10", 0.5),
+        ("u", "20", 1.0),
+        ("r", "0", 0.015),
+        ("m", "2", 0.1),
     ]
 
 
 @pytest.mark.each("text", ["question: which one", "Question:which one", "提问：which one", "which one"])
 def test_questions_read_without_their_mark(text: str) -> None:
     assert asked(text) == "which one"
-    assert spoken(LineView(seat="robot", text=text, kind="question")) == "which one"
-    assert spoken(LineView(seat="robot", text="question: x", kind="command")) == "question: x"
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_entry_names_everybody(sessions: HandMeThatSessions, language: str) -> None:
-    opponents = {seat: sessions.opponents(seat) for seat in ("robot", "human")}
-    page = Page(entry_page(frame(language), (1, 2, 3, 4), opponents, ()))
+def test_the_entry_names_everybody(sessions: HandMeThatSessions, room: Room, language: str) -> None:
+    page = Page(entry_page(frame(language), room.link, sessions, ()))
+    page.check_references()
     values = {(attrs.get("name"), attrs.get("value")) for tag, attrs in page.tags if tag == "input"}
-    for seat, some in opponents.items():
-        assert {(f"opposite-{seat}", one.name) for one in some} <= values
-    assert {("level", str(level)) for level in (1, 2, 3, 4)} <= values
-    ids = [attrs["id"] for attrs in page.with_("id")]
-    assert len(ids) == len(set(ids))
-    empty = entry_page(frame(language), (), opponents, ())
-    assert strings(language)("household.home.no_episodes") in empty
+    for seat in ("robot", "human"):
+        assert {(f"opposite-{seat}", who.name) for who in sessions.opponents(seat)} <= values
+    assert {("rule-mode", f'"{mode}"') for mode in ("partial", "full")} <= values
+    assert {("language", spoken) for spoken in ("en", "zh")} <= values
+    levels = {attrs.get("value") for tag, attrs in page.tags if tag == "option"}
+    assert levels == {"", "1", "2", "3", "4"}
 
 
-def test_every_text_of_the_household_is_used() -> None:
-    names = texts_of("household.", "research.household.")
-    assert len(names) > 200
-    # Made in Python: who sits opposite, the titles of the heat maps.
-    made = ["household.name", "household.nav", "household.card_"]  # every room has them
-    made += ["household.home.opponent.", "research.household.listener", "research.household.speaker"]
-    assert unused(names, made) == []
+def test_both_languages_have_the_same_words(sessions: HandMeThatSessions) -> None:
+    english, chinese = (declared_texts(sessions.benchmark, language) for language in ("en", "zh"))
+    assert set(english) == set(chinese)
+    for name, text in english.items():
+        assert set(re.findall(r"{(\w+)}", text)) == set(re.findall(r"{(\w+)}", chinese[name])), name
+
+
+def test_every_text_is_used(sessions: HandMeThatSessions) -> None:
+    """By the package, by a template for whatever benchmark, or for every name that data brings along."""
+    package = Path(show.__file__).parent
+    modules = "".join(path.read_text(encoding="utf-8") for path in package.glob("*.py"))
+    made = re.findall(r'message\(f"([\w.]+?)\{', modules)
+    shared = (
+        "seat.",
+        "you_are.",
+        "play_as.",
+        "entry.",
+        "rule.",
+        "how.",
+        "player.",
+        "send.",
+        "hint.",
+        "invite.",
+    )
+    shared += (
+        "study.",
+        "closing.",
+        "refused.",
+        "metric.",
+        "instructions.",
+        "title",
+        "name",
+        "card_",
+        "summary",
+    )
+    names = set(declared_texts(sessions.benchmark, "en"))
+    left = {name for name in names if not name.startswith((*made, *shared)) and f'"{name}"' not in modules}
+    assert left - {f"result.{name}_note" for name in ("score", "moves", "questions", "raw_sum")} == set()

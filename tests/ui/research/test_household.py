@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +15,9 @@ from logs import LogReader, LogWriter
 from logs.rows import Run
 from simulator.handmethat.data import list_episodes, load_episode
 from simulator.handmethat.files.filetext import write_file
+from simulator.handmethat.meanings.rsa import rsa_view
 from simulator.handmethat.playing import Posed
+from simulator.handmethat.result import percent
 from simulator.handmethat.room import ROOM
 from simulator.handmethat.task import Task
 from simulator.runner.sessions import Sessions
@@ -88,12 +89,12 @@ async def test_every_turn_can_be_watched(played: Calls) -> None:
     for episode in reader.episodes("house"):
         turns = reader.turns(episode.id)
         for step in range(len(turns)):
-            for seen in ("", "&seen=robot"):
+            for seen in ("", "&s.seen=robot"):
                 query = f"run=house&tab=dialogues&episode={episode.id}&step={step}{seen}"
                 answer = page(played, query=query)
                 assert f'data-step="{step}" data-last="{len(turns) - 1}"' in answer["html"]
         moves = [turn for turn in turns if turn.seat == "robot"]
-        assert f"Move {len(moves)} of 40" in words(answer)
+        assert f"Moves: {len(moves)} of 40" in words(answer)
 
 
 async def test_the_robots_eyes_see_less(played: Calls) -> None:
@@ -101,7 +102,7 @@ async def test_the_robots_eyes_see_less(played: Calls) -> None:
     query = f"run=house&tab=dialogues&episode={episode.id}&step=0"
     everything, seen = (
         set(re.findall(r'data-thing="([^"]+)"', page(played, query=query + more)["html"]))
-        for more in ("", "&seen=robot")
+        for more in ("", "&s.seen=robot")
     )
     assert seen < everything
 
@@ -114,8 +115,8 @@ async def test_the_robots_eyes_see_less(played: Calls) -> None:
         ("/research/review", "run=house&reviewer=ann"),
         ("/research/review", "run=house&tab=agreement"),
         ("/research/review", ""),
-        ("/research/episodes", "data=/no/such/folder"),
-        ("/research/episodes", "item=nothing"),
+        ("/research/data", "benchmark=handmethat&data=/no/such/folder"),
+        ("/research/data", "benchmark=handmethat&item=nothing"),
     ],
 )
 async def test_what_there_is_not_is_said_and_breaks_nothing(played: Calls, path: str, query: str) -> None:
@@ -125,26 +126,26 @@ async def test_what_there_is_not_is_said_and_breaks_nothing(played: Calls, path:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_builtin_episodes_are_listed_and_filtered(empty: Calls, language: str) -> None:
     listed = list_episodes("builtin")
-    answer = page(empty, "/research/episodes", language=language)
+    answer = page(empty, "/research/data", "benchmark=handmethat", language)
     assert "research." not in words(answer)
     assert len(re.findall("<li><a href=", answer["html"])) == len(listed)
-    some = page(empty, "/research/episodes", "level=4&quest=bring_me", language)
+    some = page(empty, "/research/data", "benchmark=handmethat&f.level=4&f.quest=bring_me", language)
     wanted = [one for one in listed if (one.level, one.quest) == (4, "bring_me")]
     assert len(re.findall("<li><a href=", some["html"])) == len(wanted)
-    goal = page(empty, "/research/episodes", f"goal={listed[0].goal}", language)
+    goal = page(empty, "/research/data", f"benchmark=handmethat&f.goal={listed[0].goal}", language)
     assert 0 < len(re.findall("<li><a href=", goal["html"])) < len(listed)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_an_episode_with_its_tables(empty: Calls, tasks: tuple[Task, ...], language: str) -> None:
     for task in tasks:
-        answer = page(empty, "/research/episodes", f"item={task.id}", language)
-        assert set(answer["figures"]) == {"listener", "speaker"}
-        for id, figure in answer["figures"].items():
-            assert f'data-figure="{id}"' in answer["html"]
-            (heat,) = json.loads(json.dumps(figure))["data"]
-            assert len(heat["z"]) == len(heat["y"])
-            assert all(len(row) == len(heat["x"]) for row in heat["z"])
+        answer = page(empty, "/research/data", f"benchmark=handmethat&item={task.id}", language)
+        tables, told = rsa_view(task), words(answer)
+        for values in (tables.listener, tables.speaker):
+            assert all(f"{value:.3f}" in told for value in values.flatten())
+        assert all(percent(float(prior)) in told for prior in tables.prior)
+        things = re.findall(r'data-thing="([^"]+)"', answer["html"])
+        assert sorted(things) == sorted(task.world.names[thing] for thing in task.world.movables)
         assert all(command in words(answer) for command in task.demo)
 
 
@@ -152,7 +153,7 @@ def test_a_folder_of_generated_episodes(empty: Calls, tasks: tuple[Task, ...], t
     folder = tmp_path / "own"
     folder.mkdir()
     write_file(replace(tasks[0], id="task-bring_me-32-0-1"), folder)
-    answer = page(empty, "/research/episodes", f"data={folder}")
-    assert "1 of 1 episodes" in words(answer)
-    shown = page(empty, "/research/episodes", f"data={folder}&item=task-bring_me-32-0-1")
+    answer = page(empty, "/research/data", f"benchmark=handmethat&data={folder}")
+    assert len(re.findall("<li><a href=", answer["html"])) == 1
+    shown = page(empty, "/research/data", f"benchmark=handmethat&data={folder}&item=task-bring_me-32-0-1")
     assert "How an expert does it" in words(shown)

@@ -5,13 +5,18 @@ from __future__ import annotations
 import pytest
 
 from logs import LogReader, LogWriter
+from simulator import catalog
+from simulator.blocks import Meter, Talk
 from simulator.errors import ConflictError, InputError
 from simulator.handmethat.builtin import builtin_tasks
+from simulator.handmethat.playing import Posed
+from simulator.handmethat.room import ROOM
 from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.models import ScriptModel
 from simulator.seats import Reply
 
-SEATS = {"robot": "person", "human": "offline/giver"}
+HANDMETHAT = catalog.find("handmethat")
+OTHERS = {"human": "offline/giver"}
 ASK = "question: where is the object you want"
 NAME = "task-bring_me-3-0-2"
 
@@ -27,9 +32,11 @@ class Server:
         self.writer = LogWriter(self._path, durable=True)
         self.reader = LogReader(self._path)
         self.sessions = HandMeThatSessions(
-            self.writer, self.reader, lambda name: ScriptModel(str), data=str(self._data), env={}
+            HANDMETHAT, self.writer, self.reader, lambda name: ScriptModel(str), data=str(self._data), env={}
         )
-        self.builtin = HandMeThatSessions(self.writer, self.reader, lambda name: ScriptModel(str), env={})
+        self.builtin = HandMeThatSessions(
+            HANDMETHAT, self.writer, self.reader, lambda name: ScriptModel(str), env={}
+        )
 
     def stop(self):
         self.reader.close()
@@ -48,6 +55,23 @@ def sessions(server):
     return server.sessions
 
 
+async def begin(sessions, seat="robot", others=OTHERS, language="en", name=NAME, **rules):
+    """Begin an episode of the task called `name`; None for any."""
+    place = None if name is None else [task.id for task in sessions.tasks].index(name) + 1
+    return await sessions.start(seat=seat, others=others, rules=rules, item=place, language=language)
+
+
+def spent(view):
+    """The moves so far and the points that they cost."""
+    (meter,) = (block for block in view.blocks if isinstance(block, Meter))
+    return meter.value, meter.note.fields["cost"]
+
+
+def figures(result):
+    """The numbers of a result, by what they are called."""
+    return {figure.name.name: figure.value for figure in result.blocks[0].figures}
+
+
 async def play(sessions, episode, commands, seat="robot"):
     view = await sessions.view(episode, seat)
     for command in commands:
@@ -57,20 +81,22 @@ async def play(sessions, episode, commands, seat="robot"):
 
 
 async def test_a_person_asks_fetches_and_sees_what_was_meant(sessions, lamp):
-    episode = await sessions.start(task_id=NAME, language="en", seats=SEATS)
+    episode = await begin(sessions)
     view = await sessions.view(episode, "robot")
-    assert (view.my_turn, view.number, view.mode, view.protocol) == (True, 1, "partial", "free")
+    assert (view.stage, view.my_turn, view.number) == ("task", True, 1)
     with pytest.raises(ConflictError):
         await sessions.replay(episode, "robot")
-    view = await play(sessions, episode, [ASK, *lamp])
-    assert (view.ended, view.success, view.cost) == (True, True, 14)
-    replay = await sessions.replay(episode, "robot")
-    assert replay.level == 2
-    assert replay.scores["score"] == 86
+    view = await play(sessions, episode, [ASK, *lamp[:-1]])
+    assert spent(view) == (4, 13)
+    view = await play(sessions, episode, lamp[-1:])
+    assert view.stage == "done"
+    result = await sessions.replay(episode, "robot")
+    assert result.blocks[0].good
+    assert (figures(result)["result.score"], figures(result)["result.questions"]) == ("86", "1")
 
 
 async def test_a_killed_server_loses_and_doubles_nothing(server, lamp):
-    episode = await server.sessions.start(task_id=NAME, language="zh", seats=SEATS)
+    episode = await begin(server.sessions, language="zh")
     await play(server.sessions, episode, [ASK, *lamp[:2]])
     before = await server.sessions.view(episode, "robot")
     server.stop()
@@ -78,86 +104,83 @@ async def test_a_killed_server_loses_and_doubles_nothing(server, lamp):
     assert await server.sessions.view(episode, "robot") == before
     again = Reply(text=lamp[1], key=f"{before.number - 1}/{lamp[1]}")
     assert await server.sessions.submit(episode, "robot", again) == before
-    view = await play(server.sessions, episode, lamp[2:])
-    assert view.success
+    await play(server.sessions, episode, lamp[2:])
     scores = {score.metric: score.value for score in server.reader.scores(episode_id=episode)}
     assert (scores["success"], scores["questions"]) == (1, 1)
 
 
 async def test_two_people_play_together(sessions, lamp):
-    episode = await sessions.start(
-        task_id=NAME, language="en", seats={"robot": "person", "human": "person"}, options={"mode": "full"}
-    )
+    episode = await begin(sessions, others={"human": "person"}, mode="full")
     view = await play(sessions, episode, [ASK])
-    assert (view.my_turn, view.waiting_for) == (False, "human")
+    assert (view.my_turn, view.waits_for, view.people) == (False, "human", ("human",))
     human = await sessions.view(episode, "human")
-    assert (human.my_turn, human.pending) == (True, ASK)
+    (talk,) = (block for block in human.blocks if isinstance(block, Talk))
+    assert (human.my_turn, talk.moves[-1].text) == (True, ASK.removeprefix("question: "))
     human = await play(sessions, episode, ["On the shelf."], seat="human")
     assert not human.my_turn
-    view = await play(sessions, episode, lamp)
-    assert view.success
+    await play(sessions, episode, lamp)
+    assert (await sessions.replay(episode, "human")).blocks[0].good
 
 
 async def test_a_person_gives_the_instruction_to_a_robot(sessions):
-    episode = await sessions.start(
-        task_id=NAME, language="en", seats={"robot": "offline/asker:1", "human": "person"}
-    )
+    episode = await begin(sessions, "human", {"robot": "offline/asker:1"})
     view = await sessions.view(episode, "human")
     assert view.my_turn
     view = await play(sessions, episode, ["It is on the shelf."], seat="human")
-    assert (view.ended, view.success) == (True, True)
+    assert view.stage == "done"
+    assert (await sessions.replay(episode, "human")).blocks[0].good
 
 
 async def test_whom_a_person_plays_with_by_default_asks_back(server):
     """However clear the instruction; and the person is told what the robot did, and why it ended."""
-    partner = server.sessions.opponents("human")[0].name
+    partner = server.sessions.opponents("robot")[0].name
     for task in builtin_tasks()[::9]:
         for mode in ("partial", "full"):
-            episode = await server.builtin.start(
-                task_id=task.id,
-                language="en",
-                seats={"robot": partner, "human": "person"},
-                options={"mode": mode},
-            )
+            episode = await begin(server.builtin, "human", {"robot": partner}, name=task.id, mode=mode)
             view = await server.builtin.view(episode, "human")
             asked = 0
             while view.my_turn:
                 asked += 1
                 view = await play(server.builtin, episode, ["I do not understand."], seat="human")
             assert asked in (1, 2), (task.id, mode)
-            replay = await server.builtin.replay(episode, "human")
+            turns = server.reader.turns(episode)
+            replay = ROOM.replay(Posed(task, "en"), turns, ())
             assert [bool(deed.answer) for deed in replay.deeds[:asked]] == [True] * asked
-            assert len(replay.deeds) == view.moves
-            assert replay.over == ("success" if view.success else replay.over) != ""
+            assert len(replay.deeds) == sum(turn.seat == "robot" for turn in turns)
+            assert (replay.over == "success") == bool(replay.scores["success"])
+            assert replay.over != ""
             assert (
                 bool(replay.carried_out) == (replay.over in ("success", "stopped")) or replay.over == "limit"
             )
 
 
-async def test_any_task_of_a_level(sessions):
-    episode = await sessions.start(task_id=None, language="en", seats=SEATS, level=4)
-    await play(sessions, episode, ["stop"])
-    assert (await sessions.replay(episode, "robot")).level == 4
-    with pytest.raises(InputError, match="level 7"):
-        await sessions.start(task_id=None, language="en", seats=SEATS, level=7)
-
-
-def test_the_catalog_tells_levels_and_instructions(sessions):
-    catalog = sessions.catalog("en")
-    assert len(catalog) == 8
-    assert catalog[0].task_id == "task-bring_me-3-0-1"
-    assert {entry.level for entry in catalog} == {1, 2, 3, 4}
-    assert "lamp" in catalog[0].title
-    assert "shelf" not in catalog[0].title
-    assert sessions.catalog("zh")[0].title != catalog[0].title
+async def test_any_task_of_a_level(server):
+    episode = await begin(server.sessions, name=None, level=4)
+    await play(server.sessions, episode, ["stop"])
+    item = ROOM.read_item(server.reader.item(server.reader.episode(episode).item_hash))
+    assert item.task.level == 4
+    with pytest.raises(InputError, match="level"):
+        await begin(server.sessions, name=None, level=7)
 
 
 async def test_names_from_a_browser_reach_nothing_else(sessions):
-    for seats in ({**SEATS, "human": "script:x"}, {**SEATS, "human": "openai/gpt-4o"}, {"robot": "drrn:x"}):
+    for others in ({"human": "script:x"}, {"human": "openai/gpt-4o"}, {"human": "drrn:x"}, {}):
         with pytest.raises(InputError, match="pick somebody"):
-            await sessions.start(task_id=NAME, language="en", seats=seats)
-    for change in ({"task_id": "gone"}, {"options": {"mode": "dark"}}):
+            await begin(sessions, others=others)
+    for change in ({"mode": "dark"}, {"language": "fr"}, {"seat": "house"}):
         with pytest.raises(InputError):
-            await sessions.start(**{"task_id": NAME, "language": "en", "seats": SEATS, **change})
-    assert [one.name for one in sessions.opponents("robot") if one.available] == ["offline/giver", "person"]
-    assert "offline/asker:2" in {one.name for one in sessions.opponents("human")}
+            await begin(sessions, **change)
+    for item in (0, 9):
+        with pytest.raises(InputError, match="from 1 to 8"):
+            await sessions.start(seat="robot", others=OTHERS, rules={}, item=item)
+    assert [one.name for one in sessions.opponents("human") if one.available] == ["offline/giver", "person"]
+    assert "offline/asker:2" in {one.name for one in sessions.opponents("robot")}
+    assert not sessions.items and not sessions.item_menu("en"), "names tell what is meant"
+
+
+async def test_without_data_it_is_said_that_there_is_none(server):
+    nowhere = HandMeThatSessions(
+        HANDMETHAT, server.writer, server.reader, lambda name: ScriptModel(str), data="nowhere", env={}
+    )
+    with pytest.raises(InputError, match="nowhere"):
+        await nowhere.start(seat="robot", others=OTHERS, rules={})

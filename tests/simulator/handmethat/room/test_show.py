@@ -7,23 +7,48 @@ from random import Random
 
 import pytest
 
+from simulator.blocks import Card, Chips, Detail, Meter, Talk
 from simulator.handmethat import show
 from simulator.handmethat.graph import view_for
 from simulator.handmethat.hierarchy import STATES
 from simulator.handmethat.meanings.model import Meaning, describe
 from simulator.handmethat.room import ROOM
-from simulator.handmethat.views import PlaceView
 from simulator.handmethat.world import bit_set, entities, location_of, start_state
+from simulator.plan_blocks import Caller, Menu, Places, Suggestions
 
 ASK = "question: where is the object you want"
 
 
 def seen(played, ending=None):
-    return show.robot_view(ROOM.table(played.live).play, played.live.episode.id, played.state, ending)
+    return show.seat_page(ROOM.table(played.live), played.state, "robot", ending)
 
 
-def place(view, name) -> PlaceView:
-    return next(one for one in view.places if one.name == name)
+def looking(played):
+    """The same as if it were the robot's turn."""
+    blocks = show.robot_blocks(ROOM.table(played.live).play, played.state, True)
+    return replace(seen(played), blocks=blocks)
+
+
+def block(view, kind):
+    return next(block for block in view.blocks if isinstance(block, kind))
+
+
+def place(view, name):
+    return next(place for place in block(view, Places).places if place.name == name)
+
+
+def things(groups):
+    """The things of a place, and those in them."""
+    return [thing for _, piles in groups or () for thing in lying(piles)]
+
+
+def lying(piles):
+    return [part for pile in piles or () for thing in pile.things for part in (thing, *lying(thing.piles))]
+
+
+def offered(view):
+    """The commands and questions that are offered."""
+    return {offer.text for offer in block(view, Suggestions).offers}
 
 
 def disguised(task, random):
@@ -93,77 +118,94 @@ async def test_nothing_hidden_is_named(run, kitchen, lamp):
 async def test_a_shut_lid_hides(run, kitchen):
     played = await run(kitchen, ["move to refrigerator"] * 2, limit=2)
     here = place(seen(played), "refrigerator")
-    assert (here.here, here.lid, here.contents) == (True, "closed", None)
+    assert (here.here, here.is_shut, here.groups, here.count) == (True, True, None, None)
     # The published list offers to cool what is inside, lids ignored.
     play = ROOM.table(played.live).play
     assert "cool apple" in play.game.valid(play.after(["move to refrigerator"]))
-    assert not any("apple" in command.text for command in seen(played).commands)
-    assert place(seen(played), "table").contents is None
+    assert not any("apple" in text for text in offered(looking(played)))
+    assert place(seen(played), "table").groups is None
     opened = await run(kitchen, ["move to refrigerator", "open refrigerator"], limit=2)
-    (apple,) = place(seen(opened), "refrigerator").contents or ()
-    assert (apple.name, apple.kind, apple.contents) == ("apple#0", "apple", ())
-    assert "frozen" in apple.states
-    assert "pick up apple" in {command.text for command in seen(opened).commands}
+    view = looking(opened)
+    (apple,) = things(place(view, "refrigerator").groups)
+    assert (apple.name, apple.number, apple.piles) == ("apple#0", "", [])
+    assert "frozen" in {tag.text for tag in apple.tags}
+    assert "pick up apple" in offered(view) & {offer.text for offer in apple.offers}
 
 
 async def test_in_full_mode_everything_is_shown(run, kitchen):
     view = seen(await run(kitchen, "person", mode="full"))
-    assert place(view, "refrigerator").contents
-    assert place(view, "refrigerator").lid == "closed"
-    assert {one.name for one in place(view, "floor").contents or ()} == {"box#0", "box#1"}
+    refrigerator = place(view, "refrigerator")
+    assert refrigerator.count == 1
+    assert ("closed" in refrigerator.shows, refrigerator.more_tags[0].locked) == (True, True)
+    assert {thing.name for thing in things(place(view, "floor").groups)} == {"box#0", "box#1"}
 
 
 async def test_the_robot_s_hands_the_human_s_and_the_cost(run, kitchen, wrong):
     held = seen(await run(kitchen, wrong[:3], limit=3))
-    assert held.holding is not None
-    assert held.holding.name == "lamp#0"
-    assert held.beside_human
+    assert block(held, Places).hand.things[0].name == "lamp#0"
+    assert block(held, Places).beside and block(held, Caller).visitor == "robot"
     given = seen(await run(kitchen, [ASK, *wrong], limit=5))
-    assert [one.name for one in given.human_holds] == ["lamp#0"]
-    assert given.holding is None
-    assert (given.moves, given.cost) == (5, 14)
+    assert [thing.name for thing in block(given, Caller).holds[1]] == ["lamp#0"]
+    assert block(given, Places).hand is None
+    meter = block(given, Meter)
+    assert (meter.value, meter.most, meter.note.fields["cost"]) == (5, 5, 14)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_commands_and_questions_as_buttons(run, kitchen, language):
     view = seen(await run(kitchen, "person", language=language))
-    texts = [command.text for command in view.commands]
+    offers = block(view, Suggestions).offers
+    texts = [offer.text for offer in offers]
     assert {"move to table", "move to human", "pick up box#0", "open box#1", "stop", "look"} <= set(texts)
     assert len(set(texts)) == len(texts)
-    pick = next(command for command in view.commands if command.text == "pick up box#0")
-    assert (pick.verb, pick.things) == ("pick-up", ("box#0",))
+    pick = next(offer for offer in offers if offer.text == "pick up box#0")
+    box = next(thing for thing in things(place(view, "floor").groups) if thing.name == "box#0")
+    assert pick in box.offers
     assert pick.label != pick.text
-    assert all(question.text.startswith("question: ") for question in view.questions)
-    assert {question.cost for question in view.questions} == {10, 30}
+    assert place(view, "table").go.text == "move to table"
+    assert block(view, Caller).go.text == "move to human"
+    questions = block(view, Menu).offers
+    assert all(offer.text.startswith("question: ") for offer in questions)
+    assert {offer.price.fields["cost"] for offer in questions} == {10, 30}
     paper = seen(await run(kitchen, "person", protocol="paper", language=language))
-    assert paper.questions == ()
+    assert not [each for each in paper.blocks if isinstance(each, Menu)]
+    assert not [text for text in offered(paper) if text.startswith("question")]
 
 
 async def test_turns_are_told_with_outcomes(run, kitchen, lamp):
     played = await run(kitchen, [ASK, *lamp])
+    said = show.lines(played.state)
+    assert [move.kind for move in said[:4]] == ["utterance", "question", "answer", "command"]
+    assert [move.seat for move in said[:4]] == ["human", "robot", "human", "robot"]
+    assert [(move.kind, move.seat) for move in said[4:6]] == [("outcome", ""), ("command", "robot")]
+    assert said[-1].kind == "thanks"
+    assert said[1].text == ASK.removeprefix("question: ")
     view = seen(played, played.ending)
-    kinds = [line.kind for line in view.lines]
-    assert kinds[:4] == ["utterance", "question", "answer", "command"]
-    assert kinds[4:6] == ["outcome", "command"]
-    assert kinds[-1] == "thanks"
-    assert (view.ended, view.success, view.ending.status, view.my_turn) == (True, True, "completed", False)
+    assert (view.stage, view.blocks, view.ending.status, view.my_turn) == ("done", (), "completed", False)
+    assert view.moves == tuple(move for move in said if move.seat)
 
 
 async def test_the_story_has_places_and_verbs(task):
     steps = show.story_steps(task, "en")
-    assert [(step.verb, step.place) for step in steps] == [("move", "table"), ("move", "sofa")]
+    assert [step.place for step in steps] == ["table", "sofa"]
     assert all(step.text for step in steps)
 
 
 async def test_the_human_sees_what_is_meant_and_what_is_asked(run, kitchen):
     played = await run(kitchen, [ASK, "stop"], "person")
-    view = show.human_view(ROOM.table(played.live).play, "e", played.state)
-    assert (view.my_turn, view.pending, view.waiting_for) == (True, ASK, None)
-    assert "shelf" in view.meaning
-    assert len(view.wanted) == 1
+    view = show.seat_page(ROOM.table(played.live), played.state, "human")
+    assert (view.my_turn, view.waits_for, view.due.kind) == (True, "", "answer")
+    assert block(view, Talk).moves[-1].text == ASK.removeprefix("question: ")
+    secret = [part for card in view.blocks if isinstance(card, Card) for part in card.blocks]
+    (meant,) = (part for part in secret if isinstance(part, Detail) and part.lead)
+    assert "shelf" in meant.content.text
+    (wanted,) = (
+        part.content for part in secret if isinstance(part, Detail) and isinstance(part.content, Chips)
+    )
+    assert len(wanted.texts) == 1
     waiting = await run(kitchen, "person", "person")
-    view = show.human_view(ROOM.table(waiting.live).play, "e", waiting.state)
-    assert (view.my_turn, view.pending, view.waiting_for) == (False, None, "robot")
+    view = show.seat_page(ROOM.table(waiting.live), waiting.state, "human")
+    assert (view.my_turn, view.waits_for, view.people) == (False, "robot", ("robot",))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -183,11 +225,8 @@ async def test_the_replay_tells_everything(run, kitchen, lamp, language):
 
 
 async def test_in_full_mode_every_thing_is_shown_once(run, task):
-    def names(things):
-        return [name for one in things for name in (one.name, *names(one.contents or ()))]
-
     view = seen(await run(task, "person", mode="full"))
-    shown = [name for one in view.places for name in names(one.contents or ())]
+    shown = [thing.name for place in block(view, Places).places for thing in things(place.groups)]
     assert sorted(shown) == sorted(task.world.names[one] for one in task.world.movables)
 
 

@@ -6,14 +6,17 @@ import pytest
 from served import Server
 
 from simulator import asking, frames
+from simulator.blocks import message
 from simulator.errors import ConflictError, InputError
 from simulator.handmethat import show
 from simulator.handmethat.assignment import HouseholdStudy
 from simulator.handmethat.benchmark import BENCHMARK
 from simulator.handmethat.reports import scored_episodes
+from simulator.handmethat.result import result
 from simulator.handmethat.room import ROOM
 from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.models import ScriptModel
+from simulator.plan_blocks import Menu, Places
 from simulator.reports import run_summary
 from simulator.seats import Reply
 from simulator.studies import Study
@@ -42,7 +45,9 @@ def study(data, seat="robot", **more):
 @pytest.fixture
 def server(log_path):
     def make(writer, reader, studies):
-        return HandMeThatSessions(writer, reader, lambda name: ScriptModel(str), studies=studies, env={})
+        return HandMeThatSessions(
+            BENCHMARK, writer, reader, lambda name: ScriptModel(str), studies=studies, env={}
+        )
 
     server = Server(log_path, make, ROOM.read_item)
     yield server
@@ -57,6 +62,11 @@ async def answer(server, episode, seat, *lines):
     return view
 
 
+def block(view, kind):
+    """The block of a kind; None if there is none."""
+    return next((block for block in view.blocks if isinstance(block, kind)), None)
+
+
 async def enter(server, who="ann", language="en"):
     entry = await server.sessions.enter("s", identity={}, participant_key=who, language=language)
     return entry.episode_id
@@ -66,14 +76,15 @@ async def test_a_robot_asks_from_consent_to_code(server, data, lamp):
     server.again(study(data, conditions=[NAME], settings={"protocol": "free"}))
     episode = await enter(server)
     view = await server.sessions.view(episode, "robot")
-    assert (view.stage, view.lines, view.study) == ("consent", (), True)
+    assert (view.stage, view.blocks, view.moves, view.study) == ("consent", (), (), True)
     view = await answer(server, episode, "robot", "yes", "ready")
-    assert (view.stage, view.my_turn, view.first, view.number, view.mode) == ("", True, 2, 3, "partial")
+    assert (view.stage, view.my_turn, view.first, view.number) == ("task", True, 2, 3)
+    assert block(view, Places).notes == [message("rule.mode.partial")]
     before = await answer(server, episode, "robot", ASK)
     server.again()
     assert await server.sessions.view(episode, "robot") == before
     view = await answer(server, episode, "robot", *lamp)
-    assert (view.stage, view.success, view.cost) == ("done", True, 14)
+    assert view.stage == "done"
     assert server.sessions.completion(episode).code == "C"
     with pytest.raises(ConflictError):
         await server.sessions.replay(episode, "robot")
@@ -97,7 +108,8 @@ async def test_a_study_s_episode_is_read_like_any_other(server, data, lamp):
         "utterance",
     ]
     shown = await server.sessions.replay(episode, "robot")
-    assert shown == show.replay(posed.task, "en", turns[3:])
+    assert shown == result(show.replay(posed.task, "en", turns[3:]), "robot", in_study=True)
+    assert shown.blocks[1].folded, "more of its episodes may follow"
     (row,) = scored_episodes(server.reader, ["study-s"]).to_dict("records")
     logged = {score.metric: score.value for score in server.reader.scores(run_id="study-s")}
     assert (row["score"], row["questions"], row["robot"]) == (logged["score"], 1, "person")
@@ -107,7 +119,7 @@ async def test_a_study_s_episode_is_read_like_any_other(server, data, lamp):
     assert (record.told.need, record.told.questions, record.told.right) == ("inferred", 1, True)
     assert run_summary(server.reader, BENCHMARK, ["study-s"]).sections
     last = show.watch(posed, turns[3:], len(turns) - 4)
-    assert last.cost == logged["questions"] * 10 + 4
+    assert last[0].note.fields["cost"] == logged["questions"] * 10 + 4
 
 
 async def test_the_paper_s_protocol_is_every_episode_once_and_tells_no_level(server, data, lamp):
@@ -115,9 +127,10 @@ async def test_the_paper_s_protocol_is_every_episode_once_and_tells_no_level(ser
     episode, played = await enter(server), []
     while episode is not None:
         view = await server.sessions.view(episode, "robot")
-        if view.stage:
+        if view.stage != "task":
             view = await answer(server, episode, "robot", "yes", "ready")
-        assert (view.protocol, view.questions, view.mode) == ("paper", (), "full")
+        assert block(view, Places).notes == [message("rule.mode.full"), message("paper")]
+        assert block(view, Menu) is None
         assert "task-" not in repr(view), "published names tell the level"
         await answer(server, episode, "robot", *lamp)
         played.append(server.reader.episode(episode).item_hash)
@@ -130,7 +143,7 @@ async def test_a_person_is_the_human_whom_a_robot_asks(server, data):
     episode = await enter(server, language="zh")
     view = await answer(server, episode, "human", "yes", "ready")
     assert (view.my_turn, view.language) == (True, "zh")
-    while not view.ended:
+    while view.stage != "done":
         view = await answer(server, episode, "human", "在架子上。")
     assert server.reader.episode(episode).seats == {"robot": "offline/partner", "human": "person"}
     assert server.reader.run("study-s").setup == "L2H"

@@ -1,0 +1,154 @@
+"""What researchers see of HandMeThat: an episode turn by turn in its house, and the episodes of data sets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Final
+
+from simulator.blocks import (
+    Block,
+    Card,
+    Cell,
+    Facts,
+    Passage,
+    Span,
+    Table,
+    Talk,
+    Text,
+    Translated,
+    Walk,
+    Words,
+    message,
+)
+from simulator.errors import AskbackError
+from simulator.handmethat import graph, show
+from simulator.handmethat.data import list_episodes, load_episode
+from simulator.handmethat.goals.templates import activity_title
+from simulator.handmethat.items import task_from_row
+from simulator.handmethat.meanings.enumerate import Floats
+from simulator.handmethat.meanings.rsa import rsa_view
+from simulator.handmethat.playing import Posed
+from simulator.handmethat.result import counts_block, demo_block, percent, readings_blocks
+from simulator.handmethat.task import Task
+from simulator.handmethat.views import Mode
+from simulator.plan_blocks import Story
+from simulator.research import DataPages, Entry, Look, ResearchPages, Setting
+from simulator.runner.turns import task_turns
+from trees import Language
+
+_LEAST: Final = 0.005
+_MOST: Final = 0.5
+"""Probabilities below the one are set back, from the other on set off."""
+
+
+def episode(look: Look, id: str) -> Sequence[Block]:
+    """Return an episode as it stood after the turn that was chosen; nothing before the instruction."""
+    row, turns = look.reader.episode(id), task_turns(look.reader.turns(id))
+    if not turns:
+        return ()
+    task, language = task_from_row(look.reader.item(row.item_hash)), _language(row.language)
+    last, chosen = len(turns) - 1, look.chosen.get("step", "")
+    step = min(int(chosen), last) if chosen.isdecimal() else 0
+    mode: Mode | None = None if look.chosen.get("seen") == "robot" else "full"
+    details = json.dumps(show.details(turns[step]), ensure_ascii=False, indent=2)
+    return (
+        Walk(step, last),
+        *show.watch(Posed(task, language), turns, step, mode=mode),
+        Card(message("result.log"), [Talk(show.lines(graph.rebuild(turns[: step + 1])))]),
+        Card(message("research.about_turn"), [Passage([Span(details)])], folded=True),
+        _meant(task, language),
+        Card(message("result.readings"), readings_blocks(show.readings(task, language))),
+    )
+
+
+def _language(language: str) -> Language:
+    return "zh" if language == "zh" else "en"
+
+
+def _meant(task: Task, language: Language) -> Card:
+    facts: list[tuple[Words, Words]] = [
+        (message("result.said"), show.instruction_text(task, language)),
+        (message("result.meant"), show.meaning_text(task, task.meaning, language)),
+        (message("result.level", level=task.level), show.why(task, language)),
+    ]
+    return Card(message("result.said_meant"), [Facts(facts)])
+
+
+def entries(data: str) -> list[Entry]:
+    """Return the episodes of a data set."""
+    return [
+        Entry(
+            listed.name,
+            {
+                "level": str(listed.level),
+                "quest": listed.quest,
+                **({"goal": str(listed.goal)} if listed.goal is not None else {}),
+            },
+            Translated(activity_title(listed.goal, "en"), activity_title(listed.goal, "zh"))
+            if listed.goal is not None
+            else "",
+        )
+        for listed in list_episodes(data)
+    ]
+
+
+def shown(data: str, name: str, language: str) -> Sequence[Block]:
+    """Return an episode of a data set with everything that it holds."""
+    task, spoken = load_episode(data, name), _language(language)
+    goal = "\n\n".join(show.goal_lines(task, spoken))
+    story: list[Block] = [Story(message("story"), show.story_steps(task, spoken), message("story_none"))]
+    return (
+        _meant(task, spoken),
+        Card(message("before"), [*story, *([Text(goal, "muted")] if goal else [])]),
+        Card(message("result.readings"), readings_blocks(show.readings(task, spoken))),
+        Card(message("result.counts"), [counts_block(show.counts(task))]),
+        *_rsa(task, spoken),
+        show.before(Posed(task, spoken)).plan(),
+        Card(message("result.demo"), [demo_block(task.demo)]),
+    )
+
+
+def _rsa(task: Task, language: Language) -> Sequence[Block]:
+    """Return who would say what and be understood how; why not where it cannot be reckoned."""
+    try:
+        tables = rsa_view(task)
+    except AskbackError:
+        return (Card(message("research.rsa"), [Text(message("research.no_rsa"), "muted")]),)
+    meanings = [
+        (f"m{place}", show.meaning_text(task, meaning, language), percent(float(prior)))
+        for place, (meaning, prior) in enumerate(zip(tables.meanings, tables.prior, strict=True), start=1)
+    ]
+    said = [
+        (f"u{place}", show.said(task, utterance, language))
+        for place, utterance in enumerate(tables.utterances, start=1)
+    ]
+    names = ("", message("result.reading"), message("research.prior"))
+    return (
+        Card(message("research.rsa"), [Table(meanings, names), Table(said, ("", message("research.said")))]),
+        *(
+            Card(
+                message(f"research.{part}"), [Text(message(f"research.{part}_note"), "muted"), _grid(values)]
+            )
+            for part, values in (("listener", tables.listener), ("speaker", tables.speaker))
+        ),
+    )
+
+
+def _grid(values: Floats) -> Table:
+    """Return probabilities, meanings down, utterances across."""
+    rows = [[f"m{place}", *map(_chance, row)] for place, row in enumerate(values, start=1)]
+    return Table(rows, ["", *(f"u{place}" for place in range(1, values.shape[1] + 1))])
+
+
+def _chance(value: float) -> str | Cell:
+    if _LEAST <= value < _MOST:
+        return f"{value:.3f}"
+    return Cell(f"{value:.3f}", "muted" if value < _LEAST else "strong")
+
+
+RESEARCH: Final = ResearchPages(
+    episode=episode,
+    settings=lambda look: (Setting("seen", ("all", "robot"), "all"),),
+    data=DataPages(entries=entries, show=shown),
+)
