@@ -74,7 +74,7 @@ async def test_a_break_has_a_page_of_its_own(serve: Any, make_study: Any, texts:
     await through(visit, "yes", "ready", "X", "")
     visit = await following(visit)
     assert (visit.stage, visit.number) == ("break", 0)
-    assert "You have done 1. Time for a break" in words(visit.html) and said in words(visit.html)
+    assert "Set 1 is done. Time for a break" in words(visit.html) and said in words(visit.html)
     assert Page(visit.html).one("data-say")["data-say"] == "rested"
     await visit.say("rested")
     assert (visit.stage, visit.number) == ("task", 1)
