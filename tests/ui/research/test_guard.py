@@ -295,8 +295,8 @@ def test_downloads(terminal):
     assert table.status_code == 200
     assert "report-one.csv" in table.headers["content-disposition"]
     assert table.content.startswith(b"\xef\xbb\xbfrun,episodes,items,S,S_low")
-    for name in ("episodes", "reviews"):
-        assert browser.get(f"/research/download/{name}.csv", params={"run": "one"}).status_code == 200
+    for name in ("episodes.csv", "of-run/reviews.csv"):
+        assert browser.get(f"/research/download/{name}", params={"run": "one"}).status_code == 200
     compared = browser.get("/research/download/report.csv?run=one&runs=two&tab=compare")
     assert "difference" in compared.text
     for form, begins in (("tex", b"\\begin{table}"), ("json", b"{"), ("html", b"<!"), ("zip", b"PK")):
