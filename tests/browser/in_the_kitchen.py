@@ -17,7 +17,8 @@ ROBOTS = "ambik-robot"
 def begin(page: Any) -> None:
     """Through consent and instructions, by mouse."""
     participating.begin(page, ".st-page:not(.st-consent, .st-instructions), .ab-play")
-    participating.settled(page)
+    if page.locator(".ab-play").count() == 0:  # a conversation is not a sheet that is filled in
+        participating.settled(page)
 
 
 def play(page: Any, server: Any, seat: str, opposite: str = "", kind: str = "any") -> None:

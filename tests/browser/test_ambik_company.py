@@ -45,7 +45,7 @@ def test_either_may_be_ready_first_and_nothing_is_shown_before_both_are(
     assert pages[guest].locator("[data-link]").count() == 0
     pages[host].dblclick("[data-say=ready]")  # its page is as old as the episode
     at(pages["robot"], ".fm-form")
-    at(pages["user"], ".ab-play-user")
+    pages["user"].wait_for_selector(".ab-play-user")
     assert pages[host].locator(".st-notices .ab-notice").count() == 0
     assert pair.clear in pages["user"].inner_text(".ab-side")
     assert pair.clear not in pages["robot"].inner_text("#ab-content")
