@@ -6,6 +6,7 @@ A command is named by the place of its function, which is imported when the comm
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Annotated, Final
 
@@ -15,6 +16,7 @@ from rich.text import Text
 
 from logs import LogError
 from personas.errors import TemplateError
+from simulator import catalog
 from simulator.benchmark import Command
 from simulator.commands.derived import benchmark_commands
 from simulator.commands.score import score_app
@@ -126,10 +128,27 @@ for _name, _group_app in GROUPS.items():
     cli.add_typer(_group_app, name=_name)
 
 
+def as_now(words: Sequence[str]) -> list[str]:
+    """Return the words of a command, with those of the version before as they are now, and warn of them.
+
+    What free play takes its items from was ``app --BENCHMARK DATA``; it is ``app --items BENCHMARK=DATA``.
+    """
+    renamed, rest = list[str](), iter(words)
+    names = {f"--{name}": name for name in catalog.names()} if words[:1] == ["app"] else {}
+    for word in rest:
+        option, _, data = word.partition("=")
+        if option in names:
+            now = f"--items={names[option]}={data or next(rest, '')}"
+            Console(stderr=True).print(f"askback: {option} will be gone in the next version; write {now}")
+            word = now
+        renamed.append(word)
+    return renamed
+
+
 def main() -> None:
     """The `askback` command: a known error is one sentence on stderr and exit status 1."""
     try:
-        cli()
+        cli(args=as_now(sys.argv[1:]))
     except (AskbackError, LogError, TaskError, TemplateError) as error:
         Console(stderr=True).print(Text.assemble(("askback: ", "red"), str(error)))
         sys.exit(1)
