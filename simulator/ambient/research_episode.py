@@ -1,0 +1,291 @@
+"""The blocks in which researchers see an episode of AmbiEnt, with all that was hidden in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from logs.rows import Turn
+from simulator.ambient import reveal
+from simulator.ambient.examples import Example
+from simulator.ambient.generation import edit_f1, gold_rewrites
+from simulator.ambient.items import (
+    AnnotateItem,
+    ClaimItem,
+    ContinueItem,
+    GenerateItem,
+    Item,
+    NliItem,
+    TrueFalseItem,
+    item_from_row,
+)
+from simulator.ambient.labels import Label, Side
+from simulator.ambient.playing import statements
+from simulator.ambient.prompts import prompt
+from simulator.ambient.reporting.figures import log_odds_figure
+from simulator.ambient.room import replay
+from simulator.ambient.score import values
+from simulator.ambient.show import SHOWN, pair, tag
+from simulator.ambient.trial_log import (
+    continuation_record,
+    payloads,
+    sampled_options,
+)
+from simulator.blocks import (
+    Block,
+    Card,
+    Cell,
+    Facts,
+    Message,
+    Passage,
+    Quote,
+    Quotes,
+    Revision,
+    Span,
+    Table,
+    Tag,
+    Text,
+    Words,
+    message,
+)
+from simulator.form_blocks import Part as Group
+from simulator.reporting import Section
+from simulator.research import Look, Shown
+from simulator.word_diff import word_diff
+
+_SAID: Final = "research.answered"
+_SAMPLES: Final = 8
+_NOTHING: Final = "–"
+
+
+def named_text(text: str, **fields: object) -> Message:
+    """Return a text for researchers, by its name below ``research``."""
+    return message(f"research.{text}", **fields)
+
+
+def tags(labels: Iterable[Label]) -> Sequence[Words | Tag]:
+    """Return labels in the order of the pages, or that there are none."""
+    chosen = set(labels)
+    return [tag(label) for label in SHOWN if label in chosen] or [named_text("none")]
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Return a number with so many digits, or a dash."""
+    return _NOTHING if value is None else f"{value:.{digits}f}"
+
+
+def episode(look: Look, id: str) -> Sequence[Shown]:
+    """Return an episode's scores, what was answered in it, and what is right."""
+    reader = look.reader
+    row = reader.episode(id)
+    item, turns = item_from_row(reader.item(row.item_hash)), reader.turns(id)
+    scores = values(item, turns) if reader.ending(id) else {}
+    known = [
+        (named_text(f"score.{name}"), f"{value:g}") for name, value in scores.items() if value is not None
+    ]
+    return (
+        *([Card(named_text("scores"), [Facts(known)])] if known else []),
+        *_about(look, item, turns, row.seed),
+    )
+
+
+def _about(look: Look, item: Item, turns: Sequence[Turn], seed: int) -> Sequence[Shown]:
+    match item:
+        case GenerateItem():
+            return _generated(item, turns)
+        case TrueFalseItem():
+            return _judged(item, turns)
+        case ContinueItem():
+            return _continued(look, item, turns, seed)
+        case NliItem():
+            return _inferred(item, turns)
+        case ClaimItem():
+            return _claimed(item, turns)
+    seen = replay(item, turns)
+    said = payloads(turns, "annotate" if isinstance(item, AnnotateItem) else "relabel")
+    comment = said[-1].get("comment") if said else ""
+    merged = isinstance(item, AnnotateItem) and said and said[-1].get("merged")
+    return (
+        reveal.original(seen, _SAID),
+        *reveal.candidates(seen, _SAID),
+        *reveal.annotated(seen, "research.form", "research.dataset"),
+        *([Text(named_text("merged"), "muted")] if merged else []),
+        *([Card(named_text("comment"), [Text(comment)])] if comment else []),
+    )
+
+
+def original(example: Example) -> Card:
+    """Return the pair of an example as it was before anybody disambiguated it."""
+    flagged = Tag(named_text("flagged"))
+    quotes = pair(example.premise, example.hypothesis).quotes
+    sides: tuple[Side, ...] = ("premise", "hypothesis")
+    shown = [
+        quote._replace(tag=flagged if side in example.sides else None)
+        for side, quote in zip(sides, quotes, strict=True)
+    ]
+    return Card(named_text("pair"), [Quotes(shown)])
+
+
+def _generated(item: GenerateItem, turns: Sequence[Turn]) -> Sequence[Block]:
+    turn = next((turn for turn in turns if turn.payload.get("kind") == "generate"), None)
+    payload: Mapping[str, Any] = turn.payload if turn else {}
+    reference, robust = payload.get("rewrites", {}), payload.get("robust", {})
+    warnings = payload.get("warnings", [])
+    return (
+        original(item.example),
+        _read(item, "parsed", reference),
+        *([_read(item, "parsed_robust", robust)] if robust != reference else []),
+        *([Text(named_text("parse_warnings", warnings=", ".join(warnings)))] if warnings else []),
+        Card(named_text("prompt"), [Passage([Span(payload.get("prompt") or prompt(item))])], folded=True),
+        Card(named_text("generation"), [Passage([Span(turn.text if turn else _NOTHING)])]),
+    )
+
+
+def _read(item: GenerateItem, parser: str, read: Mapping[Label, str]) -> Card:
+    original, gold = item.example.sentence(item.side), gold_rewrites(item.example, item.side)
+    parts: list[Block] = []
+    for label in SHOWN:
+        right, predicted = gold.get(label), read.get(label)
+        if right is None and predicted is None:
+            continue
+        score = None if right is None else 0.0 if predicted is None else edit_f1(original, right, predicted)
+        against = original if right is None else right
+        revisions = [
+            *([Revision(named_text("gold"), word_diff(original, right))] if right is not None else []),
+            *([Revision(named_text("read"), word_diff(against, predicted))] if predicted is not None else []),
+        ]
+        facts = Facts([(named_text("score.edit_f1"), number(score))])
+        parts.append(Group(message(f"labels.{label}"), [*revisions, facts]))
+    return Card(named_text(parser), [Text(named_text("parsed_note"), "muted"), *parts])
+
+
+def _judged(item: TrueFalseItem, turns: Sequence[Turn]) -> Sequence[Block]:
+    answers = {payload["number"]: payload for payload in payloads(turns, "true_false")}
+    every = list(enumerate(statements(item)))
+    head = [named_text(name) for name in ("statement", "expected", "answered", "mass")]
+    return (
+        Card(message(f"side.{item.side}"), [Quotes([Quote("", item.sentence)])]),
+        *(
+            Card(
+                named_text("reading", k=k),
+                [
+                    Revision("", word_diff(item.sentence, rewrite)),
+                    Table(
+                        [
+                            _judgement(statement.text, statement.answer, answers.get(number))
+                            for number, statement in every
+                            if statement.rewrite == rewrite
+                        ],
+                        head,
+                    ),
+                ],
+            )
+            for k, rewrite in enumerate(item.rewrites, start=1)
+        ),
+    )
+
+
+def _judgement(text: str, right: bool, answer: Mapping[str, Any] | None) -> Sequence[object]:
+    if answer is None:
+        return text, _truth(right), _NOTHING, _NOTHING
+    said = answer["prediction"]
+    word = named_text("unread") if said is None else _truth(said)
+    return text, _truth(right), Cell(word, "right" if said == right else "wrong"), number(answer["mass"])
+
+
+def _truth(value: bool) -> Message:
+    return message(f"field.answer.{'true' if value else 'false'}")
+
+
+def _continued(look: Look, item: ContinueItem, turns: Sequence[Turn], seed: int) -> Sequence[Shown]:
+    record, sampled = continuation_record(item, turns, seed), sampled_options(item, turns)
+    estimates = {option.name: option.kl for option in record.options}
+    options: list[Block] = [
+        Group(
+            _option(sample.name, k),
+            [
+                Revision("", word_diff(item.sentence, sample.sentence.removeprefix(item.stem))),
+                Facts([(named_text("estimate"), number(estimates.get(sample.name), 2))]),
+            ],
+        )
+        for k, sample in enumerate(sampled, start=1)
+    ]
+    samples: list[Block] = [
+        Group(_option(sample.name, k), [Passage([Span("\n".join(sample.continuations[:_SAMPLES]))])])
+        for k, sample in enumerate(sampled, start=1)
+        if sample.continuations
+    ]
+    shown: list[Shown] = [
+        Card(message(f"side.{item.side}"), [Quotes([Quote("", item.sentence)])]),
+        Card(
+            named_text("options"),
+            [Text(named_text("continuations", count=record.num_conts), "muted"), *options],
+        ),
+    ]
+    # An imported file has estimates and how many continuations they come from, not the continuations.
+    if samples:
+        figure = log_odds_figure(look.reader, [look.run.id], item.id)
+        shown += [
+            Section(name="log-odds", title="Log-odds of the continuations", figures=[figure]),
+            Card(named_text("samples"), samples, folded=True),
+        ]
+    return shown
+
+
+def _option(name: str, k: int) -> Message:
+    return message("result.distractor") if name == "d" else named_text("reading", k=k)
+
+
+def _inferred(item: NliItem, turns: Sequence[Turn]) -> Sequence[Block]:
+    answers = {payload["pair"]: payload for payload in payloads(turns, "nli")}
+    example = item.example
+    parts = [
+        Group(named_text("original"), [_predicted(example.labels, answers.get(0))]),
+        *(
+            Group(
+                named_text("reading", k=k),
+                [
+                    *reveal.revisions(example.premise, example.hypothesis, reading),
+                    _predicted([reading.label], answers.get(k)),
+                ],
+            )
+            for k, reading in enumerate(example.disambiguations, start=1)
+        ),
+    ]
+    return original(example), Card(named_text("pairs"), parts)
+
+
+def _predicted(gold: Iterable[Label], answer: Mapping[str, Any] | None) -> Facts:
+    rows: list[tuple[Words, Words | Sequence[Words | Tag]]] = [(named_text("gold"), tags(gold))]
+    if answer is not None:
+        right = frozenset(answer["prediction"]) == frozenset(gold)
+        verdict = Tag(named_text("right" if right else "wrong"), right=right)
+        rows.append((named_text("predicted"), [*tags(answer["prediction"]), verdict]))
+        logits = answer.get("logits") or {}
+        rows.append(
+            (named_text("logits"), "  ".join(f"{name} {value:.2f}" for name, value in logits.items()))
+        )
+    return Facts(rows)
+
+
+def _claimed(item: ClaimItem, turns: Sequence[Turn]) -> Sequence[Block]:
+    answers = payloads(turns, "claim")
+    head = [
+        named_text("paraphrase"),
+        *(message(f"labels.{label}") for label in SHOWN),
+        named_text("score.score"),
+    ]
+    rows = [
+        (
+            each["text"],
+            *(number(each["probabilities"].get(label)) for label in SHOWN),
+            number(each["score"]),
+        )
+        for each in (answers[-1]["paraphrases"] if answers else ())
+    ]
+    quotes = [Quote(named_text("claim"), item.cleaned)]
+    if item.cleaned != item.claim:
+        quotes.append(Quote(named_text("as_said"), item.claim))
+    return Card(named_text("claim"), [Quotes(quotes)]), *(
+        [Card(named_text("paraphrases"), [Table(rows, head)])] if rows else []
+    )
