@@ -8,9 +8,8 @@ from typing import Final
 from simulator.ambibench.features import Feature, Format, Hypothesis, instruction, value_name
 from simulator.ambibench.oracle import best_guess
 from simulator.ambibench.views import Feedback, ParticipantView, Replay, ReplayTrial
+from simulator.bar_blocks import BarRow, Bars
 from simulator.blocks import (
-    BarRow,
-    Bars,
     Blank,
     Block,
     Card,

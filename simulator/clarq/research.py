@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from logs import LogReader
 from logs.rows import Run
-from simulator.blocks import Block, Card, Facts, ReplayTurn, Words, message
+from simulator.blocks import Block, Card, Facts, Words, message
 from simulator.clarq.data import load_items, read_item
 from simulator.clarq.playing import PROVIDER
 from simulator.clarq.review import KINDS
@@ -19,6 +19,7 @@ from simulator.clarq.show import background_parts, tree_replay
 from simulator.clarq.views import ReplayStep, replay
 from simulator.errors import InputError
 from simulator.research import DataPages, Entry, Link, Look, ResearchPages, RunFile
+from simulator.tree_blocks import ReplayTurn
 from trees import Language, Task
 
 _MARKS: Final = ("type", "node", "hallucination", "failure", "success", "text", "done")

@@ -19,12 +19,8 @@ from simulator.blocks import (
     Judge,
     Meter,
     Points,
-    ReplayTurn,
     Talk,
     Text,
-    Tree,
-    TreeNode,
-    TreeReplay,
     Verdict,
     Words,
     message,
@@ -34,6 +30,7 @@ from simulator.clarq.players.experts_offline import recognise
 from simulator.clarq.playing import PROVIDER, SEEKER
 from simulator.clarq.views import ProviderNode, Replay, ReplayStep, provider_nodes
 from simulator.runner.declared_views import Result, SeatPage
+from simulator.tree_blocks import ReplayTurn, Tree, TreeNode, TreeReplay
 from trees import OPENING, Background, Frontier, Task
 
 KINDS: Final[Mapping[str, str]] = {SEEKER: "question", PROVIDER: "answer"}

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logs.rows import Judgment, Turn
-from simulator.blocks import NodeState
 from simulator.clarq.score import DialogueScores, score_episode, spoken_lines
 from simulator.runner.turns import task_turns
 from simulator.seats import Line
+from simulator.tree_blocks import NodeState
 from trees import OPENING, Frontier, Task
 
 

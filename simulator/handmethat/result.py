@@ -5,20 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from simulator.blocks import (
-    Amount,
-    Amounts,
-    Block,
-    Card,
-    Detail,
-    Facts,
-    Figure,
-    Table,
-    Talk,
-    Text,
-    Verdict,
-    message,
-)
+from simulator.bar_blocks import Amount, Amounts
+from simulator.blocks import Block, Card, Detail, Facts, Figure, Table, Talk, Text, Verdict, message
 from simulator.handmethat.playing import HUMAN
 from simulator.handmethat.views import Reading, Replay
 from simulator.plan_blocks import Story

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from simulator.blocks import Card, Tree, TreeNode
+from simulator.blocks import Card
+from simulator.tree_blocks import Tree, TreeNode
 
 
 def in_cards(view: Any, kind: type[Any]) -> list[Any]:

@@ -1,9 +1,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.blocks import TreeNode
 from simulator.clarq.show import tree
 from simulator.clarq.views import ProviderNode
+from simulator.tree_blocks import TreeNode
 from ui.render.tree import small_map
 
 

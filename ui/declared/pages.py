@@ -22,7 +22,6 @@ from simulator.blocks import (
     Span,
     Talk,
     Text,
-    Tree,
     Verdict,
 )
 from simulator.form_blocks import Form
@@ -32,6 +31,7 @@ from simulator.runner.declared_views import Result, SeatPage
 from simulator.studies.cards import StudyCard
 from simulator.studies.declared import PlaySessions
 from simulator.studies.graph import COMMENT
+from simulator.tree_blocks import Tree
 from ui.declared.forms import form_in, form_page
 from ui.i18n import DECLARED, DEFAULT, LANGUAGES, Strings, strings
 from ui.render.environment import render

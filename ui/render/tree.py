@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from simulator.blocks import TreeNode, TreeReplay
+from simulator.tree_blocks import TreeNode, TreeReplay
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Final, NamedTuple
 
 from logs.rows import Judgment
-from simulator.blocks import Detail, TreeReplay
+from simulator.blocks import Detail
 from simulator.clarq.data import BENCHMARK
 from simulator.clarq.playing import PROVIDER
 from simulator.clarq.reporting.agreement import (
@@ -34,6 +34,7 @@ from simulator.clarq.review import (
 )
 from simulator.clarq.show import background_parts, tree_replay
 from simulator.clarq.views import ReplayStep
+from simulator.tree_blocks import TreeReplay
 from ui.i18n import DECLARED
 from ui.render.frame import RoomLink
 from ui.research.desk import Dialogue, RunCard, RunData

@@ -2,12 +2,13 @@ import pytest
 from shown_blocks import in_cards, tree_states
 
 from logs.rows import Ending, Judgment, Turn
-from simulator.blocks import Detail, Meter, Text, Tree
+from simulator.blocks import Detail, Meter, Text
 from simulator.clarq import graph
 from simulator.clarq.score import JUDGE
 from simulator.clarq.show import seat_page
 from simulator.clarq.views import provider_nodes, replay
 from simulator.seats import PersonSeat
+from simulator.tree_blocks import Tree
 from trees import Frontier
 
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import app
 from logs import LogReader, LogWriter, erase_participant
-from logs.rows import EXCLUDED, Score
+from logs.rows import EXCLUDED, INCLUDED, Score
 from simulator.errors import ConflictError, InputError
 from simulator.runner.logged import erased_episodes, played_to_end
 from simulator.studies import StudyDesk
@@ -215,5 +215,6 @@ def test_the_commands(tmp_path: Path) -> None:
     assert "returned" in run("restore", "anna").output
     assert "the place is free" in run("return", "ben", "--reason", "asleep").output
     with LogReader(tmp_path / "log.sqlite") as reader:
-        by = [event.details.get("by") for event in reader.events() if event.details.get("by")]
-        assert by == ["command line"] * 4
+        done = {event.kind: event.details["by"] for event in reader.events() if "by" in event.details}
+        kinds = (MESSAGE, EXCLUDED, INCLUDED, "researcher.study", FREED)
+        assert done == dict.fromkeys(kinds, "command line")

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from visiting import Page as Reader
 
-from simulator.blocks import Amounts, Card
+from simulator.bar_blocks import Amounts
+from simulator.blocks import Card
 from simulator.handmethat import show
 from simulator.handmethat.playing import Posed
 from simulator.handmethat.result import counts_block, percent, readings_blocks, result
