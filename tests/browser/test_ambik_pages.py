@@ -107,7 +107,7 @@ def english_words(page: Any) -> list[str]:
     """English words outside of what is marked as English, but examples of the guidelines."""
     assert page.evaluate("document.documentElement.lang") == "zh"
     marked = (
-        "[lang=en], h1[dir], h3[dir], textarea, [hidden], .ae-help .fm-in, .fm-in > .st-points, .ae-problems"
+        "[lang=en], h1[dir], h3[dir], textarea, [hidden], .ae-help .fm-in, .fm-step > .st-points, .ae-problems"
     )
     known = "Ctrl|AmbiK|Enter|Shift|gpt|mini|claude|sonnet|OPENAI|ANTHROPIC|API|KEY"
     shown = foreign_words(page, marked)

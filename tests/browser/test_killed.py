@@ -59,7 +59,7 @@ def a_move_of_handmethat(page: Any, server: Any) -> Iterator[None]:
     page.reload()
     page.wait_for_selector(".pl-here[data-place=table]")
     assert page.input_value("#ab-reply") == "pick up the"
-    assert "Move 1 of 40" in page.inner_text(".ab-turns-text")
+    assert "1 of 40" in page.inner_text(".ab-turns-text")
     yield
     yield
     page.reload()
