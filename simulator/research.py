@@ -8,6 +8,7 @@ in the benchmark's ``research.yaml``, by language; blocks call them ``message("r
 ``part.PART``                                  the title of a part of a run
 ``link.LINK``, ``file.FILE``                   a way on from a run, a file (its name up to the dot)
 ``setting.SETTING``, ``setting.SETTING.VALUE``  a choice above an episode or a part
+``field.FIELD``, ``field.FIELD.VALUE``         a field that episodes are filtered by, and a value of it
 ``data.title``, ``data.lead``                  the data, in lists and above them
 ``data.FIELD``, ``data.FIELD.VALUE``           a field of an entry, and a value of it
 =============================================  =====================================================
@@ -146,7 +147,7 @@ class ResearchPages:
     Attributes:
         episode: what is shown of an episode, by its id, above its turns; nothing while there is nothing yet.
         settings: what can be chosen above an episode.
-        fields: further fields by which the list of episodes is filtered: id -> name -> value.
+        fields: further fields by which the list of episodes is filtered and searched: id -> name -> value.
         parts: further parts of a run.
         links: ways on from a run.
         files: what can be downloaded of a run.

@@ -67,6 +67,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
             "paper's rule."
         ),
     ),
+    research=attribute("simulator.ambik.research:RESEARCH"),
     desks=(attribute("simulator.ambik.desks:PAIRS"),),
     folder=Path(__file__).parent,
     commands={

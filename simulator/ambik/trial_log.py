@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from logs import LogReader
-from logs.rows import Ending, Episode, Turn
+from logs.rows import Ending, Episode, Run, Turn
 from simulator.ambik.forms import read_pair_form
 from simulator.ambik.items import BENCHMARK, DecideItem, DraftItem, Item, PairItem, item_from_row
 from simulator.ambik.payloads import read_decision
@@ -162,6 +162,15 @@ def options_of(reader: LogReader, run_id: str) -> Options:
     if options is None:
         options = next((episode.options for episode in reader.episodes(run_id)), {})
     return Options.read(options)
+
+
+def task_of_run(reader: LogReader, run: Run) -> str:
+    """Return what is done in a run: ``decide`` or ``annotate``; empty if nothing tells yet."""
+    for configured in (run.config.get("options"), (run.config.get("study") or {}).get("settings")):
+        if isinstance(configured, dict) and "task" in configured:
+            return str(configured["task"])
+    first = next(iter(reader.episodes(run.id)), None)
+    return "" if first is None else str(first.options.get("task", "decide"))
 
 
 def calibration_of(reader: LogReader, run_id: str, settings: Settings | None = None) -> Calibrated | None:

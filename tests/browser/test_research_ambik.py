@@ -36,7 +36,8 @@ def test_another_target_is_laid_on_the_run(filled: Any, open_page: Any) -> None:
     )
     assert "s.target_success=0.95" in page.url
     page.click(".rs-tabs >> text=Episodes")
-    page.wait_for_selector(".ab-notice:has-text('0.95')")
+    page.wait_for_selector("#rs-s-target_success")
+    assert page.input_value("#rs-s-target_success") == "0.95"
 
 
 def test_from_a_filter_to_both_members_of_a_pair(filled: Any, open_page: Any) -> None:
@@ -44,15 +45,15 @@ def test_from_a_filter_to_both_members_of_a_pair(filled: Any, open_page: Any) ->
     page.goto(f"{filled.url}/research?run=knowno&tab=dialogues")
     page.wait_for_selector(".rs-list li")
     every = page.locator(".rs-list li").count()
-    page.select_option("#rs-asked", "no")
+    page.select_option("#rs-f-asks", "no")
     page.wait_for_function("n => document.querySelectorAll('.rs-list li').length < n", arg=every)
     page.click(".rs-list a >> nth=0")
-    page.wait_for_selector(".rk-column")
-    assert page.locator(".rk-column").count() == 2
-    one, other = (page.locator(".rk-column").nth(place).bounding_box() for place in (0, 1))
+    page.wait_for_selector(".fm-beside > .bl-part")
+    assert page.locator(".fm-beside > .bl-part").count() == 2
+    one, other = (page.locator(".fm-beside > .bl-part").nth(place).bounding_box() for place in (0, 1))
     assert one and other and one["x"] + one["width"] <= other["x"]
-    page.click(".rk-column.rk-now summary:has-text('Prompts')")
-    page.wait_for_selector(".rk-column.rk-now pre:visible")
+    page.click(".fm-beside summary:has-text('Prompts') >> nth=0")
+    page.wait_for_selector(".fm-beside .bl-passage:visible")
 
 
 def test_a_third_person_makes_one_pair_of_two_forms(filled: Any, open_page: Any) -> None:
@@ -104,7 +105,7 @@ PLACES = (
     "/research/desk?desk=pairs",
     f"/research/desk?desk=pairs&data={ANNOTATED}&tab=agreement",
     f"/research/desk?desk=pairs&data={ANNOTATED}&reviewer=yan",
-    "/research/sets",
+    "/research/sets?run=study-robots-test",
     "/research/asking",
     "/research/asking?runs=kitchen&runs=knowno&runs=study-robots-test&by=both",
 )

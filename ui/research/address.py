@@ -19,9 +19,10 @@ CONSOLIDATE = "/research/consolidate"
 REPORT = "/research/report"
 COMPARE = "/research/compare"
 ASKING = "/research/asking"
-SETS = "/research/sets"
 MOVED = {"coding": "coding", "categories": "kinds", "claims": "claims", "pairs": "pairs"}
 """Addresses that desks had before they had one in common -> the desk."""
+MOVED_PARTS = {"/research/sets": "sets"}
+"""Addresses of their own that parts of runs had -> the part."""
 PLACES = {
     path.rpartition("/")[2]: path
     for path in (
@@ -37,7 +38,6 @@ PLACES = {
             DESK,
             CONSOLIDATE,
             ASKING,
-            SETS,
         ),
         *(f"{RESEARCH}/{name}" for name in MOVED),
     )
@@ -50,7 +50,6 @@ NAVIGATION = (
     (DATA, "research.data.nav", (DATA,)),
     (DESK, "research.desk.nav", (DESK,)),
     (CONSOLIDATE, "research.ambient.nav", (CONSOLIDATE,)),
-    (SETS, "research.ambik.nav", (SETS,)),
     (ASKING, "research.asking.nav", (ASKING,)),
 )
 """The entries of the bar: where each leads, the name of its text, and the places that stand under it."""
@@ -73,7 +72,6 @@ class Address:
         sort: what the list of runs is sorted by.
         outcome: filter: ``success``, ``part``, ``failure`` or ``unscored`` by the headline; or a page's own.
         status: filter: how an episode ended.
-        type: filter: number of a task type.
         language: filter: language of the dialogues.
         text: filter: words that a turn contains.
         reviewer: who reviews.
@@ -86,7 +84,6 @@ class Address:
         kind: filter: kind of ambiguity.
         split: filter: part of the data set.
         raters: how many validators see each example.
-        asked: filter: ``yes`` or ``no``.
         by: what the table of asking has a row for, besides the robot: ``kind``, ``user``.
         runs: those that are reported or compared.
         settings: of a report, by name.
@@ -102,7 +99,6 @@ class Address:
     sort: str = ""
     outcome: str = ""
     status: str = ""
-    type: str = ""
     language: str = ""
     text: str = ""
     reviewer: str = ""
@@ -115,7 +111,6 @@ class Address:
     kind: str = ""
     split: str = ""
     raters: str = ""
-    asked: str = ""
     by: str = ""
     runs: tuple[str, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()

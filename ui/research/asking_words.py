@@ -6,7 +6,7 @@ from typing import Final
 
 from simulator.commands.asking_measures import Row
 from trees.model import TASK_TYPES
-from ui.i18n import Strings
+from ui.i18n import DECLARED, Strings
 
 _SAID: Final = "research.asking"
 
@@ -28,4 +28,5 @@ def kind_name(t: Strings, row: Row) -> str:
             task_type.en: task_type.name("zh" if t.language == "zh" else "en") for task_type in TASK_TYPES
         }
         return names.get(row.kind, row.kind)
-    return t.get(f"{_SAID}.kinds.{row.kind}", t.get(f"research.ambik.scenario.{row.kind}", row.kind))
+    own = t.get(f"{DECLARED}.{row.benchmark}.research.field.type.{row.kind}", row.kind)
+    return t.get(f"{_SAID}.kinds.{row.kind}", own)

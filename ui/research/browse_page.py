@@ -19,7 +19,7 @@ from ui.research.desk import RunCard
 from ui.research.kept import CachedReports
 from ui.research.report_parts import MINUS
 from ui.research.transcript import transcript
-from ui.research.view import Episode, Page, ShowEpisode, Visit
+from ui.research.view import Page, Visit
 
 MOST: Final = 500
 OUTCOMES: Final = ("success", "part", "failure", "unscored")
@@ -37,6 +37,7 @@ class Entry:
         scores: metric -> value.
         fields: of its item and of its scores' details, those that are short values.
         outcome: one of `OUTCOMES`, by the headline; ``scored`` where the headline is no share.
+        words: that it is found by beside what was said in it.
     """
 
     id: str
@@ -46,6 +47,7 @@ class Entry:
     scores: Mapping[str, float]
     fields: Mapping[str, str]
     outcome: str
+    words: str = ""
 
 
 class Filter(NamedTuple):
@@ -55,14 +57,13 @@ class Filter(NamedTuple):
     values: tuple[str, ...]
 
 
-def browse_page(visit: Visit, card: RunCard, kept: CachedReports, own: ShowEpisode | None = None) -> Page:
+def browse_page(visit: Visit, card: RunCard, kept: CachedReports) -> Page:
     """Return the list, and the episode that the address names.
 
     Args:
         visit: of the page.
         card: of the run.
         kept: what was made of runs.
-        own: shows an episode in its benchmark's own way; None, or its None, for the transcript.
 
     Raises:
         InputError: if the run has no such episode.
@@ -79,14 +80,14 @@ def browse_page(visit: Visit, card: RunCard, kept: CachedReports, own: ShowEpiso
     place = ids.index(at.episode) if at.episode in ids else None
     if at.episode and all(entry.id != at.episode for entry in every):
         raise InputError(f"The run has no episode {at.episode!r}.", code="no_episode", episode=at.episode)
-    opened = _opened(visit, reader, own) if at.episode else Episode("browse", {"shown": None})
     language = reader.episode(at.episode).language if at.episode else ""
     made = drawn(visit.t, benchmark.name, pages.episode(look, at.episode) if at.episode else (), language)
     return visit.page(
-        opened.template,
-        (*opened.figures, *made.figures),
+        "browse",
+        made.figures,
         live=card.live and not at.episode,
         card=card,
+        shown=transcript(reader, at.episode) if at.episode else None,
         tab="dialogues",
         entries=listed[:MOST],
         found=len(listed),
@@ -99,17 +100,10 @@ def browse_page(visit: Visit, card: RunCard, kept: CachedReports, own: ShowEpiso
         chosen=dict(at.filters),
         previous=ids[place - 1] if place else None,
         next=ids[place + 1] if place is not None and place + 1 < len(ids) else None,
-        settings=pages.settings(look) if at.episode else (),
+        settings=pages.settings(look) if at.episode or at.settings else (),
         words=Words(visit.t, benchmark.name),
         **made.context,
-        **opened.context,
     )
-
-
-def _opened(visit: Visit, reader: LogReader, own: ShowEpisode | None) -> Episode:
-    id = visit.at.episode
-    shown = own(visit, reader, id) if own is not None else None
-    return shown or Episode("browse", {"shown": transcript(reader, id)})
 
 
 def entries(
@@ -143,7 +137,8 @@ def entries(
         if ending and seat_failed(episode, ending):
             value = headline.unsuccessful
         outcome = _outcome(value) if headline.is_share else "scored"
-        return Entry(episode.id, item.name, episode.language, status, known, fields, outcome)
+        words = " ".join((item.name, *more.get(episode.id, {}).values()))
+        return Entry(episode.id, item.name, episode.language, status, known, fields, outcome, words)
 
     return tuple(entry(episode) for episode in reader.episodes(run, latest=True) if episode.id not in erased)
 
@@ -168,7 +163,7 @@ def fits(entry: Entry, at: Address, talked: frozenset[str]) -> bool:
         at.outcome in ("", entry.outcome)
         and at.status in ("", entry.status)
         and all({"language": entry.language, **entry.fields}.get(name) == wish for name, wish in at.filters)
-        and (not at.text or at.text.casefold() in entry.name.casefold() or entry.id in talked)
+        and (not at.text or at.text.casefold() in entry.words.casefold() or entry.id in talked)
     )
 
 

@@ -41,19 +41,16 @@ from ui.research.address import (
     DESK,
     RESEARCH,
     REVIEW,
-    SETS,
     Address,
 )
 from ui.research.ambient_calls import consolidation_place, judged
-from ui.research.ambik_sets import sets_page
 from ui.research.asking_page import asking_page
 from ui.research.browse_page import browse_page
 from ui.research.data_page import data_page
-from ui.research.declared import part_page, parts_of
+from ui.research.declared import part_page, parts_of, with_parts
 from ui.research.desk import Desk, Dialogue
 from ui.research.desk_page import checked_name, desk_page
 from ui.research.desk_page import judged as desk_judged
-from ui.research.extras import Sources, extras_of, with_extras
 from ui.research.kept import CachedReports
 from ui.research.review_page import agreement_page, all_done_page, marking_page, start_page
 from ui.research.view import Page, Visit
@@ -171,8 +168,6 @@ class Calls:
             return desk_page(visit, self.desk.reader)
         if at.path == ASKING:
             return asking_page(visit, self.desk)
-        if at.path == SETS:
-            return sets_page(visit, self.kept)
         if at.path == CONSOLIDATE:
             return consolidation_place(visit, self.desk)
         if at.path == REVIEW:
@@ -182,14 +177,11 @@ class Calls:
     def _run(self, visit: Visit) -> Page:
         """Return the part of a run that the address names: its benchmark's own, or the common one."""
         reader, tab = self.desk.reader, visit.at.tab
-        card = with_extras(self.desk.card(reader.run(visit.at.run)), reader)
-        extras = extras_of(card)
-        if tab in extras.pages and tab in {each.name for each in card.tabs}:
-            return extras.pages[tab](visit, card, Sources(self.desk, self.kept, self.writer))
+        card = with_parts(self.desk.card(reader.run(visit.at.run)), reader)
         for part in parts_of(card.run, reader):
             if part.name == tab:
                 return part_page(visit, card, self.kept, part)
-        return browse_page(visit, card, self.kept, extras.episode)
+        return browse_page(visit, card, self.kept)
 
     def _review(self, visit: Visit) -> Page:
         at = visit.at

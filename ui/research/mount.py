@@ -23,19 +23,18 @@ from ui.accounts import NotAllowedError
 from ui.i18n import strings
 from ui.problems import problem_text
 from ui.render.environment import render
-from ui.research.address import PLACES, RESEARCH, RUN, Address
+from ui.research.address import MOVED_PARTS, PLACES, RESEARCH, RUN, Address
 from ui.research.ambient_routes import add_ambient_routes
-from ui.research.ambik_routes import add_ambik_routes
+from ui.research.asking_files import add_asking_files
 from ui.research.blocks import ResearchPage, research_blocks
 from ui.research.calls import Answer, Calls
 from ui.research.desk import Desk
 from ui.research.downloads import add_downloads
-from ui.research.extras import Sources
 from ui.research.guard import LOGIN, Guard, action_event, require
 from ui.research.list_page import RunList
 from ui.research.log_in import LogIns
 from ui.research.office import Office, site_here
-from ui.research.report_pages import compare_page, report_page, run_page
+from ui.research.report_pages import Sources, compare_page, report_page, run_page
 from ui.research.start_page import StartPage
 from ui.research.studies_page import StudiesPage
 from ui.research.study_downloads import add_study_downloads
@@ -113,7 +112,7 @@ def research_pages(calls: Calls, office: Office) -> tuple[ResearchPage, ...]:
     def start(visit: Visit) -> None:
         StartPage(visit, office).build()
 
-    sources = Sources(calls.desk, calls.kept, calls.writer)
+    sources = Sources(calls.desk, calls.kept)
     pages = {
         "run": ("research.list.run", run_page),
         "report": ("research.report.several", report_page),
@@ -169,8 +168,9 @@ class Entrance:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on, or send the browser on."""
         path = str(scope.get("path", "")).rstrip("/")
-        if scope["type"] == "http" and path in (RESEARCH, RUN):
+        if scope["type"] == "http" and path in (RESEARCH, RUN, *MOVED_PARTS):
             asked = bytes(scope.get("query_string", b"")).decode("latin-1")
+            asked += f"&tab={MOVED_PARTS[path]}" if path in MOVED_PARTS else ""
             at = Address.read(path, asked)
             if at.path != path:
                 target = f"{scope.get('root_path', '')}{at.path}?{asked}"
@@ -209,7 +209,7 @@ def _head() -> str:
         f'<link rel="stylesheet" href="{_versioned("desk.css")}">'
         f'<link rel="stylesheet" href="{_versioned("research-office.css")}">'
         f'<link rel="stylesheet" href="{_versioned("research-ambient.css")}">'
-        f'<link rel="stylesheet" href="{_versioned("research-ambik.css")}">'
+        f'<link rel="stylesheet" href="{_versioned("research-asking.css")}">'
         f'<script src="{_versioned("research-plots.js")}" data-plotly="{plotly}"></script>'
         f'<script src="{_versioned("research-marks.js")}"></script>'
         f'<script src="{_versioned("desk.js")}"></script>'
@@ -237,7 +237,7 @@ def _add_routes(app: FastAPI, calls: Calls) -> None:
         return FileResponse(script, media_type="text/javascript", headers={"Cache-Control": _YEAR})
 
     add_ambient_routes(app, desk.reader)
-    add_ambik_routes(app, desk.reader)
+    add_asking_files(app, desk.reader)
 
     @app.get(f"{RESEARCH}/api/progress")
     def progress() -> Response:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 from gradio.components.plot import PlotData
 
+from logs import LogReader
 from simulator.benchmark import Benchmark
 from simulator.commands.compare import one_benchmark
 from simulator.errors import AskbackError
@@ -16,9 +18,10 @@ from simulator.runner.logged import endings_of_runs, failures_of
 from ui.problems import problem_text
 from ui.research.address import COMPARE
 from ui.research.blocks import follow, part, rebuild
-from ui.research.desk import RunCard
-from ui.research.extras import Sources, with_extras
+from ui.research.declared import with_parts
+from ui.research.desk import Desk, RunCard
 from ui.research.figures import Figure
+from ui.research.kept import CachedReports
 from ui.research.report_parts import ReportParts
 from ui.research.run_page import (
     Choice,
@@ -36,10 +39,23 @@ from ui.research.view import Visit
 _WIDE = 600
 
 
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The sources of pages."""
+
+    desk: Desk
+    kept: CachedReports
+
+    @property
+    def reader(self) -> LogReader:
+        """Reads the log."""
+        return self.desk.reader
+
+
 def run_page(visit: Visit, sources: Sources) -> None:
     """Show what `askback report` says of a run."""
     at, reader = visit.at, sources.reader
-    card = with_extras(sources.desk.card(reader.run(at.run)), reader)
+    card = with_parts(sources.desk.card(reader.run(at.run)), reader)
     benchmark = one_benchmark(reader, [at.run])
     if card.live:
         follow(visit, lambda: reader.progress(at.run))
@@ -78,7 +94,7 @@ def compare_page(visit: Visit, sources: Sources) -> None:
     t, at, reader = visit.t, visit.at, sources.reader
     runs = tuple(dict.fromkeys(filter(None, (at.run, *at.runs))))
     if at.run:
-        card = with_extras(sources.desk.card(reader.run(at.run)), reader)
+        card = with_parts(sources.desk.card(reader.run(at.run)), reader)
         part(visit, "run_head", card=card, tab="compare", aborted=0)
     else:
         part(visit, "report_head", heading="research.run.compare", runs=runs, other="")

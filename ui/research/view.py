@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import gradio as gr
 
-from logs import LogReader
 from simulator import catalog
 from simulator.studies.declared import sessions_type
 from ui.declared.pages import link_to
@@ -41,20 +40,6 @@ class Page:
     figures: tuple[Figure, ...] = ()
     live: bool = False
     more: bool = False
-
-
-class Episode(NamedTuple):
-    """An episode as a benchmark shows it.
-
-    Attributes:
-        template: draws it in the block ``episode`` of the page of episodes.
-        context: the template's.
-        figures: its plots.
-    """
-
-    template: str
-    context: Mapping[str, Any]
-    figures: Sequence[Figure] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +85,3 @@ class Visit:
             fmt=format,
             **context,
         )
-
-
-ShowEpisode = Callable[[Visit, LogReader, str], Episode | None]
-"""Shows an episode, by its id, in its benchmark's own way; None where there is nothing to draw yet."""

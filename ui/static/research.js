@@ -7,7 +7,7 @@ window.askbackResearch = (() => {
   const REVIEWER = "askback.reviewer";
   const SHORTCUTS = "askback.research.shortcuts";
   const POLL_MS = 2000;
-  const PATHS = ["/research/part", "/research/review", "/research/data", "/research/desk", "/research/consolidate", "/research/asking", "/research/sets"];
+  const PATHS = ["/research/part", "/research/review", "/research/data", "/research/desk", "/research/consolidate", "/research/asking"];
 
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   const read = (name) => { try { return localStorage.getItem(name); } catch { return null; } };

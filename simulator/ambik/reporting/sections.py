@@ -9,7 +9,7 @@ from typing import Final
 from simulator.ambik.annotation.agreement import agreement_table, pair_agreement
 from simulator.ambik.items import PairItem
 from simulator.ambik.measuring.outcome_rows import SHORT
-from simulator.ambik.measuring.people_sets import PeopleSets, compare_sets, people_sets_table
+from simulator.ambik.measuring.people_sets import Compared, PeopleSets, compare_sets, people_sets_table
 from simulator.ambik.playing import objects_of, step_of, task_of
 from simulator.ambik.records import Outcome, PairForm
 from simulator.ambik.reporting.exporting import export_runs, write_run_lines
@@ -175,8 +175,11 @@ def people_section(results: Sequence[Result]) -> Section | None:
     decisions = (decision for result in people for decision in result.group.decisions)
     outcomes = (outcome for result in models for outcome in result.outcomes)
     compared = compare_sets(decisions, outcomes, models[0].settings)
-    if not compared.pairs:
-        return None
+    return sets_section(compared) if compared.pairs else None
+
+
+def sets_section(compared: Compared) -> Section:
+    """Return people's sets beside prediction sets."""
     left_out = [
         f"{count} decisions of {who} on tasks that the other side has not decided on are left out"
         for who, count in (("people", compared.people_alone), ("models", compared.models_alone))

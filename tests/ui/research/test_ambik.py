@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from markup import page, words
@@ -25,19 +27,22 @@ from pots import (
 from logs import LogReader, LogWriter
 from simulator.ambik.measuring.measures import measures
 from simulator.ambik.measuring.people_sets import compare_sets
-from simulator.ambik.playing import Options
+from simulator.ambik.playing import Options, task_of
+from simulator.ambik.reporting.exporting import form_lines
 from simulator.ambik.sets.predicting import calibrate
 from simulator.ambik.summary import outcomes_of, summary_section
+from simulator.ambik.targets import laid, read_run
 from simulator.ambik.trial_log import decisions, options_of
 from simulator.asking import askings
 from simulator.commands.asking_measures import Row, rows
+from simulator.errors import InputError
 from simulator.handmethat.task import LEVELS
 from trees.model import TASK_TYPES
 from ui.i18n import strings
 from ui.research import asking_page
-from ui.research.ambik_read import laid, read_run
 from ui.research.asking_words import kind_name
 from ui.research.calls import Calls
+from ui.research.declared import run_file
 from ui.research.desk import Desk
 
 DECIDED = tuple(run for run in RUNS if run != ANNOTATED)
@@ -65,7 +70,7 @@ def test_every_run_has_its_measures_and_decisions(log: Calls, run: str, language
     assert listed(answer) == len(every)
     for one in every[:2]:
         shown = page(log, f"run={run}&tab=dialogues&episode={one.id}", language=language)
-        assert 'class="rk-options"' in shown["html"]
+        assert 'class="bl-table' in shown["html"]
         assert SECRET not in shown["html"]
 
 
@@ -95,8 +100,10 @@ def test_another_target_gives_what_a_run_with_it_would_have_given(log: Calls, ta
     assert found is not None
     assert f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]" in said
     assert f"--target-success {target}" in said
-    listed = page(log, f"run={KNOWNO}&tab=dialogues&s.target_success={target}")
-    assert f"{float(target):.2f}" in words(listed)
+    query = f"run={KNOWNO}&tab=dialogues&s.target_success={target}"
+    assert f'<option value="{target}" selected>' in page(log, query)["html"]
+    (first, *_) = reader.episodes(KNOWNO)
+    assert f"a target of {float(target):.2f}, not" in words(page(log, f"{query}&episode={first.id}"))
 
 
 @pytest.mark.parametrize("target", ["", "nan", "soon", "0.8"])
@@ -118,7 +125,10 @@ def test_more_is_asked_the_higher_the_target(log: Calls) -> None:
 
 def test_a_calibration_run_has_a_threshold_and_no_sets(log: Calls) -> None:
     assert "is a calibration: it has no sets" in words(page(log, f"run={CALIBRATION}"))
-    assert "rk-set" not in page(log, f"run={CALIBRATION}&tab=dialogues")["html"]
+    (first, *_) = log.desk.reader.episodes(CALIBRATION)
+    shown = page(log, f"run={CALIBRATION}&tab=dialogues&episode={first.id}")
+    assert 'class="bl-table' in shown["html"]
+    assert "in it" not in words(shown) and "in the set" not in words(shown)
 
 
 def test_the_exchange_is_told_before_and_after(log: Calls) -> None:
@@ -133,7 +143,7 @@ def test_the_exchange_is_told_before_and_after(log: Calls) -> None:
 def test_both_members_of_a_pair_stand_side_by_side(log: Calls) -> None:
     (first, *_) = log.desk.reader.episodes(KNOWNO)
     answer = page(log, f"run={KNOWNO}&tab=dialogues&episode={first.id}")
-    assert answer["html"].count('class="rk-options"') == 2
+    assert answer["html"].partition('class="fm-beside"')[2].count('class="bl-table') == 2
     assert "<ins>" in answer["html"] or "<del>" in answer["html"]
     decision = decisions(log.desk.reader, [KNOWNO])[0]
     said = words(answer)
@@ -151,7 +161,7 @@ def test_sampled_answers_are_counted(log: Calls) -> None:
 
 @pytest.mark.parametrize(
     ("first", "second"),
-    [("asked=yes", "asked=no"), ("outcome=right", "outcome=wrong"), ("outcome=covered", "outcome=missed")],
+    [(f"f.{name}=yes", f"f.{name}=no") for name in ("asks", "as_needed", "covered")],
 )
 def test_filters_part_the_decisions(log: Calls, first: str, second: str) -> None:
     counts = [listed(page(log, f"run={KNOWNO}&tab=dialogues&{one}")) for one in (first, second)]
@@ -160,16 +170,18 @@ def test_filters_part_the_decisions(log: Calls, first: str, second: str) -> None
 
 
 def test_types_and_words_part_them_too(log: Calls) -> None:
-    clear = page(log, f"run={KNOWNO}&tab=dialogues&type=unambiguous_direct")
+    clear = page(log, f"run={KNOWNO}&tab=dialogues&f.type=unambiguous_direct")
     assert listed(clear) == len(log.desk.reader.episodes(KNOWNO)) / 2
     assert listed(page(log, f"run={KNOWNO}&tab=dialogues&text=no-such-text")) == 0
+    task = task_of(decisions(log.desk.reader, [KNOWNO])[0].item)
+    assert listed(page(log, f"run={KNOWNO}&tab=dialogues&text={quote(task)}")) >= 1
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_strange_episode_is_told(log: Calls, language: str) -> None:
     query = f"run={KNOWNO}&tab=dialogues&episode=x"
     answer = log.page({"path": "/research", "query": query, "language": language})
-    assert strings(language)("research.ambik.decision.unknown", episode="x") in words(answer)
+    assert strings(language)("problem.no_episode", episode="x") in words(answer)
 
 
 def test_seats_are_named_in_the_page_s_language(log: Calls) -> None:
@@ -241,12 +253,15 @@ def test_nothing_is_compared_before_runs_are_chosen(log: Calls) -> None:
 # ---- people's sets
 
 
+SETS = f"run={PEOPLE}&tab=sets"
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_people_s_sets_stand_beside_conformal_ones(log: Calls, language: str) -> None:
-    answer = page(log, path="/research/sets", language=language)
-    assert answer["html"].count('<li class="ab-card">') == 4
-    assert language == "zh" or re.search(r"marked by \d of 3\b", words(answer))
-    assert "rk-set" in answer["html"]
+    answer = page(log, SETS, language=language)
+    assert answer["html"].count('class="bl-amounts"') == 4
+    assert language == "zh" or re.search(r"\d / 3\b", words(answer))
+    assert (f"in the set of {KNOWNO}" if language == "en" else f"在 {KNOWNO} 的集合中") in words(answer)
     found = compare_sets(
         decisions(log.desk.reader, [PEOPLE]),
         [one for run in (LOFREE, KNOWNO) for one in laid(read_run(log.desk.reader, run)).outcomes],
@@ -258,10 +273,21 @@ def test_people_s_sets_stand_beside_conformal_ones(log: Calls, language: str) ->
     assert SECRET not in answer["html"]
 
 
-def test_one_run_alone_can_be_laid_beside_people(log: Calls) -> None:
-    answer = page(log, f"run={PEOPLE}&runs={KNOWNO}", "/research/sets")
-    assert f"<small>{LOFREE}</small>" not in answer["html"]
-    assert f"<small>{KNOWNO}</small>" in answer["html"]
+def test_one_run_alone_can_be_laid_beside_people_under_any_target(log: Calls) -> None:
+    own = page(log, f"{SETS}&s.beside={KNOWNO}")["html"].partition('class="rs-own"')[2]
+    assert LOFREE not in own and KNOWNO in own
+    other = page(log, f"{SETS}&s.beside={KNOWNO}&s.target_success=0.5")["html"].partition('class="rs-own"')[2]
+    assert other != own
+
+
+def test_decisions_can_be_taken_home(log: Calls) -> None:
+    reader = log.desk.reader
+    address = f"/research/download/of-run/decisions.jsonl?run={KNOWNO}"
+    assert address in page(log, f"run={KNOWNO}")["html"]
+    lines = run_file(reader, KNOWNO, "decisions.jsonl").decode().splitlines()
+    assert [json.loads(line) for line in lines] == list(form_lines(reader, KNOWNO))
+    with pytest.raises(InputError):
+        run_file(reader, ANNOTATED, "decisions.jsonl")
 
 
 def test_an_empty_log_says_what_to_do(tmp_path: Path) -> None:
@@ -269,6 +295,5 @@ def test_an_empty_log_says_what_to_do(tmp_path: Path) -> None:
         writer.flush()
         with LogReader(tmp_path / "log.sqlite") as reader:
             calls = Calls(Desk(reader), writer)
-            for path in ("/research/asking", "/research/sets"):
-                for language in ("en", "zh"):
-                    assert "rs-empty" in page(calls, path=path, language=language)["html"]
+            for language in ("en", "zh"):
+                assert "rs-empty" in page(calls, path="/research/asking", language=language)["html"]

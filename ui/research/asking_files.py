@@ -1,4 +1,4 @@
-"""What of AmbiK can be taken home: decisions line by line, tables of asking."""
+"""Tables of who asks back, to be taken home."""
 
 from __future__ import annotations
 
@@ -10,29 +10,18 @@ from fastapi import FastAPI, Query
 from fastapi.responses import Response
 
 from logs import LogReader
-from simulator.ambik.reporting.exporting import form_lines
 from simulator.asking import askings
 from simulator.commands.asking import build_report, plain, whole_table
 from ui.research.address import RESEARCH
 from ui.research.downloads import answer
 
 _JSON: Final = "application/json; charset=utf-8"
-_LINES: Final = "application/x-ndjson; charset=utf-8"
 _CSV: Final = "text/csv; charset=utf-8"
 _TEX: Final = "application/x-tex; charset=utf-8"
 
 
-def add_ambik_routes(app: FastAPI, reader: LogReader) -> None:
+def add_asking_files(app: FastAPI, reader: LogReader) -> None:
     """Add them. They are no coroutines, so each runs in a thread."""
-
-    @app.get(f"{RESEARCH}/download/ambik/decisions.jsonl")
-    def lines(run: str) -> Response:
-        def make() -> bytes:
-            lines = (json.dumps(form_line, ensure_ascii=False) for form_line in form_lines(reader, run))
-            return "".join(f"{line}\n" for line in lines).encode()
-
-        return answer(make, _LINES, f"{run}.decisions.jsonl")
-
     for name, (kind, make) in _ASKING.items():
         app.get(f"{RESEARCH}/download/{name}")(_asking(reader, name, kind, make))
 

@@ -1,15 +1,12 @@
-"""A run of AmbiK as its pages need it: scored once, so that another target is laid on it in no time."""
+"""A run as researchers' pages need it: scored once, so that another target is laid on it in no time."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from logs import LogReader
-from logs.rows import Run
-from simulator.ambik.items import BENCHMARK
 from simulator.ambik.playing import Options
 from simulator.ambik.records import Calibrated, Decision, Outcome
 from simulator.ambik.sets.predicting import (
@@ -22,11 +19,10 @@ from simulator.ambik.sets.predicting import (
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import CONFORMAL
 from simulator.ambik.trial_log import calibration_of, decisions, options_of
-from ui.research.kept import CachedReports
 
 LEAST: Final = 0.05
 MOST: Final = 0.99
-"""Between what the slider moves; in hundredths."""
+"""Between what a target can be moved; in hundredths."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,10 +88,10 @@ def read_run(reader: LogReader, run: str) -> RunRead:
 def laid(read: RunRead, target: str = "") -> Laid:
     """Return the run under a target; its own if `target` is none or cannot be laid on it."""
     own = read.options.settings.target_success
-    share = _share(target) if read.movable else None
-    settings = replace(read.options.settings, target_success=own if share is None else share)
+    wished = share(target) if read.movable else None
+    settings = replace(read.options.settings, target_success=own if wished is None else wished)
     calibrated = read.calibrated
-    if calibrated is not None and share is not None:
+    if calibrated is not None and wished is not None:
         calibrated = recalibrated(calibrated, settings)
     q_hat = math.inf if calibrated is None else calibrated.q_hat
     sets = () if read.calibrating else tuple(outcome_prepared(ready, q_hat, settings) for ready in read.ready)
@@ -108,34 +104,12 @@ def laid(read: RunRead, target: str = "") -> Laid:
     )
 
 
-def kept_run(kept: CachedReports, run: str) -> RunRead:
-    """Return `read_run`, once for each state of the run."""
-    return kept.once("ambik", run, lambda: read_run(kept.reader, run))
-
-
-def runs_of(reader: LogReader, tasks: Sequence[str] = ("decide", "annotate")) -> tuple[Run, ...]:
-    """Return AmbiK's runs of these tasks that have begun, newest first."""
-    return tuple(
-        run
-        for run in reversed(reader.runs())
-        if run.benchmark == BENCHMARK and task_of_run(reader, run) in tasks
-    )
-
-
-def task_of_run(reader: LogReader, run: Run) -> str:
-    """Return what is done in a run: ``decide`` or ``annotate``; empty if nothing tells yet."""
-    for configured in (run.config.get("options"), (run.config.get("study") or {}).get("settings")):
-        if isinstance(configured, dict) and "task" in configured:
-            return str(configured["task"])
-    first = next(iter(reader.episodes(run.id)), None)
-    return "" if first is None else str(first.options.get("task", "decide"))
-
-
 def _light(decision: Decision) -> Decision:
     return replace(decision, prompts=(), raw=())
 
 
-def _share(text: str) -> float | None:
+def share(text: str) -> float | None:
+    """Return a target that is written; None if that is no number."""
     try:
         value = float(text)
     except ValueError:
