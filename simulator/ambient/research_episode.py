@@ -278,7 +278,7 @@ def _claimed(item: ClaimItem, turns: Sequence[Turn]) -> Sequence[Block]:
     rows = [
         (
             each["text"],
-            *(number(each["probabilities"].get(label)) for label in SHOWN),
+            *(number((each["probabilities"] or {}).get(label)) for label in SHOWN),
             number(each["score"]),
         )
         for each in (answers[-1]["paraphrases"] if answers else ())
