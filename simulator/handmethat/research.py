@@ -29,7 +29,7 @@ from simulator.handmethat.items import task_from_row
 from simulator.handmethat.meanings.enumerate import Floats
 from simulator.handmethat.meanings.rsa import rsa_view
 from simulator.handmethat.playing import Posed
-from simulator.handmethat.result import counts_block, demo_block, percent, readings_blocks
+from simulator.handmethat.reveal import counts_block, demo_block, percent, readings_blocks
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import Mode
 from simulator.plan_blocks import Story

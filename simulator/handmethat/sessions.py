@@ -16,7 +16,7 @@ from simulator.errors import InputError
 from simulator.fields import Fields
 from simulator.handmethat.data import load_tasks
 from simulator.handmethat.playing import GIVER, HUMAN, PARTNER, ROBOT, Posed
-from simulator.handmethat.result import result
+from simulator.handmethat.reveal import result
 from simulator.handmethat.task import LEVELS, Task
 from simulator.handmethat.views import Replay
 from simulator.runner.declared import read_rules

@@ -14,7 +14,7 @@ from simulator.bar_blocks import Amounts
 from simulator.blocks import Card
 from simulator.handmethat import show
 from simulator.handmethat.playing import Posed
-from simulator.handmethat.result import counts_block, percent, readings_blocks, result
+from simulator.handmethat.reveal import counts_block, percent, readings_blocks, result
 from simulator.handmethat.room import ROOM
 from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.handmethat.show import asked, meaning_text

@@ -17,7 +17,7 @@ from simulator.handmethat.data import list_episodes, load_episode
 from simulator.handmethat.files.filetext import write_file
 from simulator.handmethat.meanings.rsa import rsa_view
 from simulator.handmethat.playing import Posed
-from simulator.handmethat.result import percent
+from simulator.handmethat.reveal import percent
 from simulator.handmethat.room import ROOM
 from simulator.handmethat.task import Task
 from simulator.runner.sessions import Sessions

@@ -12,7 +12,7 @@ from simulator.handmethat import show
 from simulator.handmethat.assignment import HouseholdStudy
 from simulator.handmethat.benchmark import BENCHMARK
 from simulator.handmethat.reports import scored_episodes
-from simulator.handmethat.result import result
+from simulator.handmethat.reveal import result
 from simulator.handmethat.room import ROOM
 from simulator.handmethat.sessions import HandMeThatSessions
 from simulator.models import ScriptModel
