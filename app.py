@@ -78,7 +78,7 @@ COMMANDS: Final = {
     ),
     "study agreement": Command(
         "simulator.commands.agreement:show_agreement",
-        "How much people agree on the same items, in answers and scores: alpha with intervals.",
+        "Show how much people agree on the same items, in answers and scores: alpha with intervals.",
     ),
     "study bonus": Command(
         "simulator.studies.data_command:write_payment",

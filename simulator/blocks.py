@@ -46,7 +46,7 @@ class Translated(NamedTuple):
 
 Words = str | Message | Translated
 Look = Literal["", "right", "wrong", "strong", "muted"]
-"""How a part of a block is set off from the others, beside what it says."""
+"""The way in which a part of a block is set off from the others, beside what it says."""
 
 
 class Heading(NamedTuple):
@@ -149,7 +149,7 @@ class Quotes(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """What its reader answered before, and cannot change any more: what was asked about, and the answer."""
+    """Answers that a reader gave before and cannot change any more: the question, and the answer."""
 
     rows: Sequence[tuple[Words, Words]]
 

@@ -1,4 +1,4 @@
-"""What researchers see of AmbiBench's runs: an episode trial by trial, and the way to sort its outputs."""
+"""Researchers' view of AmbiBench's runs: an episode trial by trial, and the way to sort its outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What researchers see of AmbiEnt beside its episodes: people's answers, the data, ways on and files."""
+"""Researchers' view of AmbiEnt beside its episodes: people's answers, the data, ways on and files."""
 
 from __future__ import annotations
 

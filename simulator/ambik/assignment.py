@@ -58,7 +58,7 @@ from simulator.studies.settings import Several, StudySettings
 OWN: Final = "item"
 NONE: Final = "none"
 _USUAL: Final[Mapping[str, str]] = {USER: ITEM, ROBOT: KITCHEN}
-"""Who sits opposite unless the settings say."""
+"""The player opposite unless the settings name another."""
 
 
 class Settings(StudySettings):

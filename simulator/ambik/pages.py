@@ -45,10 +45,10 @@ def page_blocks(view: ParticipantView) -> tuple[Block, ...]:
 def instructions(seat: str) -> tuple[Block, ...]:
     """Return what a seat is told before it begins; annotators besides, what tells the types apart."""
     guides = [load_guidelines(language) for language in ("en", "zh")]
-    told = [
+    texts_by_language = [
         [step.text for step in guide.steps] if seat == ANNOTATOR else getattr(guide, seat) for guide in guides
     ]
-    points = Points([("", Translated(*texts)) for texts in zip(*told, strict=True)])
+    points = Points([("", Translated(*texts)) for texts in zip(*texts_by_language, strict=True)])
     return (points, Part(message("form.types"), types_told())) if seat == ANNOTATOR else (points,)
 
 

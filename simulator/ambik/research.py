@@ -1,4 +1,4 @@
-"""What researchers see of AmbiK's runs beside reports: decisions under any target, people's sets, files."""
+"""Researchers' view of AmbiK's runs beside reports: decisions under any target, people's sets, files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What researchers see of ClarQ-LLM: a dialogue on its tree, the way to its review, marks, the tasks."""
+"""Researchers' view of ClarQ-LLM: a dialogue on its tree, the way to its review, marks, the tasks."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from simulator.tree_blocks import ReplayTurn, Tree, TreeNode, TreeReplay
 from trees import OPENING, Background, Frontier, Task
 
 KINDS: Final[Mapping[str, str]] = {SEEKER: "question", PROVIDER: "answer"}
-"""What each seat's turns are called."""
+"""The name of each seat's turns."""
 VERDICT: Final = "verdict"
 """The step at which a study's provider says how it went, with the dialogue before their eyes."""
 

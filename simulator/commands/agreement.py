@@ -38,7 +38,7 @@ def show_agreement(
     csv: Annotated[Path | None, typer.Option(help="write the table there, too (CSV)")] = None,
     log: LogOption = None,
 ) -> None:
-    """How much people agree on the same items, in answers and scores: alpha with intervals."""
+    """Show how much people agree on the same items, in answers and scores: alpha with intervals."""
     chosen = find_study(study, log)
     with LogReader(log or default_path()) as reader:
         measured = agreement(reader, chosen)

@@ -1,4 +1,4 @@
-"""What researchers see of HandMeThat: an episode turn by turn in its house, and the episodes of data sets."""
+"""Researchers' view of HandMeThat: an episode turn by turn in its house, and the episodes of data sets."""
 
 from __future__ import annotations
 

@@ -25,11 +25,12 @@ def result(replay: Replay, seat: str, *, in_study: bool) -> Result:
         seat: theirs.
         in_study: True if what was meant is folded away: more of its episodes may follow.
     """
-    told = tuple(_explained(replay))
+    revealed = tuple(_explained(replay))
     if in_study:
-        told = (Card(message("result.reveal"), [Text(message("result.reveal_note"), "muted"), *told], True),)
+        note = Text(message("result.reveal_note"), "muted")
+        revealed = (Card(message("result.reveal"), [note, *revealed], True),)
     did = tuple(_told_to_human(replay)) if seat == HUMAN else ()
-    return Result(language=replay.language, moves=(), blocks=(_verdict(replay), *did, *told))
+    return Result(language=replay.language, moves=(), blocks=(_verdict(replay), *did, *revealed))
 
 
 def _verdict(replay: Replay) -> Verdict:
@@ -77,9 +78,9 @@ def _explained(replay: Replay) -> Iterator[Block]:
     yield Card(message("result.readings"), readings_blocks(replay.readings))
     yield Card(message("result.counts"), [counts_block(replay.counts)])
     goal = "\n\n".join(part for part in (replay.goal_title, *replay.goal) if part)
-    told = Story(message("story"), replay.story, message("story_none"))
+    story = Story(message("story"), replay.story, message("story_none"))
     behind = [Detail(message("result.goal"), Text(goal))] if goal else []
-    yield Card(message("before"), [told, *behind])
+    yield Card(message("before"), [story, *behind])
     yield Card(message("result.demo"), [demo_block(replay.demo)])
     yield Card(message("result.log"), [Talk(replay.lines)], folded=True)
 
