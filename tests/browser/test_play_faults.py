@@ -132,6 +132,33 @@ def acknowledgements_lost(page: Any) -> list[str]:
     return sent
 
 
+def test_a_page_that_was_asked_for_before_a_turn_does_not_come_over_its_answer(
+    server: Any, open_page: Any
+) -> None:
+    page = open_page().page
+    begin(page, server)
+    late: list[tuple[Any, Any]] = []
+
+    def hold(route: Any) -> None:
+        if '"call_page"' in (route.request.post_data or ""):
+            late.append((route, route.fetch()))
+        else:
+            route.continue_()
+
+    page.route("**/component_server/", hold)
+    page.evaluate("() => { window.shown = askback.page.refresh().then(() => true); }")
+    while not late:
+        page.wait_for_timeout(50)
+    page.fill("#ab-reply", "How is it done?")
+    page.press("#ab-reply", "Enter")
+    at_number(page, 3)
+    [(route, response)] = late
+    route.fulfill(response=response)
+    assert page.evaluate("window.shown")
+    at_number(page, 3)
+    assert page.evaluate("askback.page.number") == 3
+
+
 def test_a_turn_whose_answer_was_lost_is_sent_again_and_counts_once(server: Any, open_page: Any) -> None:
     page = open_page().page
     begin(page, server)

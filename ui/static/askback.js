@@ -64,6 +64,8 @@ window.askback = (() => {
       this.props = props;
       this.server = server;
       this.busy = false;
+      this.renewing = false;
+      this.moves = 0;
       this.opened = new Map();
       for (const prepare of Page.prepares) prepare.call(this);
       const listen = (name, heard) => element.addEventListener(name, (event) => heard.call(this, event), true);
@@ -108,6 +110,27 @@ window.askback = (() => {
         if (refusals > 2) return null;
         await sleep(PAUSES_MS[Math.min(tries, PAUSES_MS.length - 1)]);
       }
+    }
+
+    // What the person does: nothing else is done until it is answered.
+    async move(name, data) {
+      this.busy = true;
+      const answer = await this.insist(name, data);
+      this.busy = false;
+      this.moves += 1;
+      return answer;
+    }
+
+    // Shows the page as it is now; never one that was asked for before a move that has been answered since.
+    async renew() {
+      if (this.renewing) return;
+      this.renewing = true;
+      const { moves } = this;
+      const answer = await this.insist("page");
+      this.renewing = false;
+      if (!answer || this.busy || moves !== this.moves) return;
+      this.toast("");
+      await this.show(answer.html);
     }
 
     async load() {

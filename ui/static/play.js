@@ -232,8 +232,7 @@
         const ghost = this.ghost(said);
         this.thinking(true, this.one(".ab-thinking-text").dataset.thinking);
         this.toNewest();
-        const answer = await this.insist("send", { render, number, seconds, shown_at: new Date(performance.timeOrigin + this.shownAt).toISOString(), keys_used: Boolean(this.byKey), ...turn });
-        this.busy = false;
+        const answer = await this.move("send", { render, number, seconds, shown_at: new Date(performance.timeOrigin + this.shownAt).toISOString(), keys_used: Boolean(this.byKey), ...turn });
         ghost.remove();
         if (answer) await this.sent(answer);
         else this.notSent();
@@ -301,10 +300,7 @@
       },
 
       async refresh() {
-        const answer = await this.insist("page");
-        if (!answer || this.busy) return;
-        this.toast("");
-        await this.show(answer.html);
+        await this.renew();
         if (this.ended) this.finish();
       },
 

@@ -88,9 +88,7 @@
 
       async judge(success) {
         if (this.busy) return;
-        this.busy = true;
-        const answer = await this.insist("judge", { render: this.nonce, success: success === "1" });
-        this.busy = false;
+        const answer = await this.move("judge", { render: this.nonce, success: success === "1" });
         if (answer?.accepted) {
           store.write(this.verdictName(), success);
           this.showVerdict();

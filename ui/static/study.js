@@ -232,8 +232,7 @@
         const { number, key, shown } = this.stTurn;
         this.stAllow(false);
         const seconds = Math.max(0, Math.round(now() - shown) / 1000);
-        const told = await this.insist("send", { ...answer, number, render: key, seconds, shown_at: new Date(shown).toISOString(), keys_used: Boolean(keys) });
-        this.busy = false;
+        const told = await this.move("send", { ...answer, number, render: key, seconds, shown_at: new Date(shown).toISOString(), keys_used: Boolean(keys) });
         // Leaving the field may tell of a change once more, so what was filled in does not say whether it was sent.
         if (told?.accepted) this.stKeep({ sent: true });
         if (!told) {
@@ -253,8 +252,7 @@
           const now = response.ok ? await response.json() : {};
           if (now.number === this.number && !this.invitesNow(now)) return;
         } catch { return; }
-        const answer = await this.insist("page");
-        if (answer && !this.busy) await this.show(answer.html);
+        await this.renew();
       },
 
       // ---- being there, where somebody waits: told again and again, also from a tab that is out of sight
@@ -276,8 +274,7 @@
           const now = await response.json();
           if ((now.stage === this.one("[data-at]")?.dataset.at && !this.invitesNow(now)) || this.busy) return;
         } catch { return; }
-        const answer = await this.insist("page");
-        if (answer && !this.busy) await this.show(answer.html);
+        await this.renew();
       },
 
       // ---- invitations to other seats
@@ -296,7 +293,7 @@
       // Ask for something that the server answers with the next page.
       async stPage(control) {
         control.disabled = true;
-        const answer = await this.insist(control.dataset.call, { message: control.dataset.message });
+        const answer = await this.move(control.dataset.call, { message: control.dataset.message });
         control.disabled = false;
         if (answer?.html) await this.show(answer.html);
         else this.toast(this.texts.failed);
@@ -319,7 +316,7 @@
 
       async stWithdraw(control) {
         control.disabled = true;
-        const answer = await this.insist("withdraw");
+        const answer = await this.move("withdraw");
         control.disabled = false;
         if (!answer?.html) { this.one("[data-withdraw-problem]").hidden = false; return; }
         tab.drop(this.stName());
