@@ -39,12 +39,7 @@ Need = Literal["person", "inferred", "nothing"]
 
 
 class Decision(NamedTuple):
-    """A decision to ask or not.
-
-    Attributes:
-        need: what was open.
-        asked: whether something was asked.
-    """
+    """A decision to ask or not."""
 
     need: Need
     asked: bool
@@ -57,7 +52,6 @@ class Asked:
     Attributes:
         kind: under which results are told: the type or the level of a task.
         need: what was open before any question; None where the data do not say.
-        questions: how many were asked.
         useful: questions whose answer told something open; None where that cannot be told.
         right_before: whether the choice before any question was right; None where none was made.
         right: whether the end was right; None where nothing was done in the end, or nobody knows.
@@ -99,13 +93,8 @@ class Asking:
     """One episode.
 
     Attributes:
-        benchmark: the room.
-        run: of the log.
-        item: its name.
         robot: who could ask; with its manner in brackets.
-        user: who answered.
         seat: who could ask, by name alone.
-        told: what the room tells.
     """
 
     benchmark: str
@@ -138,7 +127,6 @@ class Part(Protocol):
 
     def read_item(self, row: Item) -> Any:
         """Return the item out of its row."""
-        ...
 
     def asked(
         self, item: Any, options: Mapping[str, Any], turns: Sequence[Turn], judgments: Sequence[Judgment]
@@ -147,7 +135,6 @@ class Part(Protocol):
 
         It may have been aborted at any turn, also before the first.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,12 +22,7 @@ T = TypeVar("T")
 
 
 class Codec(Generic[T]):
-    """A reader and writer of a type's values as JSON objects.
-
-    Args:
-        type: of the values.
-        kinds: the field by which the types of a union are told apart.
-    """
+    """A reader and writer of a type's values as JSON objects."""
 
     def __init__(self, type: Any, *, kinds: str = "") -> None:
         self._type: Any = Annotated[type, Field(discriminator=kinds)] if kinds else type
@@ -40,10 +35,6 @@ class Codec(Generic[T]):
 
     def read(self, record: Any, place: str) -> T:
         """Return a value out of a JSON object.
-
-        Args:
-            record: the object.
-            place: names it in errors.
 
         Raises:
             InputError: if a field is missing or wrong; names it.
@@ -90,20 +81,13 @@ class Named(Protocol):
     @property
     def id(self) -> str:
         """The name."""
-        ...
 
 
 NamedT = TypeVar("NamedT", bound=Named)
 
 
 class ItemCodec(Codec[NamedT]):
-    """A reader and writer of a benchmark's items as rows of the log, which hold the whole item.
-
-    Args:
-        type: of the items.
-        benchmark: its name.
-        kinds: the field by which the types of a union are told apart.
-    """
+    """A reader and writer of a benchmark's items as rows of the log, which hold the whole item."""
 
     def __init__(self, type: Any, benchmark: str, *, kinds: str = "") -> None:
         super().__init__(type, kinds=kinds)

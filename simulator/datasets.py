@@ -53,7 +53,6 @@ class Dataset:
 
     Attributes:
         name: what ``--data`` calls it.
-        benchmark: whose items it holds.
         content: hash of the files; names the copy.
         source: where it was registered from.
         added_at: UTC, ISO 8601.
@@ -171,7 +170,6 @@ class Place(NamedTuple):
     """The place of data.
 
     Attributes:
-        path: a file or folder.
         fixed: whether they never change: registered data are named by their content.
     """
 

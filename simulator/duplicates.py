@@ -36,13 +36,7 @@ def told_once(
 ) -> Read[RowT]:
     """Give rows whose key is that of an earlier one a fault, and leave them out if they are refused.
 
-    Args:
-        path: the file.
-        read: its rows.
-        key: a row's id, and what else tells it apart.
-        duplicates: whether later ones are left out (errors) or kept (warnings).
-        code: of the faults.
-        message: of the faults, with ``{line}`` for where the first stands.
+    `message`: of the faults, with ``{line}`` for where the first stands.
     """
     first: dict[tuple[str, Hashable], int] = {}
     faults: list[Fault] = []

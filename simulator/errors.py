@@ -44,7 +44,6 @@ class SeatError(AskbackError):
 
     Attributes:
         cause: the seat, or ``parser`` if its answer could not be read.
-        code: names the rule.
         node: the node it is about, if any.
     """
 

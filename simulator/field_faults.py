@@ -16,7 +16,6 @@ class FieldFault(NamedTuple):
 
     Attributes:
         path: the fields and places that lead there; empty for the value as a whole.
-        problem: what is wrong with it.
         code: what pydantic, or a field's own check, calls it.
     """
 

@@ -52,7 +52,6 @@ class OptionField:
     Attributes:
         kind: of the field; ``file`` for a path, which a form from elsewhere does not ask for.
         default: that it has unless it is typed.
-        choices: of a menu.
         least: of a number; None where there is none.
         most: likewise.
         several: True if it may be given again.

@@ -133,10 +133,6 @@ class Fields(BaseModel):
     def parse(cls, given: Mapping[str, Any], where: str = "") -> Self:
         """Return the fields out of plain values.
 
-        Args:
-            given: the values, by the fields' names.
-            where: they stand; the fault begins with it.
-
         Raises:
             InputError: names the field and what it can be.
         """

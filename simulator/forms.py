@@ -37,12 +37,10 @@ class Problem(Protocol):
     @property
     def code(self) -> str:
         """Names the rule."""
-        ...
 
     @property
     def field(self) -> str:
         """Return what of the form it is about."""
-        ...
 
 
 ProblemT = TypeVar("ProblemT", bound=Problem)

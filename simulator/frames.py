@@ -54,7 +54,6 @@ class Frames:
 
     Attributes:
         log: its reader; None where files alone are reported.
-        runs: names of runs.
         files: files and folders that are reported beside them.
         settings: an instance of the benchmark's `simulator.benchmark.ReportSpec.settings`, or None.
         exclude_aborted: whether what a failing seat aborted is left out.
@@ -110,11 +109,6 @@ def episodes(reader: LogReader, runs: Iterable[str], *, exclude_aborted: bool = 
     Scores are columns called like their metrics; the latest score of the latest attempt counts. An episode
     that a failing seat aborted has no scores of its own and gets what
     `simulator.benchmark.Metric.unsuccessful` says, in the metrics that its run has (the headline, if none).
-
-    Args:
-        reader: of the log.
-        runs: names of runs.
-        exclude_aborted: leave out what a failing seat aborted.
 
     Raises:
         NotInLog: if there is no such run.

@@ -79,9 +79,7 @@ class Journal:
     def require_only(self, keys: Collection[str], differs: str) -> None:
         """Make sure that all rows are of this command.
 
-        Args:
-            keys: those that it may have.
-            differs: what may be another in another command.
+        `differs`: what may be another in another command.
 
         Raises:
             InputError: if one is not.
@@ -111,12 +109,6 @@ def _read_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 @contextmanager
 def resumable(path: Path, console: Console, *, done: str, place: Path) -> Iterator[Journal]:
     """Open a journal; where the work stops before its end, say that the same command continues.
-
-    Args:
-        path: the journal's file.
-        console: where it is said.
-        done: what is done, as a participle, such as ``drawn``.
-        place: where the results are.
 
     Raises:
         InputError: see `Journal`.

@@ -37,8 +37,6 @@ class ItemFiles(Generic[ItemT]):
     """`Benchmark.load` of items in such files.
 
     Attributes:
-        benchmark: its name.
-        model: of an item.
         builtin: the file of the items that come with it.
     """
 

@@ -55,7 +55,6 @@ class Row:
     """One object of a file, read field by field.
 
     Attributes:
-        data: the object.
         where: stands before the names of its fields in messages (``disambiguations[1].``).
     """
 
@@ -113,11 +112,6 @@ class Row:
 
 def read_lines(path: str | Path, parse: Callable[[Row], T], *, name: str = "id") -> Read[T]:
     """Return the rows of a file of JSON lines.
-
-    Args:
-        path: the file.
-        parse: makes a value of a row; raises `FieldError`.
-        name: the field that names a row in messages.
 
     Raises:
         InputError: if the file cannot be read at all.

@@ -58,11 +58,7 @@ class RunOrder(Generic[SelectionT, RulesT]):
     """An order of runs, read and checked.
 
     Attributes:
-        benchmark: what is played.
         players: seat -> the names of who is to sit there, each once.
-        selection: which items.
-        rules: of every episode.
-        settings: how every run is played.
         console: for what is told on the way.
         typed: the options that were typed, even if with the value that they have anyway.
     """
@@ -86,17 +82,7 @@ class RunOrder(Generic[SelectionT, RulesT]):
         shown: Mapping[str, str] | None = None,
         **more: Any,
     ) -> RunRequest:
-        """Return the request of one run.
-
-        Args:
-            items: what is played.
-            seats: who sits where; by default who was named first.
-            name: of the run; by default the one that was typed.
-            options: of its episodes; by default the rules.
-            config: what else tells the run from others, beside the data.
-            shown: metric -> its short name in the progress display; by default of the first metrics.
-            **more: other fields of a `RunRequest`.
-        """
+        """Return the request of one run."""
         usual = {metric.name: metric.short or metric.title for metric in self.benchmark.metrics[:SHOWN]}
         return RunRequest(
             room=room_of(self.benchmark),
@@ -175,10 +161,7 @@ def play_order(
 def read_words(option: str, text: str, known: Sequence[WordT]) -> tuple[WordT, ...]:
     """Return the words of a comma list, or all that are known for ``all``: each once, in the known order.
 
-    Args:
-        option: whose value it is, for the message.
-        text: the value.
-        known: every word that there is; ``-`` may be typed for each ``_``.
+    `known`: every word that there is; ``-`` may be typed for each ``_``.
 
     Raises:
         InputError: if it names one that there is not.
@@ -250,7 +233,6 @@ class Announced(NamedTuple):
     """The abilities of a model, as known before a run.
 
     Attributes:
-        capabilities: what it can do.
         ignored: parameters that it does not take.
     """
 

@@ -85,12 +85,8 @@ def build_report(
 ) -> Report:
     """Return the report of runs and files.
 
-    Args:
-        benchmark: whose they are.
-        source: runs, files and settings.
-        by: columns of the frame of episodes; metrics are told for each of their values, too.
-        makers: of further sections; by default the benchmark's reports.
-        metrics: whether the common table of metrics is told, where the benchmark has it.
+    `by`: columns of the frame of episodes; metrics are told for each of their values, too. `metrics`: whether
+    the common table of metrics is told, where the benchmark has it.
 
     Raises:
         InputError: if a run is another benchmark's, or a column of `by` does not exist.

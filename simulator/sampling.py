@@ -51,13 +51,6 @@ def balanced(
 ) -> tuple[T, ...]:
     """Draw items from groups, equally many from each that has enough, within a group as `stratified` does.
 
-    Args:
-        items: all of them.
-        count: how many are wanted over all groups; all are returned if there are no more.
-        group: the group of an item.
-        strata: see `stratified`.
-        seed: equal seeds and items give equal samples.
-
     Returns:
         The sample, in the order of `items`.
     """

@@ -80,12 +80,10 @@ class Seat(Protocol):
     @property
     def name(self) -> str:
         """Return how the log names it: ``person``, ``openai/gpt-4o``, ``offline/seeker`` and so on."""
-        ...
 
     @property
     def kind(self) -> Kind:
         """Person, model, script or offline."""
-        ...
 
     async def reply(self, view: View) -> Reply:
         """Move.
@@ -94,7 +92,6 @@ class Seat(Protocol):
             SeatError: if the seat breaks the rules (the episode is aborted).
             ModelError: if its model fails (the episode fails and is run again).
         """
-        ...
 
 
 class PersonSeat:

@@ -75,10 +75,7 @@ def resampled(columns: Floats, *, seed: int = 0, resamples: int = RESAMPLES) -> 
 
     The order of the rows does not matter.
 
-    Args:
-        columns: shape (groups, columns), at least one row.
-        seed: of the resampling.
-        resamples: how many.
+    `columns`: shape (groups, columns), at least one row.
 
     Raises:
         ValueError: if there are no rows.
@@ -274,11 +271,8 @@ def paired_bootstrap(
 ) -> Interval:
     """Return the mean of ``second - first`` over pairs, with a percentile bootstrap interval over items.
 
-    Args:
-        first: of each pair.
-        second: likewise.
-        items: the item of each pair; by default each is one of its own. `Interval.n` counts items.
-        bounds: of the difference, where both are shares; None for counts and lengths.
+    `items`: the item of each pair; by default each is one of its own. `Interval.n` counts items. `bounds`: of
+    the difference, where both are shares; None for counts and lengths.
 
     Raises:
         ValueError: if there are no pairs or the lengths differ.

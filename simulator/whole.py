@@ -14,10 +14,8 @@ from simulator.errors import InputError
 def write_whole(path: Path | str, content: bytes | str | Iterable[str]) -> Path:
     """Write a file; missing folders are made, and what was there before stays until the end.
 
-    Args:
-        path: the file.
-        content: bytes, or text, or text in parts, which are written as they come; as UTF-8, line feeds as
-            they are.
+    `content`: bytes, or text, or text in parts, which are written as they come; as UTF-8, line feeds as they
+    are.
 
     Returns:
         The path.

@@ -46,8 +46,6 @@ class Check:
 
     Attributes:
         group: what it is about: a pair, ``design``, ``labels``, …
-        what: the coin, in words.
-        n: number of observations.
         observed: what was seen: a share, the least and the largest share, or Cramér's V.
         expected: each share; empty where two things should be independent.
         test: ``binomial`` (exact), ``χ² (df)``, or ``rule``.
@@ -168,9 +166,7 @@ def independent(group: str, what: str, first: npt.ArrayLike, second: npt.ArrayLi
 def designs(prompts: Sequence[Prompt], *, whole: bool) -> Iterator[Check]:
     """Test pairs, salient features, formats and polarity.
 
-    Args:
-        prompts: all of them.
-        whole: whether every pair and format must be there; otherwise those that are there count.
+    `whole`: whether every pair and format must be there; otherwise those that are there count.
     """
     pairs, formats = Counter(prompt.pair for prompt in prompts), Counter(prompt.format for prompt in prompts)
     for name, counts in (

@@ -121,9 +121,6 @@ def agreement(judgments: Iterable[Judgment]) -> tuple[Agreement, ...]:
     """Return the agreement of every two raters who sorted outputs in common.
 
     The word of a third, who sees nothing but what others differ on, is not compared.
-
-    Args:
-        judgments: in the order in which they were written.
     """
     pairs: defaultdict[tuple[str, str], list[Disagreement]] = defaultdict(list)
     for episode, opinions in _opinions(judgments).items():

@@ -102,7 +102,6 @@ class Draw(Drawing):
     """A way of drawing built-in items.
 
     Attributes:
-        seed: everything descends from it.
         followup: whether ``aws`` has a second name of the origin.
     """
 

@@ -73,10 +73,6 @@ def add_ambibench(path: Path, name: str, partial: bool) -> None:
 def register(path: str | Path, name: str = BENCHMARK) -> Added:
     """Register a file of items, a folder of such files, or a zip of one.
 
-    Args:
-        path: of it.
-        name: what ``--data`` is to call it.
-
     Raises:
         InputError: if there are none, or one is faulty.
     """

@@ -68,7 +68,6 @@ class Hypothesis(NamedTuple):
     """A possible subject of a task: the salient feature, and which of its values is labelled X (polarity).
 
     Attributes:
-        feature: the salient one.
         x_is: the coded value (spec section 1) that is labelled X.
     """
 
@@ -204,10 +203,7 @@ def _group(name: str, slot: str) -> str:
 def instruction(kind: Kind, hypothesis: Hypothesis, location_word: LocationWord = "setting") -> str:
     """Return the instruction of a task.
 
-    Args:
-        kind: how much it tells.
-        hypothesis: what the task is about; matters for an informative instruction only.
-        location_word: ``setting`` as sent to models, or ``location`` as App. G.2 prints.
+    `location_word`: ``setting`` as sent to models, or ``location`` as App. G.2 prints.
     """
     phrases = table("instructions")
     if kind == "informative":

@@ -88,10 +88,6 @@ def read_file(
     Every item is whole: sentences, codes, labels, instruction and text agree, and ids differ. An item without
     an id of its own that says what an earlier one says is a duplicate (a warning).
 
-    Args:
-        path: the file.
-        duplicates: whether these are left out or kept.
-
     Raises:
         InputError: if the file cannot be read at all.
     """

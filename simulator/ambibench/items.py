@@ -51,7 +51,6 @@ class TextError(InputError):
 
     Attributes:
         line: in the text, from 1.
-        problem: what is wrong with it.
     """
 
     def __init__(self, line: int, problem: str) -> None:
@@ -60,11 +59,7 @@ class TextError(InputError):
 
 
 class AmbiguousTextError(InputError):
-    """Several hypotheses fit the text of a prompt.
-
-    Attributes:
-        hypotheses: all that do.
-    """
+    """Several hypotheses fit the text of a prompt."""
 
     def __init__(self, fitting: Sequence[Hypothesis]) -> None:
         tasks = (f"{task.feature} ({task.value} is X)" for task in fitting)
@@ -75,10 +70,7 @@ class AmbiguousTextError(InputError):
 def prompt_from_text(text: str, *, id: str, setting: Setting | None = None) -> Prompt:
     """Return the prompt that `text` is, whole, with or without a question; its seed is not known and 0.
 
-    Args:
-        text: with all labels.
-        id: what to call it.
-        setting: what it belongs to; None to tell from its form, see `likely_setting`.
+    `setting`: what it belongs to; None to tell from its form, see `likely_setting`.
 
     Raises:
         TextError: if a line is not what it must be.
@@ -181,10 +173,6 @@ class _Items(ItemCodec[Item]):
 
     def read(self, record: Any, place: str) -> Item:
         """Return an item out of a JSON object.
-
-        Args:
-            record: the object.
-            place: names it in errors (file and line); is the id where the record has none.
 
         Raises:
             InputError: if a field is missing or wrong, or the text does not fit the examples; names the

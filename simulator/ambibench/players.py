@@ -58,7 +58,6 @@ class TrialKnows:
 
     Attributes:
         text: what is to be continued or answered.
-        answer: a label, or free text.
     """
 
     text: str
@@ -92,7 +91,6 @@ class ScoresAll(Protocol):
         Raises:
             ModelError: if its model fails.
         """
-        ...
 
 
 def gives_feedback(item: Item) -> bool:
@@ -170,12 +168,7 @@ Say = Callable[[Belief], Label | None]
 
 
 class OfflineParticipant:
-    """Says what a rule makes of the learner's belief, and guesses by the turn's seed where that says nothing.
-
-    Args:
-        name: as the log names it.
-        say: the rule.
-    """
+    """Says what a rule makes of the learner's belief; guesses by the turn's seed where that says nothing."""
 
     kind: Kind = "offline"
 

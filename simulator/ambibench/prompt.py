@@ -99,7 +99,6 @@ class Prompt(Labelled):
     Attributes:
         id: names it within its data set.
         x_is: the coded value of it that is labelled X (polarity).
-        kind: how much the instruction tells.
         seed: the prompt is drawn from this seed alone, given the other choices.
         fold: of finetuning and its evaluation: the pair that is held out.
         variant: of finetuning: ambiguous data or the control.
@@ -220,7 +219,6 @@ class Trial:
     Attributes:
         k: the position in the prompt, from 1; for free text 1.
         text: what the participant sees: right labels before `k`, nothing of what comes after.
-        answer: a label, or free text.
         gold: the right label; None for free text.
         offset: of that label in the whole text, in characters; None for free text.
     """

@@ -81,7 +81,6 @@ class TrialRecord:
         k: the position, from 1 to `n_examples`; None for free text.
         n_examples: of the prompt; of buckets those that are shown.
         feature_a: coded value of feature a of the sentence; `feature_b` of feature b.
-        gold: the right label.
         history: what was shown before, or the `trial_id` of the trial before, whose sentence and gold label
             come after what it was shown itself.
         prompt_text: exactly what was shown or sent.
@@ -96,7 +95,6 @@ class TrialRecord:
         rt_ms: from when the trial could be seen until it was answered.
         session_id: a person's episode; `consent` and `comment` are the session's.
         category: what free text was sorted into.
-        trial_id: names the trial.
         repeat: 0 for the first play of the prompt in its run.
         origin: of buckets: where the name is from.
         second_name: of buckets: whether an example has a name of that origin, too.
@@ -249,10 +247,6 @@ def read_trial_file(path: Path, duplicates: Duplicates = "refuse") -> Read[Trial
 
     A trial without a run is of the run that the file is called. Of one that is kept although it stands there
     before, its `trial_id` is not: trials of a name count once.
-
-    Args:
-        path: the file.
-        duplicates: what becomes of a trial that stands there twice, in every field.
 
     Raises:
         InputError: if the file cannot be read, a line is no trial, or two trials have the same `trial_id`;

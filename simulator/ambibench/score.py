@@ -106,9 +106,7 @@ def read_reply(
 def read_answer(text: str, *, lower: bool) -> Written:
     """Return the label that `text` gives, white space, quotes and one final full stop left out.
 
-    Args:
-        text: as it was written.
-        lower: whether x and y will do (people's answers); models' letters count as they are.
+    `lower`: whether x and y will do (people's answers); models' letters count as they are.
     """
     bare = text.strip(_AROUND_ANSWER).removesuffix(".").strip(_AROUND_ANSWER)
     label = _LABELS.get(bare)
@@ -194,11 +192,9 @@ class TrialScore(Reading):
 
     Attributes:
         k: the position, from 1.
-        gold: the right label.
         oracle_p: the Bayes-optimal learner's probability of the right label.
         oracle_identified: whether it knows the task before this label.
         oracle: its expected correctness: 1, 0 or .5.
-        seconds: that the answer took.
     """
 
     k: int

@@ -31,9 +31,6 @@ class Play(BaseModel, frozen=True):
 
     Attributes:
         setting: ``instruction`` (4.2) or ``multiple`` (4.3).
-        kind: how much the instruction tells.
-        format: of the prompt.
-        feature: that the labels follow.
     """
 
     setting: Literal["multiple", "instruction"] = "multiple"

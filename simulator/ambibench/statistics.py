@@ -69,9 +69,7 @@ class WordList:
     """The counts of a word list.
 
     Attributes:
-        name: of the list.
         counts: each word of it with how often it was seen.
-        unseen: words that were not.
         p: probability that some word stays unseen if all are equally likely; 1 if none did.
     """
 
@@ -147,10 +145,8 @@ class Statistics:
 def statistics(prompts: Sequence[Prompt], *, alpha: float = ALPHA, whole: bool = False) -> Statistics:
     """Look at prompts of any settings.
 
-    Args:
-        prompts: at least one.
-        alpha: probability that a sample without fault is found faulty.
-        whole: whether every pair, salient feature and format must be there.
+    `alpha`: probability that a sample without fault is found faulty. `whole`: whether every pair, salient
+    feature and format must be there.
     """
     # Paired designs repeat sentences.
     sentences = {tuple(example.sentence for example in prompt.examples): prompt for prompt in prompts}

@@ -39,12 +39,7 @@ def trials_of_runs(
     flagged, not dropped (spec section 10). Who has withdrawn is in none of them.
     Trials come in the order of prompts and repeats, not of time.
 
-    Args:
-        reader: of the log.
-        runs: names of runs.
-        mode: how tables of probabilities are read; None: as each run says.
-        tie: what a tie counts; None: as each run says.
-        exclude_aborted: leave out what a failing seat aborted.
+    `mode`: how tables of probabilities are read; None: as each run says.
 
     Raises:
         InputError: if one is a run of another benchmark.

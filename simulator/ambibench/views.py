@@ -21,13 +21,7 @@ from simulator.runner.one_seat import OneSeatTable, State, step_due
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """The result of the answer before: shown with the next trial (spec section 10).
-
-    Attributes:
-        answer: as it was typed.
-        right: the right label.
-        correct: whether it was given.
-    """
+    """The result of the answer before: shown with the next trial (spec section 10)."""
 
     answer: str
     right: Label
@@ -40,8 +34,6 @@ class ParticipantView(SeatPage):
 
     Attributes:
         k: the position whose label is due, from 1; None outside trials.
-        done: trials answered so far.
-        total: trials of the episode.
         text: exactly what a model would be sent: instruction, examples with their right labels, and the
             example that is due without its label. Empty outside trials.
         feedback: on the answer before, where the setting gives any (4.3); else None.
@@ -68,9 +60,7 @@ class ReplayTrial:
     """One position of a prompt, with what was hidden.
 
     Attributes:
-        sentence: of this position.
         value_a: the name of its value of feature a; `value_b` of feature b.
-        gold: the right label.
         answer: as typed or written; None where nothing was asked, or nothing answered.
         score: of the answer, likewise; read as it was when it was played.
         belief: the Bayes-optimal learner's, before this label is seen.
@@ -144,7 +134,6 @@ class TextReplay:
     """An ended episode of free text (naming the task; buckets).
 
     Attributes:
-        text: what was asked.
         answer: what was written; None if nothing was.
         category: what it was sorted into; None if nobody has yet.
         details: of the item (origin, salient feature, …), without its text.

@@ -70,7 +70,6 @@ class Settings(StudySettings):
     """What AmbiEnt reads in a study file's ``settings``.
 
     Attributes:
-        task: what people do.
         data: where the examples come from: ``builtin``, the name of registered data, or a path.
         split: of the data.
         items: so many of them, drawn by the study's seed; None: all (of an evaluation 50).

@@ -46,25 +46,18 @@ class Language(BaseModel, frozen=True):
 
 
 class Translator(Protocol):
-    """A translator between English and one other language.
-
-    Attributes:
-        name: of the model, in files.
-    """
+    """A translator between English and one other language."""
 
     name: str
 
     async def there(self, text: str) -> str:
         """Return a translation out of English."""
-        ...
 
     async def back(self, text: str) -> str:
         """Return the likeliest translation into English."""
-        ...
 
     async def draws(self, text: str, seed: int) -> Sequence[str]:
         """Return five drawn translations into English."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +65,6 @@ class BackTranslation:
     """The outcome for a sentence.
 
     Attributes:
-        pivot: in the other language.
         distractor: None if nothing that came back can be one.
         resampled: whether the way back had to be drawn.
     """
@@ -141,14 +133,7 @@ def language_called(name: str) -> Language:
 
 
 class ModelTranslator:
-    """Any model of the house, through the prompts ``ambient/translate`` and ``ambient/translate_back``.
-
-    Args:
-        model: who is asked.
-        language: the other one.
-        prompts: language of the prompts.
-        temperature: of drawing.
-    """
+    """Any model of the house, through the prompts ``ambient/translate`` and ``ambient/translate_back``."""
 
     def __init__(
         self, model: ChatModel, language: Language, *, prompts: str = "en", temperature: float = TEMPERATURE
@@ -198,12 +183,6 @@ class ModelTranslator:
 
 class FolderTranslator:
     """A folder with a many-to-many translation model, such as NLLB.
-
-    Args:
-        folder: of transformers.
-        language: the other one.
-        device: ``cpu``, ``cuda``; None for a GPU if there is one.
-        temperature: of drawing.
 
     Raises:
         Unsupported: if torch or transformers is missing.

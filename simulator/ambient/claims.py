@@ -34,7 +34,6 @@ class ClaimMeasures:
 
     Attributes:
         n: claims that have been marked; the others are not counted below.
-        unmarked: claims that nobody has marked.
         unscored: marked claims without any paraphrase; they are never flagged.
         flagged: claims whose score is above the threshold.
         flagged_of_all: claims that are flagged, marked or not.
@@ -68,12 +67,7 @@ def paraphrase_prompt(item: ClaimItem, language: str = "en") -> Rendered:
 
 
 def kept(paraphrases: Iterable[str], cleaned: str = "") -> tuple[str, ...]:
-    """Return the distinct paraphrases in their order: without empty ones and such as only repeat the claim.
-
-    Args:
-        paraphrases: as a model wrote them; blanks around them do not count.
-        cleaned: the claim that was paraphrased; empty if it may be repeated.
-    """
+    """Return the distinct paraphrases in order, without empty ones and such as only repeat the claim."""
     written = dict.fromkeys(text.strip() for text in paraphrases)
     return tuple(text for text in written if text and text != cleaned)
 

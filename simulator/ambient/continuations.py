@@ -42,15 +42,6 @@ def continue_items(
 ) -> tuple[ContinueItem, ...]:
     """Return an item for every flagged sentence; its distractor depends on `seed` and its id only.
 
-    Args:
-        examples: those that are not ambiguous are passed over.
-        seed: of the distractors.
-        stem: one of `STEMS`, or another text.
-        wanted: continuations per option.
-        max_tokens: of one continuation.
-        distractor: the rule that makes it.
-        relations: categories of words; None for the built-in table.
-
     Raises:
         InputError: if a sentence has no word.
     """
@@ -135,12 +126,7 @@ def kl_options(
 
     They are None throughout if an option has nothing left (`num_conts` is 0 then).
 
-    Args:
-        id: of the example.
-        sentence: the ambiguous one, with its stem.
-        options: the rewrites and the distractor.
-        seed: of the random sub-samples that cut every option to the smallest remaining number.
-        reduce: see `log_odds`.
+    `seed`: of the random sub-samples that cut every option to the smallest remaining number.
 
     Raises:
         ValueError: if the lists of an option differ in length.
@@ -205,7 +191,6 @@ class ContinuationMeasures:
         random_examples: chance as the paper counts it: mean over ambiguous examples of 1 / (1 + entries in
             the list of disambiguations); None without the examples.
         right: instances in which the distractor ranks first.
-        instances: number.
         missing: ids of instances that lack an estimate.
         tied: ids of instances in which a rewrite equals the distractor, and none is above it.
         options: number of rewrites -> instances.

@@ -134,13 +134,7 @@ class CrowdMeasures:
 
 
 def crowd_measures(records: Sequence[CrowdRecord], tie: Tie = "first", seed: int = 0) -> CrowdMeasures:
-    """Return all measures of crowdworkers' votes.
-
-    Args:
-        records: rows; an id may occur again.
-        tie: what wins where votes are split evenly.
-        seed: of the resampling of rows.
-    """
+    """Return all measures of crowdworkers' votes."""
     used = [record for record in records if record.workers and record.true_slots]
     pooled = [(row, slot) for row, record in enumerate(used) for slot in record.true_slots]
     rows = [row for row, _ in pooled]

@@ -94,7 +94,6 @@ class Claim:
 
     Attributes:
         marks: ``a`` (ambiguity), ``f`` (factuality).
-        rating: of its truth.
     """
 
     id: Key

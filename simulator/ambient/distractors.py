@@ -157,7 +157,6 @@ class Distractor(NamedTuple):
     """A sentence with one word replaced.
 
     Attributes:
-        text: the new sentence.
         word: what was replaced, as it stood there.
         replacement: what stands there now (in the reference rule before letters are made small).
         step: ``kind``, ``pronoun``, or ``last_resort``.
@@ -193,7 +192,6 @@ class _Token(NamedTuple):
         word: without its clitic.
         start: where it begins.
         clitic: ``'s``, ``'ll``, …, or empty.
-        first: whether it begins a sentence.
         before: the word in front in small letters with its clitic, or empty.
     """
 
@@ -244,12 +242,6 @@ def distractor_for(
     sentence: str, *, seed: int, rule: DistractorRule = "paper", relations: Relations | None = None
 ) -> Distractor:
     """Return the distractor of a sentence; the same seed gives the same one.
-
-    Args:
-        sentence: the ambiguous one.
-        seed: of every draw.
-        rule: see the module.
-        relations: None for the built-in table.
 
     Raises:
         InputError: if the sentence has no word at all.

@@ -172,8 +172,6 @@ class Finding(NamedTuple):
     """Something wrong with an example.
 
     Attributes:
-        code: the rule.
-        message: begins with the field.
         severity: an ``error`` contradicts what the format means, a ``warning`` deserves a look.
     """
 

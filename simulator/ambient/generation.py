@@ -76,12 +76,6 @@ def edits(original: str, rewrite: str, tokenize: Tokenizer = tokens) -> Counter[
 def edit_f1(original: str, gold: str, predicted: str, *, tokenize: Tokenizer = tokens) -> float:
     """Return F1 of the predicted edits against the gold ones.
 
-    Args:
-        original: the ambiguous sentence.
-        gold: its rewrite in the dataset.
-        predicted: a model's.
-        tokenize: makes tokens.
-
     Returns:
         0 to 1; 1 if neither edits anything, 0 if only one of them does.
     """
@@ -105,13 +99,8 @@ def item_edit_f1(
 ) -> float:
     """Return mean EDIT-F1 over the gold labels; one not predicted counts 0, one too many is ignored.
 
-    Args:
-        original: the ambiguous sentence.
-        gold: label -> rewrite.
-        predicted: label -> rewrite.
-        denominator: what the sum is divided by: the number of gold labels (which gives the paper's table);
-            of predicted ones; of both together (as a footnote of the paper can be read).
-        tokenize: makes tokens.
+    `denominator`: what the sum is divided by: the number of gold labels (which gives the paper's table); of
+    predicted ones; of both together (as a footnote of the paper can be read).
 
     Returns:
         0 to 1; 0 if there is nothing to divide by.
@@ -145,8 +134,6 @@ class GenerationMeasures:
         patterns: of rewrites read by `parser`; see the function.
         rewrites: number of labelled rewrites -> rows that have so many.
         warnings: of `parser`, by code: rows.
-        parser: the rule of reading.
-        items: rows.
         empty: rows in which nothing was written before the first blank line.
         unparsable: rows in which something was written, and no labelled rewrite was found.
         null: labels that a file stores without a rewrite.
@@ -168,9 +155,6 @@ class Difference(NamedTuple):
     """A stored value that recomputation does not give.
 
     Attributes:
-        id: of the row.
-        field: of the file.
-        stored: what the file says.
         computed: what the row's own content gives.
     """
 

@@ -15,10 +15,7 @@ def mean_interval(
 ) -> Interval | None:
     """Return the mean of one value per item; None if there are none.
 
-    Args:
-        values: observations.
-        items: the item of each, where some were observed several times; `Interval.n` counts items.
-        seed: of the resampling.
+    `items`: the item of each, where some were observed several times; `Interval.n` counts items.
     """
     return bootstrap_mean(values, items, seed=seed, resamples=RESAMPLES) if values else None
 
@@ -32,11 +29,7 @@ def clustered_interval(
 ) -> Interval | None:
     """Return the mean of values of which an item may have several: whole items are resampled.
 
-    Args:
-        values: observations; `Interval.n` counts them.
-        items: the item of each.
-        units: what each is of, where that was observed several times; `Interval.n` then counts units.
-        seed: of the resampling.
+    `units`: what each is of, where that was observed several times; `Interval.n` then counts units.
 
     Returns:
         None if there are no values.
@@ -52,11 +45,6 @@ def clustered_interval(
 
 def share_interval(values: Sequence[float], counted: Sequence[bool], *, seed: int = 0) -> Interval | None:
     """Return the mean of those items that count; all items are resampled, so how many count varies, too.
-
-    Args:
-        values: one per item.
-        counted: whether it counts; `Interval.n` is how many do.
-        seed: of the resampling.
 
     Returns:
         None if none counts.

@@ -42,7 +42,6 @@ class CrowdItem:
 
     Attributes:
         id: of the item; unlike `example_id`, it is its own in a data set.
-        side: the ambiguous one.
         candidates: three, in the order in which everybody sees them.
         gold: the label set of the example.
         origin: the model whose rewrites are evaluated (spec 6.5); empty in the crowdworkers' task.
@@ -87,7 +86,6 @@ class GenerateItem:
     """An example to be disambiguated by continuing a prompt (spec 6.2).
 
     Attributes:
-        side: the ambiguous one.
         shots: the worked examples, in the order of the prompt.
         instruction: with the published slip of grammar, or without.
     """
@@ -118,9 +116,7 @@ class ContinueItem:
 
     Attributes:
         distractor: the sentence with a word replaced.
-        stem: stands before every conditioning sentence.
         wanted: continuations to be sampled per option.
-        max_tokens: of one continuation.
     """
 
     id: Key

@@ -79,7 +79,6 @@ class Form(NamedTuple):
 
     Attributes:
         text: the turn's text: the answer in words.
-        answers: the payload's fields.
     """
 
     text: str
@@ -88,11 +87,6 @@ class Form(NamedTuple):
 
 def read_form(kind: Kind, shown: Shown, reply: Reply) -> Form:
     """Return the form of a step that people do, too.
-
-    Args:
-        kind: of the step.
-        shown: what was shown in it.
-        reply: `Reply.move` is the form.
 
     Raises:
         SeatError: if it is no form of this step, or breaks a rule.
@@ -185,13 +179,6 @@ def logged(
     item: Item, step: Step, reply: Reply, options: Options, *, person: bool
 ) -> tuple[str, dict[str, Any]]:
     """Return a reply as the text and the payload of its turn.
-
-    Args:
-        item: what is played.
-        step: what was due.
-        reply: a person's or built-in player's form, or what a model wrote and scored.
-        options: of the episode.
-        person: whether a person answered.
 
     Raises:
         SeatError: if the reply is a form and breaks its rules (`read_form`).

@@ -49,7 +49,6 @@ class Qualification(Fields):
 
     Attributes:
         questions: what is asked; they travel with the episode, so that it can be read again later.
-        needed: right answers that are enough.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(strict=False, populate_by_name=True)
@@ -99,7 +98,6 @@ class Step(NamedTuple):
     """One turn of an episode.
 
     Attributes:
-        kind: what is said in it.
         number: which of several of its kind, from 0: question, statement, option or pair.
     """
 
@@ -119,11 +117,7 @@ class Statement(NamedTuple):
 def plan(item: Item, *, person: bool, options: Options, seed: int) -> tuple[Step, ...]:
     """Return the steps of an episode of `item`.
 
-    Args:
-        item: what is played.
-        person: whether a person does.
-        options: of the episode.
-        seed: of the episode; draws the order of statements for people.
+    `seed`: of the episode; draws the order of statements for people.
     """
     steps = task_steps(item)
     if not person:

@@ -54,11 +54,6 @@ def crowd_items(
     and the distractor's slot is drawn uniformly, for each example from the seed and its id alone. Examples
     whose distractor is missing, or is the sentence or one of its readings, are left out with a warning.
 
-    Args:
-        examples: others than those are left out.
-        seed: of the drawing.
-        distractors: go before the examples' own.
-
     Raises:
         InputError: if no such example is left; says why, and names those left out.
     """
@@ -192,7 +187,6 @@ class EvaluationMeasures:
 
     Attributes:
         correct: share of rows; None if none can be told. Its `n` leaves out those without votes.
-        rows: all of them.
         few: rows with fewer than `NEEDED` labelled rewrites, which are wrong whatever the votes are.
         without_votes: rows that nobody has judged yet, and that have enough rewrites.
         workers: votes on a row -> rows.
@@ -220,13 +214,6 @@ def evaluation_items(
     them, too, if their results cover the same examples. The order of candidates is drawn for each item. An
     example without the distractor that a model's rewrites need is left out for all, with a warning, and
     another one is drawn.
-
-    Args:
-        results: model -> its records.
-        distractors: for the ambiguous sentences, by id and side.
-        seed: of the drawing.
-        items: examples at most.
-        parser: how rewrites are read out of what a model wrote.
 
     Raises:
         InputError: if no example has results of every model and the distractor that is needed.
@@ -265,9 +252,7 @@ def evaluation_items(
 def results_of(names: Iterable[str], log: Path) -> dict[str, tuple[GenerationRecord, ...]]:
     """Return the disambiguations of each model.
 
-    Args:
-        names: of results files, which are named after their models, or of runs.
-        log: that holds the runs.
+    `names`: of results files, which are named after their models, or of runs.
 
     Raises:
         InputError: if there is no such file or run, or no row of a file can be read.
@@ -311,13 +296,7 @@ def is_correct(record: CrowdRecord, tie: Tie = "first") -> bool:
 def evaluation_measures(
     records: Sequence[CrowdRecord], tie: Tie = "first", seed: int = 0
 ) -> dict[str, EvaluationMeasures]:
-    """Return model -> how many of its rows are correct, models in the order of their first row.
-
-    Args:
-        records: `CrowdRecord.origin` names the model.
-        tie: what wins where votes are split evenly.
-        seed: of the resampling of rows.
-    """
+    """Return model -> how many of its rows are correct, models in the order of their first row."""
     models = dict.fromkeys(record.origin for record in records)
     return {
         model: _measures(model, [record for record in records if record.origin == model], tie, seed)

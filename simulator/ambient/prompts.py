@@ -247,7 +247,6 @@ class ReadPrompt:
 
     Attributes:
         instruction: its first paragraph.
-        side: the ambiguous one.
         shots: the worked examples, with empty ids.
         example: the item, without readings.
     """

@@ -178,8 +178,6 @@ class GenerationRecord:
     """A model's disambiguations of one example (spec 6, 11).
 
     Attributes:
-        side: the ambiguous one.
-        generation: what the model wrote, uncut.
         gold: label -> rewrite; of several rewrites of a label the last.
         stored_rewrites: what the file says was parsed; None if it says nothing.
         stored_edit_f1: likewise.
@@ -206,10 +204,8 @@ class TrueFalseRecord:
     """One statement on one rewrite, judged true or false (spec 7, 11).
 
     Attributes:
-        id: of the example.
         template: 0 to 3.
         prediction: None if nothing could be read.
-        answer: what is right.
         mass: probability of the two words together; None if unknown (chat models, people).
     """
 
@@ -273,7 +269,6 @@ class ContinuationRecord:
     Attributes:
         sentence: the ambiguous one, with its stem.
         options: rewrites ``y0``, ``y1``, … and the distractor ``d``.
-        num_conts: continuations per option.
     """
 
     id: PublishedKey

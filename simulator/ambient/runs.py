@@ -99,7 +99,6 @@ class ExampleSelection(Selection):
         split: None for the test split where the data have one, else for all of them.
         stem: in front of conditioning sentences; None for what suits the player.
         relations: None for the built-in table.
-        results: whose rewrites are judged.
         distractors: None: the examples' own.
     """
 
@@ -166,11 +165,7 @@ class ExampleSelection(Selection):
     def items(self, task: Task, player: str, seed: int = 0, log: Path | None = None) -> tuple[Item, ...]:
         """Return the items of a task for a player.
 
-        Args:
-            task: the task.
-            player: who is to sit there.
-            seed: of what is drawn.
-            log: that holds the runs whose rewrites are judged; by default the usual one.
+        `log`: that holds the runs whose rewrites are judged; by default the usual one.
 
         Raises:
             InputError: if there are none, or the data are faulty.
@@ -290,14 +285,7 @@ def _is_asked(player: str) -> bool:
 
 
 def refusal(task: Task, player: str, can: Capabilities | None, rules: Options) -> str:
-    """Return why a player cannot do a task, in a sentence; empty if it can.
-
-    Args:
-        task: the task.
-        player: who would sit in the seat.
-        can: what a language model can do; None for everybody else.
-        rules: of the episodes.
-    """
+    """Return why a player cannot do a task, in a sentence; empty if it can."""
     if player in TASKS_OF:
         return "" if task in TASKS_OF[player] else f"{player} has nothing to say there"
     if player.startswith(PREFIX):

@@ -71,7 +71,6 @@ class CategoryStatistics:
     """Kinds of ambiguity in annotated rows (spec 1.3).
 
     Attributes:
-        rows: how many.
         counts: of each kind; a row may have several.
         shares: of each kind among all mentions of kinds, not among rows.
         in_dataset: rows whose two sentences are in the dataset word for word.
@@ -139,12 +138,7 @@ def label_sets(examples: Sequence[Example]) -> dict[LabelSet, int]:
 
 
 def extra_words(examples: Sequence[Example], *, distinct: bool = False) -> Share:
-    """Return by how many words (between white space) a rewrite is longer than its sentence, on average.
-
-    Args:
-        examples: the ambiguous ones among them count; one with both sides flagged gives values for both.
-        distinct: whether a rewrite that a sentence has twice counts once.
-    """
+    """Return by how many words (between white space) a rewrite is longer than its sentence, on average."""
     pairs = [
         (float(len(rewrite.split()) - len(example.sentence(side).split())), example.id)
         for example in examples

@@ -66,11 +66,8 @@ def payloads(turns: Iterable[Turn], kind: Kind) -> list[Mapping[str, Any]]:
 def played_of(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) -> tuple[Played, ...]:
     """Return the episodes of some runs that were played to their end, in the order in which they ended.
 
-    Args:
-        reader: of the log.
-        runs: their names.
-        aborted: also those of models' tasks that a failing seat aborted; what was not answered in them is
-            answered with nothing (`payloads.with_silence`).
+    `aborted`: also those of models' tasks that a failing seat aborted; what was not answered in them is
+    answered with nothing (`payloads.with_silence`).
 
     Raises:
         InputError: if a run is another benchmark's.
@@ -179,10 +176,7 @@ def continuation_record(item: ContinueItem, turns: Iterable[Turn], seed: int = 0
     Which continuations all options are cut down to is drawn by the item's id, so that a score in the log and
     a table that is made of the log later are of the same ones.
 
-    Args:
-        item: the instance.
-        turns: of its episode.
-        seed: another one than that of scores and tables cuts down to others, to see how much hangs on it.
+    `seed`: another one than that of scores and tables cuts down to others, to see how much hangs on it.
     """
     turns = tuple(turns)
     options, sentence = payloads(turns, "continue"), item.stem + item.sentence

@@ -99,7 +99,6 @@ class TrueFalseMeasures:
             not necessarily" and "can only" both judged true.
         mass: mean probability of the two words, over statements of which it is known.
         answered: share of statements with an answer.
-        statements: number.
         null: statements without an answer.
         incomplete: (example, side, rewrite) without all four statements; they are not all answered rightly.
         doubled: statements that occur more than once beyond the first; the last one's answer counts in the
@@ -158,10 +157,8 @@ def true_false_measures(
 def inconsistent_pairs(records: Iterable[TrueFalseRecord], pairs: Pairs = "paper") -> tuple[int, int]:
     """Return how many unordered pairs of rewrites of one sentence contradict each other, and of how many.
 
-    Args:
-        records: of one model.
-        pairs: ``paper``: "may" and "can only" are judged true of both rewrites; ``reference``, the published
-            notebook's shortcut: "can only" is looked at for the alphabetically first of the two alone.
+    `pairs`: ``paper``: "may" and "can only" are judged true of both rewrites; ``reference``, the published
+    notebook's shortcut: "can only" is looked at for the alphabetically first of the two alone.
     """
     inconsistent = [holds for _, holds in _inconsistent(_judged(_frame(records)), pairs)]
     return sum(inconsistent), len(inconsistent)

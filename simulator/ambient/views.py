@@ -49,13 +49,7 @@ _SHOWN: Final = Codec[Shown](Shown)
 
 
 def shown_in(item: Item, step: Step, questions: Sequence[Question] = ()) -> Shown:
-    """Return what is shown in a step.
-
-    Args:
-        item: what is played.
-        step: the step.
-        questions: of the qualification, if the step is one of them.
-    """
+    """Return what is shown in a step."""
     if step.kind == "qualification":
         question = questions[step.number]
         return Shown(premise=question.premise, hypothesis=question.hypothesis)
@@ -96,7 +90,6 @@ class ParticipantView(SeatPage):
     """All that a person may see now. Nothing of a later step is in it, and no gold label at all.
 
     Attributes:
-        task: of the item.
         done: steps that have been answered; `total` steps of the episode (without consent, instructions).
         shown: the texts of the step that is due.
         earlier: the participant's own locked answers, in words of the steps before: label of the original;
@@ -145,13 +138,8 @@ class Replay:
 
     Attributes:
         gold: the label set of the dataset.
-        disambiguations: of the dataset.
         label: the participant's label of the original pair, if asked for.
-        candidates: of the crowdworkers' task.
-        statements: of the true/false task.
-        annotation: of the linguists' task.
         correct: answers that agree with the dataset; None where that means nothing.
-        of: answers that could.
     """
 
     task: Task
@@ -193,7 +181,6 @@ class AnswersAll(Protocol):
 
     def answers_all(self, item: Item) -> bool:
         """Return True if it does so with this item."""
-        ...
 
     async def answer_all(self, view: View) -> tuple[Reply, ...]:
         """Return one reply per step of `view.task`, a `Knows`, in order.
@@ -201,17 +188,10 @@ class AnswersAll(Protocol):
         Raises:
             ModelError: if its model fails.
         """
-        ...
 
 
 def asked_in(view: View, step: str, place: int = 0) -> dict[str, Any]:
-    """Return what a request to a model says of itself: what it is for, and in which turn.
-
-    Args:
-        view: what the seat sees.
-        step: the kind of step.
-        place: of the step among the view's.
-    """
+    """Return what a request to a model says of itself: what it is for, and in which turn."""
     return {
         "purpose": f"{ANNOTATOR}.{step}",
         "episode_id": view.episode_id,

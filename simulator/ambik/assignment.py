@@ -65,14 +65,11 @@ class Settings(StudySettings):
     """What AmbiK reads in a study file's ``settings``.
 
     Attributes:
-        task: what people do.
         opposite: who sits in the other seat (task decide): by default the item's own answer or the built-in
             robot.
         method: what a language model opposite plays.
         calibration: the run from which its threshold comes.
         data: where the pairs or drafts come from: ``builtin``, the name of registered data, or a path.
-        part: of the pairs.
-        members: of the pairs.
         types: of the pairs.
         items: so many of them, balanced over types and members, never two of one pair, drawn by the study's
             seed; None: as many as there are.
@@ -182,13 +179,7 @@ class KitchenStudy(ItemStudy[Settings]):
 
 
 def _misfit(pair: Sequence[str] | None, seat: str, settings: Settings) -> str:
-    """Return why seats and task do not fit, or a model opposite has nothing to play; empty if all is well.
-
-    Args:
-        pair: the seats of people who are paired.
-        seat: the participant's, where nobody is.
-        settings: of the study.
-    """
+    """Return why seats and task do not fit, or a model opposite has nothing to play; empty if all is well."""
     name, method = settings.opposite, settings.method
     if pair is not None:
         fits = settings.task == "decide" and {*pair} == {ROBOT, USER}

@@ -42,7 +42,6 @@ class Caution(NamedTuple):
     A page says it in its own language, by its code.
 
     Attributes:
-        code: names it.
         numbers: in it, by name: ``n`` calibration items, the allowed error ``epsilon``, the ``least`` number
             of items that is enough, items ``without`` a right candidate and how many of them at ``most`` do
             no harm, coverage between ``low`` and ``high``, how many ``more`` items would halve that range,

@@ -162,9 +162,6 @@ def load_drafts(data: str | Path = BUILTIN) -> tuple[Draft, ...]:
 def load_guidelines(language: str = "en") -> Guidelines:
     """Return what people are told.
 
-    Args:
-        language: ``en`` or ``zh``.
-
     Raises:
         InputError: if it is another.
     """

@@ -117,10 +117,7 @@ def read_chosen(reply: Reply, *, offered: Sequence[str] = (), must_act: bool = F
     What is done is held for possible, so it is among what is marked. Beside a question ``act`` says what one
     would do if nobody answered.
 
-    Args:
-        reply: its move; a reply of words alone is an action.
-        offered: if any, nothing else may be marked; actions in one's own words may be done nevertheless.
-        must_act: whether a question is out of place.
+    `offered`: if any, nothing else may be marked; actions in one's own words may be done nevertheless.
 
     Raises:
         SeatError: if it is no decision or breaks a rule.

@@ -31,12 +31,7 @@ _ENGLISH: Final[Mapping[Odd, str]] = {
 
 
 class OddForm(NamedTuple):
-    """An odd way to write a concept; as a text it is said in English.
-
-    Attributes:
-        code: names what is odd.
-        concept: as written.
-    """
+    """An odd way to write a concept; as a text it is said in English."""
 
     code: Odd
     concept: str

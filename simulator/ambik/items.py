@@ -18,7 +18,6 @@ class PairItem:
     """One member of a pair; the robot decides at the step where the pair parts.
 
     Attributes:
-        part: what it serves.
         options: actions that are offered to a person; of the data, of a run or of the built-in robot.
     """
 

@@ -44,10 +44,6 @@ def is_not_listed(text: str) -> bool:
 def named(text: str, names: Iterable[str]) -> tuple[str, ...]:
     """Return those of `names` that occur in `text`, in the order in which it has them, each once.
 
-    Args:
-        text: an action in words.
-        names: of objects.
-
     Returns:
         Names as they stand in `names`.
     """
@@ -85,11 +81,6 @@ def context_affordance(option: str, things: Sequence[str], words: Iterable[str])
     Scenes of the data list what is special about them, and tasks speak as people do, so an object is there,
     too, if something of that name is (a mug, where there is a glass mug; Greek yogurt, where there is a cup
     of it), if every kitchen has it (water, a stove), or if its name only measures something (a cup of flour).
-
-    Args:
-        option: an action.
-        things: what is in the scene, appliances included.
-        words: names of objects that could be named (`vocabulary`).
     """
     there = {folded(thing) for thing in things}
     fitting = tuple(map(stems, (*things, *table("categories")["always_there"])))

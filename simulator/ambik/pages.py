@@ -74,10 +74,7 @@ def _beside(view: ParticipantView) -> tuple[Block, ...]:
 def decision(options: Sequence[str], *, may_ask: bool, asked: bool) -> Form:
     """Return the form of a robot: what may be meant, then an action or a question.
 
-    Args:
-        options: that can be marked; without any, they are written.
-        may_ask: whether a question would be answered.
-        asked: whether one was asked before.
+    `options`: that can be marked; without any, they are written.
     """
     marked = Field("marked", "lines", rows=3, note=message("field.marked.own"))
     if options:

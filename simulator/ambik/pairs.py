@@ -32,16 +32,12 @@ class Pair:
     """A clear task and a minimally different ambiguous one in the same scene (spec 2.2).
 
     Attributes:
-        id: of the pair.
         objects: of the scene, without articles (``environment_short``); appliances are not among them.
         scene: the same in words, with articles (``environment_full``).
         clear: the unambiguous task (``unambiguous_direct``).
         indirect: the same with objects named loosely; empty where the data have none.
-        ambiguous: the ambiguous task.
-        type: what resolves the ambiguity.
         shortlist: objects among which a person would be undecided; often empty.
         question: what a good robot would ask.
-        answer: what the user answers.
         clear_plan: steps, without their numbers.
         ambiguous_plan: likewise.
         step: index, from 0, of the step at which the ambiguity arises; None if the data do not say.
@@ -155,7 +151,6 @@ class Draft:
         plan: of the clear task, steps without numbers; may be empty.
         ambiguous_plan: of the ambiguous task as proposed; may be empty.
         objects: of the scene, without articles.
-        scene: with articles.
         indirect: the clear task with objects named loosely, as proposed; may be empty.
     """
 

@@ -52,15 +52,7 @@ def proposed(
 ) -> Decision:
     """Read what a robot proposes: of a method (``{"decision": …}``), or of who marks actions (`forms`).
 
-    Args:
-        reply: of the robot's seat.
-        item: what is decided on.
-        options: of the episode.
-        offered: actions in display order; people mark nothing else.
-        must_act: whether the questions are used up.
-        episode_id: the episode.
-        name: who sits there.
-        person: whether a person does.
+    `offered`: actions in display order; people mark nothing else.
 
     Raises:
         SeatError: if it is no decision, or breaks a rule.
@@ -124,11 +116,7 @@ def method_decision(
 def answered(reply: Reply, question: str | None, *, asked: int, person: bool) -> Move:
     """Return the user's answer.
 
-    Args:
-        reply: its text.
-        question: that it answers; None if it is a person's: their words are then held in their own turn only.
-        asked: number of the turn that asked.
-        person: whether a person answers.
+    `question`: that it answers; None if it is a person's: their words are then held in their own turn only.
 
     Raises:
         SeatError: if it has no words.
@@ -199,12 +187,6 @@ def decided(
 
     Whether it asks follows from its prediction set (or from its certainty, or from what a person said); it
     never does where it must act. While its method is being calibrated, nothing is decided.
-
-    Args:
-        ready: of a decision on a real item; `Decision.question` if it has asked in words.
-        scores: see `calibrated`.
-        options: of the episode.
-        must_act: whether the questions are used up.
     """
     decision, threshold = ready.decision, _threshold(ready.decision, options)
     settings = settings_option(options.settings)

@@ -63,7 +63,6 @@ class Options(EpisodeOptions):
     Attributes:
         task: ``decide`` or ``annotate``; says which seats there are.
         method: what a model in the robot's seat plays; empty for everybody else.
-        settings: of prediction sets.
         calibration: the threshold of conformal methods; None while they are being calibrated.
         data: by name, whose objects LAP looks for and on whose tasks LofreeCP's similarity is fitted.
         dataset: whose scenes they are: ``ambik`` or ``knowno``.
@@ -156,10 +155,7 @@ def blinded(item: DecideItem, dialogue: Dialogue = "before", offered: tuple[str,
     Every item then looks like the ambiguous member of a pair about preferences: of the other member nothing
     is left, and which one it is cannot be told.
 
-    Args:
-        item: as the data have it.
-        dialogue: ``after``: the robot is told the data's question and answer, so they stay.
-        offered: actions, in display order.
+    `dialogue`: ``after``: the robot is told the data's question and answer, so they stay.
     """
     if not isinstance(item, PairItem):
         hidden = replace(item.scenario, intended=(), location="", type="", intent=None)
@@ -215,8 +211,6 @@ class UserKnows:
 
     Attributes:
         item: a user knows what they want: the clear task and the answer of the data.
-        question: to be answered now.
-        exchanges: before it.
     """
 
     item: DecideItem

@@ -33,8 +33,6 @@ class Case:
     """A task as the prompts tell it (spec 5).
 
     Attributes:
-        scene: objects with articles.
-        task: the instruction.
         previous: steps of the plan before the one that is due.
         step: the one that is due, to be made concrete; empty where there is no plan.
         exchanges: questions with answers; part of every prompt, also where the task is left out.
@@ -67,12 +65,7 @@ def case_of(
 ) -> Case:
     """Return an item as a case.
 
-    Args:
-        item: a member of a pair, or a scenario, which has no plan.
-        context: what the prompt has.
-        dialogue: ``after``: the pair's question and answer follow the ambiguous task.
-        exchanges: of the episode, after that.
-        language: of the prompt.
+    `dialogue`: ``after``: the pair's question and answer follow the ambiguous task.
     """
     return Case(
         item=item,
@@ -108,11 +101,8 @@ class Prompt:
 def prompt(role: Role, case: Case, **more: object) -> Prompt:
     """Return the prompt of a role.
 
-    Args:
-        role: what is asked for.
-        case: the task.
-        more: what the role's template wants beside it: ``options`` (letters with texts), ``action``,
-            ``actions``; ``question``, ``wish`` and ``detail`` of a user's answer.
+    `more`: what the role's template wants beside it: ``options`` (letters with texts), ``action``,
+    ``actions``; ``question``, ``wish`` and ``detail`` of a user's answer.
 
     Raises:
         TemplateError: if the template is missing or malformed, lacks a variable or does not end with a
@@ -144,13 +134,7 @@ def rendered(name: str, language: str, variables: Mapping[str, Any]) -> Prompt:
 
 
 def request_for(model: ChatModel, asked: Prompt, **settings: Any) -> Request:
-    """Return a prompt as a request of a model; one that only continues texts gets one text.
-
-    Args:
-        model: who is asked.
-        asked: the prompt.
-        settings: further fields of the request, ``max_tokens`` among them.
-    """
+    """Return a prompt as a request of a model; one that only continues texts gets one text."""
     if "temperature" in getattr(model, "ignored", ()):
         settings["max_tokens"] = max(settings["max_tokens"], THOUGHTS)
     # The convention of all rooms: a backend that can follow no schema, but continue texts, knows no chats.

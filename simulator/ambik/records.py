@@ -48,9 +48,6 @@ class Decision:
 
     Attributes:
         episode_id: its episode; a name of its own where a file has none.
-        run: the run, or the file.
-        item: what was to be decided.
-        context: what the prompt had.
         dialogue: ``after``: question and answer were appended.
         method: of the five; ``offline`` for the built-in robot, ``person`` for a person.
         generator: model that wrote the options or the action; a person's or script's name otherwise.
@@ -61,7 +58,6 @@ class Decision:
         samples: normalised answer -> how often it was drawn, of LofreeCP; `draws`: answers asked for (m);
             `similarities`: to the most frequent one.
         action: the one action of Binary and NoHelp; of others the best of their candidates.
-        certainty: what Binary said of it.
         chosen: the set that a person or the built-in robot gave; None for the five methods.
         asked: whether it asked; at that time, under the run's own calibration. None for calibration items.
         question: what it asked, if it did so in words; `answer`: what it was told.
@@ -69,7 +65,6 @@ class Decision:
         right: letters of the acceptable options where a published file says which those are; None: that
             follows from the item (`sets.truth`).
         flags: what was met with: ``invalid_certainty``, ``no_letter``, ``filled``, ``affordance_unknown``, …
-        seconds: that it took.
     """
 
     episode_id: Annotated[str, _ELSEWHERE]
@@ -137,8 +132,6 @@ class Outcome:
 
     Attributes:
         predicted: the set's actions, ``do nothing`` removed (spec 10.1).
-        removed: fillers that were in it.
-        help: whether the robot asks.
         covered: whether an acceptable option is in the set; None if no option is known to be right or wrong.
         acceptable: whether any candidate is acceptable; None likewise.
         action: what it would do without asking: its best candidate; empty if it has none.
@@ -215,7 +208,6 @@ class PairForm:
     Attributes:
         pair: as they leave it; None if they deleted the row.
         delete: why the row was deleted; empty if it was kept.
-        comment: anything else.
         passed_over: why the candidates of the types that come first are not adequate; empty if none does.
         one_ambiguity: whether the annotator confirms that exactly one thing is open.
     """

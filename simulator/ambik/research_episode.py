@@ -55,9 +55,7 @@ class Entry:
     """A decision of a run.
 
     Attributes:
-        ready: the decision, scored.
         outcome: its set and what came of it; None in a calibration.
-        cluster: its pair.
         judged: True if it asked or acted as it should; None where nothing says.
     """
 

@@ -55,11 +55,6 @@ _TOO_WIDE: Final = ("tool", "utensil", "kitchenware", "tableware", "ingredient")
 def takes(pair: Pair, action: str, answers: Iterable[str] = ()) -> bool | None:
     """Return True if an action does what the user of a pair wants, and takes nothing else instead or besides.
 
-    Args:
-        pair: with the intent.
-        action: in words.
-        answers: that were given before it.
-
     Returns:
         None if there is no intent that can be read.
     """
@@ -72,10 +67,7 @@ def takes(pair: Pair, action: str, answers: Iterable[str] = ()) -> bool | None:
 def what_is_done(action: str, answers: Iterable[str] = (), given: Iterable[str] = ()) -> str:
     """Return an action without what it adds in brackets, and without sentences that are an answer's.
 
-    Args:
-        action: in words.
-        answers: that were given before it.
-        given: texts of the task; brackets that stand in them are a part of the action.
+    `given`: texts of the task; brackets that stand in them are a part of the action.
     """
     own = {folded(brackets) for text in given for brackets in _BRACKETS.findall(text)}
     text = action

@@ -59,11 +59,8 @@ def scenario_items(
 ) -> tuple[ScenarioItem, ...]:
     """Return scenarios with what they serve.
 
-    Args:
-        scenarios: all that belong together.
-        calibration: how many are for calibration, where the first ones are.
-        split: ``given``: what a scenario says of itself; where it says nothing, and with ``first``, the first
-            ones by id are for calibration.
+    `split`: ``given``: what a scenario says of itself; where it says nothing, and with ``first``, the first
+    ones by id are for calibration.
     """
     scenarios = tuple(scenarios)
     first = {scenario.id for scenario in sorted(scenarios, key=_by_id)[:calibration]}

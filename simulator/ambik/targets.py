@@ -30,7 +30,6 @@ class RunRead:
     """What a run says, before any threshold.
 
     Attributes:
-        options: of its episodes.
         ready: its first decisions, scored; what was prompted and written is left out.
         calibrated: the calibration it was played with; None if it had none.
         calibrating: it is there to calibrate a method on: nothing has a set in it.
@@ -51,7 +50,6 @@ class Laid:
     Attributes:
         target: 1 - epsilon.
         own: whether that is the run's own.
-        settings: with it.
         calibrated: the threshold; None where the method has none.
         outcomes: sets and decisions; none in a calibration run.
     """

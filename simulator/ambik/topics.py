@@ -92,17 +92,14 @@ class Topic:
     Attributes:
         facets: what kinds of answer there are.
         measures: that are asked for, by name (``duration``, ``amount``, …).
-        measured: what is measured, in words.
         names: words by which the open thing is called: its own, its categories', the open word of the step.
         own: of these, its own name and that of its nearest kind.
         told: words that tell what may be meant apart, and whether they are of what is meant.
         full: names of what may be meant, likewise.
-        step: words of the ambiguous step.
         attributes: by which what may be meant differs.
         others: words for things of the scene that could do what the open thing does.
         keys: words of the data's question, its answer, the intent, and of where the plans part.
         strong: of these, words that are neither things of the scene nor in the ambiguous step.
-        around: words of task and plan.
         foods: whether the open thing is food; None if there is no thing.
         asked_by: question words of the data's own question.
     """

@@ -51,12 +51,8 @@ def _who(episode: Episode, seat: str) -> str:
 def played_of(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) -> tuple[Played, ...]:
     """Return the episodes of runs that were played to their end, in the order in which they began.
 
-    Args:
-        reader: of the log.
-        runs: their names.
-        aborted: also those that a failing seat aborted, as unsuccessful: where nothing was decided they have
-            a decision without any action and with the wrong answer to whether to ask, and nothing is right in
-            the end.
+    `aborted`: also those that a failing seat aborted, as unsuccessful: where nothing was decided they have a
+    decision without any action and with the wrong answer to whether to ask, and nothing is right in the end.
     """
     episodes = list[Played]()
     for run in runs:

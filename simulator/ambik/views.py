@@ -25,7 +25,6 @@ class ParticipantView(SeatPage):
     Attributes:
         scene: objects by name, in the data's order.
         appliances: what stands in every kitchen of the data.
-        task: the instruction.
         told: it, and what the data say to it before the episode begins.
         previous: plan steps before the one that is due.
         step: the step to be made concrete.
@@ -34,7 +33,6 @@ class ParticipantView(SeatPage):
         wish: what the user wants, in words (the clear task); shown to the user alone.
         wish_language: in which it is said.
         detail: what matters to them besides (the data's answer to the data's question); likewise.
-        draft: what is to be annotated.
     """
 
     scene: tuple[str, ...] = ()
@@ -57,25 +55,16 @@ class Replay:
 
     Attributes:
         type: what resolves the ambiguity; None where the task is clear.
-        member: of the pair.
-        task: as it was given.
-        scene: in words.
         step: that was to be made concrete.
-        wish: what was meant, in words.
-        wish_language: in which it is said.
-        intent: as the data write it.
         shortlist: between which a person would hesitate.
         marked: what the robot held for possible.
         conformal: prediction sets of runs on the same item, by run; empty if there are none.
-        asked: questions with their answers.
         question: what the data would have asked; empty if they do not say.
-        answer: what the user then answers.
         needed: whether a good robot asks here.
         action: what was done in the end.
         right: whether that realises the intent; None if there is none.
         right_before: whether the first choice did.
         form: what an annotator filled in, field by field, for the page.
-        problems: what is wrong with it.
     """
 
     task: str

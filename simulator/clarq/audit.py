@@ -47,11 +47,9 @@ class Compared:
 
     Attributes:
         type: the task's type, by which intervals are clustered.
-        utterance: what the seeker had said.
         available: indices of the nodes that could be given.
         logged: indices that were given.
         decided: indices that the audited provider gives.
-        reason: its own.
     """
 
     dialogue: str

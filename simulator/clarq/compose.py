@@ -125,14 +125,7 @@ def says_all_is_known(text: str, language: Language) -> bool:
 
 
 def nearly_reveals(line: str, text: str, said: Iterable[str], language: Language) -> bool:
-    """Return True if `line` gives `text` nearly away.
-
-    Args:
-        line: what the provider would say.
-        text: of a node that has not been given.
-        said: what has been given: to repeat that gives nothing away.
-        language: of all of them.
-    """
+    """Return True if `line` gives `text` nearly away."""
     own, words = _words(text, language), _words(line, language)
     known = {word for earlier in said for word in _words(earlier, language)}
     new = [word for word in own if word not in known]

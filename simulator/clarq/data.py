@@ -158,10 +158,7 @@ def add_clarq(path: Path, name: str, partial: bool) -> None:
 def register(path: str | Path, name: str = BENCHMARK, *, partial: bool = False) -> Added:
     """Register a folder of the published format, or a zip of one.
 
-    Args:
-        path: holds ``English/`` and ``Chinese/`` or one of them, is one of them, or is one folder above.
-        name: what ``--data`` is to call it.
-        partial: accept data whose statistics differ from the published ones.
+    `path`: holds ``English/`` and ``Chinese/`` or one of them, is one of them, or is one folder above.
 
     Raises:
         InputError: if no published files are found, one cannot be read, or the statistics differ.

@@ -48,7 +48,6 @@ class Situation:
         task: the task; its language is the dialogue's.
         lines: the dialogue so far (seats ``seeker`` and ``provider``); the last is the seeker's.
         frontier: where the dialogue stands in the tree.
-        episode_id: for the log.
         number: number of the provider's turn to come, for the log.
         seed: for experts that vary their words.
         repeat: which repetition of the item is played, so that a model is asked afresh in each.
@@ -90,7 +89,6 @@ class Choice:
 
     Attributes:
         indices: at most one for the single-info provider.
-        reason: for people.
         details: scores per node, the pass that succeeded, …; goes into the log.
     """
 

@@ -182,14 +182,7 @@ def asked_attribute(asking: str, language: Language) -> str | None:
 def settled_attributes(
     node: Node, background: Background, named: Collection[str], language: Language
 ) -> frozenset[str]:
-    """Return the attributes that `node` settles.
-
-    Args:
-        node: with or without an explanation.
-        background: of the task.
-        named: the entries of the background that the node names.
-        language: of the task.
-    """
+    """Return the attributes that `node` settles."""
     explanation = node.explanation or ""
     settled = {
         name

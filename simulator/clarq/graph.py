@@ -95,7 +95,6 @@ class Table:
         prompt: the seeker's background as prompt text.
         record: puts a turn into the log; when it returns, the turn counts.
         turn_limit: seeker turns after which the dialogue is cut.
-        multi: the multi-info provider (paper VI-H).
     """
 
     episode_id: str

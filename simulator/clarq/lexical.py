@@ -286,12 +286,7 @@ _ALIKE: Final = (
 
 
 class Speller:
-    """The words of a task, and what is meant by those that are none.
-
-    Args:
-        texts: all that the task says.
-        language: of the task.
-    """
+    """The words of a task, and what is meant by those that are none."""
 
     def __init__(self, texts: Iterable[str], language: Language) -> None:
         self._language = language

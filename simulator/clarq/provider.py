@@ -39,7 +39,6 @@ class Decision:
         type: of the utterance; None while the opening has not been given and the utterance is relevant.
         walking: whether the frontier is still to be walked.
         enough: nothing is left to give and a detail was asked: say that enough has been collected.
-        reason: why, for people.
         details: what the experts noted, per expert.
     """
 
@@ -56,7 +55,6 @@ class ProviderTurn:
     """A finished turn of the provider.
 
     Attributes:
-        text: what Jax says.
         give: indices of the nodes the text gives.
         frontier: where the dialogue stands afterwards.
         guards: which of an expert's words were not used, and why.

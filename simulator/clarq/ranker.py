@@ -142,7 +142,6 @@ class Ranker:
     Attributes:
         explained: for tasks whose nodes have explanations.
         bare: for tasks without.
-        training: what they were trained on.
     """
 
     explained: Styles
@@ -178,8 +177,6 @@ class Judged:
     """A reading and what the ranker makes of it; some node must be available.
 
     Attributes:
-        reading: of the utterance.
-        style: what decides.
         chances: of each available node to be the one given and, last, of none, by the ranking alone.
     """
 

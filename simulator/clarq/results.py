@@ -54,7 +54,6 @@ class ProviderStep:
 
     Attributes:
         position: index into the dialogue's lines.
-        before: the frontier before the line.
         given: indices given by the line, in index order; empty for a Response II.
         opens: whether the line gave the opening response.
     """
@@ -76,7 +75,6 @@ class Dialogue:
     """A dialogue that was held.
 
     Attributes:
-        id: names it in reports.
         task: the task; of a results file, built from the file's own record.
         lines: seats ``provider`` and ``seeker`` in turn, the greeting first, without speaker prefixes.
         steps: the provider's lines after the greeting.
@@ -115,7 +113,6 @@ class ResultsFile:
     """The readable part of a results file.
 
     Attributes:
-        path: of the file.
         dialogues: the dialogues, in the file's order.
         unplayed: rows without a dialogue.
         faults: what is wrong with other rows, one each; such a row is left out, unless it is a warning's.
@@ -149,10 +146,6 @@ class _Row(BaseModel):
 
 def read_results(path: str | Path, duplicates: Duplicates = "refuse") -> ResultsFile:
     """Read a published results file, row by row: one odd row does not cost the file.
-
-    Args:
-        path: the file.
-        duplicates: what becomes of rows that stand there twice, word for word (`simulator.duplicates`).
 
     Raises:
         InputError: if the file cannot be read or has rows and none can; names file, type, task and field.

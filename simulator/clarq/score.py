@@ -46,7 +46,6 @@ class DialogueScores:
         obtained: indices of nodes whose text was given.
         judged: indices of missing nodes that a judge counts as obtained.
         missing: indices of the other nodes.
-        responses: provider lines, the greeting excluded.
         reached: number of provider responses after which every node was obtained; None without success.
         aqd: `responses` minus the item's response lines, the opening included.
         aql: mean length of the seeker's lines (English: blanks; Chinese: characters); 0 without any.
@@ -70,10 +69,7 @@ def score_dialogue(
 ) -> DialogueScores:
     """Score a dialogue.
 
-    Args:
-        task: the item that was played.
-        lines: all turns, Jax's greeting first.
-        verdicts: node index -> whether a judge found that the provider's other words serve it.
+    `verdicts`: node index -> whether a judge found that the provider's other words serve it.
     """
     verdicts = verdicts or {}
     brought = _brought(task, lines)

@@ -34,7 +34,6 @@ class Rows(NamedTuple):
     Attributes:
         known: weights of the topics in the task's vocabulary; shape (rows, topics).
         unknown: sum of the weights of all others; shape (rows,).
-        unknown_squares: sum of their squares.
     """
 
     known: Floats
@@ -66,7 +65,6 @@ class TaskIndex:
         column: of each node, by index.
         speller: what is meant by a word with a slip in it.
         about: every topic of the task: nodes, opening, what the seeker is told.
-        explained: whether the nodes have explanations.
         asked_kinds: the kinds a node settles: what its options share with their siblings, what its
             explanation says there are several of, and what the explanation's ``which`` asks for.
         several: whether the explanation says that there are several of something; shape (nodes,).

@@ -65,7 +65,6 @@ class Lesson:
     """A turn of the provider after the opening at which something could be given.
 
     Attributes:
-        situation: before it.
         given: indices of the nodes that it gave, or should give; empty for a Response II.
     """
 
@@ -178,9 +177,7 @@ DIGITS = 4  # so that the file is the same on machines whose last bits differ
 def fit(examples: Sequence[Example], penalty: float) -> Coefficients:
     """Return the most likely coefficients given `examples`, with a ridge penalty on standardised weights.
 
-    Args:
-        examples: decisions of a single-info provider.
-        penalty: of half the squared weights, in units of log-likelihood.
+    `penalty`: of half the squared weights, in units of log-likelihood.
     """
     stack = _Stack(examples)
     width = len(ASKED) + len(NODE)

@@ -65,10 +65,6 @@ def agreement(reader: LogReader, study: Study) -> pd.DataFrame:
     as ``sets`` (MASI); ``items`` with two answers or more; ``people``, answers of each of them on average;
     ``alpha`` and the ends of its 95 % interval, missing where they are undefined, and ``remark``, why.
 
-    Args:
-        reader: of the log.
-        study: that was opened on it.
-
     Raises:
         NotInLog: if the study was never opened on this log.
     """
@@ -78,13 +74,7 @@ def agreement(reader: LogReader, study: Study) -> pd.DataFrame:
 
 
 def agreement_of(frame: pd.DataFrame, questions: Sequence[Question], metrics: Sequence[str]) -> pd.DataFrame:
-    """Return the table of `agreement`, of episodes as `frames.episodes` has them.
-
-    Args:
-        frame: with ``item`` and ``language``, columns of answers and of metrics.
-        questions: of the study.
-        metrics: columns of scores.
-    """
+    """Return the table of `agreement`, of episodes as `frames.episodes` has them."""
     rows = [
         _row(frame, column, what, measured) for column, what, measured in _rated(frame, questions, metrics)
     ]

@@ -82,7 +82,6 @@ class AskingReport:
     """The report on some runs.
 
     Attributes:
-        records: of their episodes.
         rows: by robot.
         by_kind: by robot and kind.
         figure: who asked under which need; None if nothing is known of any.

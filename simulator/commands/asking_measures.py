@@ -27,23 +27,18 @@ class Row:
     """Measures of episodes; None where nothing can be counted. Every interval tells its n.
 
     Attributes:
-        benchmark: the room.
-        robot: who could ask.
         user: who answered; empty where several did.
         kind: under which results are told; empty for all of them together.
-        episodes: that are counted.
         when_needed: share that asked of the decisions where only this person could know.
         when_inferred: of those where it could be inferred.
         when_nothing: of those where nothing was open.
         when_not: of the last two together.
         youden: `when_needed` less `when_not` (Youden's J, bootstrap over items); None without one of the two.
         decided: share of decisions in which asking or not was what was needed; not corrected for chance.
-        questions: per episode (bootstrap over items).
         useful: share of questions whose answer told something open (bootstrap over items).
         price: of a question, in points of the room's score (bootstrap over items); None where they are free.
         right: share that was right in the end, of all of which that is known.
         right_asking: of those that asked.
-        right_silent: of those that did not.
         before: share that was right before any question, of episodes with a choice before and after.
         after: share of the same that was right in the end.
         gain: `after` less `before` (paired bootstrap).

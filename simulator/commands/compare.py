@@ -97,12 +97,7 @@ def mcnemar_or_permutation(
 
 
 def permutation_p(differences: Differences, seed: int = 0) -> float:
-    """Return the two-sided p-value of no difference: signs of differences by item are exchanged.
-
-    Args:
-        differences: one a pair of items; shape (items,).
-        seed: of the draws, where there are too many exchanges to try all.
-    """
+    """Return the two-sided p-value of no difference: signs of differences by item are exchanged."""
     changed = differences[differences != 0]
     if len(changed) < 2:  # either sign of a single one is as far from 0
         return 1.0

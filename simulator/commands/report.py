@@ -144,14 +144,6 @@ def tell(
 ) -> None:
     """Print a report, and write it into a folder if there is one.
 
-    Args:
-        report: to be told.
-        out: the folder.
-        form: of what is printed.
-        title: the benchmark's, where files are reported.
-        written: what else was written.
-        suffixes: of files of figures.
-
     Raises:
         InputError: if the folder is a file, or a file cannot be written.
         typer.Exit: with status 1 if a file could not be read, or holds what it should not.

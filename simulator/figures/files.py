@@ -35,10 +35,7 @@ def save(figure: Figure, path: Path | str, *, width: float = PAGE) -> Path:
     ``.png`` (300 dpi), ``.svg`` and ``.pdf`` for print, ``.html`` interactive and complete in itself,
     ``.csv`` its numbers, ``.json`` what it was made from.
 
-    Args:
-        figure: what to write.
-        path: where; missing folders are made.
-        width: of what is printed, in centimetres: `COLUMN` or `PAGE`, or what else is needed.
+    `width`: of what is printed, in centimetres: `COLUMN` or `PAGE`, or what else is needed.
 
     Raises:
         InputError: if the suffix is none of these, or the file cannot be written.

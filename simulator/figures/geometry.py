@@ -27,9 +27,7 @@ class Entry(NamedTuple):
     """A name in the legend.
 
     Attributes:
-        name: as the marks have it.
         kind: of its first mark: Line, Bars, Stacked or Level.
-        stroke: how it is drawn.
         band: whether any of its lines has an interval.
     """
 

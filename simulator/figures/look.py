@@ -88,7 +88,6 @@ class Stroke(NamedTuple):
         colour: of the house, or ``#rrggbb``.
         marker: one of `MARKERS`.
         dash: one of `DASHES`.
-        hatched: whether bars carry a hatch.
     """
 
     colour: str

@@ -88,10 +88,7 @@ _ONE_AT_A_TIME: Final = threading.Lock()
 def render(figure: Figure, format: Literal["png", "svg", "pdf"], width: float) -> bytes:
     """Return the file's bytes; PNG at 300 dpi, SVG and PDF with their text as text.
 
-    Args:
-        figure: what to draw.
-        format: ``png``, ``svg`` or ``pdf``.
-        width: in centimetres.
+    `width`: in centimetres.
     """
     caption = "Subject" if format == "pdf" else "Description"
     facts = {"Title": figure.title, caption: figure.caption}

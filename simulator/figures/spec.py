@@ -120,7 +120,6 @@ class Stacked:
     """One part of each category's whole; the `Stacked` of a panel stand on each other and add up to 1.
 
     Attributes:
-        name: in the legend.
         categories: under the bars, each once.
         y: this part's share of each, from 0 to 1.
         n: observations behind all wholes, or behind each.
@@ -145,8 +144,6 @@ class Level:
     """A horizontal line across a panel: chance, say.
 
     Attributes:
-        y: where.
-        name: in the legend.
         colour: as in `Line`; ``muted`` if None.
     """
 
@@ -164,7 +161,6 @@ class Panel:
 
     Attributes:
         title: above it; panels of one figure have different titles.
-        x_label: of the horizontal axis.
         y_label: of the vertical axis.
         marks: lines, or bars, or stacked parts; levels with any of them.
         y_range: of the vertical axis, which must hold all that is drawn; from the values if None.
@@ -208,7 +204,6 @@ class Figure:
 
     Attributes:
         name: short, fit for a file name and for the id of an element on a page.
-        title: what it shows.
         panels: at least one.
         caption: how to read it; a sentence or two.
         columns: of the grid; chosen if None.

@@ -43,7 +43,6 @@ class Column:
     """A column.
 
     Attributes:
-        name: its heading.
         digits: after the point, in LaTeX and in the terminal.
         times: what numbers are multiplied with there: 100 for per cent.
         never_zero: a number that these digits would make 0 is shown as less than the smallest: a p-value.
@@ -62,7 +61,6 @@ class Table:
     Attributes:
         columns: headings, or `Column` where the digits matter.
         rows: as many cells each as there are columns.
-        title: what the table tells.
         name: of its files, beside that of its section; default: its number.
     """
 
@@ -85,11 +83,7 @@ class Table:
     ) -> Table:
         """Return a frame as a table; what is missing (NaN) is not known.
 
-        Args:
-            frame: a column of it for each of the table's, of the same name.
-            columns: of the table; default: all of the frame.
-            title: of the table.
-            name: of the table.
+        `columns`: of the table; default: all of the frame.
         """
         heads = [Column(head) if isinstance(head, str) else head for head in columns or map(str, frame)]
         held = frame[[head.name for head in heads]]

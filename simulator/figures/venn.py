@@ -43,11 +43,8 @@ class Venn:
     """The numbers of things in each combination of three sets.
 
     Attributes:
-        name: fit for a file name.
-        title: what it shows.
         sets: the names of the three sets: left, right, below.
         counts: which of the three hold it -> how many; the seven combinations but the empty one.
-        caption: how to read it.
 
     Raises:
         ValueError: if there are not three sets and seven counts.
@@ -111,10 +108,6 @@ class Venn:
 
     def save(self, path: Path | str, *, width: float = COLUMN) -> Path:
         """Write the diagram as ``.svg``, ``.png`` (300 dpi) or ``.csv``, by the path's suffix.
-
-        Args:
-            path: where.
-            width: of the ``.png``, in centimetres.
 
         Raises:
             InputError: if the suffix is none of these, or the file cannot be written.

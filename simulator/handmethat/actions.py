@@ -45,9 +45,7 @@ class Schema:
 
     Attributes:
         name: with the agent in front: ``human-move``, ``robot-move``.
-        params: names of its parameters.
         bounds: what each parameter may be (see the head of the table).
-        needs: its preconditions.
         serves: of an abstract robot action, the quest type it serves.
         argument: of an abstract robot action, the verb, or the parameter that is the destination.
     """

@@ -32,7 +32,6 @@ class CheckedFiles:
     """The contents of episode files.
 
     Attributes:
-        tasks: the good ones.
         faults: everything that is wrong, with the other files and with the split file.
     """
 

@@ -69,13 +69,11 @@ class TaskSource(Protocol):
     @property
     def ids(self) -> Sequence[str]:
         """Their ids."""
-        ...
 
     def __len__(self) -> int: ...
 
     def task(self, number: int) -> Task:
         """Return the task with this number."""
-        ...
 
     def named(self, task_id: str) -> Task:
         """Return the task with this id.
@@ -83,7 +81,6 @@ class TaskSource(Protocol):
         Raises:
             InputError: if there is none.
         """
-        ...
 
 
 class _Numbered:
@@ -206,15 +203,6 @@ def load_tasks(
     replay: bool = False,
 ) -> tuple[Task, ...]:
     """Return the episodes to play, sorted by level, quest type, goal and number.
-
-    Args:
-        data: see `task_source`; so are `split` and `replay`.
-        levels: those to take; all if None.
-        quests: those to take; all if None.
-        goals: numbers of the templates to take; all if None.
-        split: part of the data.
-        limit: the first so many only, for a look; `draw_tasks` draws samples.
-        replay: whether current states are made anew.
 
     Raises:
         NoEpisodeError: if nothing is left to play.

@@ -57,10 +57,8 @@ def add_handmethat(path: Path, name: str, partial: bool) -> None:
 def register(path: str | Path, name: str = BENCHMARK, *, partial: bool = False) -> Added:
     """Register the published episodes in a folder and the folders below, or in a zip of one.
 
-    Args:
-        path: holds episodes, in ``HandMeThat_with_expert_demonstration/`` or any folders; all are taken.
-        name: what ``--data`` is to call them.
-        partial: accept a number of episodes other than the published ones.
+    `path`: holds episodes, in ``HandMeThat_with_expert_demonstration/`` or any folders; all are taken.
+    `partial`: accept a number of episodes other than the published ones.
 
     Raises:
         InputError: if there are none, one is faulty, they are not all of a published version, or two sets

@@ -45,7 +45,6 @@ class Table:
     """What an episode is played with; travels as the graph's context, never in its state.
 
     Attributes:
-        play: the task under its options.
         record: puts a turn into the log; when it returns, the turn counts.
     """
 

@@ -36,7 +36,6 @@ class Kind:
     """A type of thing.
 
     Attributes:
-        name: the type.
         cls: LOCATION, RECEPTACLE, FOOD, TOOL or THING.
         subclass: its subclass; for a location how things are placed there (``ontop`` or ``inside``).
         abilities: as the published files list them, ``<tool>-cleanable`` included.
@@ -95,8 +94,6 @@ class Hierarchy:
     Attributes:
         kinds: type -> kind, locations first, in the order of the table.
         subclasses: those of movable things, in the order of sampling.
-        colors: the colours, equally likely.
-        sizes: the sizes, equally likely.
         starts_on: locations that are switched on at first.
     """
 

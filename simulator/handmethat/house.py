@@ -72,13 +72,7 @@ def glyph_of(kind: str) -> str:
 
 
 class House:
-    """The household at some moment.
-
-    Args:
-        play: says what the robot may see, and in which language.
-        state: of the household.
-        commands: what can be done now.
-    """
+    """The household at some moment."""
 
     def __init__(self, play: Play, state: State, commands: Sequence[str] = ()) -> None:
         self._play, self._state, self._world = play, state, play.task.world

@@ -50,7 +50,6 @@ class EpisodeRules(Fields):
     Attributes:
         mode: what the robot sees; of a run its selection says it.
         limit: commands and questions after which the episode is cut.
-        protocol: see the module.
         max_questions: None for as many as are asked.
         append_view: see spec 12.1 #26.
         commands: valid commands as published (``listed``) or exactly the applicable ones (``strict``).
@@ -90,7 +89,6 @@ class Step(NamedTuple):
     """A command or a question and what it led to.
 
     Attributes:
-        command: as the game read it.
         refused: why it was not tried; empty if it was.
         over: how the episode was over after it; empty if it was not.
     """
@@ -121,11 +119,7 @@ class Posed(NamedTuple):
 class Play:
     """One task under given options. What it keeps only spares it replaying; it decides nothing.
 
-    Args:
-        task: what is played.
-        language: of texts.
-        options: what governs the episode.
-        text: whether outcomes have words; scores need none.
+    `text`: whether outcomes have words; scores need none.
     """
 
     def __init__(self, task: Task, language: Language, options: Options, *, text: bool = True) -> None:

@@ -20,10 +20,7 @@ _LEAST: Final = 0.015
 def result(replay: Replay, seat: str, *, in_study: bool) -> Result:
     """Return what somebody who sat in `seat` sees of an ended episode.
 
-    Args:
-        replay: the episode with everything that was hidden.
-        seat: theirs.
-        in_study: True if what was meant is folded away: more of its episodes may follow.
+    `in_study`: True if what was meant is folded away: more of its episodes may follow.
     """
     revealed = tuple(_explained(replay))
     if in_study:

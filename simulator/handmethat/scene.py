@@ -66,10 +66,7 @@ def sample_scene(
 ) -> tuple[World, State]:
     """Return a household and its first state: the human at the floor, with an empty hand.
 
-    Args:
-        random: the scene descends from it alone.
-        rules: default: v2's.
-        stock: what it holds; drawn first if None.
+    `rules`: default: v2's. `stock`: what it holds; drawn first if None.
     """
     rules = rules or SceneRules()
     stock = stock or sample_stock(random, rules)

@@ -78,10 +78,7 @@ def score_episode(
 ) -> EpisodeScores:
     """Score an episode out of its logged turns.
 
-    Args:
-        task: what was played.
-        turns: of the episode, in order.
-        options: of an episode that broke off before anything was said, which is a failure.
+    `options`: of an episode that broke off before anything was said, which is a failure.
 
     Raises:
         InputError: if the first turn does not say how the episode was played.

@@ -38,7 +38,6 @@ class Deed:
     Attributes:
         text: in words; of a question its words.
         answer: of a question the human's answer; else empty.
-        failed: whether nothing came of it.
     """
 
     text: str
@@ -51,11 +50,8 @@ class Replay:
     """An ended episode with everything that was hidden.
 
     Attributes:
-        limit: of moves.
         story: what the human did before asking.
-        meaning: m in words.
         goal: the goal in words, one line per subgoal.
-        goal_title: the activity's name.
         why: why it is of this level, one sentence.
         readings: the likeliest meanings, likeliest first.
         counts: sizes of A(m), A(u), A(G), A(r).
@@ -63,7 +59,6 @@ class Replay:
         over: why it ended: ``success``, ``limit``; ``stopped`` after the instruction had been carried out
             with something else, ``gave_up`` if it never had been; empty if it ended before its time.
         carried_out: the last deed by which the instruction was carried out, in words; empty if there is none.
-        demo: the expert's commands.
         scores: metric -> value.
     """
 

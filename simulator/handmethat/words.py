@@ -22,10 +22,6 @@ LANGUAGES: Final = ("en", "zh")
 def word(key: str, language: str) -> str:
     """Return the word for `key`.
 
-    Args:
-        key: an identifier (see the module).
-        language: one of `LANGUAGES`.
-
     Raises:
         InputError: if there is no such language, or no word for `key`.
     """

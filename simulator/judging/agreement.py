@@ -273,11 +273,6 @@ def intervals(
     """Return every measure with its interval; None where one is undefined.
 
     Each is resampled by itself, so that its interval does not depend on what else is measured.
-
-    Args:
-        measures: by name.
-        seed: of the resampling.
-        resamples: how many.
     """
     return {name: _interval(measure, seed, resamples) for name, measure in measures.items()}
 

@@ -59,7 +59,6 @@ class Opinions(Generic[FormT]):
     Attributes:
         blind: rater -> their newest form, raters in the order of their first.
         decided: the newest form that ended a discussion, if one did.
-        decider: who filled it in.
     """
 
     blind: Mapping[str, FormT] = field(default_factory=dict)
@@ -67,11 +66,7 @@ class Opinions(Generic[FormT]):
     decider: str = ""
 
     def settled(self, outcome: Callable[[FormT], Hashable]) -> FormT | None:
-        """Return what holds: the form that decides, or the first if all have one outcome; else None.
-
-        Args:
-            outcome: of a form: what raters may differ in.
-        """
+        """Return what holds: the form that decides, or the first if all have one outcome; else None."""
         if self.decided is not None:
             return self.decided
         forms = list(self.blind.values())
@@ -92,7 +87,6 @@ class JudgingForm(Generic[ModelT]):
 
     Attributes:
         kind: of its judgments: the benchmark and what is judged, with a dot between.
-        model: of its fields.
         about: what is judged: an item, by its hash, or an episode, by its id.
         source: where the item comes from: the key of the judgment's value that names a run or a data set.
         verb: what people do, for the sentence that asks for their name.
@@ -142,11 +136,7 @@ class JudgingForm(Generic[ModelT]):
         return self.opinions(row for row in rows if row.value.get(self.source) == source)
 
     def opinions(self, judgments: Iterable[Judgment]) -> dict[str, Opinions[ModelT]]:
-        """Return what was said, by item or episode; what people said who have been erased is gone.
-
-        Args:
-            judgments: in the order in which they were written; of other kinds, too.
-        """
+        """Return what was said, by item or episode; what people said who have been erased is gone."""
         blind: dict[str, dict[str, ModelT]] = {}
         deciding: dict[str, tuple[str, ModelT]] = {}
         for row in judgments:
@@ -173,11 +163,6 @@ def third_decides(
     """Return opinions of which those of the first `raters` are blind; where these differ, the next decides.
 
     That person was shown only what the others differed on; in the log their form is like any other.
-
-    Args:
-        opinions: with all forms among the blind ones.
-        outcome: of a form: what raters may differ in.
-        raters: people who judge each thing.
     """
     first = Opinions(dict(islice(opinions.blind.items(), raters)))
     others = list(opinions.blind.items())[raters:]
@@ -191,23 +176,12 @@ def in_own_order(due: Iterable[T], desk: str, rater: str, key: Callable[[T], str
     """Return what somebody is to judge, in an order of their own.
 
     Each thing has a place of its own, so what remains keeps its order however far others have come.
-
-    Args:
-        due: what there is to judge.
-        desk: names the desk.
-        rater: is to judge, by pseudonym.
-        key: names a thing.
     """
     return tuple(sorted(due, key=lambda thing: derive_seed(0, desk, rater, key(thing))))
 
 
 def require_known(values: Iterable[str], known: Sequence[str], noun: str) -> None:
     """Refuse choices that a form does not have.
-
-    Args:
-        values: that were chosen.
-        known: those that there are.
-        noun: what each of them is.
 
     Raises:
         InputError: names the first value that is unknown.

@@ -29,10 +29,6 @@ _ROUNDING: Final = 1e-3
 def checked(name: str, answer: AnswerT) -> AnswerT:
     """Return `answer` if its values can be what they are said to be.
 
-    Args:
-        name: the model's, for the message.
-        answer: as a backend or a cache gave it.
-
     Raises:
         Malformed: if one of them cannot; says which.
     """
@@ -84,9 +80,7 @@ def plain_text(request: Request) -> str:
 def stored(answer: Answer, least: float = -math.inf) -> dict[str, Any]:
     """Return what an answer says as plain values, without what belongs to the one call (cost, attempts).
 
-    Args:
-        answer: of either kind.
-        least: stands for the log-probability of tokens that cannot come.
+    `least`: stands for the log-probability of tokens that cannot come.
     """
     if isinstance(answer, Scored):
         positions = [[position.offset, *_stored_token(position, least)] for position in answer.positions]

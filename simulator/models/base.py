@@ -287,12 +287,10 @@ class ChatModel(Protocol):
     @property
     def name(self) -> str:
         """``provider/model``."""
-        ...
 
     @property
     def capabilities(self) -> Capabilities:
         """Return what it can do."""
-        ...
 
     async def complete(self, request: Request) -> Completion:
         """Answer `request`.
@@ -300,7 +298,6 @@ class ChatModel(Protocol):
         Raises:
             ModelError: see `simulator.models.errors`.
         """
-        ...
 
     async def score(self, request: ScoreRequest) -> Scored:
         """Return the probabilities of a given text at some of its characters.
@@ -309,8 +306,6 @@ class ChatModel(Protocol):
             Unsupported: if the backend has no such thing (`Capabilities.scoring`).
             ModelError: see `simulator.models.errors`.
         """
-        ...
 
     async def close(self) -> None:
         """Give connections back."""
-        ...

@@ -39,7 +39,6 @@ class ModelError(AskbackError):
     Attributes:
         retryable: whether the same request may be sent again.
         maybe_billed: whether the provider may have charged for the failed request.
-        attempts: requests sent before giving up.
         usage: tokens known to have been used on the way.
         cost: US dollars known to have been spent on the way; None if unknown.
     """

@@ -53,9 +53,7 @@ class Look(NamedTuple):
 def batches(rows: Sequence[Row], budget: int) -> list[list[int]]:
     """Return the indices of `rows` in batches of about the same length, the longest first.
 
-    Args:
-        rows: what is to be read.
-        budget: tokens in a batch at most, padding included; a longer row is a batch of its own.
+    `budget`: tokens in a batch at most, padding included; a longer row is a batch of its own.
     """
     made: list[list[int]] = []
     for index in sorted(range(len(rows)), key=lambda each: -len(rows[each].ids)):
@@ -71,11 +69,6 @@ def batches(rows: Sequence[Row], budget: int) -> list[list[int]]:
 
 def look(torch: Any, model: Any, rows: Sequence[Row]) -> list[list[Look]]:
     """Read `rows` in one pass.
-
-    Args:
-        torch: the library.
-        model: a model of transformers with an output layer.
-        rows: either all of them have something written or none has.
 
     Returns:
         For each row, what was expected in each of its places.
@@ -107,12 +100,6 @@ def _padded(torch: Any, device: Any, texts: Sequence[Sequence[int]]) -> tuple[An
 
 def logits_at(torch: Any, model: Any, inputs: Mapping[str, Any], places: Sequence[tuple[int, int]]) -> Any:
     """Return the scores before the softmax, of shape (places, vocabulary).
-
-    Args:
-        torch: the library.
-        model: a model of transformers with an output layer.
-        inputs: what it is given.
-        places: rows and columns looked at.
 
     Raises:
         Unsupported: if the model has no output layer.
@@ -157,12 +144,8 @@ def _read(torch: Any, logits: Any, places: Sequence[tuple[int, int]]) -> Any:
 def pick(torch: Any, logits: Any, *, temperature: float, top_p: float, generator: Any) -> list[int]:
     """Return one token for each row.
 
-    Args:
-        torch: the library.
-        logits: scores of shape (rows, vocabulary).
-        temperature: 0 for the likeliest token.
-        top_p: only the likeliest tokens whose probabilities add up to this are drawn.
-        generator: where chance comes from.
+    `temperature`: 0 for the likeliest token. `top_p`: only the likeliest tokens whose probabilities add up to
+    this are drawn.
     """
     if temperature <= 0:
         return [int(token) for token in logits.argmax(dim=-1).tolist()]
@@ -187,11 +170,7 @@ class Heads:
     """States of prompts' beginnings by their tokens; those used longest ago leave first."""
 
     def __init__(self, most: int = MOST_BYTES) -> None:
-        """Keep nothing yet.
-
-        Args:
-            most: bytes kept at most; what is larger by itself is read and not kept.
-        """
+        """Keep nothing yet."""
         self._most = most
         self._kept: OrderedDict[tuple[int, ...], State] = OrderedDict()
         self._bytes = 0

@@ -33,12 +33,10 @@ class Backend(ChatModel, Protocol):
     @property
     def identity(self) -> Identity:
         """Return who answers."""
-        ...
 
     @property
     def ignored(self) -> frozenset[str]:
         """Parameters of a request that this model does not take and that are therefore not sent."""
-        ...
 
 
 class Layer:

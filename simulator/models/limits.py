@@ -41,12 +41,7 @@ class Circuit:
     """The health of one server, as far as it is known. Open means that nothing is sent."""
 
     def __init__(self, server: str, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """Watch a server.
-
-        Args:
-            server: its name for people.
-            clock: for tests.
-        """
+        """Watch a server."""
         self.server = server
         self._clock = clock
         self._failures = 0
@@ -125,7 +120,6 @@ class Limiter:
     Attributes:
         limit: how many requests may be under way now (whole part).
         maximum: what `limit` never exceeds.
-        active: how many are under way.
         circuit: whether anything is sent at all.
     """
 

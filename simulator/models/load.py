@@ -103,9 +103,7 @@ def load_model(name: str, options: ModelOptions | None = None) -> ChatModel:
 def load_backend(name: str, options: ModelOptions) -> Backend:
     """Return the bare backend, without layers.
 
-    Args:
-        name: ``provider/model``, or ``provider/model@http://host/v1`` for a server of its own.
-        options: as for `load_model`.
+    `name`: ``provider/model``, or ``provider/model@http://host/v1`` for a server of its own.
 
     Raises:
         InputError: if there is no such provider, or the name is not ``provider/model``.

@@ -71,11 +71,6 @@ async def run_preflight(model: ChatModel, needs: Needs | None = None, *, fresh: 
 
     Afterwards `sampling.sample` knows whether to draw samples one by one.
 
-    Args:
-        model: who is asked; only models of servers are.
-        needs: what for.
-        fresh: whether an answer from the cache will not do.
-
     Raises:
         PreflightFailed: if the model does not answer, or lacks something; says what, and the way out.
     """

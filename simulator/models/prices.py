@@ -34,7 +34,6 @@ class Price(Fields, extra="forbid"):
     """US dollars per million tokens.
 
     Attributes:
-        input: of the prompt.
         output: of the answer, hidden reasoning included.
         cached_input: of prompt tokens that the server had cached; None if they cost the same.
         up_to: the price holds for prompts of at most this many tokens; beyond it is unknown.

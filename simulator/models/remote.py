@@ -49,11 +49,7 @@ _LONGEST = 2_000  # characters of a server's words; some send a whole page
 def find_key(name: str, option: str | None, variables: Sequence[str], *, needed: bool) -> str:
     """Return the key given, or the environment's.
 
-    Args:
-        name: the model's name, for the message.
-        option: the key given as an option.
-        variables: environment variables to look in.
-        needed: False for servers that may do without a key.
+    `needed`: False for servers that may do without a key.
 
     Raises:
         AuthenticationFailed: if there is none and one is needed; names the variable.
@@ -77,8 +73,6 @@ class ServerModel:
 
     Attributes:
         provider: what the model's name begins with.
-        sdk: its module.
-        sdk_client: its client.
         official_url: the provider's own server, which wants a key.
         url_variable: environment variable that names another server.
         key_variables: environment variables that keys are looked up in.
@@ -262,12 +256,7 @@ def status_error(
 ) -> ModelError:
     """Return the error for a response with a failure status.
 
-    Args:
-        who: the model's name, for the message.
-        status: HTTP status.
-        message: what the server said.
-        headers: the response's headers.
-        code: the provider's own error code or type, if it gave one.
+    `code`: the provider's own error code or type, if it gave one.
     """
     text = f"{who}: {message[:_LONGEST]}{'…' if len(message) > _LONGEST else ''} (HTTP {status})"
     if code in _NO_CREDIT or status in (401, 402, 403):

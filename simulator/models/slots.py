@@ -66,9 +66,6 @@ class Slots:
     def step(self, tokens: Sequence[int]) -> Any:
         """Add a token to the answer in each place.
 
-        Args:
-            tokens: one for each place; any for one that is free.
-
         Returns:
             Scores of what comes next, 32 bits, of shape (places, vocabulary).
         """

@@ -161,13 +161,7 @@ class Wording:
     """A model's tokenizer and chat template."""
 
     def __init__(self, name: str, tokenizer: Any, *, answers: bool) -> None:
-        """Use a tokenizer.
-
-        Args:
-            name: the model's, for messages.
-            tokenizer: a fast one.
-            answers: whether the model is an encoder-decoder model.
-        """
+        """Use a tokenizer."""
         self._name = name
         self._tokenizer = tokenizer
         self._answers = answers

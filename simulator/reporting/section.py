@@ -24,29 +24,23 @@ class Drawing(Protocol):
     @property
     def name(self) -> str:
         """Fit for a file name."""
-        ...
 
     @property
     def title(self) -> str:
         """Return what it shows."""
-        ...
 
     @property
     def caption(self) -> str:
         """Return how to read it."""
-        ...
 
     def svg(self) -> str:
         """Return it as an SVG element for a page."""
-        ...
 
     def save(self, path: Path) -> Path:
         """Write it as ``.svg``, ``.png`` or ``.csv``, by the path's suffix."""
-        ...
 
     def plain(self) -> Mapping[str, Any]:
         """Return its numbers as plain values."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +49,10 @@ class Section:
 
     Attributes:
         name: of its files; lower case letters, digits, ``_`` and ``-`` (`slug`).
-        title: above it.
         tables: in order; their titles become captions.
         exact: further tables, which are written and not shown.
         figures: in order.
         text: that stands below the tables, line by line as it is.
-        remarks: sentences below.
         data: for programs, what no table holds: more digits, what is behind a number.
     """
 
@@ -116,7 +108,6 @@ class RunEndings:
         excluded: whether these are left out instead.
         uncounted: those of them that are in none of the figures.
         left: why people left episodes -> how many they left.
-        usage: what models took.
     """
 
     statuses: Mapping[str, int]
@@ -133,10 +124,8 @@ class Report:
     """Sections under one heading.
 
     Attributes:
-        title: of the whole.
         sections: in order; each has a name of its own.
         warnings: what a reader must know before any number.
-        runs: that are reported.
         endings: of their episodes; None where no run is reported.
         problems: with the files that are reported.
     """
@@ -181,16 +170,7 @@ def slug(text: str) -> str:
 def file_section(
     kind: str, name: str, *, files: Sequence[str], rows: int, left_out: int = 0, **parts: Any
 ) -> Section:
-    """Return the section on what files hold.
-
-    Args:
-        kind: of file.
-        name: of the file, without its suffix.
-        files: what was read.
-        rows: how many were read.
-        left_out: rows that could not be.
-        parts: of the `Section`.
-    """
+    """Return the section on what files hold."""
     named = ", ".join(files) if len(files) <= _NAMED else f"{len(files)} files"
     source = f" of {named}" if files else ""
     faulty = f", {left_out} left out as faulty" if left_out else ""

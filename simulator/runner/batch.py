@@ -37,7 +37,6 @@ class Tally:
     Attributes:
         planned: episodes of the whole run.
         done: episodes with an ending, those of earlier sittings included.
-        statuses: how many ended how.
         scores: metric -> values so far.
     """
 
@@ -57,12 +56,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Job:
-    """An episode to be played, from its beginning or on from `turns`.
-
-    Attributes:
-        row: the item's row.
-        item: the benchmark's own item.
-    """
+    """An episode to be played, from its beginning or on from `turns`."""
 
     episode: Episode
     row: Item

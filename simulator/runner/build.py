@@ -116,9 +116,7 @@ class NamedSeatFactory:
     """Seats by name, to be built in whichever process plays: it can be pickled (see `executors.SeatFactory`).
 
     Attributes:
-        benchmark: the room's name.
         names: seat -> who sits there.
-        options: the episodes' options.
         models: how models are reached; calls are recorded in the log of the process that plays.
     """
 
@@ -244,7 +242,6 @@ class Plan:
     Attributes:
         items: each item with its row.
         repeats: how often each item is played.
-        options: go into every episode.
     """
 
     run: Run

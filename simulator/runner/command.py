@@ -55,10 +55,8 @@ class RunSettings:
     Attributes:
         log: the log's file.
         models: how models are reached; see `ModelFlags`.
-        seed: of the run.
         repeats: how often each item is played.
         name: of the run, or what the names of several begin with; None to name each after its configuration.
-        concurrency: episodes at a time.
         workers: processes that share them; None to choose.
         typed: the options of the command that asked for it, for the log; None if no command did.
     """
@@ -89,14 +87,11 @@ class RunRequest:
     Attributes:
         seats: seat -> the name of who sits there.
         items: the benchmark's own items, in the order in which they are played.
-        settings: how it is played.
-        options: go into every episode.
         config: what else tells this run from others (the data, the languages); the models' server, decoding
             options and the versions of the prompts and of Askback need not be named.
         needs: model -> what is asked of it beside text, which its server is asked for once before anything is
             played; models that are not named are asked for a text.
         label: stands in a name that is made, where one command plays several runs.
-        title: what the progress display counts.
         shown: metric -> its short name in the progress display.
         afterwards: opened before anything is played, so that what it lacks is told first; what it yields is
             called when everything has been played.
@@ -168,11 +163,6 @@ def run_name(name: str | None, pair: tuple[str, str], pairs: Collection[tuple[st
 
 def read_ranges(option: str, text: str, such_as: str) -> list[int]:
     """Return ``1-3,7`` as ``[1, 2, 3, 7]``.
-
-    Args:
-        option: whose value it is, for the message.
-        text: the value.
-        such_as: examples, for the message.
 
     Raises:
         InputError: if it is not of that form.

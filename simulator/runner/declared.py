@@ -61,7 +61,6 @@ class Table:
     """The pieces that an episode is played with; travels as the graph's context, never in its state.
 
     Attributes:
-        benchmark: the declaration.
         live: the episode with who sits where.
         start: the state before the first move.
     """

@@ -30,16 +30,12 @@ class SeatPage:
     """A page for a person in a seat.
 
     Attributes:
-        episode_id: the episode.
-        seat: theirs.
         people: the other seats in which people sit.
-        language: of the item.
         stage: what a study shows instead of the task, ``qualification`` where somebody shows that they may do
             it, ``task`` while it goes on, ``done`` at the end.
         due: the move that this seat is to make; while it waits, the last that it made.
         my_turn: True if it is due now.
         waits_for: the seat that is due; empty if that is this one, or nobody.
-        blocks: what is shown.
         moves: of the task so far.
         first: the number of the first of them in the log.
         number: of the turn that is to come.
@@ -72,8 +68,6 @@ class Result:
     """An ended episode, as everybody in it may see it.
 
     Attributes:
-        language: of the item.
-        moves: that were made.
         blocks: what is revealed; nothing if the episode was broken off.
         scores: metric -> value; likewise.
     """

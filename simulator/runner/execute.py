@@ -54,7 +54,6 @@ class Outcome:
     """The state of an episode after `execute`.
 
     Attributes:
-        state: the graph's state.
         ending: how it ended; None if a person is due.
         scores: of an ended episode; empty if it was aborted or failed.
     """

@@ -106,9 +106,7 @@ class Workers:
     """Plays jobs in several processes (a `batch.Executor`). No person sits in a seat.
 
     Attributes:
-        benchmark: the room's name.
         factory: makes the seats in each worker; must be picklable.
-        path: the log.
         workers: processes; not more than there are places or jobs.
         concurrency: episodes at a time, of all workers together.
     """

@@ -23,9 +23,6 @@ class Loading:
     """Seats whose models are loaded in a thread, each once, however many people wait for it.
 
     Weights and the libraries that read them take seconds, on a busy machine minutes.
-
-    Args:
-        load: from a model's name to the model; called in a thread.
     """
 
     def __init__(self, load: Callable[[str], ChatModel]) -> None:

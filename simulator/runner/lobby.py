@@ -24,7 +24,6 @@ class Opponent:
     """Somebody who can sit opposite a person.
 
     Attributes:
-        name: as the log names it.
         available: False if `requires`, an environment variable, is not set.
     """
 

@@ -57,7 +57,6 @@ class NotCounting(NamedTuple):
     Attributes:
         open: that have not ended, or are still to be begun.
         failed: that were aborted without a seat's failure, or failed for good.
-        erased: of people who have withdrawn.
     """
 
     open: int
@@ -107,11 +106,7 @@ def played_to_end(
 ) -> Iterator[PlayedToEnd]:
     """Yield the episodes of a run that were played to their end, the latest attempt of each.
 
-    Args:
-        reader: of the log.
-        run_id: the run.
-        gone: people whose episodes do not count.
-        aborted: also those that were aborted by a seat's failure (`seat_failed`).
+    `aborted`: also those that were aborted by a seat's failure (`seat_failed`).
     """
     endings = reader.endings(run_id)
     for played in reader.turns_of_run(run_id):

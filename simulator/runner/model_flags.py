@@ -61,10 +61,6 @@ class ModelFlags:
     def options(self, log: Path, *, seed: int = 0) -> ModelOptions:
         """Return how models are reached; repeated requests are answered from the cache in the Askback folder.
 
-        Args:
-            log: the log's file, which ``replay/<run>`` reads.
-            seed: of texts that are drawn where they would be greedy otherwise.
-
         Raises:
             InputError: if the price table is missing or wrong, or an option is out of its range.
         """
@@ -146,13 +142,7 @@ def takes(
 
 
 def command_of(function: Callable[..., Any], options: Mapping[str, Any], help: str) -> Callable[..., None]:
-    """Return a function with the signature that Typer makes a command of.
-
-    Args:
-        function: gets every option by name.
-        options: parameter -> annotation and default.
-        help: of the command.
-    """
+    """Return a function with the signature that Typer makes a command of."""
 
     def command(**given: Any) -> None:
         function(**given)

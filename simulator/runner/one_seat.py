@@ -41,7 +41,6 @@ class Step(Protocol):
     @property
     def kind(self) -> str:
         """Return what is said in it."""
-        ...
 
 
 ItemT = TypeVar("ItemT")
@@ -71,8 +70,6 @@ class OneSeatTable(ABC, Generic[ItemT, StepT]):
     """What an episode is played with; travels as the graph's context, never in its state.
 
     Attributes:
-        item: the benchmark's own.
-        who: sits in the one seat.
         record: puts a turn into the log; when it returns, the turn counts.
         NODES: of the graph, by the kind of the steps that are done there.
         FLOW: where each node may lead, beside the end.

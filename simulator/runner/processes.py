@@ -37,7 +37,6 @@ class StartedRun:
 
     Attributes:
         words: of the command, without the program.
-        output: what it prints.
         stopped: is set when somebody stops it.
     """
 
@@ -71,12 +70,7 @@ class StartedRun:
 
 
 class RunProcesses:
-    """The runs that this program plays beside itself.
-
-    Args:
-        log: the file that they write to.
-        options: further words of every command (a server for models).
-    """
+    """The runs that this program plays beside itself."""
 
     def __init__(self, log: Path, options: Sequence[str] = ()) -> None:
         self._log = log

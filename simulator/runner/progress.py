@@ -23,10 +23,7 @@ from simulator.runner.batch import Tally
 def progress_bar(console: Console, title: str, shown: Mapping[str, str]) -> Iterator[Callable[[Tally], None]]:
     """Yield what shows a tally as a progress bar with live scores.
 
-    Args:
-        console: where to draw.
-        title: what stands in front of the bar.
-        shown: metric -> its short name; these are averaged and shown behind the bar.
+    `shown`: metric -> its short name; these are averaged and shown behind the bar.
     """
     bar = Progress(
         TextColumn("[bold]{task.description}"),
@@ -66,11 +63,6 @@ def updates_bar(
     console: Console | None, total: int, *, title: str = "updates"
 ) -> Iterator[Callable[[int, float], None]]:
     """Yield a progress bar of a training, with the mean of the newest losses behind it.
-
-    Args:
-        console: where to draw; None to draw nothing.
-        total: updates in all.
-        title: what stands in front of the bar.
 
     Yields:
         Is told the number of updates made and the newest loss.

@@ -34,9 +34,6 @@ class ActiveEpisode:
     """An episode with live objects.
 
     Attributes:
-        episode: its row.
-        item: the benchmark's own item.
-        seats: who sits where.
         record: puts a turn into the log; when it returns, the turn counts.
         first: the number of the benchmark's first turn; the study's are before it.
         stage: what the study shows instead of the task; empty while the task goes on.
@@ -121,12 +118,7 @@ class Room(ABC, Generic[TableT, StateT]):
         """Return the scores of an ended episode with these options."""
 
     def willing(self, options: Mapping[str, Any], turns: Sequence[Turn]) -> Reply | None:
-        """Return what a willing person says where people alone are asked (`people_alone`); None elsewhere.
-
-        Args:
-            options: of the episode.
-            turns: of its task.
-        """
+        """Return what a willing person says where people alone are asked (`people_alone`); None elsewhere."""
         return None
 
     def filled_in(self, reply: Reply, knows: Any) -> Reply:

@@ -51,11 +51,7 @@ def print_aborted(
 ) -> None:
     """Print why episodes were aborted, and whether the scores count them.
 
-    Args:
-        console: where.
-        aborted: why -> how many were.
-        excluded: whether they are left out of the scores.
-        counted: whether the task has a wrong answer that silence could be.
+    `counted`: whether the task has a wrong answer that silence could be.
     """
     for reason, count in aborted.items():
         console.print(Text.assemble((f"{count} aborted: ", "yellow"), reason))
@@ -94,15 +90,7 @@ def print_problems(
     passed_over: Iterable[Path] = (),
     written: Iterable[object] = (),
 ) -> None:
-    """Print what is not of the results on the other stream, so that those can be read by programs.
-
-    Args:
-        room: the benchmark's name.
-        faults: of rows; of files that contradict each other.
-        unreadable: files that could not be read, with the reason.
-        passed_over: files that are none of the benchmark's.
-        written: what was.
-    """
+    """Print what is not of the results on the other stream, so that those can be read by programs."""
     console = Console(stderr=True)
     for path in written:
         say(console, f"wrote {path}")

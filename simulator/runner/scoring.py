@@ -23,7 +23,6 @@ class Scorer(Protocol):
         exclude_aborted: bool = False,
     ) -> None:
         """Score `run`, append the scores to the log, and print the report."""
-        ...
 
 
 def refuse_judge(run: str, judge: str | None, flags: ModelFlags) -> None:

@@ -48,12 +48,7 @@ class _Here:
 
 
 class Sessions:
-    """Start, show, move, judge and replay episodes with people in them.
-
-    Args:
-        log: a durable writer; `reader` reads the same file.
-        models: loads a model by name; called in a thread, once per name.
-    """
+    """Start, show, move, judge and replay episodes with people in them."""
 
     def __init__(
         self, room: AnyRoom, log: LogWriter, reader: LogReader, models: Callable[[str], ChatModel]
@@ -203,11 +198,7 @@ class Sessions:
     async def submit(self, episode_id: str, seat: str, reply: Reply, *, number: int | None = None) -> Any:
         """Take a person's reply, once: the same key is the same turn, whenever it arrives.
 
-        Args:
-            episode_id: the episode.
-            seat: the person's seat.
-            reply: what they say, with its idempotency key.
-            number: the turn it was written for, as the view said; None if any will do.
+        `number`: the turn it was written for, as the view said; None if any will do.
 
         Raises:
             NotInLog: if there is no such episode.

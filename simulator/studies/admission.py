@@ -54,7 +54,6 @@ class Completion:
     """How somebody leaves.
 
     Attributes:
-        outcome: names the code.
         code: None if the study has none for this outcome.
         url: where they go with it; None if the study names no such page for this outcome.
     """

@@ -38,18 +38,14 @@ class StudyCard:
     """What everybody may know of a study.
 
     Attributes:
-        benchmark: whose room holds it.
         task: what participants do, as a key that the room's pages turn into words.
-        open: whether there is a place.
         minutes: how long a set takes, as its file says.
         pay: for a set, in words; empty if nothing is paid.
-        languages: of its pages.
         titles: what it is called, by every language of the pages.
         texts: the study's own words in place of the pages' (``consent``, ``instructions``), by language.
         questions: the study's own, before and after the task.
         sets: the most sets that one person may do.
         builtin: whether it comes with Askback: its pay is then a paper's, and nobody's promise here.
-        preview: whether nothing in it counts.
         contact: whom participants can write to, by language; empty if nobody is named.
         seats: the participants', two where they are paired.
         pairing: how they are; None if they are not.
@@ -80,7 +76,6 @@ class Entry:
 
     Attributes:
         episode_id: what is to be played, or gone on with; None if there is no place.
-        seat: whose it is in that.
         refusal: why there is none; ``done``: they have done all the sets that they may do.
         completion: how somebody leaves who has taken part before.
     """

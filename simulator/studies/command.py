@@ -312,11 +312,7 @@ def with_desk(
 ) -> _Found:
     """Return what somebody finds who looks at the desk of a study on a log.
 
-    Args:
-        study: the study.
-        log: its log; None for the usual one.
-        look: looks, or does something.
-        did: what was done, for the log, which says it of researchers in the browser, too.
+    `did`: what was done, for the log, which says it of researchers in the browser, too.
     """
     path = log or default_path()
     with LogWriter(path, durable=True) as writer, LogReader(path) as reader:

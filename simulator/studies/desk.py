@@ -195,10 +195,6 @@ class StudyDesk(Openings, Interventions):
     async def completed(self, participant: str, *, failed_check: bool = False) -> Completion:
         """Record that a person has done their set, late or in time; again changes nothing.
 
-        Args:
-            participant: the person.
-            failed_check: whether they missed an attention check.
-
         Raises:
             ConflictError: if the person has left, or never had a place here.
         """

@@ -139,8 +139,6 @@ class Table:
     """The parts an episode is played with; they travel as the graph's context, never in its state.
 
     Attributes:
-        room: the benchmark's.
-        episode: as it is logged.
         around: what a person is asked beside the task.
     """
 
@@ -252,10 +250,7 @@ def unanswered(table: Table, state: State, nodes: tuple[Node, ...]) -> tuple[Due
 def next_step(table: Table, state: State, seat: str = "") -> Due | None:
     """Return what is asked next beside the task; None while the task goes on, and at the end.
 
-    Args:
-        table: what is played with.
-        state: of the episode.
-        seat: whose step it is, where it may be anybody's: two people read at the same time.
+    `seat`: whose step it is, where it may be anybody's: two people read at the same time.
     """
     if refused(table, state) is not None:
         return None

@@ -34,7 +34,6 @@ class HeldOptions(TypedDict, total=False):
         studies: those that can be entered; default: the ones that come with the benchmark.
         env: the environment, in which models' keys are looked up.
         opponents: models that people may choose as their opposite in free play; default: the usual ones.
-        clock: tells the present time.
     """
 
     studies: Sequence[Study] | None

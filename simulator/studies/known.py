@@ -118,10 +118,7 @@ def study_file(name: str) -> Path:
 def add_study(content: bytes, reader: LogReader, *, keep: bool = True) -> Study | tuple[Fault, ...]:
     """Keep a study file that somebody sends, if it is right; one that is kept and not open yet is replaced.
 
-    Args:
-        content: of the file.
-        reader: of the log, which may know a study of that id.
-        keep: False to say only what is wrong with it.
+    `keep`: False to say only what is wrong with it.
 
     Returns:
         The study, or everything that is wrong with the file.

@@ -21,13 +21,7 @@ _PLACES: Final = 1000
 
 
 def study_link(study: Study, key: bytes, site: str) -> str:
-    """Return the link that a recruiting platform is given; what it fills in stands in double braces.
-
-    Args:
-        study: the study.
-        key: of the log (`logs.load_key`).
-        site: where people reach the app.
-    """
+    """Return the link that a recruiting platform is given; what it fills in stands in double braces."""
     signed = {LINK_KEY: link_key(study, key)} if study.signed_links else {}
     blanks = "&".join(f"{name}={{{{%{name}%}}}}" for name in study.identity)
     return _address(study, site) + "&".join(filter(None, [urlencode(signed), blanks]))

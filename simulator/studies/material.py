@@ -39,7 +39,6 @@ class StudyMaterial(ABC, Generic[SettingsT]):
 
     Attributes:
         benchmark: whose study it is; `seats` that a participant can sit in, `reads` what settings there are.
-        study: as its file says it.
         reader: of the log that holds the runs which settings name; None where the cells alone are asked for.
 
     Args:
@@ -93,10 +92,6 @@ class StudyMaterial(ABC, Generic[SettingsT]):
     def check_seats(self, room: AnyRoom, rules: Mapping[str, Any]) -> None:
         """Refuse a study in which somebody is named who cannot sit where they are to.
 
-        Args:
-            room: the benchmark's.
-            rules: of every episode, as its options have them.
-
         Raises:
             InputError: says who can sit there.
         """
@@ -129,13 +124,7 @@ class StudyMaterial(ABC, Generic[SettingsT]):
 
     @abstractmethod
     def item(self, cell: Cell, seed: int, language: Language) -> Any:
-        """Return what somebody plays: the item of a place, the same whenever it is asked for.
-
-        Args:
-            cell: of the place.
-            seed: of the place.
-            language: of the pages.
-        """
+        """Return what somebody plays: the item of a place, the same whenever it is asked for."""
 
     @property
     @abstractmethod
@@ -154,12 +143,7 @@ class StudyMaterial(ABC, Generic[SettingsT]):
         return {name: Needs() for name in opposite if name.startswith(REMOTE)}
 
     def options(self, place: Place, *, begun: bool) -> Mapping[str, object]:
-        """Return further options of a place's episode.
-
-        Args:
-            place: with cell and seed.
-            begun: whether the person has done a set of this study before.
-        """
+        """Return further options of a place's episode."""
         return {}
 
 
@@ -213,9 +197,6 @@ class DeclaredStudy(ItemStudy[StudySettings]):
     Its settings are the rules, who sits in each other seat, the name of the data, and every study's. ::
 
         settings: {questions: 15, answerer: openai/gpt-4o, show_result: true}
-
-    Attributes:
-        rules: of the episodes.
     """
 
     def __init__(self, benchmark: Benchmark[Any, Any], study: Study, reader: LogReader | None = None) -> None:

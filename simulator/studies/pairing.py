@@ -59,7 +59,6 @@ class Guest(NamedTuple):
 
     Attributes:
         participant: the pseudonym.
-        seat: theirs.
         set: names the set (`set_name`).
     """
 
@@ -110,7 +109,6 @@ class Lobby:
         tasks: in the order made.
         guests: those in a set that is live.
         stale: sets of theirs in which nothing has happened for long: their places can be given again.
-        withdrawn: people of whom nothing counts.
         seen: when a set's browser was last there, by the set.
         waiting: since when, and after which task, somebody waits or has waited, by the set.
         listening: since when somebody could be heard: while no server ran, nobody was silent.

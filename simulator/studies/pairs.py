@@ -57,9 +57,7 @@ class Waiting:
     """The state of somebody's wait, as they are told.
 
     Attributes:
-        since: when they began to wait.
         until: when the wait ends, whoever comes.
-        seconds_left: until then.
         then: what comes then: ``model`` or ``paid_exit``.
     """
 
@@ -168,12 +166,7 @@ class Pairs:
         return bool(reply.key) and any(turn.key == reply.key for turn in self._reader.turns(episode_id))
 
     async def _look(self, episode: Episode, *, ready: bool) -> Standing:
-        """Note that somebody is there, do what is due for anybody, and return where they stand then.
-
-        Args:
-            episode: of the participant's set.
-            ready: whether they have come to the task.
-        """
+        """Note that somebody is there, do what is due for anybody, and return where they stand then."""
         await self._note(episode, ready=ready)
         await self.settle()
         return self._desk.lobby().standing(_guest(episode).set)

@@ -26,10 +26,7 @@ BENCHMARK: Final = "study"
 class Participation:
     """The benchmark's room, as a participant's own episode has it: of the task it shows and plays nothing.
 
-    Args:
-        room: the benchmark's.
-        material: of the study, which is the item of such episodes.
-        is_over: returns True if the task of an episode, by its id, has been played to its end.
+    `is_over`: returns True if the task of an episode, by its id, has been played to its end.
     """
 
     name = BENCHMARK

@@ -78,7 +78,6 @@ class ModelFailure(Part):
             and they leave with the code of that name; ``neutral_turn``: `say` stands for what the model did
             not say, in a turn whose payload has ``neutral``, and the task goes on. Where the seat cannot say
             that, its person leaves as after ``paid_exit``.
-        tries: of one turn.
         say: words that keep a conversation going, in one language or in both.
     """
 

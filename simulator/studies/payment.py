@@ -64,11 +64,7 @@ def payment_of(
 ) -> Payment:
     """Return what is owed to those who were done.
 
-    Args:
-        desk: of the study.
-        reader: of its log.
-        metric: whose value, summed over a person's sets, is paid as a bonus.
-        amount: for each unit of it.
+    `metric`: whose value, summed over a person's sets, is paid as a bonus.
 
     Raises:
         InputError: if no episode of the study has such a score.

@@ -36,10 +36,7 @@ class Person(NamedTuple):
 def recognise(study: Study, key: bytes, who: Mapping[str, str] | str) -> Person | None:
     """Return who comes; None if nothing says so.
 
-    Args:
-        study: says which parameters name a person.
-        key: of the log (`logs.load_key`).
-        who: the parameters of the URL they came by, or the server's own key for them.
+    `who`: the parameters of the URL they came by, or the server's own key for them.
     """
     if isinstance(who, str):
         known = _usable(who) and not study.require_identity
@@ -82,7 +79,6 @@ class Binding(NamedTuple):
 
     Attributes:
         free: whether no other browser has them.
-        row: binds them to this browser.
     """
 
     free: bool

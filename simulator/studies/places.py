@@ -21,12 +21,7 @@ REFUSED: Final = "study.refused"
 
 
 class Places:
-    """Reads and writes the places of a study; who gets one, `StudyDesk` decides.
-
-    Args:
-        log: a durable writer; `reader` reads the same file.
-        clock: tells the present time.
-    """
+    """Reads and writes the places of a study; who gets one, `StudyDesk` decides."""
 
     def __init__(
         self, log: LogWriter, reader: LogReader, study: Study, clock: Callable[[], datetime]

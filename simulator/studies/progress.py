@@ -46,7 +46,6 @@ class StudyProgress:
         refused: who got no place, by the code they were told.
         median_minutes: from beginning to completion; None before the first completion.
         hourly_pay: what the median comes to per hour, in the study's currency.
-        spent: pay of the completed places.
         committed: pay of the completed and the live ones.
         closed_since: when it was closed for new participants; None if it is open.
         pairs: tasks of people who are paired (`count_pairs`); empty where nobody is.

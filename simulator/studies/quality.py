@@ -47,10 +47,6 @@ def signs(reader: LogReader, study: Study) -> pd.DataFrame:
     three scales or more), ``missed`` (ids of attention checks), ``signs`` (as above). A number that cannot
     be had is missing.
 
-    Args:
-        reader: of the log.
-        study: that was opened on it.
-
     Raises:
         NotInLog: if the study was never opened on this log.
     """

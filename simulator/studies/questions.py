@@ -80,7 +80,6 @@ class Question(BaseModel):
 
     Attributes:
         id: of the answer, in the log and in frames.
-        text: what is asked.
         kind: a ``line`` or a ``text`` that is typed, a ``number``, one ``choice`` or several ``choices`` of a
             list, or a point of a ``scale``.
         when: ``before`` the task, in a person's first set, or ``after`` it, in every set; ``comprehension``:
@@ -91,9 +90,6 @@ class Question(BaseModel):
             are the same.
         points: of a scale, which begins at 1.
         ends: words for the two ends of a scale.
-        least: the smallest number.
-        most: the largest number.
-        optional: it may be left open.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -158,10 +154,6 @@ class Question(BaseModel):
 
     def read(self, value: Any, seat: str) -> Answer:
         """Return an answer as it is logged; None where an optional question was left open.
-
-        Args:
-            value: what was filled in: a text, or a list of them.
-            seat: who answers.
 
         Raises:
             SeatError: if it is no answer to this question.

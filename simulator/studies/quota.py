@@ -44,11 +44,9 @@ class Place:
     """A place in a study as it stands now.
 
     Attributes:
-        id: its assignment's.
         number: 1, 2, 3, … in the order given.
         participant: whose it is, by pseudonym.
         cell: None if the person's data have been erased; so is `seed`.
-        seed: of the participant's set.
         attempt: 0; one more each time the set was begun anew.
         since: when the person was first given it.
         started_at: when they began; None if they have not.
@@ -142,10 +140,6 @@ def parse_cell(name: str) -> Cell:
 
 def wanted_cells(study: Study, items: Mapping[Cell, T]) -> dict[Cell, T]:
     """Return the items that a study's conditions name; all if it has none.
-
-    Args:
-        study: whose conditions are ids of items.
-        items: that there are, by their cells.
 
     Raises:
         InputError: if there is no such item.

@@ -38,7 +38,6 @@ class Finding:
     Attributes:
         kind: names the disagreement (``not_here``, ``code``, …).
         participant: whom it is about; empty if about nobody in particular.
-        sentence: for people.
         explained: it is as it should be once one knows this; else somebody should look.
     """
 

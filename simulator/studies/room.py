@@ -21,10 +21,7 @@ from simulator.studies.graph import State, Step, Table
 class StudyRoom:
     """A room (`Room`) with the benchmark's items, seats and scores, whose episodes are participations.
 
-    Args:
-        room: the benchmark's.
-        around: what a person is asked beside the task.
-        own: steps of a study's own, by its run.
+    `own`: steps of a study's own, by its run.
     """
 
     def __init__(

@@ -26,11 +26,6 @@ MANIFEST: Final = "manifest.json"
 def write_snapshot(reader: LogReader, study: Study, folder: Path) -> dict[str, object]:
     """Write a snapshot of a study into a folder, and return its manifest.
 
-    Args:
-        reader: of the log that the study was opened on.
-        study: whose run is written.
-        folder: made if need be.
-
     Returns:
         What ``manifest.json`` says: ``study`` and ``study_hash``, ``askback`` and ``python`` by version,
         ``written_at``, ``episodes`` by how they ended, ``prompts`` by whether their text is there

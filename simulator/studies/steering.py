@@ -24,8 +24,6 @@ class Plan:
     """The size, seats and cost of a study.
 
     Attributes:
-        sets: of all participants.
-        conditions: cells of its design.
         people: that it takes at least.
         seating: seat -> who sits there.
         total: pay of all sets; None if nothing is paid.

@@ -34,8 +34,6 @@ class Withdrawal:
 
     Attributes:
         participant: the pseudonym.
-        run_id: the study's run.
-        erase_at: when they are erased.
     """
 
     participant: str
@@ -78,10 +76,7 @@ def pending(reader: LogReader, run_id: str) -> tuple[Withdrawal, ...]:
 def erase_due(path: Path, *, now: datetime | None = None, run_id: str | None = None) -> tuple[Erasure, ...]:
     """Erase those who have withdrawn and whose days are over.
 
-    Args:
-        path: the log.
-        now: the present time; None to wait for nobody's days.
-        run_id: only those who were in this study's run; default: all.
+    `now`: the present time; None to wait for nobody's days.
 
     Raises:
         LogError: if the log cannot be written.

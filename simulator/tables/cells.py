@@ -60,7 +60,6 @@ class Table:
     """A CSV file.
 
     Attributes:
-        path: the file.
         columns: with a name, in the file's order, under the name that they have today.
         renamed: names of today -> names in the file, where they differ.
         records: those that have a cell for each column.
@@ -78,9 +77,7 @@ class Table:
     def read(self, parse: Callable[[Row, Record], T], called: Callable[[Record], str]) -> Read[T]:
         """Return what the records hold, with a fault for each that cannot be read.
 
-        Args:
-            parse: makes a value of cleaned cells, and of the record as it stands; raises `FieldError`.
-            called: the id of a record, for messages.
+        `parse`: makes a value of cleaned cells, and of the record as it stands; raises `FieldError`.
         """
         rows: list[T] = []
         lines: list[int] = []
@@ -173,10 +170,6 @@ def other_separator(header: Sequence[str]) -> str:
 
 def read_table(path: str | Path, known: Columns | None = None) -> Table:
     """Read a CSV file: double quotes, UTF-8 with or without BOM, line breaks inside of quoted cells.
-
-    Args:
-        path: the file.
-        known: its columns; others are read as they are called.
 
     Raises:
         InputError: if the file cannot be read, a column stands there twice, or one that is needed is missing.

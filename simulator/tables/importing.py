@@ -59,13 +59,9 @@ class ImportedRun:
     """The outcome of importing a file's rows.
 
     Attributes:
-        run: theirs.
-        receipt: of what was written.
-        title: what it is, in words.
         rows: of the file that are in it.
         differences: stored values that recomputation does not give, a sentence each.
         faults: of rows of the file that are not in it, where it is the only run of its file.
-        unit: what its rows are called.
     """
 
     run: Run

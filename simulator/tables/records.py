@@ -23,7 +23,6 @@ class Entry(NamedTuple):
 
     Attributes:
         line: its first in the file, from 1; of what cannot be read the one where that shows.
-        value: what it is.
         problem: why it has no value; empty if it has.
     """
 

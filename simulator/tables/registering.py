@@ -29,8 +29,6 @@ class Registration:
     """The registration of a benchmark's files.
 
     Attributes:
-        benchmark: whose they are.
-        tables: its kinds of files.
         kept: the kinds that are registered; all if empty.
         needed: the kind of which there must be a file; None if any will do.
         nothing: what is said where there is none.
@@ -60,10 +58,7 @@ class Registration:
     def register(self, path: str | Path, name: str = "", *, partial: bool = False) -> Added:
         """Register a file, a folder with such files, or a zip of one.
 
-        Args:
-            path: of it.
-            name: what ``--data`` is to call it; by default as the benchmark.
-            partial: leave out faulty rows, and accept what is not as published.
+        `partial`: leave out faulty rows, and accept what is not as published.
 
         Raises:
             InputError: if nothing is there, rows are faulty, or data are not as published.
@@ -160,11 +155,6 @@ def refuse_unpublished(path: str | Path, differences: Sequence[str]) -> None:
 
 def refuse_faulty(path: str | Path, faults: Sequence[Fault], folder: Path) -> None:
     """Raise an error that tells the first of some faults, if there are any.
-
-    Args:
-        path: as it was named.
-        faults: of files in `folder`.
-        folder: the copy.
 
     Raises:
         InputError: if there is a fault.

@@ -49,7 +49,6 @@ class TableSpec(Generic[RowT]):
     """A kind of file.
 
     Attributes:
-        name: short.
         title: what such files hold, in words.
         is_of: whether an object is a row of such a file; of CSV files, whether these are the columns.
         csv: whether it is a table of cells, not JSON.
@@ -57,7 +56,6 @@ class TableSpec(Generic[RowT]):
         key: a row's id, and what else tells it from others; None if rows may stand there twice.
         id: the field that names a row in messages.
         twice: the message on a row that is there twice, with ``{line}`` for where the first stands.
-        code: of that fault.
         reader: reads a file that is not plainly objects; takes what becomes of repeated rows if `repeats`.
         repeats: whether rows that are there twice may be kept (``--duplicates keep``).
         line: a row as a line of JSON as published; None if such files are not written.
@@ -87,10 +85,6 @@ class TableSpec(Generic[RowT]):
 
     def read(self, path: str | Path, duplicates: Duplicates = "refuse") -> Read[RowT]:
         """Return the good rows of a file of this kind, and a fault for each of the others.
-
-        Args:
-            path: the file.
-            duplicates: what becomes of rows that stand there twice (`simulator.duplicates`).
 
         Raises:
             InputError: if it cannot be read at all.
@@ -164,14 +158,7 @@ class Tables:
     def read_all(
         self, paths: Iterable[Path], problems: Problems, duplicates: Duplicates = "refuse", *, owner: str
     ) -> dict[str, dict[Path, Any]]:
-        """Return the contents of the files among paths and in folders, by kind and file.
-
-        Args:
-            paths: files, and folders that are looked through.
-            problems: what is wrong with them goes there.
-            duplicates: what becomes of rows that stand in a file twice.
-            owner: the benchmark's title, for messages.
-        """
+        """Return the contents of the files among paths and in folders, by kind and file."""
         held: dict[str, dict[Path, Any]] = {}
         for file, kind in self._kinds(paths, problems, owner):
             try:
@@ -215,9 +202,7 @@ class Tables:
 
         An error is a row that cannot be read or that contradicts another file; a warning deserves a look.
 
-        Args:
-            files: of any kind.
-            one_set: whether all files of `main` belong together; by default those in one folder do.
+        `one_set`: whether all files of `main` belong together; by default those in one folder do.
         """
         faults: list[Fault] = []
         sets: defaultdict[Path, dict[Path, Any]] = defaultdict(dict)

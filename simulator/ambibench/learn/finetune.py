@@ -33,7 +33,6 @@ class Encoded:
     """A record in tokens.
 
     Attributes:
-        ids: of prompt and completion.
         weights: of each token in the loss; the first, which nothing predicts, has 0.
     """
 

@@ -54,11 +54,7 @@ RATE_MULTIPLIER = 0.1
 def submit(model: str, file: Path, config: TrainConfig, client: Any = None) -> str:
     """Upload `file` and begin a finetuning job.
 
-    Args:
-        model: the service's name of a base model that takes ``prompt`` and ``completion``.
-        file: JSON lines.
-        config: its epochs and seed are used; batch size and rate are the paper's.
-        client: of the openai package; default: one for ``$OPENAI_API_KEY``.
+    `client`: of the openai package; default: one for ``$OPENAI_API_KEY``.
 
     Returns:
         The job's id.

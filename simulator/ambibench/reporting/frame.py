@@ -101,9 +101,7 @@ def trial_frame(records: Iterable[TrialRecord], labels: Mapping[str, str] | None
     The three models that ``askback train ambibench`` makes of one base, one per held-out pair, are one actor.
     Rows are in an order that does not depend on the one in which they come, for intervals are resampled.
 
-    Args:
-        records: scored trials.
-        labels: actor, or a pattern with ``*``, -> what it is called. Actors of one label are one.
+    `labels`: actor, or a pattern with ``*``, -> what it is called. Actors of one label are one.
     """
     records = tuple(records)
     sources = {name: name for name in _FIELDS} | _RENAMED

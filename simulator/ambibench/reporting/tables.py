@@ -43,10 +43,7 @@ class Slice(NamedTuple):
     """Trials that belong into one table.
 
     Attributes:
-        key: for names of files.
         title: what they are.
-        setting: of all of them.
-        trials: their frame.
     """
 
     key: str

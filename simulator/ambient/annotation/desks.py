@@ -207,7 +207,6 @@ class MarkedClaim:
     """A claim of a run.
 
     Attributes:
-        key: of its item.
         marks: annotator -> their newest form, in the order of the first.
     """
 

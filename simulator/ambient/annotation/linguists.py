@@ -85,7 +85,6 @@ class ValidatorMeasures:
 
     Attributes:
         raters: that an example needs to count: as many as most have.
-        rows: examples that count.
         discarded: examples that a validator discarded, which do not.
         other: examples that another number of validators saw, which do not, either.
     """
@@ -120,7 +119,6 @@ class WorkerStatistics:
     """An organiser's account of an annotator (spec 3).
 
     Attributes:
-        examples: forms.
         seconds: median time on the page; None if it is not known of any.
         ambiguous: share of the examples that were given several labels.
         discarded: share of the examples that were discarded.

@@ -53,7 +53,6 @@ class Annotation(Form):
         discard: why the example is to be thrown away; None if it is kept.
         labels: of all readings; empty if it is discarded.
         rewrites: where there are several labels; at least one for each of them.
-        comment: anything else.
     """
 
     discard: Annotated[Discard | None, BeforeValidator(lambda value: value or None)] = None
@@ -121,7 +120,6 @@ class Problem(NamedTuple):
     """Something that a form must not be.
 
     Attributes:
-        code: names the rule.
         field: what it is about: ``labels``, ``labels.neutral``, ``rewrites``, ``rewrites[0]`` (from 0),
             ``rewrites[0].label``, ``rewrites[0].premise``, ``premise``, ``hypothesis``.
     """
@@ -154,12 +152,8 @@ def check_annotation(
 ) -> tuple[Problem, ...]:
     """Return what is wrong with a form; nothing if it may be submitted.
 
-    Args:
-        premise: of the example, as it was shown.
-        hypothesis: likewise.
-        annotation: the form.
-        consolidated: whether it is to become a row of the dataset (spec 4). Then the two rewrites of an
-            ambiguous side must differ from each other, too, and none may repeat the original.
+    `consolidated`: whether it is to become a row of the dataset (spec 4). Then the two rewrites of an
+    ambiguous side must differ from each other, too, and none may repeat the original.
     """
     if annotation.discard is not None:
         fields = ("labels",) * bool(annotation.labels) + ("rewrites",) * bool(annotation.rewrites)

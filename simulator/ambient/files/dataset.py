@@ -172,7 +172,6 @@ class CategoryRecord:
         hypothesis: None if there is none.
         categories: in the order of the file.
         labels: empty if there are none.
-        rewrites: the disambiguations.
     """
 
     id: Key
@@ -254,7 +253,6 @@ class DistractorRow:
     ``askback generate ambient-distractors`` writes more into a row; people who write one need not.
 
     Attributes:
-        id: of the example.
         side: where the sentence is.
         distractor: None if none was found.
         sentence: empty if the file does not say.
@@ -278,9 +276,7 @@ DISTRACTORS: Final = TableSpec[DistractorRow](
 def load_distractors(path: str | Path, examples: Iterable[Example] = ()) -> dict[tuple[str, Side], str]:
     """Return the distractors in a file by id and side; of several rows for one sentence the last counts.
 
-    Args:
-        path: the file.
-        examples: that they are for; others may be in the file.
+    `examples`: that they are for; others may be in the file.
 
     Raises:
         InputError: if no row of the file is good: each is faulty, or made for another sentence of an example.

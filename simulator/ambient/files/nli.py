@@ -65,7 +65,6 @@ class PairScores:
     """A model's scores of one pair of an example.
 
     Attributes:
-        id: of the example.
         pair: 0 for the original, then the disambiguations.
         labels: gold, of this pair; None if the file does not say.
         scores: the model's numbers (`families.CLASSES`).
@@ -129,10 +128,6 @@ def seed_of(path: Path) -> int | None:
 
 def read_seed(path: str | Path, model: str | None = None) -> SeedRecord:
     """Return the stored scores of one training.
-
-    Args:
-        path: ``seed42.json``; its name says the seed.
-        model: whose; default: the name of the folder.
 
     Raises:
         InputError: if it is no such file; names the field.

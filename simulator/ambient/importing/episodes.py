@@ -72,9 +72,7 @@ class PublishedEpisode:
 def crowd_episodes(record: CrowdRecord, id: str) -> list[PublishedEpisode]:
     """Return one episode per worker of a row.
 
-    Args:
-        record: the row.
-        id: the item's; rows of one example have different ones.
+    `id`: the item's; rows of one example have different ones.
     """
     item = CrowdItem(
         id=id,
@@ -137,12 +135,7 @@ def generation_episode(record: GenerationRecord) -> PublishedEpisode:
 
 
 def true_false_episode(records: Sequence[TrueFalseRecord], sentence: str) -> PublishedEpisode:
-    """Return the one episode of all statements on a sentence.
-
-    Args:
-        records: of one example and side, each statement once.
-        sentence: the ambiguous one.
-    """
+    """Return the one episode of all statements on a sentence."""
     first = records[0]
     item = TrueFalseItem(
         id=f"{first.id}.{first.side}",
@@ -174,9 +167,7 @@ def statement_sentence(record: TrueFalseRecord) -> str | None:
 def continuation_episode(record: ContinuationRecord, examples: Mapping[str, Example]) -> PublishedEpisode:
     """Return the one episode of an instance, with estimates in place of samples.
 
-    Args:
-        record: the row.
-        examples: the dataset by id: it tells the ambiguous sentence, and so the stem in front of it.
+    `examples`: the dataset by id: it tells the ambiguous sentence, and so the stem in front of it.
 
     Raises:
         FieldError: if the dataset has no such example or sentence.

@@ -73,13 +73,8 @@ def import_file(
 ) -> ImportedRun:
     """Write every row of a published file into the log as one run.
 
-    Args:
-        path: the file.
-        log: where to.
-        data: the dataset that the file is of, a name or a path; None for one beside it. Only continuations
-            need it: their files do not say which side is ambiguous.
-        name: of the run; None for the model's, with a part of the file's digest.
-        duplicates: what becomes of rows that the file holds twice.
+    `data`: the dataset that the file is of, a name or a path; None for one beside it. Only continuations need
+    it: their files do not say which side is ambiguous.
 
     Raises:
         InputError: if the file cannot be read, is none that can be imported, or the log holds another run of
@@ -165,7 +160,6 @@ class _File:
     """A file that is imported, with what its rows need of each other and of the dataset.
 
     Attributes:
-        path: of the file.
         data: the dataset that it is of; None for one beside it.
         names: how often an item's name has come.
         sentences: the ambiguous one of each example and side (True/False).

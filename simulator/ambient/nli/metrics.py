@@ -140,7 +140,6 @@ class NliMeasures:
     """The quality of predicted label sets, as fractions, with 95 % bootstrap intervals over the examples.
 
     Attributes:
-        n: examples.
         empty: predicted sets without a label; they count as wrong.
         em: the predicted set is the gold set.
         f1: mean of the three labels' F1.

@@ -81,11 +81,6 @@ def batches(pairs: Sequence[Pair], size: int) -> Iterator[list[int]]:
 def load_local(kind: str, folder: Path, device: str | None) -> tuple[Any, Any]:
     """Return the model in a folder, to be read with, and its tokenizer.
 
-    Args:
-        kind: the class of transformers that loads it, such as ``AutoModel``.
-        folder: of the model.
-        device: ``cpu``, ``cuda``; None for a GPU if there is one.
-
     Raises:
         Unsupported: if torch or transformers is missing.
         InputError: if there is no such model.
@@ -149,8 +144,6 @@ class Predictor:
     """A model of one of the families, ready to be asked.
 
     Attributes:
-        name: of its folder.
-        family: what it gives.
         threshold: what label sets are made with; None where none is known, or needed (family set).
         heads: one model, or one a label (family binary).
         max_length: of a pair, in tokens.

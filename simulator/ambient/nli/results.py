@@ -60,7 +60,6 @@ class Inferred:
     """The results that files and folders hold.
 
     Attributes:
-        models: rows for tables.
         gold: label sets of the examples that were predicted, of the first model that says them.
         checks: how stored scores compare with those made anew.
         problems: what could not be read or scored, a sentence each; the rest was.
@@ -101,10 +100,7 @@ class Inferred:
 def read_results(paths: Sequence[Path], examples: Examples, pairs: Pairs = "all") -> Inferred:
     """Return everything that files and folders hold.
 
-    Args:
-        paths: predictions, files of seeds, folders.
-        examples: gives those of the data, where logits come without labels.
-        pairs: which intervals are tried in tuning a regression.
+    `pairs`: which intervals are tried in tuning a regression.
     """
     results = Inferred()
     seeds: dict[Path, list[Path]] = {}
@@ -280,10 +276,7 @@ def model_places(files: Sequence[Path]) -> list[Path]:
 def inferred(places: Sequence[Path], examples: Sequence[Example], *, first: Sequence[Model] = ()) -> Inferred:
     """Return what files and folders hold, with the baselines.
 
-    Args:
-        places: predictions, files of seeds, folders of models.
-        examples: of the dataset, dev and test; needed where logits come without labels.
-        first: models that stand before them: runs.
+    `examples`: of the dataset, dev and test; needed where logits come without labels.
     """
 
     def known() -> Sequence[Example]:
@@ -300,13 +293,7 @@ def inferred(places: Sequence[Path], examples: Sequence[Example], *, first: Sequ
 
 
 def nli_results(results: Inferred, files: Sequence[str], left_out: int = 0) -> Results:
-    """Return what is told of label sets by model, with the baselines.
-
-    Args:
-        results: of all models.
-        files: and runs that they are from.
-        left_out: rows of the files that were faulty.
-    """
+    """Return what is told of label sets by model, with the baselines."""
     models = results.models
     tables = {
         "table_5": table_5_short(models),

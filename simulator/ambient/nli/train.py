@@ -226,10 +226,8 @@ class Material:
     Attributes:
         base: folder or hub's id of what is trained.
         name: what the base is called in the files.
-        stages: pairs to learn from.
         held_out: pairs by whose loss the best epoch is chosen.
         dev: examples that thresholds are tuned on.
-        test: examples that are scored.
         files: facts that tell the files from others.
     """
 

@@ -235,12 +235,7 @@ class Together(Generic[T]):
 
 
 class NliAnnotator:
-    """``nli:FOLDER`` gives every pair of an item a label set; of other tasks it does none.
-
-    Args:
-        name: as the log names it.
-        predictor: the model.
-    """
+    """``nli:FOLDER`` gives every pair of an item a label set; of other tasks it does none."""
 
     kind: Kind = "model"
 
@@ -296,11 +291,7 @@ def load_annotator(name: str) -> NliAnnotator:
 
 
 class ClaimScorer:
-    """Scores the paraphrases of claims; `score` may be called for several claims at a time.
-
-    Args:
-        predictor: a model that gives each label a probability.
-    """
+    """Scores the paraphrases of claims; `score` may be called for several claims at a time."""
 
     def __init__(self, predictor: Predictor) -> None:
         self.name = predictor.name

@@ -92,11 +92,6 @@ FILLED: Final[tuple[Kind, ...]] = tuple(_ASKED)
 async def fill_in(model: ChatModel, view: View, place: int = 0) -> Reply:
     """Return a model's form.
 
-    Args:
-        model: a chat model.
-        view: its `task` is a `Knows`.
-        place: of the step among the view's.
-
     Raises:
         ModelError: if the model fails, or answers with something else.
     """
@@ -185,12 +180,7 @@ async def paraphrase(model: ChatModel, view: View, item: ClaimItem) -> Reply:
 
 
 class ModelAnnotator:
-    """A language model. Where steps do not rest on each other, all of an item's are asked at once.
-
-    Args:
-        model: the model.
-        scorer: scores its paraphrases of claims; only that task needs one.
-    """
+    """A language model. Where steps do not rest on each other, all of an item's are asked at once."""
 
     kind: SeatKind = "model"
 
@@ -237,12 +227,6 @@ class ModelAnnotator:
 
 def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: Mapping[str, Any]) -> Seat:
     """The seat called `name`: a built-in player, a model of inference in a folder, else a language model.
-
-    Args:
-        seat: the annotator's.
-        name: who is to sit there.
-        models: loads a language model.
-        options: of the episode; ``nli`` is the folder of the model that scores paraphrases.
 
     Raises:
         InputError: if an offline name means nothing here, or a folder holds no such model.

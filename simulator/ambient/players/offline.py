@@ -21,12 +21,7 @@ Say = Callable[[Item, Step, Random], Reply]
 
 
 class OfflineAnnotator:
-    """Answers by a rule.
-
-    Args:
-        name: as the log names it.
-        say: the rule.
-    """
+    """Answers by a rule."""
 
     kind: Kind = "offline"
 

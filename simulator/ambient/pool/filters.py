@@ -116,7 +116,6 @@ class Drawn:
 
     Attributes:
         examples: ids of the pairs in its prompt, in their order.
-        shown: their sentences.
     """
 
     premise: str

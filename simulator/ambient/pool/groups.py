@@ -323,7 +323,6 @@ class Samples:
         pairs: in the order of the prompts.
         prompts: that have been answered or refused.
         refused: that the model would not answer.
-        texts: samples drawn.
     """
 
     pairs: tuple[Drawn, ...]

@@ -131,12 +131,7 @@ def make_pairs(
 ) -> Made:
     """Filter, ask a model of inference, balance.
 
-    Args:
-        samples: what was drawn.
-        rules: how.
-        ask: gives probabilities of pairs; None for neither the filter of ambiguity nor balancing.
-        model: who wrote the pairs.
-        seed: of balancing.
+    `ask`: gives probabilities of pairs; None for neither the filter of ambiguity nor balancing.
     """
     steps = [
         Step("prompts answered", samples.prompts - samples.refused),
@@ -165,14 +160,7 @@ def make_pairs(
 def ask_judge(
     judge: Predictor, pairs: Sequence[Drawn], journal: Journal, tell: Callable[[int], None]
 ) -> list[Probabilities]:
-    """Return the probabilities of pairs; a model is asked for what the journal does not have yet.
-
-    Args:
-        judge: the model; other weights in its folder are another model.
-        pairs: what is asked about.
-        journal: gets a row a pair.
-        tell: is told of how many pairs more the probabilities are known.
-    """
+    """Return the probabilities of pairs; a model is asked for what the journal does not have yet."""
     folder = Path(judge.name)
     name = key_of(judge.name, *(fingerprint(str(folder / part)) for part in (".", *LABELS)))
     keys = [f"{name}-{pair_id(*drawn.pair)}" for drawn in pairs]

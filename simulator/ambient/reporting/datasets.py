@@ -71,15 +71,7 @@ def dataset_results(
     files: Sequence[str] = (),
     left_out: int = 0,
 ) -> Results:
-    """Return what is told of examples; the paper's figures stand beside if they are the published ones.
-
-    Args:
-        examples: of a dataset.
-        name: of it.
-        merged: what its files say together, where they are looked at.
-        files: that were read.
-        left_out: rows that could not be.
-    """
+    """Return what is told of examples; the paper's figures stand beside if they are the published ones."""
     facts = statistics(examples)
     known, known_of = not differences(facts), paper()["dataset"]
     values: dict[str, Value] = {"examples": Count(facts.examples)}

@@ -33,12 +33,7 @@ _BOX: Final = (1.7, 0.9)
 
 
 def label_sets_venn(counts: Mapping[str, int], name: str = "") -> Venn:
-    """Draw Fig. 3: how many examples have each set of labels.
-
-    Args:
-        counts: labels in canonical order with comma and blank between -> examples.
-        name: of the dataset.
-    """
+    """Draw Fig. 3: how many examples have each set of labels."""
     sets = {parse_labels(text): count for text, count in counts.items()}
     order: tuple[Label, Label, Label] = ("entailment", "neutral", "contradiction")
     areas = {tuple(label in labels for label in order): count for labels, count in sets.items()}
@@ -74,11 +69,7 @@ def templates_figure(results: Iterable[Results]) -> Figure | None:
 def log_odds_figure(reader: LogReader, runs: Sequence[str], instance: str, *, bins: int = 12) -> Figure:
     """Return how much likelier continuations of each option are after it than after the ambiguous sentence.
 
-    Args:
-        reader: of the log.
-        runs: where to look.
-        instance: the item's id (``12.premise``), or the example's.
-        bins: of the histogram, of one width for all options.
+    `instance`: the item's id (``12.premise``), or the example's.
 
     Raises:
         InputError: if no run has continued that instance, or its samples are not in the log.
@@ -107,10 +98,7 @@ def log_odds_figure(reader: LogReader, runs: Sequence[str], instance: str, *, bi
 def probabilities_figure(reader: LogReader, runs: Sequence[str], pair: str) -> Figure:
     """Return the probabilities of the three labels for one pair, of every run that has them.
 
-    Args:
-        reader: of the log.
-        runs: where to look.
-        pair: the example's id, or ``ID:1`` for its first disambiguation.
+    `pair`: the example's id, or ``ID:1`` for its first disambiguation.
 
     Raises:
         InputError: if no run has that pair, or none gives each label a number.
@@ -160,13 +148,7 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FlowDiagram:
-    """The way of examples through annotation and validation, with live counts (Fig. 2).
-
-    Attributes:
-        flow: the counts.
-        run: whose they are.
-        name: fit for a file name.
-    """
+    """The way of examples through annotation and validation, with live counts (Fig. 2)."""
 
     flow: Flow
     run: str = ""

@@ -154,9 +154,6 @@ class Results:
     Attributes:
         kind: of results, as `wording.yaml` names it.
         name: the model's, or the file's; different within a kind.
-        measures: the numbers.
-        files: what they were read from.
-        rows: that were read.
         left_out: rows that could not be.
         remarks: what else deserves a look, a sentence each.
         tables: further tables, by name.
@@ -225,13 +222,7 @@ def worded(
 ) -> tuple[Measure, ...]:
     """Return measures in the words of their kind.
 
-    Args:
-        kind: of results.
-        values: by the key of the measure.
-        paper: what the paper prints of these data, likewise.
-        notes: on values or on what the paper prints, likewise.
-        key: the measures' keys, made of those of the wording.
-        words: that the wording leaves open.
+    `key`: the measures' keys, made of those of the wording.
     """
     words_of = wording()[kind]["measures"]
     made = []

@@ -81,10 +81,7 @@ def _crowd_remarks(votes: CrowdMeasures, *, whole: bool) -> list[str]:
 def table_1(records: Sequence[CrowdRecord], ids: Sequence[str], context: Context) -> Table:
     """Return the votes on some examples: a row for the original pair, then one for each candidate.
 
-    Args:
-        records: rows of votes; an id may occur again, then all its rows are told.
-        ids: of examples; ``all`` for every row.
-        context: has label sets and kinds of ambiguity.
+    `records`: rows of votes; an id may occur again, then all its rows are told.
     """
     kinds = category_statistics(context.categories).shares if context.categories else {}
     chosen = (

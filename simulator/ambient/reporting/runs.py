@@ -180,10 +180,6 @@ _ANSWERS: Final = ("answer", "answers", "prediction", "labels", "correct", "rewr
 def export_runs(folder: Path, tasks: Sequence[PlayedTask]) -> Iterator[Path]:
     """Write what was answered in runs; of several runs of one model and task each gets its own file.
 
-    Args:
-        folder: is made if it is missing.
-        tasks: of the runs.
-
     Yields:
         The files.
 

@@ -30,8 +30,6 @@ class Answers:
     """The answers of a model, or of some people, in one file or run.
 
     Attributes:
-        kind: of results.
-        name: the model's, or the file's.
         rows: one record each.
         files: what they were read from: a file, or ``run NAME``.
         left_out: rows that could not be read.
@@ -46,12 +44,7 @@ class Answers:
     remarks: tuple[str, ...] = ()
 
     def results(self, values: Mapping[str, Value], **parts: Any) -> Results:
-        """Return what they come to.
-
-        Args:
-            values: of the measures, by their keys.
-            parts: of the `Results`; what else is given goes to `worded`.
-        """
+        """Return what they come to."""
         own = {name: parts.pop(name) for name in ("tables", "exact", "data", "remarks") if name in parts}
         measures = parts.pop("measures", None) or worded(self.kind, values, **parts)
         return Results(
@@ -70,9 +63,7 @@ class Context:
     """The context with which answers are compared.
 
     Attributes:
-        settings: of the report.
         examples: the dataset; empty if there is none.
-        categories: rows with kinds of ambiguity.
     """
 
     settings: ReportSettings = field(default_factory=ReportSettings)
@@ -214,13 +205,7 @@ _ITEMS: Final = (*_ROW_PER_ID, "true_false", "continuation")
 
 
 def with_notes(results: Results, files: Files, known: Mapping[str, Example]) -> Results:
-    """Return results of files, with what their rows are: repeated, of no example, of the same items.
-
-    Args:
-        results: of one or several files.
-        files: all that were read.
-        known: examples of the dataset, by id.
-    """
+    """Return results of files, with what their rows are: repeated, of no example, of the same items."""
     remarks: list[str] = []
     data: dict[str, Any] = {}
     faults = [

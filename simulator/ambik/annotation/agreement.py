@@ -119,12 +119,7 @@ def newest_forms(forms: Iterable[PairForm]) -> dict[str, dict[str, PairForm]]:
 
 
 def pair_agreement(forms: Sequence[PairForm], *, seed: int = 0) -> PairAgreement:
-    """Return the agreement of annotators.
-
-    Args:
-        forms: of any number of annotators on any number of drafts, in the order in which they were made.
-        seed: of the resampling.
-    """
+    """Return the agreement of annotators."""
     newest = newest_forms(forms)
     several = [by_annotator for by_annotator in newest.values() if len(by_annotator) > 1]
     people = list(dict.fromkeys(who for by_annotator in several for who in by_annotator))

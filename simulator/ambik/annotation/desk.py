@@ -76,7 +76,6 @@ class Case:
     """A draft at the desk.
 
     Attributes:
-        key: of its item.
         opinions: of the annotators, the oldest first, and the third person's newest form.
     """
 
@@ -220,10 +219,7 @@ class Exported:
     """Pairs that were written, and how many drafts were left out.
 
     Attributes:
-        path: the file.
-        pairs: as they read back.
         due: annotators differ, and nobody has decided.
-        open: with too few annotators.
         deleted: by all, or by a third person.
         broken: the one form there is breaks rules, or what all annotators left alike does.
     """
@@ -241,11 +237,7 @@ def export_runs(
 ) -> tuple[Exported, ...]:
     """Write the pairs of some runs of annotators, each into its own file of a folder.
 
-    Args:
-        folder: is made if it is missing.
-        reader: of the log.
-        runs: of annotators.
-        single: whether the form of a draft's only annotator makes a pair.
+    `single`: whether the form of a draft's only annotator makes a pair.
 
     Raises:
         InputError: if a run has no drafts, or no pair yet, or a file cannot be written.

@@ -42,7 +42,6 @@ class Problem(NamedTuple):
     """Something that is, or may be, wrong with a form.
 
     Attributes:
-        code: names the rule; see tables/pair_form.yaml.
         field: of the form, that it is about (`forms.read_pair_form`).
         details: what the rule found there; of `passed_over` types, of plans their lengths.
     """
@@ -108,10 +107,7 @@ def check_pair_form(
 ) -> tuple[Problem, ...]:
     """Return what is, or may be, wrong with a form; nothing if it is good.
 
-    Args:
-        draft: what it is about.
-        form: as read.
-        words: names of objects that a text may name; default: those of the built-in scenes.
+    `words`: names of objects that a text may name; default: those of the built-in scenes.
     """
     if form.pair is None:
         return () if form.delete.strip() else (Problem("no_reason", "delete"),)
@@ -125,10 +121,6 @@ def check_pair_form(
 
 def check_fields(draft: Draft, move: Mapping[str, Any]) -> tuple[Problem, ...]:
     """Return the same of a form that is being filled in: the type may be missing, the step any number.
-
-    Args:
-        draft: what it is about.
-        move: its fields (`forms.read_pair_form`).
 
     Raises:
         SeatError: if it is no such form.
@@ -170,9 +162,7 @@ def problem_record(problem: Problem) -> dict[str, str]:
 def preview(pair: Pair, options: Sequence[str] = ()) -> tuple[Accepted, ...]:
     """Return what intent and variants accept of the plans' lines, then of other actions; each text once.
 
-    Args:
-        pair: as it stands; nothing is shown while neither is written.
-        options: actions that might be done instead.
+    `pair`: as it stands; nothing is shown while neither is written.
     """
     intent, lines = pair.intent, dict.fromkeys((*pair.clear_plan, *pair.ambiguous_plan, *options))
     if intent is None and not pair.variants:
@@ -198,10 +188,8 @@ def _ticked(form: PairForm) -> tuple[Problem, ...]:
 def pair_problems(pair: Pair, *, typed: bool = True, words: Iterable[str] | None = None) -> Iterator[Problem]:
     """Yield what the fields of a pair break.
 
-    Args:
-        pair: as the annotator leaves it.
-        typed: whether a type was chosen; else no rule that needs one is applied.
-        words: names of objects that a text may name; default: those of the built-in scenes.
+    `typed`: whether a type was chosen; else no rule that needs one is applied. `words`: names of objects that
+    a text may name; default: those of the built-in scenes.
     """
     yield from (Problem("empty", name) for name in _TEXTS if not getattr(pair, name))
     yield from _objects(pair)

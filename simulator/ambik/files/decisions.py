@@ -55,8 +55,6 @@ class DecisionLine:
     Attributes:
         decision: whose item is a stand-in without texts where `known` is false.
         known: whether the line holds its item.
-        turn: of its episode.
-        calibrates: whether it serves calibration.
         guessed: that it does is not said, but follows from there being neither a threshold nor a set.
         threshold: the one that was in force, as far as the line tells it.
         settings: likewise.
@@ -134,10 +132,7 @@ def read_decisions(
 ) -> DecisionsFile:
     """Return the decisions of a file, in its order, with the answers of people among them.
 
-    Args:
-        path: the file.
-        duplicates: see `simulator.duplicates`.
-        details: whether `LineDetails` are read, too; a line is a fault if they are wrong.
+    `details`: whether `LineDetails` are read, too; a line is a fault if they are wrong.
 
     Raises:
         InputError: if the file cannot be read at all.
@@ -273,13 +268,7 @@ def _settings(row: Row, threshold: Calibrated | None) -> Settings:
 def with_items(
     lines: Iterable[DecisionLine], pairs: Mapping[str, Pair], scenarios: Mapping[str, Scenario]
 ) -> tuple[DecisionLine, ...]:
-    """Return the same lines, with the texts of data where they have none of their own.
-
-    Args:
-        lines: of a file.
-        pairs: of the data, by id.
-        scenarios: likewise.
-    """
+    """Return the same lines, with the texts of data where they have none of their own."""
     return tuple(line if line.known else _with_item(line, pairs, scenarios) for line in lines)
 
 

@@ -290,15 +290,11 @@ class LineDetails(BaseModel, frozen=True):
     """The details of a line beside its decision; empty or None where it has none.
 
     Attributes:
-        seed: of the episode.
         time: when it was made, ISO 8601, UTC.
         actor: the person's pseudonym.
         shown_at: when a person saw the form.
-        typed_text: what was said.
-        seconds: that it took.
         version: of the program that wrote the line.
         decoding: by role: what requests were made with.
-        prediction_set: as stored, in texts.
         help: what the set said, as stored.
         offered: actions that a person chose from.
         icr, hr, chr, ssc: metrics as stored; None where they did not count.

@@ -94,7 +94,6 @@ class Logprobs(BaseModel, frozen=True):
         not_listed_option: the letter of the latter; empty if there is none.
         true_options: letters of the options that are right.
         top_tokens: as returned: stripped, possibly repeated or not letters.
-        top_logprobs: natural, of these.
     """
 
     item: Key
@@ -130,11 +129,8 @@ def decisions_of(
 ) -> tuple[Decision, ...]:
     """Return the records of a file as decisions.
 
-    Args:
-        records: of the file.
-        run: how the file is called.
-        scenarios: by id, for their texts; records of others are told by their number alone. Which options are
-            right is taken from the records either way.
+    `scenarios`: by id, for their texts; records of others are told by their number alone. Which options are
+    right is taken from the records either way.
     """
 
     def scenario(number: str) -> Scenario:

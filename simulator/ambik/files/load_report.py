@@ -101,9 +101,7 @@ class LoadReport:
 def load_report(file: PairsFile, *, parts_told: bool = False) -> LoadReport:
     """Return the report on one file: a function of its rows and of what was read of them.
 
-    Args:
-        file: the file.
-        parts_told: whether rows without ``take_amb`` are meant as tests, as they said by other means.
+    `parts_told`: whether rows without ``take_amb`` are meant as tests, as they said by other means.
     """
     rows = tuple(zip(file.rows, file.records, strict=True))
     taken = {part_of(pair) for pair in file.rows}

@@ -137,9 +137,7 @@ _COLUMNS: Final = Columns(COLUMNS, NEEDED, OLD_NAMES)
 def read_pair(row: Row, id: str) -> Pair:
     """Return a pair out of cleaned cells.
 
-    Args:
-        row: the cells, those that are empty left out.
-        id: of the pair; empty if the row lacks it.
+    `id`: of the pair; empty if the row lacks it.
 
     Raises:
         FieldError: names the column that is missing or wrong.
@@ -166,7 +164,6 @@ class PairsFile:
 
     Attributes:
         table: all of it as it stands.
-        rows: the good pairs.
         records: of the table, one for each of the pairs.
         faults: what is wrong with the other rows.
     """
@@ -273,7 +270,6 @@ class Seen:
 
     Attributes:
         file: its path.
-        version: of the published ones.
         why: what it was told by, in words.
         pairs: good ones.
         parts: how many of them are of which part.

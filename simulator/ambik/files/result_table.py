@@ -86,9 +86,7 @@ def inconsistencies(
     CHR is HR for preferences and 1 - HR for the other types. A pair counts for AmbDif only if the robot asks
     in its ambiguous task, so that AmbDif cannot be above HR of all ambiguous types.
 
-    Args:
-        rows: of one table.
-        rounding: by metric, how far a value may be off; nothing by default.
+    `rounding`: by metric, how far a value may be off; nothing by default.
     """
     off = {name: (rounding or {}).get(name, _EXACT) for name in METRICS}
     help_rates: defaultdict[tuple[str, str], dict[str, float]] = defaultdict(dict)
@@ -129,10 +127,7 @@ def _row(row: Row, percent: Collection[str]) -> ResultRow:
 def _fraction(row: Row, name: str, percent: bool) -> float | None:
     """Return a cell as a fraction of 1.
 
-    Args:
-        row: the cells.
-        name: of the column.
-        percent: whether some cell of the column has a percent sign: a number without one may mean either.
+    `percent`: whether some cell of the column has a percent sign: a number without one may mean either.
     """
     text = row.get(name)
     if text is None or text.casefold() in _NONE:

@@ -48,7 +48,6 @@ class ImportedFile:
     Attributes:
         source: the file, with what could not be read of it.
         calibrations: runs of which a threshold is taken.
-        tests: the other runs.
         faults: of lines that are not in a run, by line.
         refused: why runs of it could not be written.
     """
@@ -70,10 +69,7 @@ def import_sources(
 ) -> tuple[ImportedFile, ...]:
     """Write every decision of some files into the log.
 
-    Args:
-        sources: the files; a calibration in one serves tests in all of them.
-        log: where to.
-        name: of the runs, in place of the files' names for them; where there are several, they begin with it.
+    `name`: of the runs, in place of the files' names for them; where there are several, they begin with it.
 
     Raises:
         InputError: if the log holds other runs of a name and of what it would be instead.
@@ -102,8 +98,6 @@ class _Here:
 
     Attributes:
         names: of runs, with the file's content and the name by which they were imported; None of other runs.
-        people: who are in it.
-        erased: whose data were erased.
     """
 
     names: dict[str, tuple[str, str] | None]
@@ -143,7 +137,6 @@ class _Job:
     """A batch that is to become the run called `run`; `called` is that without the file's digest.
 
     Attributes:
-        options: of its episodes.
         episodes: what is logged of the batch, with stored values that do not come out, a sentence each.
         faults: of lines that cannot be.
     """

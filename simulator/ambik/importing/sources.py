@@ -92,7 +92,6 @@ class Batch:
     """The episodes that become one run, of one robot, method and configuration.
 
     Attributes:
-        file: that it is of.
         source: the run, as the file calls it.
         episodes: in the order in which the file has them.
     """
@@ -184,11 +183,6 @@ def calibration_of(batch: Batch, among: Iterable[Batch]) -> Batch | None:
 def threshold_of(batch: Batch, calibration: Batch | None, run: str) -> Calibrated | None:
     """Return the threshold under which a batch's sets are: as its lines have it, or else of its calibration.
 
-    Args:
-        batch: of tests.
-        calibration: what it is calibrated on; None if that is not at hand.
-        run: how the calibration is called in the log.
-
     Raises:
         InputError: if its method needs one, and there is neither.
     """
@@ -216,9 +210,7 @@ _PARTS: Final[tuple[Callable[[Decision], str], ...]] = (
 def names_of(batches: Sequence[Batch], name: str | None = None) -> tuple[str, ...]:
     """Return how the runs of one file are called: as the file calls them, with what tells them apart.
 
-    Args:
-        batches: of the file.
-        name: in place of the file's names; several begin with it.
+    `name`: in place of the file's names; several begin with it.
     """
     by_source: defaultdict[str, list[Decision]] = defaultdict(list)
     for batch in batches:
@@ -248,7 +240,6 @@ class Source:
     """A file that holds decisions.
 
     Attributes:
-        path: the file.
         digest: of its content, SHA-256.
         batches: what becomes a run each.
         faults: of lines that are in none.
@@ -269,7 +260,6 @@ class Sources:
     """The contents of files and folders.
 
     Attributes:
-        files: with decisions.
         unreadable: files that were named and cannot be imported, with the reason.
         passed_over: files in folders that hold something else.
     """

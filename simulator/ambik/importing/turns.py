@@ -29,11 +29,6 @@ def turns_of(
 ) -> tuple[tuple[Turn, ...], tuple[str, ...]]:
     """Return an episode's turns, and stored values that are not those that come out, a sentence each.
 
-    Args:
-        episode: its lines.
-        episode_id: how it is called in the log.
-        options: of the run; the threshold among them, unless it is a calibration.
-
     Raises:
         InputError: if a decision cannot be read.
     """

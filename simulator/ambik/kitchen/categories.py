@@ -84,7 +84,6 @@ class Category:
     """A kind of thing.
 
     Attributes:
-        name: in the table.
         words: by which people speak of it, as stems; the longest first.
         wider: it and the categories that hold it, from near to far.
     """
@@ -100,7 +99,6 @@ class Thing:
 
     Attributes:
         name: as the scene has it, without an article.
-        stems: its words.
         head: the word that says what it is.
         category: name of its category; empty if it is unknown.
     """

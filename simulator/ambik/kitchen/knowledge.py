@@ -63,10 +63,8 @@ class Choice(Condition, Reason, frozen=True):
     """The rule for choosing from several things.
 
     Attributes:
-        about: categories of the things.
         head: the noun by which they are called; empty if it does not matter.
         pick: names, best first.
-        drop: names of what is out.
         exact: whether a thing must be called by the name and nothing else.
     """
 
@@ -136,9 +134,6 @@ class Amount(Condition, frozen=True):
     """A step that leaves open how long, how much or how many.
 
     Attributes:
-        told: words that say it.
-        number: whether any number says it.
-        spoken: what is open.
         options: what may be meant, as added to the step.
     """
 
@@ -166,7 +161,6 @@ class CommonSense(BaseModel, frozen=True):
         knowable: words that say that everybody knows which: suitable, proper.
         wide: categories so wide that their names say nothing.
         also_verbs: nouns that are also things to do.
-        after_verbs: words that follow them then.
         imperatives: verbs with which an answer says what is to be done.
         adverbs: words that may stand before the verb of a step.
         patterns: of what is said, by name.
@@ -227,12 +221,7 @@ class Settled:
 def settle(category: str, head: str, things: Sequence[Thing], step: str, goal: str) -> tuple[Settled, ...]:
     """Return what the table says of several things that a noun may mean, until one thing is left.
 
-    Args:
-        category: as which they are named; empty if by their own noun.
-        head: that noun.
-        things: several.
-        step: the step line.
-        goal: step, steps before and task.
+    `category`: as which they are named; empty if by their own noun.
 
     Returns:
         One entry per rule that left something out, the narrowest last; none if no rule applies.

@@ -24,7 +24,6 @@ class Mention:
     Attributes:
         start: where it begins in the text, its describing words included.
         end: where the next sign is.
-        stems: its words.
         things: of the scene that it may mean; several: it is open which.
         category: as which it is named; empty if it is called by its own name.
         before: the word in front of it, and of its amount.

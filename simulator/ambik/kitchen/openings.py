@@ -20,11 +20,8 @@ class Case:
 
     Attributes:
         objects: of the scene, by name.
-        appliances: what stands in every kitchen.
         task: the instruction; empty if it is not told.
-        previous: the steps before.
         step: that is to be made concrete; of data without plans the instruction itself.
-        exchanges: questions and answers so far.
     """
 
     objects: tuple[str, ...]
@@ -71,10 +68,8 @@ class Opening:
     """A noun that may mean several things, and how that ends.
 
     Attributes:
-        mention: the noun.
         names: what it may mean, the likeliest first.
         by: what settled it: the text, common sense, a guess where everybody knows; empty: it is open.
-        why: why common sense settles it.
     """
 
     mention: Mention

@@ -48,10 +48,7 @@ def kitchen_case(
 def alternatives(case: Case, many: int = MANY, enough: int = MANY) -> tuple[str, ...]:
     """Return two to `many` actions that might be meant: by what is open, else by what resembles it.
 
-    Args:
-        case: the step and what belongs to it.
-        many: actions at most.
-        enough: so many are not followed by some with things of another kind.
+    `enough`: so many are not followed by some with things of another kind.
     """
     marked = dict.fromkeys(judge(case, many).marked)
     action = next(iter(marked))

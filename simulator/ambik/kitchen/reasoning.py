@@ -30,7 +30,6 @@ class Judgement:
     """The robot's judgement of a step.
 
     Attributes:
-        action: what it would do now.
         marked: the actions that it holds for possible, the likeliest first; one if it acts.
         question: in words, if it asks; in English and Chinese.
         notes: its reasons, in order.
@@ -58,9 +57,7 @@ class _Edit(NamedTuple):
 def judge(case: Case, most: int = MOST) -> Judgement:
     """Act or ask.
 
-    Args:
-        case: what it goes by.
-        most: actions that it marks at most.
+    `most`: actions that it marks at most.
     """
     nouns = (*openings(case), *only_one(case))
     still_open = sorted((opening for opening in nouns if opening.open), key=_food_first)

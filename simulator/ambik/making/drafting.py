@@ -140,7 +140,6 @@ class Decoding:
     Attributes:
         tries: tasks that are asked for in a scene before it is given up.
         temperature: of tasks; all that follows from a task is asked for at 0.
-        language: of the instructions.
     """
 
     tries: int = 1
@@ -155,7 +154,6 @@ class Dropped:
     """A task that is not used.
 
     Attributes:
-        scene: id of its scene.
         task: as far as it could be read.
         names: what it names that is not there.
     """
@@ -171,9 +169,7 @@ class Made:
     """The drafts of a scene.
 
     Attributes:
-        scene: its id.
         draft: None if there is none.
-        dropped: the tasks before it.
         plan_names: what the plan names that is not there; annotators see to it.
         rewritten: the candidate whose plan the draft has; None if no plan could be rewritten.
         step: index, from 0, of the step in which the plans part; None if they do not.
@@ -194,11 +190,7 @@ class NotAsked(Exception):
 class Asker:
     """Answers out of a journal, or of a model that then writes them there.
 
-    Args:
-        service: which model answers, and where.
-        decoding: how it is asked.
-        journal: gets a row an answer.
-        model: who is asked for what the journal does not have; None for nobody.
+    `model`: who is asked for what the journal does not have; None for nobody.
     """
 
     def __init__(

@@ -103,10 +103,7 @@ def draw_scenes(number: int, seed: int) -> tuple[Scene, ...]:
 def draw_scene(number: int, seed: int, groups: Sequence[Group] | None = None) -> Scene:
     """Return one scene: 2 to 5 groups of kitchenware, as many of food, at least 3 things of each.
 
-    Args:
-        number: of the scene, from 1.
-        seed: of all scenes.
-        groups: to draw from; default: all. Those with fewer than 3 things are passed over.
+    `groups`: to draw from; default: all. Those with fewer than 3 things are passed over.
     """
     random = Random(derive_seed(seed, "scene", number))
     large = [group for group in groups or all_groups() if len(group.objects) >= LEAST_OBJECTS]
@@ -146,10 +143,6 @@ def absent(text: str, objects: Sequence[str]) -> tuple[str, ...]:
     Names are those of all that is known to stand in kitchens, whole words and the longer ones first. What
     may mean something of the scene is there: "the knife", where there is a bread knife; "bread", where there
     is a baguette. So is what comes out of the tap, and what the task itself makes.
-
-    Args:
-        text: a task, or a step of a plan.
-        objects: of the scene, without articles; appliances are always there.
     """
     there = tuple(dict.fromkeys((*objects, *APPLIANCES)))
     own = tuple(name for name in there if folded(name) not in _known())

@@ -185,7 +185,6 @@ class Measures:
 
     Attributes:
         types: per type; those of AmbiK in the order of the paper's tables, others as they first occur.
-        overall: over all tasks.
         ambdif: over pairs of which both members are there; left out are tasks without the other member.
         accuracy: of the decision to ask or not, over all tasks.
         macro_chr: plain average of correct help over the four types; None if a type is missing.

@@ -25,12 +25,8 @@ def icr(
 ) -> float | None:
     """Return intent coverage: the share of the intent's concepts that the prediction set realises.
 
-    Args:
-        intent: what the user wants.
-        predicted: the set's actions, with or without labels.
-        rule: ``set``: any option of the set will do for a concept; ``best_option``: the option that realises
-            most concepts.
-        mode: whose rule.
+    `rule`: ``set``: any option of the set will do for a concept; ``best_option``: the option that realises
+    most concepts.
 
     Returns:
         None if there is no intent, or none that can be read.
@@ -66,11 +62,8 @@ def hr(size: int) -> int:
 def chr_(task_type: str, size: int, mode: Metrics = "paper") -> int:
     """Return correct help: whether the robot asks where it should and does not where it should not.
 
-    Args:
-        task_type: under which the task is judged.
-        size: of the prediction set; of robots that ask by other means 2 if they do and 1 if not.
-        mode: the published code expects a question of every ambiguous type, and exactly one option of a clear
-            task.
+    `size`: of the prediction set; of robots that ask by other means 2 if they do and 1 if not. `mode`: the
+    published code expects a question of every ambiguous type, and exactly one option of a clear task.
     """
     if mode == "reference":
         return int(size == 1 if "unambiguous" in task_type else size > 1)
@@ -89,13 +82,8 @@ def ssc(
     Each option yields every shortlist object that it names; an option that names none stays in the set as an
     element of its own.
 
-    Args:
-        shortlist: objects between which a person would hesitate.
-        predicted: the set's actions.
-        task_type: of the task.
-        mode: whose rule.
-        cell: the shortlist as it is written, of which the published code makes elements of its own; None: its
-            objects with comma and blank between them.
+    `cell`: the shortlist as it is written, of which the published code makes elements of its own; None: its
+    objects with comma and blank between them.
 
     Returns:
         None if the task has no shortlist or its type is not one of those that count.
@@ -125,10 +113,7 @@ def set_elements(
 def ambdif(clear: int, ambiguous: int, mode: Metrics = "paper") -> int:
     """Return AmbDif of a pair: 1 if the ambiguous task has the larger set, and the clear one's is not empty.
 
-    Args:
-        clear: size of the clear task's set.
-        ambiguous: size of the ambiguous task's.
-        mode: the published code allows an empty set of the clear task.
+    `mode`: the published code allows an empty set of the clear task.
     """
     return int(ambiguous > clear and (clear != 0 or mode == "reference"))
 
@@ -136,10 +121,7 @@ def ambdif(clear: int, ambiguous: int, mode: Metrics = "paper") -> int:
 def ambdif_binary(clear: str, ambiguous: str, mode: Metrics = "paper") -> int:
     """Return AmbDif of a robot that says how certain it is: of the clear task, and not of the other.
 
-    Args:
-        clear: what it said of the clear task.
-        ambiguous: what it said of the ambiguous one.
-        mode: the published code compares the sizes of sets of one, so nothing ever differs.
+    `mode`: the published code compares the sizes of sets of one, so nothing ever differs.
     """
     if mode == "reference":
         return 0

@@ -55,9 +55,7 @@ class OutcomeRow:
 def outcome_rows(outcomes: Sequence[Outcome], settings: Settings) -> tuple[OutcomeRow, ...]:
     """Return one row for each outcome, in order.
 
-    Args:
-        outcomes: in the order of the tasks; in reference mode a task without an intent takes the one before.
-        settings: whose rules hold.
+    `outcomes`: in the order of the tasks; in reference mode a task without an intent takes the one before.
     """
     rows: list[OutcomeRow] = []
     before: Intent | None = None
@@ -152,7 +150,6 @@ class Matched:
 
     Attributes:
         values: AmbDif of each; where a member was decided on several times, the mean over all combinations.
-        clusters: the pairs' ids.
         unmatched: outcomes whose other member is missing.
         plain: whether each member is there once, so that every value is 0 or 1.
     """

@@ -52,9 +52,6 @@ class SetPair:
     """A person's decision beside a model's on the same task.
 
     Attributes:
-        person: who marked.
-        people: what they marked, fillers removed.
-        model: the prediction set, fillers removed.
         run: of the model, as its method.
         values: by measure (`MEASURES`); not a number where it does not count.
     """
@@ -74,7 +71,6 @@ class PeopleSets:
 
     Attributes:
         type: of the tasks, or ``all``.
-        items: tasks that both decided on.
         people: distinct ones.
         decisions: pairs of a person's decision and the model's.
         measures: by name; None where none counts. `Interval.n` counts pairs of decisions.

@@ -59,7 +59,6 @@ class Kit:
     """The graph's context: what a method is played on, with and how.
 
     Attributes:
-        generator: writes options or the action.
         chooser: chooses, judges affordance and says how certain it is.
         samples: how often LofreeCP lets four options be written (R).
         max_tokens: what a model may write at most.
@@ -132,12 +131,10 @@ class Known(Protocol):
     @property
     def name(self) -> str:
         """``provider/model``."""
-        ...
 
     @property
     def capabilities(self) -> Capabilities:
         """Return what it can do."""
-        ...
 
 
 def refusal(method: Method, generator: Known, chooser: Known | None = None, *, samples: int = 5) -> str:

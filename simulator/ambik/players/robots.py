@@ -40,9 +40,6 @@ ROBOTS: Final = (KITCHEN, ALWAYS_ASKS, NEVER_ASKS)
 class OfflineRobot:
     """One of the built-in robots.
 
-    Args:
-        name: of `ROBOTS`.
-
     Raises:
         InputError: if there is none of that name.
     """
@@ -82,10 +79,7 @@ MOST_TOKENS: Final = 64
 class MethodRobot:
     """Plays the method that an episode's options name; after an answer anew, with all that it was told.
 
-    Args:
-        generator: writes options, actions and questions.
-        chooser: chooses and judges; None: the generator does.
-        background: what is known of the data as a whole (`methods.kit.background`).
+    `chooser`: chooses and judges; None: the generator does.
     """
 
     kind: Kind = "model"

@@ -210,12 +210,7 @@ def rules_section(
 ) -> Section:
     """Return thresholds by tokens and quantile, with what they do on the same items.
 
-    Args:
-        run: KnowNo's decisions on calibration items, which say which options are right.
-        name: of the run or file.
-        files: where they are from.
-        left_out: records that could not be read.
-        switches: all but tokens, quantile and the rule of help, which are all told.
+    `switches`: all but tokens, quantile and the rule of help, which are all told.
 
     Raises:
         InputError: if the decisions cannot be scored.

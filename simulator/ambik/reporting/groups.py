@@ -42,11 +42,9 @@ class Group:
     """Decisions of one robot under one configuration, before any set.
 
     Attributes:
-        source: the run, or the file.
         method: of the five; ``offline``, ``person`` or ``baseline``.
         robot: generator, with the chooser if that is another; ``people`` for persons.
         version: of the data, as the run or file says it.
-        settings: of the run.
         decisions: the first of each episode; there is one.
         calibration: those of its calibration items; empty where they are not at hand.
         logged: the threshold that was in force; None where there was none.
@@ -108,8 +106,6 @@ class Material:
     """The contents of runs and files of decisions.
 
     Attributes:
-        groups: to be measured.
-        forms: of annotators.
         published: KnowNo's decisions on calibration items that say which options are right, by run.
         remarks: on what is not measured.
     """
@@ -300,9 +296,7 @@ def told_apart(
 ) -> tuple[Group, ...]:
     """Return groups with pairs of the paper's kind apart from pairs as those added in 2025 (spec 2.5).
 
-    Args:
-        groups: of runs and files.
-        part: whose decisions are kept; ``all``: both, apart where the data are those of 2025.
+    `part`: whose decisions are kept; ``all``: both, apart where the data are those of 2025.
     """
     apart: list[Group] = []
     for group in groups:

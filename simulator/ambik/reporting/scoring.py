@@ -103,10 +103,7 @@ def texts_of(
 ) -> tuple[Mapping[str, Pair], Mapping[str, Scenario]]:
     """Return pairs and scenarios by id, as far as lines lack them.
 
-    Args:
-        lines: of decisions.
-        held: the files beside them, by kind.
-        data: a name or a path; None: of those files, the data that the lines name, or those registered.
+    `data`: a name or a path; None: of those files, the data that the lines name, or those registered.
 
     Raises:
         InputError: if `data` do not exist.

@@ -38,7 +38,6 @@ class CoverageReport:
 
     Attributes:
         n: calibration items; `without`: those of them without any right candidate.
-        epsilon: the error that is allowed.
         rank: l, from 1; n + 1 where nothing can be promised.
         q_hat: the threshold; `quantile`: how it was taken.
         guarantee: between what the probability of coverage lies.
@@ -49,9 +48,7 @@ class CoverageReport:
         unknown: sets without a known true answer.
         mean_size: of the sets that were made; None if there are none.
         empty: share of empty sets; None likewise.
-        nonconformities: of the calibration's true answers.
         sizes: set size -> how many sets.
-        warnings: what is wrong.
         statement: what is promised and what is not; to be shown beside the numbers.
     """
 
@@ -147,8 +144,6 @@ class EpsilonPoint(NamedTuple):
     """One epsilon.
 
     Attributes:
-        epsilon: the error that is allowed.
-        q_hat: the threshold.
         ask_rate: share of tasks of which the robot asks.
         accuracy: of the decision to ask or not; None where no task says whether a good robot asks.
         coverage: share of sets with a right option (`coverage_of`); None where no right option is known.

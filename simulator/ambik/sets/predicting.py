@@ -34,7 +34,6 @@ class Prepared:
     """A decision with the nonconformities of its candidates: all that thresholds are laid on.
 
     Attributes:
-        decision: what it is of.
         scored: its candidates.
         known: whether the data say which of them are right.
         best: what it would do without asking; empty if there is nothing.

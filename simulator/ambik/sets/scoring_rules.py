@@ -131,11 +131,8 @@ def most_frequent(samples: Mapping[str, int]) -> tuple[str, ...]:
 def entropy(samples: Mapping[str, int], draws: int, *, reference: bool = False) -> float:
     """Return the entropy H of the answers' frequencies over log m, between 0 and 1 (spec 8.3).
 
-    Args:
-        samples: answer -> how often it was drawn.
-        draws: m, how many answers were asked for.
-        reference: divides by the logarithm of the number of calls instead, as the published code does; H can
-            exceed 1.
+    `reference`: divides by the logarithm of the number of calls instead, as the published code does; H can
+    exceed 1.
     """
     base = draws / OPTIONS_PER_CALL if reference else draws
     if base <= 1:

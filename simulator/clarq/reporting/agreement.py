@@ -33,7 +33,6 @@ class ErrorRate:
 
     Attributes:
         error: ``type_1``, ``type_2`` or ``hallucination``.
-        count: turns marked so.
         per_100: errors per 100 provider turns, with an interval from resampling whole clusters; Wilson's
             where there is no error.
     """
@@ -50,7 +49,6 @@ class ErrorRates:
     Attributes:
         rates: one per kind of error; empty if no review is finished.
         turns: provider turns reviewed, the greeting left out; a turn that two people reviewed counts twice.
-        dialogues: dialogues with a finished review.
         failures: why nodes were missing -> how many.
     """
 
@@ -100,9 +98,7 @@ class Agreement:
 def error_rates(judgments: Iterable[Judgment], turns: Turns) -> ErrorRates:
     """Return the provider's errors per 100 turns, out of all finished reviews.
 
-    Args:
-        judgments: in the order in which they were written.
-        turns: the turns of each reviewed episode, which is resampled whole for the intervals.
+    `turns`: the turns of each reviewed episode, which is resampled whole for the intervals.
     """
     finished = _finished(read_reviews(judgments), turns)
     marks = [
@@ -177,8 +173,6 @@ class PairOfJudges:
     """The agreement of two judges of dialogues on their success.
 
     Attributes:
-        first: a reviewer or a judge.
-        second: another one.
         n: dialogues that both have decided.
         equal: of how many they say the same.
         kappa: Cohen's; None for a single dialogue.

@@ -27,7 +27,6 @@ class Report:
     """Everything that is told of a run.
 
     Attributes:
-        by_language: one row per language.
         by_type: one row per task type and language, in their order.
         curve: language -> share of dialogues that had succeeded within 1, 2, … responses (Fig. 4).
         statuses: how many episodes ended how; ``open`` for those that have not, ``erased`` for those of

@@ -143,9 +143,7 @@ class Entry:
     """An entry of the background in parts.
 
     Attributes:
-        text: as it stands there.
         name: without article, measure word and parenthesis.
-        note: what stands in the parenthesis.
     """
 
     text: str

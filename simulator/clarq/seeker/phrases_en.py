@@ -213,13 +213,7 @@ def offered(text: str) -> list[Phrase]:
 
 
 def vague_of(phrases: Sequence[Phrase], text: str, verb: str) -> tuple[tuple[Vagueness, str], ...]:
-    """Return nouns that leave open which one is meant, and the sort of question they call for.
-
-    Args:
-        phrases: the segment's noun phrases.
-        text: the segment.
-        verb: what it tells to do, lower case; empty if nothing.
-    """
+    """Return nouns that leave open which one is meant, and the sort of question they call for."""
     open_nouns: dict[str, Vagueness] = {}
     for phrase in phrases:
         plain = [word for word in phrase.words if word.lower() not in EN["empty"]]
@@ -263,9 +257,7 @@ def _sort(phrase: Phrase, plain: list[str], verb: str) -> Vagueness | None:
 def names_of(tokens: Sequence[str], *, first: bool) -> tuple[str, ...]:
     """Return names of people and places that a segment speaks of as to be found or as holding something.
 
-    Args:
-        tokens: the segment's words and punctuation.
-        first: whether the segment begins the sentence, so that its first capital says nothing.
+    `first`: whether the segment begins the sentence, so that its first capital says nothing.
     """
     names: list[str] = []
     start = 0

@@ -22,7 +22,6 @@ class Segment:
     """A part of a line that tells one thing.
 
     Attributes:
-        text: its words.
         step: what is to be done, as the seeker would say it of itself; empty if nothing is.
         explained: whether the step says well enough how it is done.
         achieves: whether the step is of those that say what to bring about rather than what to do.
@@ -59,7 +58,6 @@ class Requirement:
 
     Attributes:
         what: the thing; what is to be known; or what is to be done, in the verb's base form.
-        sort: which of these.
     """
 
     what: str

@@ -37,7 +37,6 @@ class Case:
     Attributes:
         background: what the seeker was told beforehand.
         said: the provider's lines without the greeting.
-        language: language of both.
     """
 
     background: Background

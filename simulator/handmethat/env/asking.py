@@ -124,14 +124,7 @@ def _which_kind(world: World, words: str) -> str:
 
 
 def _chosen(asks: list[str], words: str, alternatives: bool, named: bool) -> tuple[str, ...]:
-    """Return what the words do ask, of what they may ask openly.
-
-    Args:
-        asks: what they may ask.
-        words: the question.
-        alternatives: whether they name things to choose from.
-        named: whether they name anything.
-    """
+    """Return what the words do ask, of what they may ask openly."""
     if "confused" in asks:
         asks = [key for key in asks if key != "confused"]
         asks = asks or ([] if named else ["clear"])
@@ -240,7 +233,6 @@ class _Sentence:
     """A sentence about a household, in which each stretch of words is read once, longest first.
 
     Attributes:
-        words: of the sentence.
         taken: of each character, whether it has been read.
     """
 

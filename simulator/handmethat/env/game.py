@@ -69,10 +69,8 @@ class GameState(NamedTuple):
     Attributes:
         state: of the household, the robot being the agent.
         moves: commands so far, of any kind.
-        score: running sum of rewards.
         question_cost: points spent on questions, a positive number.
         success: whether something of A(m) is as the human wants it.
-        stopped: whether the robot has stopped.
         truncated: whether the limit cut the episode.
     """
 
@@ -94,14 +92,11 @@ class Outcome(NamedTuple):
     """The outcome of a command.
 
     Attributes:
-        game: the new state.
-        kind: what the command was.
         observation: what the robot reads; empty without text.
         reward: of this command alone.
         error: why nothing happened; None if it did.
         reason: the precondition that does not hold, in the words of tables/actions.yaml, or the word that
             has no meaning here; else empty.
-        command: as it was read.
         action: what was carried out; None if nothing was.
         answer: to a question; else None.
     """

@@ -66,11 +66,6 @@ def structured_space(task: spaces.Space[str]) -> spaces.Dict:
 class StructuredObserver:
     """Puts states of one household into arrays.
 
-    Args:
-        world: the household.
-        mode: what the robot sees.
-        quirk: see `sight.visible`.
-
     Raises:
         InputError: if the household has more than `MOST_ENTITIES`.
     """
@@ -229,9 +224,7 @@ class HandMeThat(gymnasium.Env[Any, str]):
     ) -> tuple[Any, dict[str, Any]]:
         """Begin an episode.
 
-        Args:
-            seed: of the choice of tasks.
-            options: ``task``: a `Task`, a task's id, or its number; drawn uniformly without.
+        `options`: ``task``: a `Task`, a task's id, or its number; drawn uniformly without.
 
         Raises:
             InputError: if there is no such task.

@@ -42,11 +42,7 @@ def shows(world: World, state: State, container: int) -> bool:
 def visible(world: World, state: State, mode: Mode, *, quirk: bool = False) -> BitSet:
     """Return the entities that the robot sees now, what it holds and the locations included.
 
-    Args:
-        world: the household.
-        state: its state now.
-        mode: ``full``: everything; ``partial``: where the robot stands, no deeper than a shut lid.
-        quirk: in full mode, lids hide things at the current place alone, as in the published program.
+    `quirk`: in full mode, lids hide things at the current place alone, as in the published program.
     """
     everything = (1 << len(world)) - 1
     seen = bit_set(world.locations) | _held(state)
@@ -97,12 +93,7 @@ def collapse(text: str) -> str:
 
 
 class Observer:
-    """Puts states of one household into words.
-
-    Args:
-        world: the household.
-        language: of the words.
-    """
+    """Puts states of one household into words."""
 
     def __init__(self, world: World, language: Language = "en") -> None:
         self.world, self.language = world, language
@@ -117,10 +108,7 @@ class Observer:
     def view(self, state: State, mode: Mode, *, quirk: bool = False) -> str:
         """Return what the robot sees now.
 
-        Args:
-            state: of the household.
-            mode: what it may see.
-            quirk: in full mode, lids hide things at the current place (12.1 #25).
+        `quirk`: in full mode, lids hide things at the current place (12.1 #25).
         """
         at, everything = state.at, mode == "full"
         lines = []

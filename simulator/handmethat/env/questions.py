@@ -36,7 +36,6 @@ class Answer(NamedTuple):
     Attributes:
         kind: ``value``: it tells something; ``yes`` and ``no``; ``indifferent``: the human does not care;
             ``unknown``: the question was not understood.
-        text: the words.
         cost: points, a positive number.
         key: which question it was, a key of tables/questions.yaml, or several with ``+`` in between: one for
             each thing it asks about, so that the key has the price.
@@ -53,7 +52,6 @@ class PriceRule(NamedTuple):
 
     Attributes:
         each: for each thing that a question names or asks for.
-        everything: for having it said clearly.
         most: things that one question may name.
     """
 
@@ -84,13 +82,7 @@ def official_questions(language: Language) -> tuple[str, ...]:
 
 
 def answer(task: Task, text: str, language: Language = "en") -> Answer:
-    """Return the human's answer to a question in free words.
-
-    Args:
-        task: whose meaning m is asked about.
-        text: the question, English or Chinese.
-        language: of the answer.
-    """
+    """Return the human's answer to a question in free words."""
     question, human = read_question(task.world, text), _Human(task, language)
     key = question_key(task, question)
     if key in ("other", "too_many"):

@@ -26,12 +26,7 @@ def script_for(
 ) -> tuple[str, ...] | None:
     """Return the commands that do what is asked with one thing.
 
-    Args:
-        world: the household.
-        state: as the robot finds it, its hand empty.
-        quest: what is asked.
-        entity: the thing.
-        argument: the destination's name or the verb; None for bring_me.
+    `argument`: the destination's name or the verb; None for bring_me.
 
     Returns:
         The commands, of which some may turn out impossible; None if there is no script.

@@ -48,9 +48,7 @@ class Offers:
     def listed(self, state: State, *, only_filled: bool = False) -> tuple[str, ...]:
         """Return the published list, each command once.
 
-        Args:
-            state: of the household.
-            only_filled: lids of empty receptacles are left out while the hand is empty (B11).
+        `only_filled`: lids of empty receptacles are left out while the hand is empty (B11).
         """
         commands = list(self._moves)
         if state.at == HUMAN:

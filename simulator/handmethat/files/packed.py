@@ -26,10 +26,7 @@ _TABLE: Final = "CREATE TABLE episodes (number INTEGER PRIMARY KEY, id TEXT UNIQ
 def write_packed(tasks: Iterable[Task], parts: Mapping[str, str], path: Path) -> int:
     """Write episodes into a new file, whole or not at all; how many.
 
-    Args:
-        tasks: the episodes, in order; ids are unique.
-        parts: id -> train, validate or test; empty where there is no split.
-        path: the file; one that is there already is replaced.
+    `parts`: id -> train, validate or test; empty where there is no split.
 
     Raises:
         InputError: if it cannot be written, or two episodes have the same id.
@@ -57,10 +54,6 @@ def write_packed(tasks: Iterable[Task], parts: Mapping[str, str], path: Path) ->
 
 class Packed:
     """The episodes of such a file.
-
-    Args:
-        path: the file.
-        split: ``train``, ``validate`` or ``test``; all if None.
 
     Raises:
         InputError: if it is no such file, or has no episode of the split.

@@ -39,8 +39,6 @@ class Faults:
 
     Attributes:
         file: the file; None for what was never in one.
-        task: the episode's id.
-        errors: that make the file unusable.
     """
 
     file: Path | None

@@ -59,10 +59,7 @@ def read_household(initial: Records, current: Records, faults: Faults) -> tuple[
 
     Both states have the agent at the floor; where the human stands is not in the records.
 
-    Args:
-        initial: the records at first.
-        current: those when the human asks; of what has not changed the very same ones.
-        faults: what is wrong is added to these.
+    `current`: those when the human asks; of what has not changed the very same ones.
 
     Returns:
         None if there was a fault.

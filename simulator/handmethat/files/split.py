@@ -41,7 +41,6 @@ class Split:
 
     Attributes:
         levels: ``level1`` to ``level4``.
-        quests: the quest types.
         goals: numbers of goal templates, as words; empty in v1's shape.
         parts: ``train``, ``validate``, ``test``; empty in the first generator's shape.
     """
@@ -97,10 +96,6 @@ def read_split(path: Path) -> Split:
 
 def make_split(names: Iterable[str], parts: Mapping[str, Part]) -> Split:
     """Return the split of files with published names.
-
-    Args:
-        names: file names with ``.json``, in the order in which they are to be listed.
-        parts: file name -> part.
 
     Raises:
         InputError: if a name is not of the published form.

@@ -63,10 +63,6 @@ def parse_mix(text: str) -> dict[Quest, float]:
 def parse_templates(text: str, sets: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
     """Return numbers of goal templates: the name of a set, or such as ``1-5,8,67``.
 
-    Args:
-        text: what was given.
-        sets: the named sets; ``all`` is among them.
-
     Raises:
         InputError: if a number is not a template's.
     """
@@ -125,12 +121,8 @@ class Plan:
     """A plan of generation; two plans that are equal give the same episodes.
 
     Attributes:
-        profile: name of the profile.
-        episodes: how many.
         quotas: how many of each level; None: as they come.
         mix: weights of the quest types; empty weights are left out.
-        templates: numbers of the goal templates.
-        seed: everything descends from it.
         demos: whether episodes have expert demonstrations (spec 9.6).
     """
 
@@ -171,7 +163,6 @@ class Job:
     """An attempt to make.
 
     Attributes:
-        number: of the attempt.
         closed: levels of which no more episodes are wanted; they are not finished then.
         row: whether a row for the log is wanted.
         file: whether the content of the file is wanted.
@@ -189,14 +180,12 @@ class Attempt:
     """The result of an attempt.
 
     Attributes:
-        number: of the attempt.
         level: of the episode; None if every household was rejected.
         failure: why the episode cannot be used, its level apart: its demonstration failed; else empty.
         facts: of the episode; None if it was not finished, for its level is closed or it cannot be used.
         file: content of the episode's file, its task index 0.
         row: as `task_to_row` makes it.
         rejections: how many households were rejected, by cause.
-        redrawn: templates given up.
         cpu: seconds.
     """
 

@@ -42,8 +42,6 @@ class KeptEpisode(NamedTuple):
     """An episode that is kept.
 
     Attributes:
-        name: its id.
-        file: content of its file.
         row: as `task_to_row` makes it; None if no rows are wanted.
     """
 
@@ -163,12 +161,7 @@ def generate_folder(
 
     The same call again goes on where it was interrupted.
 
-    Args:
-        plan: what is wanted.
-        folder: where; made if need be.
-        workers: processes.
-        tell: gets what was done before, then each attempt's own tally.
-        log: gets each episode as `task_to_row` makes it, those that were there before too.
+    `tell`: gets what was done before, then each attempt's own tally.
 
     Raises:
         InputError: if the folder holds something else, or nothing comes of the plan any more.

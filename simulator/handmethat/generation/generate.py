@@ -54,7 +54,6 @@ class Generated:
         task: without demonstration, its number 0.
         pool: meanings that might have been meant.
         strict: whether the paper defines its level for it.
-        subgoals: conjuncts of its goal.
     """
 
     task: Task
@@ -70,7 +69,6 @@ class _Story:
     Attributes:
         parts: the plan, an action sequence for each subgoal in the order in which they are solved.
         order: the subgoals' places in the goal, in that order.
-        shown: actions done, T.
     """
 
     world: World
@@ -99,11 +97,7 @@ def serves(template: int, quest: Quest) -> bool:
 def generate(profile: Profile, seed: int, quest: Quest, template: int) -> Generated | Rejection:
     """Return the episode of a seed, if its household gives one.
 
-    Args:
-        profile: every choice of how.
-        seed: everything random descends from it.
-        quest: what kind of help is asked for; without effect where the profile weighs all together.
-        template: number of the goal's template.
+    `quest`: what kind of help is asked for; without effect where the profile weighs all together.
     """
     random = Random(seed)
     story = _tell(profile, random, template)

@@ -30,12 +30,9 @@ class Tally(BaseModel):
     """The counts of the attempts so far.
 
     Attributes:
-        attempts: how many were made.
         kept: file name (empty where none was written) and facts of each episode, in order.
         surplus: by level, episodes that were not wanted any more.
         rejections: households rejected, by cause.
-        redrawn: templates given up for another.
-        given_up: attempts of which nothing came.
         cpu: seconds of CPU of all attempts.
     """
 

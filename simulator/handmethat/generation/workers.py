@@ -29,11 +29,8 @@ class WorkerFailed(AskbackError):
 def in_order(work: Callable[[J], R], jobs: Iterator[J], workers: int) -> Iterator[R]:
     """Return ``map(work, jobs)`` over several processes.
 
-    Args:
-        work: a module-level function; its argument and result are pickled if there are several processes.
-        jobs: may be endless; each is taken when it is soon to be done, so whoever makes them may already
-            know of earlier results.
-        workers: how many processes; with 1 the work is done here.
+    `jobs`: may be endless; each is taken when it is soon to be done, so whoever makes them may already know
+    of earlier results.
 
     Raises:
         WorkerFailed: if a process was ended from outside, or ended by itself.

@@ -30,9 +30,7 @@ _DEEPEST: Final = 50
 def to_formula(what: Goal | Subgoal, world: World | None = None) -> str:
     """Return a goal or one subgoal as published episodes write it.
 
-    Args:
-        what: what is written.
-        world: if given, every thing that is named must be in it.
+    `world`: if given, every thing that is named must be in it.
 
     Raises:
         InputError: if a thing is not in `world`.

@@ -66,9 +66,7 @@ class Demand(NamedTuple):
     """The demand on one entity.
 
     Attributes:
-        entity: of which.
         place: the container it is to lie directly in or on; `NOTHING` if anywhere will do.
-        states: required states and their values.
         possible: False if no action can lay it there: the wrong relation, a receptacle within another.
         related: False if nothing lies there in that relation: what lies in a cupboard is not on it.
     """

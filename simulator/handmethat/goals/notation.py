@@ -34,7 +34,6 @@ class Slot:
     """The draw for one term of a subgoal.
 
     Attributes:
-        name: the location, type or subclass.
         tag: slots of one tag are filled alike; empty where there is none.
     """
 

@@ -160,10 +160,7 @@ def _states(wording: Mapping[str, Any], required: tuple[Requirement, ...], langu
 def instantiate(template_number: int, stock: Stock, random: Random) -> Goal | None:
     """Return the goal of a template, its slots drawn from left to right, subgoal by subgoal.
 
-    Args:
-        template_number: 0 to 68.
-        stock: what the household holds; its things are called ``type#0``, ``type#1``, …
-        random: the draws descend from it alone.
+    `stock`: what the household holds; its things are called ``type#0``, ``type#1``, …
 
     Returns:
         The goal; None if a slot cannot be filled (the type is absent, or there are too few types or things).

@@ -36,10 +36,6 @@ class Transition(NamedTuple):
     """One step.
 
     Attributes:
-        before: what was read.
-        command: the command given.
-        reward: of the step.
-        after: what was read then.
         valid: the commands valid then; empty at the end of the episode.
     """
 
@@ -51,12 +47,7 @@ class Transition(NamedTuple):
 
 
 class Drrn(nn.Module):
-    """Four recurrent encoders (observation, look, inventory, command) and a value over all of them.
-
-    Args:
-        config: its sizes.
-        words: size of the vocabulary.
-    """
+    """Four recurrent encoders (observation, look, inventory, command) and a value over all of them."""
 
     def __init__(self, config: DrrnConfig, words: int) -> None:
         super().__init__()
@@ -108,9 +99,7 @@ def learn_from(network: Drrn, target: Drrn, batch: Sequence[Transition], discoun
 class Replay:
     """Transitions to learn from: all of them, and those of the best episodes so far.
 
-    Args:
-        capacity: how many are kept in all.
-        priority: share of the capacity and of each batch for the best episodes.
+    `priority`: share of the capacity and of each batch for the best episodes.
     """
 
     def __init__(self, capacity: int, priority: float) -> None:
@@ -149,11 +138,7 @@ def choose(values: Tensor, randomly: random.Random, *, greedy: bool = False) -> 
 
 @dataclass(frozen=True)
 class Coder:
-    """Texts as numbers, of a long one the last words.
-
-    Attributes:
-        longest: words that are read.
-    """
+    """Texts as numbers, of a long one the last words."""
 
     vocabulary: Vocabulary
     longest: int

@@ -29,7 +29,6 @@ class Policy(Protocol):
 
     def command(self, seen: Seen, seed: int) -> str:
         """Return the next command; everything random in it descends from `seed`."""
-        ...
 
 
 class Seq2SeqPolicy:
@@ -50,10 +49,7 @@ class Seq2SeqPolicy:
 class DrrnPolicy:
     """Draws among the valid commands by a softmax over their values, as published.
 
-    Args:
-        network: values commands.
-        coder: of its texts.
-        greedy: take the best; asked for by ``drrn-greedy:FILE``.
+    `greedy`: take the best; asked for by ``drrn-greedy:FILE``.
     """
 
     oracle: Oracle = "none"

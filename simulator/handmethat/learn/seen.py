@@ -72,9 +72,7 @@ class Seen:
         history: the first observation without the task, then every command and what it led to.
         task: what the human did and said.
         observation: the last one alone.
-        look: the view now.
         inventory: what the robot holds, and the task.
-        valid: the listed commands.
     """
 
     history: str

@@ -39,10 +39,7 @@ _FAR = -1e9
 class Seq2Seq(nn.Module):
     """Observation and task in, command out.
 
-    Args:
-        config: its sizes.
-        words: size of the vocabulary.
-        embeddings: frozen input embeddings, words x `config.embedding`; learned if None.
+    `embeddings`: frozen input embeddings, words x `config.embedding`; learned if None.
     """
 
     def __init__(self, config: Seq2SeqConfig, words: int, embeddings: Tensor | None = None) -> None:

@@ -44,7 +44,6 @@ class Descriptions(NamedTuple):
             sort by sort; shape (descriptions,).
         own: which description stands at each of these places.
         starts: where the places of each sort begin; shape (sorts + 1,).
-        pairs: all specifiers.
         sorts: of each sort the numbers of its specifiers, of the kind first.
         sort_of: of each thing its sort.
     """
@@ -108,15 +107,7 @@ def has_subclasses(quest: Quest, profile: Profile) -> bool:
 def descriptions(
     world: World, state: State, described: BitSet, *, subclasses: bool = True, among: BitSet | None = None
 ) -> Descriptions:
-    """Return every description of some entities, each once.
-
-    Args:
-        world: the household.
-        state: its state.
-        described: movable entities, at least one.
-        subclasses: also describe things by their subclass.
-        among: who may fit a description; default: everything movable.
-    """
+    """Return every description of some entities, each once."""
     pairs, sorts, sort_of = _sorts(world, state, described, subclasses)
     # A code tells descriptions apart and counts their specifiers.
     weights = _weights(pairs)

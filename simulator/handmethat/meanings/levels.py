@@ -29,11 +29,7 @@ def groundings_of(world: World, state: State, meaning: Meaning, targets: Targets
 
     Of move_to without a destination: each with every POSITION target.
 
-    Args:
-        world: the household.
-        state: its state when the human asks.
-        meaning: a meaning or an utterance.
-        targets: what the goal is about; matters only for an utterance that leaves the destination open.
+    `targets`: what the goal is about; matters only for an utterance that leaves the destination open.
     """
     arguments: tuple[str | None, ...] = (meaning.argument,)
     if meaning.quest == "move_to" and meaning.argument is None:
@@ -51,12 +47,7 @@ def level_of(
 ) -> Hardness | None:
     """Return the level of an instruction, tested from 1 upwards.
 
-    Args:
-        in_meaning: A(m).
-        in_utterance: A(u).
-        in_reading: A(r).
-        useful: A(G).
-        profile: `useful_reading` and `strict_level4` matter here.
+    `profile`: `useful_reading` and `strict_level4` matter here.
 
     Returns:
         None if it is of no level of the paper and the profile drops such instructions.

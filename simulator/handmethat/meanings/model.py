@@ -36,7 +36,6 @@ class Meaning:
     """A triple (quest type, description, argument); an utterance has the same form.
 
     Attributes:
-        quest: what is asked for.
         description: specifiers in the order of `KEYS` (make it with `describe`).
         argument: None for bring_me; the destination's name for move_to (None in an utterance that leaves
             it open); the verb for change_state.

@@ -41,7 +41,6 @@ class Pool:
     """The meanings that may be meant in a household.
 
     Attributes:
-        world: the household.
         state: its state when the human asks.
         meanings: at least one.
         probabilities: of each meaning; shape (meanings,), sum 1.

@@ -77,11 +77,7 @@ _AGENT = "human-"
 def render_action(world: World, action: Action, language: str, *, labels: bool = False) -> str:
     """Return one thing that the human did, one sentence.
 
-    Args:
-        world: the household.
-        action: of the human's domain.
-        language: ``en`` or ``zh``.
-        labels: with words for people instead of the identifiers that commands need.
+    `labels`: with words for people instead of the identifiers that commands need.
     """
     table, name = wording(language), action.name.removeprefix(_AGENT)
     names = {}
@@ -133,11 +129,7 @@ _Namer = Callable[[int], str]
 def render_utterance(world: World, utterance: Utterance, language: str, seed: int) -> str:
     """Return what the human says.
 
-    Args:
-        world: the household.
-        utterance: what is said of what is meant.
-        language: ``en`` or ``zh``.
-        seed: opener and synonym descend from it, so that an episode keeps its wording (B14).
+    `seed`: opener and synonym descend from it, so that an episode keeps its wording (B14).
     """
     table, random = wording(language), Random(derive_seed(seed, "wording"))
     # Both are drawn whatever the quest, so that quests of one seed share their opener.
@@ -159,13 +151,7 @@ def render_utterance(world: World, utterance: Utterance, language: str, seed: in
 
 
 def render_meaning(world: World, meaning: Meaning, language: str) -> str:
-    """Return what is meant, in full and in plain words: "Bring any dusty book in the cabinet", and a stop.
-
-    Args:
-        world: the household.
-        meaning: m, or an utterance taken literally.
-        language: ``en`` or ``zh``.
-    """
+    """Return what is meant, in full and in plain words: "Bring any dusty book in the cabinet", and a stop."""
     name = partial(label, world, language=language)
     noun = (_any_english if language == "en" else _any_chinese)(world, meaning, name)
     key = meaning.argument if meaning.quest == "change_state" else meaning.quest

@@ -240,10 +240,7 @@ class RsaView:
 def rsa_view(task: Task, *, depth: int = DEPTH, most: int = MOST) -> RsaView:
     """Recompute the tables of a task.
 
-    Args:
-        task: own or published; its goal must be of a known form.
-        depth: rounds of the recursion, 1 or more.
-        most: meanings and utterances that are kept.
+    `most`: meanings and utterances that are kept.
 
     Raises:
         InputError: if the goal is of no known form, nothing is useful, or the utterance cannot be said for

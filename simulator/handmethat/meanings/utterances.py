@@ -50,7 +50,6 @@ class Utterances(Sequence[Utterance]):
         columns: shape (pairs,).
         codes: of each utterance its specifiers and what it asks for, a bit each.
         specifiers: what the first bits stand for, in canonical order.
-        heads: what the others stand for.
     """
 
     costs: Floats
@@ -82,12 +81,7 @@ class Utterances(Sequence[Utterance]):
 
 
 def enumerate_utterances(pool: Pool, profile: Profile) -> Utterances:
-    """Return everything that can be said for one of the pool's meanings; shared ones once.
-
-    Args:
-        pool: the meanings.
-        profile: `plain_cost` matters here.
-    """
+    """Return everything that can be said for one of the pool's meanings; shared ones once."""
     specifiers, heads = _vocabulary(pool)
     bit = {pair: 1 << i for i, pair in enumerate(specifiers)}
     head = {pair: 1 << (len(specifiers) + i) for i, pair in enumerate(heads)}

@@ -94,7 +94,6 @@ class _Test:
     """The facts that options need to be met; `places` and `states` may be empty.
 
     Attributes:
-        option: the option.
         places: entities and what each must lie in.
         states: names, bits that must be set, bits that must not.
         placed: bit set of the entities that it wants somewhere.
@@ -125,14 +124,7 @@ class _Test:
 
 
 class Aim:
-    """One subgoal in one household.
-
-    Args:
-        world: the household.
-        subgoal: what is wanted.
-        grounded: what plans may use.
-        states: those that matter.
-    """
+    """One subgoal in one household."""
 
     def __init__(self, world: World, subgoal: Subgoal, grounded: BitSet, states: Sequence[str]) -> None:
         self._choices: Sequence[Choice] = choices_of(world, subgoal)
@@ -174,13 +166,7 @@ class Aim:
         return settled
 
     def trip(self, walk: Walk, fixed: BitSet, random: Random | None) -> Trip | None:
-        """Return the shortest of the promising trips on from `walk`; None if none leads there.
-
-        Args:
-            walk: where it begins; the subgoal is not met there.
-            fixed: bit set of things that are best left where they are.
-            random: settles what makes no difference; without it the first created goes first.
-        """
+        """Return the shortest of the promising trips on from `walk`; None if none leads there."""
         case = self.case(walk, fixed)
         if not isinstance(random, Rewound):
             return self._shortest_trip(walk, case, fixed, random)

@@ -120,11 +120,7 @@ def errands_for(walk: Walk, demands: Iterable[Demand]) -> Errands | None:
 def run(walk: Walk, errands: Errands, style: ErrandStyle, fixed: BitSet) -> None:
     """Do everything in one manner.
 
-    Args:
-        walk: who does it.
-        errands: what is to be done.
-        style: how.
-        fixed: containers that must stay where they are.
+    `fixed`: containers that must stay where they are.
 
     Raises:
         DeadEndError: if that does not work.
@@ -199,13 +195,7 @@ def _switch(walk: Walk, errands: Errands, among: Sequence[int]) -> None:
 
 
 def styles(walk: Walk, errands: Errands, fixed: BitSet) -> Iterator[ErrandStyle]:
-    """Yield the manners that may be shortest.
-
-    Args:
-        walk: where it begins.
-        errands: what is to be done.
-        fixed: things that are best left alone.
-    """
+    """Yield the manners that may be shortest."""
     loads = errands.loads
     brings = len(loads) > 1 and any(not (walk.locations | fixed) >> place & 1 for place in loads.values())
     if not errands.jobs:

@@ -46,9 +46,7 @@ class _Thing(NamedTuple):
     """The facts of a movable thing.
 
     Attributes:
-        held: that it is held.
         containers: that it lies in or on a container -> the container.
-        anywhere: all of these.
     """
 
     held: Facts

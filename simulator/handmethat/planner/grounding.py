@@ -58,7 +58,6 @@ class Grounding:
     """The operators of a household over some of its entities.
 
     Attributes:
-        world: the household.
         relevant: bit set of the entities over which actions are grounded.
         atoms: every fact by name -> its bit. The facts of an entity are neighbours, the entities in the
             order of creation; where the human stands and what is free come last.
@@ -201,11 +200,6 @@ def _operators(
 
 class _Known(Generic[T]):
     """A function of some of an action's arguments, which remembers.
-
-    Args:
-        params: names of the arguments.
-        names: of those that matter.
-        make: the function; it is given those.
 
     Attributes:
         last: place of the last of those; -1 if there is none.

@@ -18,11 +18,7 @@ _WORTH_BRINGING: Final = 2
 def carry(walk: Walk, loads: Mapping[int, int], *, bring: bool = False, fixed: BitSet = 0) -> None:
     """Lay each entity into its container.
 
-    Args:
-        walk: who carries.
-        loads: entity -> container; the first first, as far as it makes no difference.
-        bring: whether wanted containers may be brought to the things.
-        fixed: containers that must stay where they are.
+    `bring`: whether wanted containers may be brought to the things.
 
     Raises:
         DeadEndError: if that cannot be done, or not within the limit.

@@ -66,13 +66,7 @@ def plan_goal(
     What has been achieved before is not protected, except that a plan leaves alone the things that were put
     in place for an earlier subgoal where others serve as well.
 
-    Args:
-        world: the household.
-        state: where the plan starts.
-        goal: the goal.
-        order: the order in which the subgoals are gone about, as their numbers.
-        targets: what the plans may use.
-        random: settles what makes no difference.
+    `order`: the order in which the subgoals are gone about, as their numbers.
 
     Returns:
         One plan per subgoal, in that order; None if a subgoal cannot be reached.
@@ -123,12 +117,7 @@ def best_order(
 
 
 def states_along(state: State, actions: Iterable[Action]) -> tuple[State, ...]:
-    """Return the states before each action of a plan, and after the last.
-
-    Args:
-        state: where the plan starts; a human who waits is taken as working.
-        actions: actions of the human, each applicable where the ones before have led.
-    """
+    """Return the states before each action of a plan, and after the last."""
     schemas = domain("human")
     states = [state._replace(waiting=False)]
     for name, args in actions:

@@ -26,7 +26,6 @@ class Target(NamedTuple):
     """A goal: all of `facts`, and of each of `choices` one member at least.
 
     Attributes:
-        facts: the facts wanted.
         choices: disjunctions; their members in the order of creation, or `shuffled`. An empty one cannot be
             met.
     """

@@ -36,15 +36,7 @@ _CHANGES: Final[Mapping[str, str]] = {
 def groundings(
     world: World, state: State, quest: Quest, some: BitSet, places: tuple[int, ...]
 ) -> Iterator[Grounding]:
-    """Yield what may be asked of the robot, thing by thing in the order of creation.
-
-    Args:
-        world: the household.
-        state: the human waits, with an empty hand.
-        quest: the quest type.
-        some: the things asked about.
-        places: destinations of move_to.
-    """
+    """Yield what may be asked of the robot, thing by thing in the order of creation."""
     if quest == "change_state":
         bits = {verb: _changeable(world, state, verb) for verb in VERBS}
         yield from (
@@ -74,13 +66,7 @@ def action_for(world: World, state: State, grounding: Grounding) -> Action:
 
 
 def landed(world: World, state: State, grounding: Grounding) -> State | None:
-    """Return the state after the robot has done what a grounding asks for; None if it cannot be asked for.
-
-    Args:
-        world: the household.
-        state: the human waits, with an empty hand.
-        grounding: what is asked for.
-    """
+    """Return the state after the robot has done what a grounding asks for; None if it cannot be asked for."""
     name, args = action_for(world, state, grounding)
     schema = domain("teleport")[name]
     # Only the first argument's place can be missing: that of a thing in nobody's reach.
@@ -111,7 +97,6 @@ class Rewards(NamedTuple):
         values: R of every grounding that was weighed; things in the order of creation.
         useful: A(G), in the same order.
         before: the cost-to-go of the state itself, h0.
-        missing: R of every other grounding.
     """
 
     values: Mapping[Grounding, float]

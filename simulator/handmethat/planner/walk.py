@@ -28,18 +28,12 @@ class DeadEndError(Exception):
 class Walk:
     """A walk through a household.
 
-    Args:
-        world: the household.
-        state: where it begins.
-        grounded: what may be used.
-
     Attributes:
         at: where the person stands.
         holding: what is in the hand, or `NOTHING`.
         place: as in `State`.
         states: the dynamic states by name, as bit sets.
         shut: bit set of what opens and is not open.
-        steps: how many so far.
         actions: the steps; None if they are not written down.
         laid: what has been laid somewhere, in the order of laying.
         limit: more steps than that are a dead end (found at the latest when something more is taken).

@@ -75,10 +75,7 @@ class AskingRobot:
 def next_move(knows: InsiderKnows, many: int, *, always: bool = False) -> str:
     """Return a question while there are telling ones and fewer than `many` were asked; else the next command.
 
-    Args:
-        knows: what it may look into.
-        many: questions at most.
-        always: the first question is asked even if it tells nothing.
+    `always`: the first question is asked even if it tells nothing.
     """
     play = knows.play
     belief = believe(play.task, knows.answers)

@@ -127,13 +127,7 @@ def tools_for(world: World, entity: int, utterance: Utterance) -> BitSet:
 def best_question(
     households: Sequence[tuple[World, State]], belief: Belief, questions: Sequence[Question]
 ) -> Question | None:
-    """Return the question whose answer tells most, in bits per point; None if none tells anything.
-
-    Args:
-        households: those that are thought possible, equally likely.
-        belief: what is known.
-        questions: those that may be asked; the first of equals is taken.
-    """
+    """Return the question whose answer tells most, in bits per point; None if none tells anything."""
     best, most = None, 0.0
     for question in questions:
         bits = sum(_bits(world, state, belief, question) for world, state in households)

@@ -29,8 +29,6 @@ class RobotKnows:
     Attributes:
         opening: the room, what the human did and said, and the first view.
         description: what the human did and said.
-        look: the view now.
-        inventory: what the robot holds.
         history: each command so far and what it led to, or each question and the human's answer.
         valid: commands that are offered now; others may be understood too.
         questions: what may be asked; empty if nothing may be asked any more. Other words may be understood.
@@ -59,9 +57,7 @@ class InsiderKnows:
     """The knowledge of a built-in robot; each keeps to what its description lets it see.
 
     Attributes:
-        commands: so far, questions among them.
         answers: each question that was answered, and the answer.
-        seed: of the episode.
     """
 
     play: Play

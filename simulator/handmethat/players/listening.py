@@ -32,8 +32,6 @@ class Heard(NamedTuple):
     """A question that was asked.
 
     Attributes:
-        text: its words.
-        answer: what the built-in expert answers.
         fair: what may be mentioned: what the question, that answer and earlier words mention.
     """
 
