@@ -308,6 +308,8 @@ class Benchmark(Generic[ItemT, RulesT]):
         sessions: what serves the pages of a benchmark with a room that shows blocks (`simulator.blocks`).
         picture: what its entry shows beside the words that it begins with; by default seats and metrics.
         icon: of its card, by its name in ``ui/templates/icons.html.jinja``.
+        example: options of ``askback run NAME`` for a small run without a model or a key, which pages propose
+            while there is none; ``{language}`` is that of the page.
     """
 
     name: str
@@ -346,6 +348,7 @@ class Benchmark(Generic[ItemT, RulesT]):
     sessions: Callable[[], type[PlaySessions]] | None = None
     picture: Callable[[], Sequence[Block]] | None = None
     icon: str = "ask"
+    example: str = ""
 
     def __post_init__(self) -> None:
         declared = {name: getattr(self, name) for name in _DECLARED}
@@ -360,6 +363,10 @@ class Benchmark(Generic[ItemT, RulesT]):
             KeyError: if there is none.
         """
         return {seat.name: seat for seat in self.seats}[name]
+
+    def example_command(self, language: str) -> str:
+        """Return the command of a small run, for a page in a language."""
+        return f"askback run {self.name} {self.example.format(language=language)}".rstrip()
 
 
 _DECLARED: Final = ("item", "rules", "load", "seats", "next_seat", "score", "metrics", "folder")

@@ -15,8 +15,11 @@ TEXTS = {".py", ".md", ".yaml", ".sql", ".json", ".jinja", ".html", ".css", ".js
 SHARED = ("simulator", "askback", "logs", "app.py", "trees", "personas")
 EXAMPLES = {"askback/__init__.py": 2}
 """Files whose docstring shows a call with a name -> in how many lines."""
-PAGES = 98
-"""Files of `ui`, beside a benchmark's own folders, that name a benchmark: there may only be fewer."""
+BY_HAND = re.compile(
+    r"ui/(research/(review_page|desk|calls|address|mount|ambient_\w+)\.py|static/research(-ambient)?\.\w+"
+    r"|strings/research(-ambient)?\.\w+\.yaml|templates/research/(ambient_\w+|differences)\.html\.jinja)"
+)
+"""Files of two desks that were made by hand before benchmarks declared theirs: they may only become fewer."""
 
 
 def ours() -> tuple[str, ...]:
@@ -60,5 +63,5 @@ def test_what_is_shared_names_no_benchmark(place):
     assert naming(place) == {name: count for name, count in EXAMPLES.items() if name.startswith(place)}
 
 
-def test_pages_name_no_more_benchmarks_than_they_did():
-    assert len(naming("ui")) <= PAGES
+def test_pages_name_no_benchmark():
+    assert [name for name in naming("ui") if not BY_HAND.fullmatch(name)] == []

@@ -4,7 +4,8 @@ One YAML file per language under ``strings/``, nested; a text is named by its do
 (``play.send``) and may hold ``{named}`` fields. Both languages have the same names and fields, which a
 test holds. What a benchmark says in its ``texts.yaml`` stands under `DECLARED` and its name; what is not
 there, is taken from the declaration.
-Reports are made in English, as the command line prints them; ``phrases-zh.yaml`` has their texts in Chinese.
+Reports are made in English, as the command line prints them; ``phrases-zh.yaml`` has their texts in Chinese,
+and the ``phrases.yaml`` of a benchmark those that it alone makes.
 """
 
 from __future__ import annotations
@@ -102,31 +103,21 @@ def strings(language: str) -> Strings:
 @cache
 def _read(known: Language, benchmarks: tuple[str, ...]) -> Strings:
     texts: dict[str, str] = {}
+    file = _FOLDER / f"phrases-{known}.yaml"
+    phrases: dict[str, str] = yaml.safe_load(file.read_text(encoding="utf-8")) if file.exists() else {}
     # One file per language, and one per language for each further side of the app (research.en.yaml).
     for path in (_FOLDER / f"{known}.yaml", *sorted(_FOLDER.glob(f"*.{known}.yaml"))):
         texts.update(_flat(yaml.safe_load(path.read_text(encoding="utf-8"))))
     for benchmark in catalog.installed():
-        if has_texts(benchmark):
-            own = declared_texts(benchmark, known)
-            own.setdefault("card_link", texts["declared.card_link"].format(title=own["name"]))
-            texts.update({f"{DECLARED}.{benchmark.name}.{name}": text for name, text in own.items()})
-        else:  # its words stand among the app's own
-            head = f"{benchmark.name}."
-            own = {name: text for name, text in texts.items() if name.startswith(head)}
-            texts.update({f"{DECLARED}.{name}": text for name, text in own.items()})
+        own = declared_texts(benchmark, known)
+        own.setdefault("card_link", texts["declared.card_link"].format(title=own["name"]))
+        # Errors are told by their codes alone: what only this benchmark meets with stands beside the rest.
+        texts = {name: text for name, text in own.items() if name.startswith("problem.")} | texts
         for side in _SIDES:
-            said = _by_language(benchmark.folder / f"{side}.yaml") if benchmark.folder is not None else {}
-            own = dict(_flat(said.get(DEFAULT, {}))) | dict(_flat(said.get(known, {})))
-            texts.update({f"{DECLARED}.{benchmark.name}.{side}.{name}": text for name, text in own.items()})
-    phrases = _FOLDER / f"phrases-{known}.yaml"
-    return Strings(
-        known, texts, yaml.safe_load(phrases.read_text(encoding="utf-8")) if phrases.exists() else {}
-    )
-
-
-def has_texts(benchmark: Benchmark[Any, Any]) -> bool:
-    """Return True if a benchmark's folder says the words of its pages, as far as its declaration does not."""
-    return benchmark.room is None or benchmark.sessions is not None
+            own |= {f"{side}.{name}": text for name, text in _said(benchmark, side, known).items()}
+        texts |= {f"{DECLARED}.{benchmark.name}.{name}": text for name, text in own.items()}
+        phrases = _by_language(benchmark, "phrases").get(known, {}) | phrases
+    return Strings(known, texts, phrases)
 
 
 def declared_texts(benchmark: Benchmark[Any, Any], language: Language) -> dict[str, str]:
@@ -135,25 +126,29 @@ def declared_texts(benchmark: Benchmark[Any, Any], language: Language) -> dict[s
     Raises:
         InputError: if its ``texts.yaml`` is not texts by language.
     """
-    assert benchmark.folder is not None
     rules = benchmark.rules.model_fields if benchmark.rules is not None else {}
-    own = _by_language(benchmark.folder / "texts.yaml")
     texts = {
         "title": benchmark.title,
         "summary": benchmark.summary,
         **{f"seat.{seat.name}": seat.name.capitalize() for seat in benchmark.seats},
         **{f"metric.{metric.name}": metric.title for metric in benchmark.metrics},
         **{f"rule.{name}": field.description or name for name, field in rules.items()},
-        **dict(_flat(own.get(DEFAULT, {}))),
-        **dict(_flat(own.get(language, {}))),
+        **_said(benchmark, "texts", language),
     }
     # As other pages call them.
     return {"name": texts["title"], "card_text": texts["summary"], **texts}
 
 
-def _by_language(file: Path) -> dict[Language, dict[str, Any]]:
+def _said(benchmark: Benchmark[Any, Any], name: str, language: Language) -> dict[str, str]:
+    """Return the texts of one of a benchmark's files, in English where they are not in `language`."""
+    texts = _by_language(benchmark, name)
+    return {**dict(_flat(texts.get(DEFAULT, {}))), **dict(_flat(texts.get(language, {})))}
+
+
+def _by_language(benchmark: Benchmark[Any, Any], name: str) -> dict[Language, dict[str, Any]]:
+    file = benchmark.folder / f"{name}.yaml" if benchmark.folder is not None else None
     try:
-        return _TEXTS.validate_python(read_yaml(file) if file.is_file() else {})
+        return _TEXTS.validate_python(read_yaml(file) if file is not None and file.is_file() else {})
     except ValidationError as error:
         raise InputError(f"{file}: {first_fault(error)}") from error
 

@@ -1,4 +1,6 @@
-"""What went wrong, in the language of the page: ``problem.{code}`` in ``strings/``, by the error's code.
+"""What went wrong, in the language of the page: ``problem.{code}``, by the error's code.
+
+Codes of one benchmark have their words in its ``texts.yaml``, all others in ``strings/``.
 
 The simulator names what went wrong (`AskbackError.code`); its messages are for the command line and the log.
 """

@@ -16,11 +16,12 @@ import hmac
 import json
 import os
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from simulator import catalog
+
 SECRET_FILE = "ui-secret.key"
-CLARQ = "clarq"
 _PURPOSE = b"askback seat v1\n"
 _HOLDER = b"askback holder v1\n"
 
@@ -38,7 +39,8 @@ class Pass:
         seat: the seat in it.
         person_opposite: whether a second person sits opposite.
         host: whether its holder began the episode, and so may see the link for the second person.
-        room: the benchmark that it belongs to.
+        room: the benchmark that it belongs to; by default the first, as links that were sent before there was
+            a second name none.
         study: the id of the study that it is part of; empty in free play.
         holder: who has taken the seat that they were invited to, as the log calls them; else empty.
     """
@@ -47,7 +49,7 @@ class Pass:
     seat: str
     person_opposite: bool = False
     host: bool = False
-    room: str = CLARQ
+    room: str = field(default_factory=lambda: catalog.names()[0])
     study: str = ""
     holder: str = ""
 
@@ -100,7 +102,7 @@ class Signer:
         payload, signature = _split(token)
         if not hmac.compare_digest(signature, self._mac(payload)):
             raise TokenError("the link was not made by this server")
-        # Links that were sent before there was a second benchmark have four fields, and stay good.
+        # The oldest links have four fields, and stay good.
         episode_id, seat, person_opposite, host, *rest = json.loads(payload)
         return Pass(episode_id, seat, bool(person_opposite), bool(host), *rest)
 

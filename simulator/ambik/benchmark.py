@@ -50,6 +50,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
     sessions=attribute("simulator.ambik.sessions:AmbikSessions"),
     picture=later("simulator.ambik.pages:picture"),
     icon="pot",
+    example="--questions 1",
     reports=(later("simulator.ambik.reporting.sections:report_sections"),),
     report=ReportSpec(
         settings=attribute("simulator.ambik.reporting.settings:REPORT_SETTINGS"),

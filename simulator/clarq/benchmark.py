@@ -43,6 +43,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
     studies=attribute("simulator.clarq.assignment:DialogueStudy"),
     sessions=attribute("simulator.clarq.sessions:ClarqSessions"),
     icon="tree",
+    example="--limit 4 --lang {language}",
     reports=(later("simulator.clarq.reporting.report:run_sections"),),
     report=ReportSpec(summary_metrics=False),
     folder=Path(__file__).parent,

@@ -49,6 +49,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
     research=attribute("simulator.handmethat.research:RESEARCH"),
     picture=later("simulator.handmethat.show:picture"),
     icon="house",
+    example="--limit 20 --lang {language}",
     folder=Path(__file__).parent,
     commands={
         "train handmethat": Command(

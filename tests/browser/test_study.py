@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,15 @@ def test_three_sets_by_keyboard(sets: Any, open_page: Any) -> None:
     page.click("[data-act=st-enter]")
     page.wait_for_selector(".ab-page[data-code=done]")
     assert page.input_value("#st-code") == "THREE-DONE"
+
+
+def test_a_browser_that_was_here_before_is_known(sets: Any, open_page: Any) -> None:
+    page, key = open_page().page, uuid.uuid4().hex
+    page.goto(f"{sets.url}/ambibench/study/ambibench-three")
+    page.evaluate("key => localStorage.setItem('askback.ambibench.participant', JSON.stringify(key))", key)
+    page.click("[data-act=st-enter]")
+    page.wait_for_selector(".st-consent")
+    assert page.evaluate("JSON.parse(localStorage.getItem('askback.participant'))") == key
 
 
 def test_who_stops_after_a_set_can_go_on_or_take_everything_back(sets: Any, open_page: Any) -> None:

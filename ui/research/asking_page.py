@@ -1,4 +1,4 @@
-"""Who asks back, and when: runs of ClarQ-LLM, HandMeThat and AmbiK in one table and one figure."""
+"""Who asks back, and when: runs of all benchmarks in which somebody may, in one table and one figure."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from simulator.asking import askable, askings, may_ask_back
+from simulator import catalog
+from simulator.asking import askable, askings, load_asking, may_ask_back
 from simulator.commands.asking import asking_figure
 from simulator.commands.asking_measures import Row, rows
 from simulator.stats import Interval
 from ui.i18n import Strings
-from ui.research.asking_words import kind_name, robot_name
+from ui.research.declared import Words
 from ui.research.desk import Desk, RunCard
 from ui.research.figures import plot
 from ui.research.format import Cell, Scale, cell, scale
@@ -21,11 +22,6 @@ BY: Final = ("robot", "kind", "user", "both")
 MEASURES: Final = (
     *("when_needed", "when_inferred", "when_nothing", "youden", "decided", "questions", "useful", "price"),
     *("right", "right_asking", "right_silent", "before", "after", "gain"),
-)
-COMMANDS: Final = (
-    "askback run ambik --questions 1",
-    "askback run handmethat --limit 20",
-    "askback run clarq --limit 4",
 )
 _SHARE: Final = scale((), fixed=(0.0, 1.0))
 _GAIN: Final = scale((), fixed=(-1.0, 1.0))
@@ -56,7 +52,7 @@ class Line:
 
 
 def asking_page(visit: Visit, desk: Desk) -> Page:
-    """Return which runs, the table, and a plot for each room."""
+    """Return which runs, the table of each benchmark, and a plot."""
     at, reader = visit.at, desk.reader
     cards = [card for card in desk.cards() if may_ask_back(card.run.benchmark, card.seats)]
     choices = sorted(
@@ -67,7 +63,8 @@ def asking_page(visit: Visit, desk: Desk) -> Page:
     by = at.by if at.by in BY else BY[0]
     table = rows(measured.askings, by_kind=by in ("kind", "both"), by_user=by in ("user", "both"))
     over_all = rows(measured.askings, by_user=by in ("user", "both"))
-    rooms = [name for name in askable() if any(row.benchmark == name for row in table)]
+    benchmarks = [catalog.find(name) for name in askable()]
+    compared = [each for each in benchmarks if any(row.benchmark == each.name for row in table)]
     figure = asking_figure(over_all)
     return visit.page(
         "asking",
@@ -76,8 +73,12 @@ def asking_page(visit: Visit, desk: Desk) -> Page:
         chosen=chosen,
         by=by,
         every_by=BY,
-        commands=COMMANDS,
-        groups=[(name, _lines(visit.t, [row for row in table if row.benchmark == name])) for name in rooms],
+        commands=[each.example_command(visit.t.language) for each in benchmarks],
+        groups=[
+            (each.title, _lines(visit.t, [row for row in table if row.benchmark == each.name]))
+            for each in compared
+        ],
+        meanings=[(each.title, notes) for each in compared if (notes := load_asking(each.name).NOTES)],
         measures=[name for name in MEASURES if any(getattr(row, name) is not None for row in table)],
         left_out=measured.left_out,
         aborted=sum(measured.aborted.values()),
@@ -110,3 +111,15 @@ def _lines(t: Strings, rows: Sequence[Row]) -> list[Line]:
 
 def _cell(interval: Interval | None, on: Scale, signed: bool) -> Cell | None:
     return None if interval is None else cell(interval, on, 2, signed=signed)
+
+
+def robot_name(t: Strings, row: Row) -> str:
+    """Return who could ask, with how they played in brackets; names of methods and models stay."""
+    return f"{row.seat} ({', '.join(map(t.phrase, row.manner))})" if row.manner else row.seat
+
+
+def kind_name(t: Strings, row: Row) -> str:
+    """Return the kind of tasks that a row is of: of all of them together, if it names none."""
+    if not row.kind:
+        return t("research.asking.kind_all")
+    return Words(t, row.benchmark)(f"asking.kind.{row.kind}", t.phrase(row.kind))

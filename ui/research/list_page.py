@@ -64,8 +64,8 @@ class RunList:
         t, at, cards = self.visit.t, self.visit.at, self.desk.cards()
         part(self.visit, "runs", empty=not cards)
         if not cards:
-            for command in ("empty_command", "import_command"):
-                gr.Textbox(t(f"research.list.{command}"), label=t("research.list.type"), buttons=["copy"])
+            for command in _commands(t.language):
+                gr.Textbox(command, label=t("research.list.type"), buttons=["copy"])
             follow(self.visit, lambda: len(self.desk.cards()))
             return
         benchmarks = {card.title: card.run.benchmark for card in cards}
@@ -189,6 +189,13 @@ def headlines(reader: LogReader, run: str) -> Headlines:
             cell = estimate(mean, Column(metric.title, 3 if metric.is_share else 2))
             made.append(Headline(metric.title, cell, mean.value))
     return tuple(made)
+
+
+def _commands(language: str) -> list[str]:
+    """Return what fills an empty log: a run of the first benchmark, and an import of published results."""
+    first = catalog.installed()[0]
+    imports = [words for words in first.commands if words.startswith("import ")]
+    return [first.example_command(language), *(f"askback {words} FILE" for words in imports)]
 
 
 def _words(card: RunCard) -> str:

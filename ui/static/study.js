@@ -6,14 +6,20 @@
 (() => {
   const { store, token, part } = window.askback;
   const SLOW_MS = 600; // then the page says what is waited for, if it can
-  const PARTICIPANT = "askback.ambibench.participant"; // as it was first called: it says who comes again
+  const PARTICIPANT = "askback.participant"; // says who comes again
 
   const random = () => [...crypto.getRandomValues(new Uint8Array(16))].map((n) => n.toString(16).padStart(2, "0")).join("");
   const now = () => performance.timeOrigin + performance.now();
 
   function participant() {
-    if (!store.read(PARTICIPANT)) store.write(PARTICIPANT, random());
-    return store.read(PARTICIPANT) || random();
+    const key = store.read(PARTICIPANT) || formerKey() || random();
+    store.write(PARTICIPANT, key);
+    return key;
+  }
+
+  // Browsers that were here before know it by the name of a benchmark.
+  function formerKey() {
+    try { return store.read(Object.keys(localStorage).find((name) => /^askback\.\w+\.participant$/.test(name))); } catch { return null; }
   }
 
   // Without storage (a private window) what is filled in lasts as long as the page.

@@ -40,7 +40,7 @@ from simulator.handmethat.task import LEVELS
 from trees.model import TASK_TYPES
 from ui.i18n import strings
 from ui.research import asking_page
-from ui.research.asking_words import kind_name
+from ui.research.asking_page import kind_name
 from ui.research.calls import Calls
 from ui.research.declared import run_file
 from ui.research.desk import Desk

@@ -73,7 +73,8 @@ def test_every_page_is_well_formed_in_both_languages(calls, path, query, languag
 
 def test_an_empty_log_says_what_to_type(bench):
     answer = page(Calls(Desk(bench.reader), bench.writer))
-    assert "askback run clarq --seeker offline/seeker --provider offline/experts --lang en" in words(answer)
+    assert "askback run clarq --limit 4 --lang en" in words(answer)
+    assert "askback import clarq-results FILE" in words(answer)
 
 
 @pytest.mark.parametrize(
