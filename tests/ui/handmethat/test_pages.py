@@ -310,6 +310,7 @@ def test_every_text_is_used(sessions: HandMeThatSessions) -> None:
     )
     shared += (
         "study.",
+        "problem.",
         "closing.",
         "refused.",
         "metric.",
