@@ -112,7 +112,8 @@ def _read(known: Language, benchmarks: tuple[str, ...]) -> Strings:
         own = declared_texts(benchmark, known)
         own.setdefault("card_link", texts["declared.card_link"].format(title=own["name"]))
         # Errors are told by their codes alone: what only this benchmark meets with stands beside the rest.
-        texts = {name: text for name, text in own.items() if name.startswith("problem.")} | texts
+        met = {name: text for name, text in own.items() if name.startswith("error.")}
+        texts = {name.replace("error.", "problem."): text for name, text in met.items()} | texts
         for side in _SIDES:
             own |= {f"{side}.{name}": text for name, text in _said(benchmark, side, known).items()}
         texts |= {f"{DECLARED}.{benchmark.name}.{name}": text for name, text in own.items()}

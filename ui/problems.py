@@ -1,6 +1,7 @@
 """What went wrong, in the language of the page: ``problem.{code}``, by the error's code.
 
-Codes of one benchmark have their words in its ``texts.yaml``, all others in ``strings/``.
+Codes of one benchmark have their words in its ``texts.yaml``, as ``error.{code}``; all others in
+``strings/``.
 
 The simulator names what went wrong (`AskbackError.code`); its messages are for the command line and the log.
 """

@@ -415,7 +415,7 @@ def test_every_text_is_used_and_in_both_languages() -> None:
     modules = "".join(path.read_text("utf-8") for path in BENCHMARK.folder.rglob("*.py"))
     made = tuple(re.findall(r'message\(\s*f"([\w.]+[._])\{', modules))
     of_pages = (
-        "problem.",
+        "error.",
         "seat.",
         "speaker.",
         "you_are.",

@@ -310,7 +310,7 @@ def test_every_text_is_used(sessions: HandMeThatSessions) -> None:
     )
     shared += (
         "study.",
-        "problem.",
+        "error.",
         "closing.",
         "refused.",
         "metric.",
