@@ -115,12 +115,7 @@ def log_odds(option: Sampled, reduce: Reduce = "sum") -> tuple[float, ...]:
 
 
 def kl_options(
-    id: str,
-    sentence: str,
-    options: Sequence[Sampled],
-    *,
-    seed: int,
-    reduce: Reduce = "sum",
+    id: str, sentence: str, options: Sequence[Sampled], *, seed: int, reduce: Reduce = "sum"
 ) -> ContinuationRecord:
     """Return the estimates of one instance, all from the same number of continuations.
 
@@ -217,7 +212,7 @@ def ranks_first(record: ContinuationRecord) -> bool:
 
 
 def continuation_measures(
-    records: Sequence[ContinuationRecord], examples: Iterable[Example] = (), *, seed: int = 0
+    records: Sequence[ContinuationRecord], examples: Iterable[Example] = ()
 ) -> ContinuationMeasures:
     """Return ranking accuracy, whose denominator is the number of records, with its baselines.
 
@@ -235,9 +230,9 @@ def continuation_measures(
     sizes = [len(record.options) - 1 for record in records]
     counts = [record.num_conts for record in records]
     return ContinuationMeasures(
-        accuracy=clustered_interval(right, ids, instances, seed=seed),
-        random=clustered_interval(chances, ids, instances, seed=seed),
-        random_examples=clustered_interval(by_example, [example.id for example in ambiguous], seed=seed),
+        accuracy=clustered_interval(right, ids, instances),
+        random=clustered_interval(chances, ids, instances),
+        random_examples=clustered_interval(by_example, [example.id for example in ambiguous]),
         right=sum(right),
         instances=len(records),
         missing=tuple(record.id for record in records if _is_missing(record)),

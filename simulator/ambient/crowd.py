@@ -133,7 +133,7 @@ class CrowdMeasures:
     undefined: Mapping[str, str]
 
 
-def crowd_measures(records: Sequence[CrowdRecord], tie: Tie = "first", seed: int = 0) -> CrowdMeasures:
+def crowd_measures(records: Sequence[CrowdRecord], tie: Tie = "first") -> CrowdMeasures:
     """Return all measures of crowdworkers' votes."""
     used = [record for record in records if record.workers and record.true_slots]
     pooled = [(row, slot) for row, record in enumerate(used) for slot in record.true_slots]
@@ -169,7 +169,7 @@ def crowd_measures(records: Sequence[CrowdRecord], tie: Tie = "first", seed: int
         "accepts_all": mean_measure([_share(_accepting(record)) for record in used]),
         "agreement": mean_measure([float(agrees(record, tie)) for record in used]),
     }
-    known = intervals(measures, seed=seed)
+    known = intervals(measures)
     return CrowdMeasures(
         rows=len(records),
         left_out=len(records) - len(used),

@@ -185,7 +185,7 @@ def item_scores(
 
 
 def generation_measures(
-    records: Sequence[GenerationRecord], parser: Parser = "reference", *, seed: int = 0
+    records: Sequence[GenerationRecord], parser: Parser = "reference"
 ) -> GenerationMeasures:
     """Return every measure of spec 6.4; the paper's rule of reading rewrites is ``reference``."""
     parsed = [parse(record.generation, parser) for record in records]
@@ -194,9 +194,9 @@ def generation_measures(
     empty = [not cut(record.generation).strip() for record in records]
     items = [(record.id, record.side) for record in records]
     return GenerationMeasures(
-        edit_f1=mean_interval(item_scores(records, parser), items, seed=seed),
-        robust=mean_interval(item_scores(records, "robust"), items, seed=seed),
-        patterns=patterns(records, [reading.rewrites for reading in parsed], seed=seed),
+        edit_f1=mean_interval(item_scores(records, parser), items),
+        robust=mean_interval(item_scores(records, "robust"), items),
+        patterns=patterns(records, [reading.rewrites for reading in parsed]),
         rewrites={number: counts[number] for number in sorted(counts)},
         warnings={code: warnings[code] for code in PARSE_WARNINGS if warnings[code]},
         parser=parser,
@@ -210,7 +210,7 @@ def generation_measures(
 
 
 def patterns(
-    records: Sequence[GenerationRecord], rewrites: Sequence[Mapping[Label, str]], *, seed: int = 0
+    records: Sequence[GenerationRecord], rewrites: Sequence[Mapping[Label, str]]
 ) -> dict[str, Interval | None]:
     """Return how the rewrites of each row (label -> rewrite, of each record) were made.
 
@@ -230,10 +230,10 @@ def patterns(
     copied = [(item, text == original) for item, original, texts in rows for text in texts]
     with_texts = [every and bool(texts) for every, (_, _, texts) in zip(restated, rows, strict=True)]
     return {
-        "empty": mean_interval([not texts for _, _, texts in rows], items, seed=seed),
-        "copied": clustered_interval([copy for _, copy in copied], [item for item, _ in copied], seed=seed),
-        "restated": mean_interval(restated, items, seed=seed),
-        "restated_found": mean_interval(with_texts, items, seed=seed),
+        "empty": mean_interval([not texts for _, _, texts in rows], items),
+        "copied": clustered_interval([copy for _, copy in copied], [item for item, _ in copied]),
+        "restated": mean_interval(restated, items),
+        "restated_found": mean_interval(with_texts, items),
     }
 
 

@@ -10,22 +10,16 @@ from simulator.stats import Interval, bootstrap_mean, cluster_bootstrap
 RESAMPLES: Final = 1000
 
 
-def mean_interval(
-    values: Sequence[float], items: Sequence[Hashable] | None = None, *, seed: int = 0
-) -> Interval | None:
+def mean_interval(values: Sequence[float], items: Sequence[Hashable] | None = None) -> Interval | None:
     """Return the mean of one value per item; None if there are none.
 
     `items`: the item of each, where some were observed several times; `Interval.n` counts items.
     """
-    return bootstrap_mean(values, items, seed=seed, resamples=RESAMPLES) if values else None
+    return bootstrap_mean(values, items, resamples=RESAMPLES) if values else None
 
 
 def clustered_interval(
-    values: Sequence[float],
-    items: Sequence[Hashable],
-    units: Sequence[Hashable] | None = None,
-    *,
-    seed: int = 0,
+    values: Sequence[float], items: Sequence[Hashable], units: Sequence[Hashable] | None = None
 ) -> Interval | None:
     """Return the mean of values of which an item may have several: whole items are resampled.
 
@@ -39,11 +33,11 @@ def clustered_interval(
     """
     if not values and not items:
         return None
-    interval = cluster_bootstrap(values, items, seed=seed, resamples=RESAMPLES)
+    interval = cluster_bootstrap(values, items, resamples=RESAMPLES)
     return interval if units is None else interval._replace(n=len(set(units)))
 
 
-def share_interval(values: Sequence[float], counted: Sequence[bool], *, seed: int = 0) -> Interval | None:
+def share_interval(values: Sequence[float], counted: Sequence[bool]) -> Interval | None:
     """Return the mean of those items that count; all items are resampled, so how many count varies, too.
 
     Returns:
@@ -55,6 +49,6 @@ def share_interval(values: Sequence[float], counted: Sequence[bool], *, seed: in
     if not any(counted):
         return None
     interval = cluster_bootstrap(
-        values, range(len(values)), weights=list(map(float, counted)), seed=seed, resamples=RESAMPLES
+        values, range(len(values)), weights=list(map(float, counted)), resamples=RESAMPLES
     )
     return interval._replace(n=sum(counted))

@@ -293,25 +293,23 @@ def is_correct(record: CrowdRecord, tie: Tie = "first") -> bool:
     return len(record.true_slots) >= NEEDED and agrees(record, tie)
 
 
-def evaluation_measures(
-    records: Sequence[CrowdRecord], tie: Tie = "first", seed: int = 0
-) -> dict[str, EvaluationMeasures]:
+def evaluation_measures(records: Sequence[CrowdRecord], tie: Tie = "first") -> dict[str, EvaluationMeasures]:
     """Return model -> how many of its rows are correct, models in the order of their first row."""
     models = dict.fromkeys(record.origin for record in records)
     return {
-        model: _measures(model, [record for record in records if record.origin == model], tie, seed)
+        model: _measures(model, [record for record in records if record.origin == model], tie)
         for model in models
     }
 
 
-def _measures(model: str, records: Sequence[CrowdRecord], tie: Tie, seed: int) -> EvaluationMeasures:
+def _measures(model: str, records: Sequence[CrowdRecord], tie: Tie) -> EvaluationMeasures:
     few = [record for record in records if len(record.true_slots) < NEEDED]
     asked = [record for record in records if len(record.true_slots) >= NEEDED]
     judged = [record for record in asked if record.workers]
     correct = [0.0] * len(few) + [float(is_correct(record, tie)) for record in judged]
     return EvaluationMeasures(
         model=model,
-        correct=mean_interval(correct, seed=seed),
+        correct=mean_interval(correct),
         rows=len(records),
         few=len(few),
         without_votes=len(asked) - len(judged),

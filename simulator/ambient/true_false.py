@@ -123,9 +123,7 @@ _REWRITE: Final = ["id", "side", "rewrite"]
 _STATEMENT: Final = [*_REWRITE, "template"]
 
 
-def true_false_measures(
-    records: Sequence[TrueFalseRecord], *, pairs: Pairs = "paper", seed: int = 0
-) -> TrueFalseMeasures:
+def true_false_measures(records: Sequence[TrueFalseRecord], *, pairs: Pairs = "paper") -> TrueFalseMeasures:
     """Return every measure of spec 7; for `pairs` see `inconsistent_pairs`."""
     frame = _frame(records)
     answered, weighed = frame[frame["prediction"].notna()], frame[frame["mass"].notna()]
@@ -135,18 +133,18 @@ def true_false_measures(
     inconsistent = list(_inconsistent(judged, pairs))
     statements = frame.drop_duplicates(_STATEMENT)
     return TrueFalseMeasures(
-        accuracy=_mean(frame, "correct", seed),
+        accuracy=_mean(frame, "correct"),
         by_template=tuple(
-            _mean(frame[frame["template"] == template], "correct", seed) for template in range(len(TEMPLATES))
+            _mean(frame[frame["template"] == template], "correct") for template in range(len(TEMPLATES))
         ),
-        answered_accuracy=_mean(answered, "correct", seed),
-        all_four=clustered_interval(all_right.tolist(), _sentences(judged.reset_index()), seed=seed),
+        answered_accuracy=_mean(answered, "correct"),
+        all_four=clustered_interval(all_right.tolist(), _sentences(judged.reset_index())),
         inconsistent=clustered_interval(
-            [holds for _, holds in inconsistent], [sentence for sentence, _ in inconsistent], seed=seed
+            [holds for _, holds in inconsistent], [sentence for sentence, _ in inconsistent]
         ),
         self_contradictions=(int((says[0] & says[2]).sum()), int((says[1] & says[3]).sum())),
-        mass=_mean(weighed, "mass", seed),
-        answered=_mean(frame.assign(answered=frame["prediction"].notna()), "answered", seed),
+        mass=_mean(weighed, "mass"),
+        answered=_mean(frame.assign(answered=frame["prediction"].notna()), "answered"),
         statements=len(frame),
         null=len(frame) - len(answered),
         incomplete=int((statements.groupby(_REWRITE).size() < len(TEMPLATES)).sum()),
@@ -193,10 +191,10 @@ def _inconsistent(judged: pd.DataFrame, pairs: Pairs) -> Iterator[tuple[Hashable
             yield sentence, bool(may and other_may and only and (other_only or pairs == "reference"))
 
 
-def _mean(frame: pd.DataFrame, column: str, seed: int) -> Interval | None:
+def _mean(frame: pd.DataFrame, column: str) -> Interval | None:
     """Return the mean over statements, sentences resampled; a statement judged several times is one."""
     statements = list(frame[_STATEMENT].itertuples(index=False, name=None))
-    return clustered_interval(frame[column].tolist(), _sentences(frame), statements, seed=seed)
+    return clustered_interval(frame[column].tolist(), _sentences(frame), statements)
 
 
 def _sentences(frame: pd.DataFrame) -> list[Hashable]:

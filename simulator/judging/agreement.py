@@ -158,7 +158,6 @@ def cluster_kappa(
     second: Sequence[Hashable],
     clusters: Sequence[Hashable],
     *,
-    seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> tuple[Interval, Interval]:
     """Return observed agreement of two raters and Cohen's kappa, with intervals from resampled clusters.
@@ -191,7 +190,7 @@ def cluster_kappa(
         "observed": Measure(columns, observed, len(first), SHARE),
         "kappa": Measure(columns, kappa, len(first), _CHANCE_CORRECTED),
     }
-    bounds = intervals(measures, seed=seed, resamples=resamples)
+    bounds = intervals(measures, resamples=resamples)
     shared, corrected = bounds["observed"], bounds["kappa"]
     assert shared is not None and corrected is not None  # there are ratings, and kappa of equals is 1
     return shared, corrected

@@ -139,8 +139,8 @@ def sorted_examples(reader: LogReader, examples: Iterable[Example], data: str) -
     return tuple(Sorted(example, opinions.get(key, Opinions())) for example, key in ambiguous)
 
 
-def category_agreement(examples: Sequence[Sorted], *, seed: int = 0) -> CategoryAgreement:
-    """Return how far annotators sort alike; `seed` is that of the resampling of examples."""
+def category_agreement(examples: Sequence[Sorted]) -> CategoryAgreement:
+    """Return how far annotators sort alike."""
     units = [[frozenset(kinds) for kinds in each.kinds.values()] for each in examples if each.kinds]
     usual = [units[place] for place in modal_subjects(units)]
     measures = {**set_measures(usual, CATEGORIES), "alpha": alpha_measure(units, masi_distance)}
@@ -148,7 +148,7 @@ def category_agreement(examples: Sequence[Sorted], *, seed: int = 0) -> Category
         raters=len(usual[0]) if usual else None,
         examples=len(usual),
         other=len(units) - len(usual),
-        measures=intervals(measures, seed=seed),
+        measures=intervals(measures),
     )
 
 

@@ -132,7 +132,7 @@ class WorkerStatistics:
 
 
 def linguist_measures(
-    records: Sequence[LinguistRecord], finals: Mapping[str, LabelSet] | None = None, *, seed: int = 0
+    records: Sequence[LinguistRecord], finals: Mapping[str, LabelSet] | None = None
 ) -> LinguistMeasures:
     """Return how far linguists agree with each other, and with the final label sets of the dataset, by id."""
     kept = [record for record in records if not record.discarded]
@@ -146,17 +146,17 @@ def linguist_measures(
         "ambiguous": mean_measure(several, np.repeat(rows, 2).tolist(), len(kept)),
         "alpha": alpha_measure([record.annotations for record in kept], masi_distance),
     }
-    values = intervals(measures, seed=seed)
+    values = intervals(measures)
     return LinguistMeasures(
         rows=len(records),
         discarded=len(records) - len(kept),
         annotations={size: sizes[size] for size in sorted(sizes)},
         twice=tuple(record.id for record in kept if len(set(record.workers)) < len(record.workers)),
         workers=len({form.worker for form in single_annotations(records)}),
-        two=intervals(_set_measures(two, rows, len(kept)), seed=seed),
+        two=intervals(_set_measures(two, rows, len(kept))),
         ambiguous=values["ambiguous"],
         alpha=values["alpha"],
-        final=intervals(_final_measures(kept, matched, finals), seed=seed) if finals else None,
+        final=intervals(_final_measures(kept, matched, finals)) if finals else None,
         final_rows=len(matched),
     )
 

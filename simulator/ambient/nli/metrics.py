@@ -157,11 +157,7 @@ class NliMeasures:
 
 
 def nli_measures(
-    records: Sequence[NliRecord],
-    examples: Sequence[Hashable] | None = None,
-    *,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
+    records: Sequence[NliRecord], examples: Sequence[Hashable] | None = None, *, resamples: int = RESAMPLES
 ) -> NliMeasures:
     """Return the measures of predicted label sets.
 
@@ -185,7 +181,7 @@ def nli_measures(
     number = {example: place for place, example in enumerate(dict.fromkeys(clusters))}
     by_example = np.zeros((len(number), columns.shape[1]))
     np.add.at(by_example, [number[example] for example in clusters], columns)
-    sums = resampled(by_example, seed=seed, resamples=resamples)
+    sums = resampled(by_example, resamples=resamples)
     wide = 2 + complete
     shares = sums[:, 1:wide] / sums[:, :1]
     hits_and_totals = sums[:, wide:].reshape(len(sums), len(LABELS), 2)
@@ -206,19 +202,16 @@ def nli_measures(
     )
 
 
-def constant_baselines(
-    gold: Sequence[LabelSet], sets: Iterable[LabelSet] = CONSTANTS, *, seed: int = 0
-) -> dict[LabelSet, NliMeasures]:
+def constant_baselines(gold: Sequence[LabelSet]) -> dict[LabelSet, NliMeasures]:
     """Return what somebody gets who always gives the same set: exact match and macro F1 (no group EM)."""
     return {
         constant: nli_measures(
             [
                 NliRecord(id=str(place), premise="", hypothesis="", gold=labels, predicted=constant)
                 for place, labels in enumerate(gold)
-            ],
-            seed=seed,
+            ]
         )
-        for constant in sets
+        for constant in CONSTANTS
     }
 
 

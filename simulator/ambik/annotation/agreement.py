@@ -118,7 +118,7 @@ def newest_forms(forms: Iterable[PairForm]) -> dict[str, dict[str, PairForm]]:
     return newest
 
 
-def pair_agreement(forms: Sequence[PairForm], *, seed: int = 0) -> PairAgreement:
+def pair_agreement(forms: Sequence[PairForm]) -> PairAgreement:
     """Return the agreement of annotators."""
     newest = newest_forms(forms)
     several = [by_annotator for by_annotator in newest.values() if len(by_annotator) > 1]
@@ -177,8 +177,8 @@ def pair_agreement(forms: Sequence[PairForm], *, seed: int = 0) -> PairAgreement
         without_shortlist=len(twice) - len(shortlists),
         other_raters=len(types) - len(modal_subjects([list(rated) for rated in types.values()])),
         kappa="cohen" if len(people) == 2 else "fleiss",
-        fields=intervals(fields, seed=seed),
-        **intervals(measures, seed=seed),
+        fields=intervals(fields),
+        **intervals(measures),
     )
 
 

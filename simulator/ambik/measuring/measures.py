@@ -34,28 +34,13 @@ from simulator.ambik.records import ABORTED, Exchange, Outcome
 from simulator.ambik.score import is_right, relevance, right_in_the_end
 from simulator.ambik.settings import Settings
 from simulator.ambik.terms import TASK_TYPES
-from simulator.stats import (
-    RESAMPLES,
-    SHARE,
-    Floats,
-    Interval,
-    cluster_bootstrap,
-    interval_of,
-    resampled,
-    share,
-    wilson,
-)
+from simulator.stats import SHARE, Floats, Interval, cluster_bootstrap, interval_of, resampled, share, wilson
 
 K = TypeVar("K", bound=Hashable)
 
 
 def means(
-    columns: Mapping[K, Sequence[float | None]],
-    clusters: Sequence[Hashable],
-    *,
-    counts: Collection[K] = (),
-    seed: int = 0,
-    resamples: int = RESAMPLES,
+    columns: Mapping[K, Sequence[float | None]], clusters: Sequence[Hashable], *, counts: Collection[K] = ()
 ) -> dict[K, Interval | None]:
     """Return the mean of every column with a 95 % percentile interval from drawing whole clusters.
 
@@ -63,8 +48,6 @@ def means(
         columns: a measure of every decision; None, or not a number, where it does not count.
         clusters: of the decisions.
         counts: columns that hold counts; the others hold shares (see `interval_of`).
-        seed: of the drawing.
-        resamples: how many.
 
     Returns:
         By column, `Interval.n` being the decisions that count; None where none does.
@@ -75,20 +58,13 @@ def means(
         intervals[name] = None
         if counted.any():
             interval = cluster_bootstrap(
-                values.tolist(),
-                clusters,
-                weights=counted.tolist(),
-                bounds=None if name in counts else SHARE,
-                seed=seed,
-                resamples=resamples,
+                values.tolist(), clusters, weights=counted.tolist(), bounds=None if name in counts else SHARE
             )
             intervals[name] = interval._replace(n=int(counted.sum()))
     return intervals
 
 
-def mean_of_means(
-    columns: Sequence[Sequence[float | None]], clusters: Sequence[Hashable], *, seed: int = 0
-) -> Interval | None:
+def mean_of_means(columns: Sequence[Sequence[float | None]], clusters: Sequence[Hashable]) -> Interval | None:
     """Return the plain average of the means of columns of shares; None if one has no values."""
     parts = [_counted(column) for column in columns]
     if not parts or not all(counted.any() for _, counted in parts):
@@ -101,7 +77,7 @@ def mean_of_means(
             order = np.argsort(values)  # sums are rounded: in one order, they are the same for all orders
             sums.append(np.bincount(places[order], (values, counted)[part][order], len(numbers)))
     table: Floats = np.column_stack(sums)
-    drawn = resampled(table, seed=seed)
+    drawn = resampled(table)
     with np.errstate(invalid="ignore", divide="ignore"):  # a rare type may be missing from a resample
         together = np.divide(*np.hsplit(drawn, 2)).mean(axis=1)
     rows = sum(int(counted.sum()) for _, counted in parts)
@@ -207,7 +183,7 @@ class Measures:
         return next((kind for kind in self.types if kind.type == task_type), None)
 
 
-def measures(outcomes: Sequence[Outcome], settings: Settings, *, seed: int = 0) -> Measures:
+def measures(outcomes: Sequence[Outcome], settings: Settings) -> Measures:
     """Measure outcomes: of one method on one set of tasks, say, or of one group of people."""
     rows, pairs = outcome_rows(outcomes, settings), matched(outcomes, settings.metrics)
     types = ordered_types(row.type for row in rows)
@@ -218,7 +194,7 @@ def measures(outcomes: Sequence[Outcome], settings: Settings, *, seed: int = 0) 
     columns[ALL, "ambdif"] = [*(None for _ in rows), *pairs.values]
     clusters: list[Hashable] = [*(row.cluster for row in rows), *pairs.clusters]
     counts = [key for key in keys if key[1] == "set_size"]
-    intervals = means(columns, clusters, counts=counts, seed=seed)
+    intervals = means(columns, clusters, counts=counts)
     macro = [columns[kind, "chr"] for kind in TASK_TYPES] if set(TASK_TYPES) <= set(types) else []
 
     def of_type(kind: str) -> TypeMeasures:
@@ -232,7 +208,7 @@ def measures(outcomes: Sequence[Outcome], settings: Settings, *, seed: int = 0) 
         overall=of_type(ALL),
         ambdif=_ambdif(pairs, intervals[ALL, "ambdif"], settings),
         accuracy=_measure("accuracy", rows, intervals[ALL, "accuracy"]),
-        macro_chr=mean_of_means(macro, clusters, seed=seed),
+        macro_chr=mean_of_means(macro, clusters),
         fillers=sum(outcome.removed for outcome in outcomes),
         sizes=_sorted(Counter(len(outcome.predicted) for outcome in made)),
         flags=_sorted(Counter(flag for outcome in outcomes for flag in outcome.decision.flags)),

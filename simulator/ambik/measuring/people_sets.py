@@ -105,7 +105,7 @@ class Compared:
 
 
 def compare_sets(
-    people: Iterable[Decision], models: Iterable[Outcome], settings: Settings = DEFAULT, *, seed: int = 0
+    people: Iterable[Decision], models: Iterable[Outcome], settings: Settings = DEFAULT
 ) -> Compared:
     """Lay people's sets beside models'."""
     decisions = tuple(people)
@@ -118,7 +118,7 @@ def compare_sets(
     seen = {task for task, _ in marked}
     return Compared(
         pairs=pairs,
-        rows=tuple(_rows(pairs, seed)),
+        rows=tuple(_rows(pairs)),
         people_alone=sum(task not in by_task for task, _ in marked),
         models_alone=sum(len(outcomes) for task, outcomes in by_task.items() if task not in seen),
         not_people=len(decisions) - len(marked),
@@ -185,7 +185,7 @@ def _size(outcome: Outcome) -> float:
     return float(len(outcome.predicted)) if outcome.decision.was_made else math.nan
 
 
-def _rows(pairs: Sequence[SetPair], seed: int) -> Iterator[PeopleSets]:
+def _rows(pairs: Sequence[SetPair]) -> Iterator[PeopleSets]:
     for run, method in dict.fromkeys((pair.run, pair.method) for pair in pairs):
         own = [pair for pair in pairs if (pair.run, pair.method) == (run, method)]
         for kind in (ALL, *ordered_types(pair.item.type for pair in own)):
@@ -199,7 +199,7 @@ def _rows(pairs: Sequence[SetPair], seed: int) -> Iterator[PeopleSets]:
                 items=len({_same(pair.item) for pair in of_kind}),
                 people=len({pair.person for pair in of_kind}),
                 decisions=len(of_kind),
-                measures=means(columns, clusters, counts=("people_size", "model_size"), seed=seed),
+                measures=means(columns, clusters, counts=("people_size", "model_size")),
             )
 
 

@@ -9,15 +9,7 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 from simulator.ambik import conformal
-from simulator.ambik.conformal import (
-    MARGINAL,
-    NO_PROMISE,
-    Caution,
-    Histogram,
-    Quantile,
-    Range,
-    caution,
-)
+from simulator.ambik.conformal import MARGINAL, NO_PROMISE, Caution, Histogram, Quantile, Range, caution
 from simulator.ambik.measuring.measures import means
 from simulator.ambik.measuring.outcome_rows import asked_well, cluster_of
 from simulator.ambik.records import Calibrated, Decision, Outcome
@@ -163,8 +155,6 @@ def epsilon_curve(
     calibration: Sequence[Decision],
     settings: Settings,
     grid: Sequence[float] = GRID,
-    *,
-    seed: int = 0,
 ) -> tuple[EpsilonPoint, ...]:
     """Lay every threshold of `grid` on the same scores: no model is needed.
 
@@ -190,7 +180,7 @@ def epsilon_curve(
             "right": [asked_well(outcome, settings) for outcome in outcomes],
             "size": [len(each.predicted) if each.decision.was_made else None for each in outcomes],
         }
-        intervals = means(columns, clusters, counts=("size",), seed=seed)
+        intervals = means(columns, clusters, counts=("size",))
         asks = intervals["asks"]
         assert asks is not None  # every decision asks or does not
         coverage = coverage_of(outcomes)

@@ -149,11 +149,8 @@ def replace_counts(measures: CrowdMeasures) -> CrowdMeasures:
     return replace(measures, rows=0, left_out=0)
 
 
-def test_intervals_follow_the_seed() -> None:
-    assert crowd_measures(ROWS, seed=1) == crowd_measures(ROWS, seed=1)
-    one, other = crowd_measures(ROWS * 5, seed=1), crowd_measures(ROWS * 5, seed=2)
-    assert one.accepts_all != other.accepts_all
-    assert value(one.accepts_all) == value(other.accepts_all)
+def test_intervals_come_out_the_same_again() -> None:
+    assert crowd_measures(ROWS * 5) == crowd_measures(ROWS * 5)
 
 
 def test_vote_table() -> None:

@@ -94,7 +94,6 @@ def test_intervals_hold_the_estimate_and_come_out_the_same_again():
     for one in (found.em, found.f1, found.group_em, *found.f1_by_label.values()):
         assert one.low <= one.value <= one.high
     assert found.em.low < found.em.value < found.em.high
-    assert found.em != nli_measures(records, seed=1).em
 
 
 def test_intervals_are_those_of_the_bootstrap_of_all_benchmarks():

@@ -195,11 +195,9 @@ def many(
     return found
 
 
-def measured(
-    decisions: list[Decision], calibration: list[Decision], settings: Settings, seed: int
-) -> Measures:
+def measured(decisions: list[Decision], calibration: list[Decision], settings: Settings) -> Measures:
     calibrated = calibrate(calibration, settings)
-    return measures([outcome(one, calibrated, settings) for one in decisions], settings, seed=seed)
+    return measures([outcome(one, calibrated, settings) for one in decisions], settings)
 
 
 def test_intervals_are_those_of_a_bootstrap_over_pairs(
@@ -209,12 +207,12 @@ def test_intervals_are_those_of_a_bootstrap_over_pairs(
         many(make_decision, make_pair, 60, 1),
         many(make_decision, make_pair, 50, 2, "calibration"),
     )
-    found = measured(tests, calibration, DEFAULT, 3)
-    assert found == measured(tests, calibration, DEFAULT, 3)
+    found = measured(tests, calibration, DEFAULT)
+    assert found == measured(tests, calibration, DEFAULT)
     calibrated = calibrate(calibration, DEFAULT)
     outcomes = [outcome(one, calibrated, DEFAULT) for one in tests]
     pairs = [one.decision.item.pair.id for one in outcomes]
-    same = cluster_bootstrap([float(one.help) for one in outcomes], pairs, seed=3)
+    same = cluster_bootstrap([float(one.help) for one in outcomes], pairs)
     assert found.overall.hr.interval == pytest.approx(same, abs=0.03)
     assert found.overall.hr.interval != wilson(round(same.value * 120), 120)
     preferences = found.of("preferences")
@@ -271,9 +269,9 @@ def test_resampled_means_are_those_of_the_plain_bootstrap() -> None:
     values = draw.random((80, 2))
     values[:30, 1] = np.nan
     columns = values.T.tolist()
-    found = means(dict(enumerate(columns)), range(80), seed=4)
-    average = mean_of_means(columns, range(80), seed=4)
-    plain = bootstrap_mean(values[:, 0].tolist(), seed=4)
+    found = means(dict(enumerate(columns)), range(80))
+    average = mean_of_means(columns, range(80))
+    plain = bootstrap_mean(values[:, 0].tolist())
     assert found[0] == pytest.approx(plain, abs=1e-9)
     assert found[1] is not None and found[1].n == 50
     assert found[1].value == pytest.approx(np.nanmean(values[:, 1]))
@@ -292,7 +290,7 @@ def test_the_curve_is_what_each_target_gives(make_decision: MakeDecision, make_p
     assert [point.epsilon for point in points] == list(grid)
     for point in points:
         settings = replace(DEFAULT, target_success=1 - point.epsilon)
-        found = measured(tests, calibration, settings, 0)
+        found = measured(tests, calibration, settings)
         assert point.q_hat == calibrate(calibration, settings).q_hat
         assert point.ask_rate.value == pytest.approx(found.overall.hr.value)
         assert point.coverage == found.overall.coverage.interval
