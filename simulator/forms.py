@@ -108,18 +108,18 @@ Listed = Annotated[tuple[FormText, ...], _divided(","), AfterValidator(_counted)
 """A list of texts, empty ones left out; one text is divided at its commas."""
 
 
-def read_move(form: TypeAdapter[T], move: Mapping[str, Any], seat: str, code: str = "malformed") -> T:
+def read_move(form: TypeAdapter[T], move: Mapping[str, Any], seat: str) -> T:
     """Return a form out of the move of a seat.
 
     Raises:
-        SeatError: if a field is missing or wrong: ``too_long``, ``too_many``, or else `code`.
+        SeatError: if a field is missing or wrong: ``too_long``, ``too_many``, or else ``malformed``.
     """
     try:
         return form.validate_python(dict(move))
     except ValidationError as error:
         fault = first_fault(error)
         own = fault.code in ("too_long", "too_many")
-        raise SeatError(f"{fault}.", seat, code=fault.code if own else code) from error
+        raise SeatError(f"{fault}.", seat, code=fault.code if own else "malformed") from error
 
 
 def _as_time(value: str) -> str:

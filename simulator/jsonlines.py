@@ -110,13 +110,13 @@ class Row:
         return f"is {shortened(value)}, not {kind}"
 
 
-def read_lines(path: str | Path, parse: Callable[[Row], T], *, name: str = "id") -> Read[T]:
+def read_lines(path: str | Path, parse: Callable[[Row], T]) -> Read[T]:
     """Return the rows of a file of JSON lines.
 
     Raises:
         InputError: if the file cannot be read at all.
     """
-    return read_rows(path, raw_lines(path), parse, name=name)
+    return read_rows(path, raw_lines(path), parse, name="id")
 
 
 def read_rows(

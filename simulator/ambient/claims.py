@@ -61,9 +61,9 @@ def clean_claim(claim: str) -> str:
     return claim[:1].upper() + claim[1:]
 
 
-def paraphrase_prompt(item: ClaimItem, language: str = "en") -> Rendered:
+def paraphrase_prompt(item: ClaimItem) -> Rendered:
     """Return the zero-shot prompt for one paraphrase of a claim."""
-    return render("ambient/paraphrase", language, {"claim": item.cleaned})
+    return render("ambient/paraphrase", "en", {"claim": item.cleaned})
 
 
 def kept(paraphrases: Iterable[str], cleaned: str = "") -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from simulator.ambient.records import DISTRACTOR, ContinuationOption, Continuati
 from simulator.seeds import derive_seed
 from simulator.stats import Interval
 
-Reduce = Literal["sum", "mean"]
 STEMS: Final[Mapping[str, str]] = {"plain": '"', "instructed": "Write a story.\n\n"}
 """What stands before every conditioning sentence: for plain models, and for instruction-tuned ones."""
 _ENDS: Final = ".!?"
@@ -80,7 +79,6 @@ class Sampled:
         continuations: each one sentence.
         own: log P(c|d), in nats, summed over tokens; None where it could not be had.
         original: log P(c|a), likewise.
-        tokens: of each continuation.
     """
 
     name: str
@@ -88,35 +86,28 @@ class Sampled:
     continuations: tuple[str, ...]
     own: tuple[float | None, ...]
     original: tuple[float | None, ...]
-    tokens: tuple[int, ...]
 
 
-def log_odds(option: Sampled, reduce: Reduce = "sum") -> tuple[float, ...]:
-    """Return log P(c|d) - log P(c|a) of every continuation that is long enough and has both, in order.
+def log_odds(option: Sampled) -> tuple[float, ...]:
+    """Return log P(c|d) - log P(c|a), in nats, of every continuation that is long enough and has both.
 
-    Args:
-        option: continuations of one character and shorter are dropped.
-        reduce: over tokens: the sum, in nats; or the mean per token, as the reference has it for
-            encoder-decoder models.
+    Continuations of one character and shorter are dropped.
 
     Raises:
         ValueError: if the lists of the option differ in length.
     """
-    rows = zip(option.continuations, option.own, option.original, option.tokens, strict=True)
+    rows = zip(option.continuations, option.own, option.original, strict=True)
     return tuple(
-        (own - original) / (tokens if reduce == "mean" else 1)
-        for text, own, original, tokens in rows
+        own - original
+        for text, own, original in rows
         if len(text) >= _SHORTEST
         and own is not None
         and original is not None
         and math.isfinite(own - original)
-        and (tokens > 0 or reduce == "sum")
     )
 
 
-def kl_options(
-    id: str, sentence: str, options: Sequence[Sampled], *, seed: int, reduce: Reduce = "sum"
-) -> ContinuationRecord:
+def kl_options(id: str, sentence: str, options: Sequence[Sampled], *, seed: int) -> ContinuationRecord:
     """Return the estimates of one instance, all from the same number of continuations.
 
     They are None throughout if an option has nothing left (`num_conts` is 0 then).
@@ -126,7 +117,7 @@ def kl_options(
     Raises:
         ValueError: if the lists of an option differ in length.
     """
-    odds = {option.name: log_odds(option, reduce) for option in options}
+    odds = {option.name: log_odds(option) for option in options}
     number = min(map(len, odds.values()), default=0)
 
     def estimate(name: str) -> float | None:
@@ -160,13 +151,13 @@ class Histogram:
     means: Mapping[str, float | None]
 
 
-def histogram(options: Sequence[Sampled], *, bins: int = 20, reduce: Reduce = "sum") -> Histogram:
+def histogram(options: Sequence[Sampled], *, bins: int = 20) -> Histogram:
     """Return the log-odds of one instance, for a figure; all continuations that are left count.
 
     Raises:
         ValueError: if the lists of an option differ in length.
     """
-    odds = {option.name: log_odds(option, reduce) for option in options}
+    odds = {option.name: log_odds(option) for option in options}
     together = [value for values in odds.values() for value in values]
     edges = np.histogram_bin_edges(together or [0.0], bins)
     return Histogram(

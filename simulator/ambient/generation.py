@@ -276,20 +276,17 @@ def gold_differences(
     return tuple(differences)
 
 
-def edit_f1_variants(
-    records: Sequence[GenerationRecord], source: Source = "reference"
-) -> Mapping[str, float]:
+def edit_f1_variants(records: Sequence[GenerationRecord]) -> Mapping[str, float]:
     """Return what EDIT-F1 would be by other rules, none of them the paper's: means over items, 0 to 1.
 
     Returns:
         ``denominator: …`` and ``tokens: …`` -> mean; nothing if there are no records.
     """
     scores = {
-        f"denominator: {denominator}": item_scores(records, source, denominator=denominator)
+        f"denominator: {denominator}": item_scores(records, denominator=denominator)
         for denominator in DENOMINATORS
     }
     scores |= {
-        f"tokens: {name}": item_scores(records, source, tokenize=tokenize)
-        for name, tokenize in TOKENIZERS.items()
+        f"tokens: {name}": item_scores(records, tokenize=tokenize) for name, tokenize in TOKENIZERS.items()
     }
     return {name: sum(values) / len(values) for name, values in scores.items() if values}

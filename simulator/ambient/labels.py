@@ -55,10 +55,10 @@ def parse_label(text: str) -> Label:
     raise InputError(f"{text!r} is no label; labels are {_BLANK_COMMA.join(LABELS)}")
 
 
-def format_labels(labels: Iterable[Label], separator: str = _BLANK_COMMA) -> str:
+def format_labels(labels: Iterable[Label]) -> str:
     """Return the labels in canonical order, joined as the published files do."""
     held = set(labels)
-    return separator.join(label for label in LABELS if label in held)
+    return _BLANK_COMMA.join(label for label in LABELS if label in held)
 
 
 def read_words(value: Any, read: Callable[[str], T]) -> tuple[T, ...]:

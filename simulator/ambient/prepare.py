@@ -206,7 +206,6 @@ def evaluation_items(
     *,
     seed: int,
     items: int = ITEMS,
-    parser: Parser = "reference",
 ) -> tuple[CrowdItem, ...]:
     """Return items of the same examples for every model, example by example.
 
@@ -230,7 +229,7 @@ def evaluation_items(
         if drawn == items:
             break
         items_of = [
-            _item(by_model[model][key], model, number, parser, distractors.get(key, ""), seed)
+            _item(by_model[model][key], model, number, distractors.get(key, ""), seed)
             for number, model in enumerate(sorted(by_model), start=1)
         ]
         whole = [item for item in items_of if item is not None]
@@ -317,11 +316,9 @@ def _measures(model: str, records: Sequence[CrowdRecord], tie: Tie) -> Evaluatio
     )
 
 
-def _item(
-    record: GenerationRecord, model: str, number: int, parser: Parser, distractor: str, seed: int
-) -> CrowdItem | None:
+def _item(record: GenerationRecord, model: str, number: int, distractor: str, seed: int) -> CrowdItem | None:
     """Return the item of a model's rewrites; None if a slot is left to a distractor that cannot be there."""
-    rewrites = labelled_rewrites(record, parser)
+    rewrites = labelled_rewrites(record)
     candidates = [Candidate(text, label) for label, text in rewrites.items()]
     if len(candidates) < CANDIDATES:
         shown = map(squeeze, (record.original, *rewrites.values()))

@@ -201,7 +201,7 @@ def sampled_options(item: ContinueItem, turns: Iterable[Turn]) -> tuple[Sampled,
         Sampled(
             name=payload["option"],
             sentence=item.stem + payload["sentence"],
-            **{name: tuple(payload[name]) for name in ("continuations", "own", "original", "tokens")},
+            **{name: tuple(payload[name]) for name in ("continuations", "own", "original")},
         )
         for payload in payloads(turns, "continue")
     )

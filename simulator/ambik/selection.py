@@ -21,15 +21,13 @@ CALIBRATION: Final = 100
 """Scenarios that KnowNo's authors calibrate on: the first ones."""
 
 
-def pair_items(
-    pairs: Iterable[Pair], *, part: Part = "test", members: Sequence[Member] = MEMBERS
-) -> tuple[PairItem, ...]:
+def pair_items(pairs: Iterable[Pair], *, members: Sequence[Member] = MEMBERS) -> tuple[PairItem, ...]:
     """Return the members of pairs, pair by pair. Pairs of `without_step` are left out.
 
     Raises:
         InputError: if no pair has a line of the plan at its index.
     """
-    return _items([(pair, members) for pair in pairs], part)
+    return _items([(pair, members) for pair in pairs], "test")
 
 
 def calibration_items(pairs: Iterable[Pair]) -> tuple[PairItem, ...]:
@@ -67,8 +65,7 @@ def scenario_items(
     parts: dict[bool, Part] = {True: "calibration", False: "test"}
     return tuple(
         ScenarioItem(
-            scenario=scenario,
-            part=(split == "given" and scenario.part) or parts[scenario.id in first],
+            scenario=scenario, part=(split == "given" and scenario.part) or parts[scenario.id in first]
         )
         for scenario in scenarios
     )

@@ -19,7 +19,6 @@ from simulator.ambik.payloads import read_decision
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Kind, Options, needs_question
 from simulator.ambik.records import ABORTED, Calibrated, Decision, Exchange, PairForm
 from simulator.ambik.sets.predicting import calibrate
-from simulator.ambik.settings import Settings
 from simulator.ambik.terms import CONFORMAL
 from simulator.runner.logged import ENDED, played_to_end, required_run
 
@@ -76,13 +75,8 @@ def first_decisions(episodes: Iterable[Played]) -> tuple[Decision, ...]:
     return tuple(made[0] for made in map(_decided, episodes) if made)
 
 
-def exchanges(reader: LogReader, runs: Iterable[str], *, aborted: bool = False) -> tuple[Exchange, ...]:
-    """Return the episodes in which the robot could ask, before and after what it was told."""
-    return exchanges_of(played_of(reader, runs, aborted=aborted))
-
-
 def exchanges_of(episodes: Iterable[Played]) -> tuple[Exchange, ...]:
-    """Return those of the episodes in which the robot could ask."""
+    """Return the episodes in which the robot could ask, before and after what it was told."""
     return tuple(
         Exchange.of(made, robot=played.who(ROBOT), user=played.who(USER), aborted=_is_aborted(played))
         for played in episodes
@@ -169,7 +163,7 @@ def task_of_run(reader: LogReader, run: Run) -> str:
     return "" if first is None else str(first.options.get("task", "decide"))
 
 
-def calibration_of(reader: LogReader, run_id: str, settings: Settings | None = None) -> Calibrated | None:
+def calibration_of(reader: LogReader, run_id: str) -> Calibrated | None:
     """Return the calibration under which a run was played, with all that it rests on; None if it had none."""
     options = options_of(reader, run_id)
     if options.calibration is None:
@@ -177,7 +171,7 @@ def calibration_of(reader: LogReader, run_id: str, settings: Settings | None = N
     source = options.calibration.run
     if not source or source not in {run.id for run in reader.runs()}:
         return options.calibration
-    return calibrate(decisions(reader, [source]), settings or options.settings, run=source)
+    return calibrate(decisions(reader, [source]), options.settings, run=source)
 
 
 def offered_by(reader: LogReader, run_id: str) -> dict[str, tuple[str, ...]]:

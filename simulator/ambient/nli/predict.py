@@ -202,21 +202,11 @@ class Predictor:
         return {label: math.fsum(share for labels, share in sets if label in labels) for label in LABELS}
 
 
-def load_predictor(
-    folder: str | Path,
-    *,
-    family: Family | None = None,
-    threshold: Threshold = None,
-    device: str | None = None,
-) -> Predictor:
-    """Return the model in a folder.
+def load_predictor(folder: str | Path, *, device: str | None = None) -> Predictor:
+    """Return the model in a folder: what training wrote for one seed, or one that names its classes.
 
-    Args:
-        folder: what training wrote for one seed, or a transformers model that names its classes.
-        family: which family it is of, where the folder does not say: a model with three classes is taken
-            for a ``classifier`` unless its configuration calls it multi-label.
-        threshold: instead of the folder's.
-        device: ``cpu``, ``cuda``; None for a GPU if there is one.
+    Where the folder names no family, a model with three classes is taken for a ``classifier`` unless its
+    configuration calls it multi-label. `device`: ``cpu``, ``cuda``; None for a GPU if there is one.
 
     Raises:
         Unsupported: if torch or transformers is missing.
@@ -224,7 +214,7 @@ def load_predictor(
     """
     folder = Path(folder)
     settings = _settings(folder / SETTINGS)
-    family = family or settings.family
+    family = settings.family
     if family == "binary":
         for label in LABELS:
             _config(folder / label)
@@ -241,7 +231,7 @@ def load_predictor(
     return Predictor(
         name=str(folder),
         family=family,
-        threshold=settings.threshold if threshold is None else threshold,
+        threshold=settings.threshold,
         heads=heads,
         max_length=settings.max_length,
     )

@@ -34,15 +34,13 @@ _CN: Final[LabelSet] = frozenset({"contradiction", "neutral"})
 _EN: Final[LabelSet] = frozenset({"entailment", "neutral"})
 
 
-def may_be_ambiguous(
-    probabilities: Mapping[Label, float], which: Balancing = "default", threshold: float = THRESHOLD
-) -> bool:
+def may_be_ambiguous(probabilities: Mapping[Label, float], which: Balancing = "default") -> bool:
     """Return True if two labels are likely enough: the second-highest probability reaches the threshold.
 
     The reference wants it to be strictly greater.
     """
     second = second_highest(probabilities)
-    return second >= threshold if which == "default" else second > threshold
+    return second >= THRESHOLD if which == "default" else second > THRESHOLD
 
 
 def predicted(probabilities: Mapping[Label, float], which: Balancing = "default") -> LabelSet:

@@ -26,6 +26,7 @@ from simulator.figures.look import LIGHT
 from simulator.stats import Interval
 from simulator.whole import write_whole
 
+_BINS: Final = 12
 _CHANCE: Final = 0.5
 _HEIGHT: Final = 3.0
 _WIDTH: Final = 8.0
@@ -66,7 +67,7 @@ def templates_figure(results: Iterable[Results]) -> Figure | None:
     return Figure("true-false", "Statements judged rightly, by template", [panel], caption)
 
 
-def log_odds_figure(reader: LogReader, runs: Sequence[str], instance: str, *, bins: int = 12) -> Figure:
+def log_odds_figure(reader: LogReader, runs: Sequence[str], instance: str) -> Figure:
     """Return how much likelier continuations of each option are after it than after the ambiguous sentence.
 
     `instance`: the item's id (``12.premise``), or the example's.
@@ -80,7 +81,7 @@ def log_odds_figure(reader: LogReader, runs: Sequence[str], instance: str, *, bi
             continue
         if not any(payload["continuations"] for payload in played.payloads("continue")):
             raise InputError(f"{instance}: only estimates are in {played.episode.run_id}, no continuations")
-        odds = histogram(sampled_options(item, played.turns), bins=bins)
+        odds = histogram(sampled_options(item, played.turns), bins=_BINS)
         names = [f"{low:.1f}" for low in odds.edges[:-1]]
         marks = [
             Bars(_option(name, odds.means[name]), names, counts, n=sum(counts))

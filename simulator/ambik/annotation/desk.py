@@ -221,7 +221,7 @@ class Exported:
     Attributes:
         due: annotators differ, and nobody has decided.
         deleted: by all, or by a third person.
-        broken: the one form there is breaks rules, or what all annotators left alike does.
+        broken: what all annotators left alike breaks rules.
     """
 
     path: Path
@@ -232,30 +232,26 @@ class Exported:
     broken: int = 0
 
 
-def export_runs(
-    folder: str | Path, reader: LogReader, runs: Iterable[str], *, single: bool = False
-) -> tuple[Exported, ...]:
+def export_runs(folder: str | Path, reader: LogReader, runs: Iterable[str]) -> tuple[Exported, ...]:
     """Write the pairs of some runs of annotators, each into its own file of a folder.
-
-    `single`: whether the form of a draft's only annotator makes a pair.
 
     Raises:
         InputError: if a run has no drafts, or no pair yet, or a file cannot be written.
         NotInLog: if there is no such run.
     """
     return tuple(
-        export_cases(Path(folder) / NAME.format(run=file_name(run)), cases(reader, run), single=single)
+        export_cases(Path(folder) / NAME.format(run=file_name(run)), cases(reader, run))
         for run in dict.fromkeys(runs)
     )
 
 
-def export_cases(path: str | Path, drafts: Sequence[Case], *, single: bool = False) -> Exported:
-    """Write the pairs that drafts have become; `single` as for `export_runs`.
+def export_cases(path: str | Path, drafts: Sequence[Case]) -> Exported:
+    """Write the pairs that drafts have become.
 
     Raises:
         InputError: if there is no pair yet, or the file cannot be written.
     """
-    fates = [_fate(draft, single) for draft in drafts]
+    fates = [_fate(draft) for draft in drafts]
     good = [fate for fate in fates if isinstance(fate, Pair)]
     if not good:
         raise InputError(f"{path}: no draft has become a pair yet, so there is nothing to write.")
@@ -297,12 +293,11 @@ def cleaned(pair: Pair) -> Pair:
     return replace(pair, **changes, intent=intent, variants=variants, options=())
 
 
-def _fate(draft: Case, single: bool) -> Pair | str:
+def _fate(draft: Case) -> Pair | str:
     """Return the pair that a draft has become, or why it has not."""
     if draft.state == "consolidated" and draft.pair is not None:
         return draft.pair
-    alone = single and draft.state == "open" and bool(draft.voices)
-    if draft.state != "agreed" and not alone:
+    if draft.state != "agreed":
         return draft.state
     voice = draft.voices[0]
     if voice.form.pair is None:

@@ -102,13 +102,8 @@ def known_objects() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*vocabulary(load_pairs()), *drafts)))
 
 
-def check_pair_form(
-    draft: Draft, form: PairForm, *, words: Iterable[str] | None = None
-) -> tuple[Problem, ...]:
-    """Return what is, or may be, wrong with a form; nothing if it is good.
-
-    `words`: names of objects that a text may name; default: those of the built-in scenes.
-    """
+def check_pair_form(draft: Draft, form: PairForm) -> tuple[Problem, ...]:
+    """Return what is, or may be, wrong with a form; nothing if it is good."""
     if form.pair is None:
         return () if form.delete.strip() else (Problem("no_reason", "delete"),)
     kept = (Problem("deleted", "delete"),) if form.delete else ()
@@ -116,7 +111,7 @@ def check_pair_form(
     unsaid = (
         (Problem("passed_over", "passed_over", earlier),) if earlier and not form.passed_over.strip() else ()
     )
-    return (*kept, *unsaid, *_ticked(form), *pair_problems(form.pair, words=words))
+    return (*kept, *unsaid, *_ticked(form), *pair_problems(form.pair))
 
 
 def check_fields(draft: Draft, move: Mapping[str, Any]) -> tuple[Problem, ...]:
@@ -185,16 +180,15 @@ def _ticked(form: PairForm) -> tuple[Problem, ...]:
 # ---- the rules, in the order of the work
 
 
-def pair_problems(pair: Pair, *, typed: bool = True, words: Iterable[str] | None = None) -> Iterator[Problem]:
+def pair_problems(pair: Pair, *, typed: bool = True) -> Iterator[Problem]:
     """Yield what the fields of a pair break.
 
-    `typed`: whether a type was chosen; else no rule that needs one is applied. `words`: names of objects that
-    a text may name; default: those of the built-in scenes.
+    `typed`: whether a type was chosen; else no rule that needs one is applied.
     """
     yield from (Problem("empty", name) for name in _TEXTS if not getattr(pair, name))
     yield from _objects(pair)
     yield from _scene(pair)
-    yield from _named(pair, known_objects() if words is None else words)
+    yield from _named(pair, known_objects())
     if not pair.indirect:
         yield Problem("indirect_empty", "indirect")
     yield from _task(pair)

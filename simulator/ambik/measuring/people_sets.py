@@ -125,7 +125,7 @@ def compare_sets(
     )
 
 
-def people_sets_table(compared: Compared, title: str = "People's sets against prediction sets") -> Table:
+def people_sets_table(compared: Compared) -> Table:
     """Return the comparison as a table: a row for each run and type, with intervals."""
     rows = [
         (
@@ -136,7 +136,7 @@ def people_sets_table(compared: Compared, title: str = "People's sets against pr
         for row in compared.rows
     ]
     heads = ("run", "method", "type", "tasks", "people", "decisions")
-    return Table([*heads, *map(Column, MEASURES.values())], rows, title)
+    return Table([*heads, *map(Column, MEASURES.values())], rows, "People's sets against prediction sets")
 
 
 def elements(outcome: Outcome, match: Literal["text", "objects"]) -> frozenset[Hashable]:

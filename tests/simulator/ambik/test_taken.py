@@ -44,9 +44,7 @@ def test_brackets_of_the_tasks_own_stay_and_an_answer_that_is_pasted_does_not_co
 
 
 def _shares(pairs):
-    items = [
-        one for one in pair_items(pairs, part="test") if one.pair.intent and not one.pair.intent.malformed
-    ]
+    items = [one for one in pair_items(pairs) if one.pair.intent and not one.pair.intent.malformed]
     found = {}
     for name, held in baseline_exchanges(items).items():
         rights = [

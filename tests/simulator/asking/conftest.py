@@ -25,7 +25,7 @@ def log(tmp_path_factory):
     clarq = load_items("builtin", "en", limit=2)
     tasks = [task for level in (1, 4) for task in load_tasks("builtin", levels=[level], limit=2)]
     posed = tuple(Posed(task, "en") for task in tasks)
-    pairs = tuple(pair_items(load_pairs("builtin", "all")[:10], part="test"))
+    pairs = tuple(pair_items(load_pairs("builtin", "all")[:10]))
     played = [
         ("c", CLARQ, {"seeker": "offline/seeker", "provider": "offline/experts"}, tuple(clarq), {}),
         ("h", HANDMETHAT, {"robot": "offline/asker", "human": "offline/giver"}, posed, {"mode": "partial"}),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from logs.rows import Turn
@@ -127,7 +129,7 @@ def test_in_ambik_the_type_says_what_is_open(reader):
         needs = {"preferences": "person", "common sense": "inferred", "safety": "inferred"}
         assert one.told.need == needs.get(one.told.kind, "nothing")
     pairs = load_pairs("builtin", "all")
-    items = {one.id: one for one in pair_items(pairs[:10], part="test")}
+    items = {one.id: one for one in pair_items(pairs[:10])}
     for episode, turns in reader.turns_of_run("k"):
         told = ambik_asked(items[episode.id.split("/")[1].rsplit(".", 1)[0]], {"questions": 1}, turns, ())
         assert told.questions == sum(turn.payload.get("kind") == "answer" for turn in turns)
@@ -135,7 +137,7 @@ def test_in_ambik_the_type_says_what_is_open(reader):
 
 def test_in_ambik_an_answer_is_useful_if_it_tells_what_is_wanted():
     pair = next(one for one in load_pairs("builtin", "all") if one.type == "preferences" and one.shortlist)
-    item = next(one for one in pair_items([pair], part="test") if one.member == "ambiguous")
+    item = next(one for one in pair_items([pair]) if one.member == "ambiguous")
 
     def turns(answer, after):
         payloads = [
@@ -159,7 +161,8 @@ def test_in_ambik_an_answer_is_useful_if_it_tells_what_is_wanted():
 def test_in_ambik_forms_and_calibration_are_no_episodes_of_asking():
     draft = Draft(id="1", objects=(), scene="", clear="Wait.", candidates={})
     assert ambik_asked(DraftItem(draft=draft), {}, (), ()) is None
-    (item, *_) = pair_items(load_pairs("builtin", "all")[:1], part="calibration")
+    (item, *_) = pair_items(load_pairs("builtin", "all")[:1])
+    item = replace(item, part="calibration")
     turn = Turn(
         episode_id="e",
         number=0,

@@ -37,7 +37,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calls]:
     path = tmp_path_factory.mktemp("asking") / "log.sqlite"
     tasks = [*load_tasks("builtin", levels=[1], limit=1), *load_tasks("builtin", levels=[4], limit=2)]
     posed = tuple(Posed(task, "en") for task in tasks)
-    pairs = tuple(pair_items(load_pairs("builtin", "all")[:4], part="test"))
+    pairs = tuple(pair_items(load_pairs("builtin", "all")[:4]))
     players: list[tuple[Any, dict[str, str], tuple[Any, ...], dict[str, Any]]] = [
         (CLARQ, {"seeker": "offline/seeker", "provider": "offline/experts"}, load_items(limit=1), {}),
         (HANDMETHAT, {"robot": "offline/asker", "human": "offline/giver"}, posed, {"mode": "partial"}),

@@ -33,7 +33,7 @@ EXAMPLE = Example(
 )
 
 
-def sampled(name: str, odds: list[float | None], *, tokens: int = 2, text: str = " So.") -> Sampled:
+def sampled(name: str, odds: list[float | None], *, text: str = " So.") -> Sampled:
     """An option whose continuations have these log-odds."""
     return Sampled(
         name=name,
@@ -41,7 +41,6 @@ def sampled(name: str, odds: list[float | None], *, tokens: int = 2, text: str =
         continuations=(text,) * len(odds),
         own=tuple(None if one is None else one - 10 for one in odds),
         original=(-10.0,) * len(odds),
-        tokens=(tokens,) * len(odds),
     )
 
 
@@ -94,14 +93,12 @@ def test_log_odds_per_continuation() -> None:
         continuations=(" A.", ".", " B.", " C.", " D."),
         own=(-4.0, -1.0, None, -3.0, -2.0),
         original=(-6.0, -9.0, -5.0, math.nan, -1.0),
-        tokens=(2, 1, 2, 3, 4),
     )
     assert log_odds(option) == (2, -1)
-    assert log_odds(option, "mean") == (1, -0.25)
 
 
 def test_lists_must_be_aligned() -> None:
-    option = Sampled(name="d", sentence="s", continuations=("a.",), own=(), original=(), tokens=())
+    option = Sampled(name="d", sentence="s", continuations=("a.",), own=(), original=())
     with pytest.raises(ValueError, match="shorter"):
         log_odds(option)
 
@@ -116,7 +113,6 @@ def test_estimates_come_from_equally_many_continuations() -> None:
     drawn = {kl_options("7", "s", options, seed=seed).options[1].kl for seed in range(60)}
     assert drawn == pairs
     assert found == kl_options("7", "s", options, seed=1)
-    assert kl_options("7", "s", options, seed=1, reduce="mean").options[0].kl == 1
 
 
 def test_an_option_without_continuations_leaves_no_estimates() -> None:

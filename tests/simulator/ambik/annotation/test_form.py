@@ -126,14 +126,6 @@ def test_an_object_by_its_last_word_is_there(draft: Draft, move: Move) -> None:
     assert "object_missing" not in {code for code, _, _ in found(draft, move | {"clear": clear})}
 
 
-def test_names_of_the_data_can_be_given(draft: Draft, move: Move) -> None:
-    clear = "Kitchen Robot, please pour some oat milk from the gizmo into the tall glass."
-    form = read_pair_form(draft, move | {"clear": clear})
-    missing = Problem("object_missing", "clear", ("gizmo",))
-    assert missing not in check_pair_form(draft, form)
-    assert missing in check_pair_form(draft, form, words=["gizmo"])
-
-
 def test_the_first_candidate_needs_no_reason(draft: Draft, move: Move) -> None:
     changed = move | {"type": "safety", "passed_over": "", "shortlist": [], "variants": [move["intent"]]}
     assert found(draft, changed) == []

@@ -187,7 +187,7 @@ def test_what_an_answer_denies_is_left_out(answer, left):
 
 @pytest.fixture(scope="module")
 def items():
-    return tuple(pair_items(load_pairs("builtin", "all"), part="test"))
+    return tuple(pair_items(load_pairs("builtin", "all")))
 
 
 async def _reply(name, item, *, may_ask=True, must_act=False, **options):
@@ -280,7 +280,7 @@ def test_on_the_built_in_pairs_it_asks_where_a_good_robot_does(items):
 
 def test_on_the_published_calibration_pairs_too():
     path = shared_path("ambik", "ambik_calib_100.csv")
-    pairs = pair_items(load_pairs(str(path), "all"), part="test")
+    pairs = pair_items(load_pairs(str(path), "all"))
     rightly = [judge(kitchen_case(blinded(item))).asks == (item.type == "preferences") for item in pairs]
     assert len(rightly) == 200
     assert sum(rightly) / len(rightly) > 0.9

@@ -18,7 +18,7 @@ from simulator.ambik.importing.sources import read_sources
 from simulator.ambik.reporting.exporting import write_run_lines
 from simulator.ambik.reporting.groups import from_runs
 from simulator.ambik.reporting.results import results_of
-from simulator.ambik.trial_log import calibration_of, decisions, exchanges, options_of
+from simulator.ambik.trial_log import calibration_of, decisions, exchanges_of, options_of, played_of
 from simulator.asking import askings
 from simulator.commands.asking_measures import rows
 
@@ -70,8 +70,8 @@ def test_a_report_tells_the_same_of_the_file_and_of_its_runs(exported, imported,
 def test_what_was_asked_and_scored_is_the_same(log, imported):
     with LogReader(log) as before, LogReader(imported) as after:
         assert rows(askings(before, RUNS).askings) == rows(askings(after, RUNS).askings)
-        assert [one.before.asked for one in exchanges(after, ["kitchen"])] == [
-            one.before.asked for one in exchanges(before, ["kitchen"])
+        assert [one.before.asked for one in exchanges_of(played_of(after, ["kitchen"]))] == [
+            one.before.asked for one in exchanges_of(played_of(before, ["kitchen"]))
         ]
         for run in RUNS:
             scores = [

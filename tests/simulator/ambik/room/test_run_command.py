@@ -25,10 +25,11 @@ from simulator.ambik.trial_log import (
     calibration_of,
     conformal_sets,
     decisions,
-    exchanges,
+    exchanges_of,
     forms,
     offered_by,
     options_of,
+    played_of,
 )
 from simulator.commands.score import score_run
 from simulator.errors import InputError
@@ -143,7 +144,7 @@ def test_the_built_in_robots_play_both_members_of_the_test_part(askback, log_pat
         for run in found:
             parts = {(one.item.part, one.item.member) for one in decisions(reader, [run])}
             assert parts == {("test", "ambiguous"), ("test", "clear")}
-            assert not exchanges(reader, [run])
+            assert not exchanges_of(played_of(reader, [run]))
     again = askback("run", "--limit", 12)
     assert len(runs(log_path)) == 2 and "12/12" in again
 
@@ -152,7 +153,7 @@ def test_questions_are_answered_and_told_before_and_after(askback, log_path):
     askback("run", "--model", "offline/always-asks", "--questions", 1, "--types", "preferences", "--member",
             "ambiguous", "--run", "q")  # fmt: skip
     with LogReader(log_path) as reader:
-        found = exchanges(reader, ["q"])
+        found = exchanges_of(played_of(reader, ["q"]))
         assert found and all(len(one.questions) == 1 for one in found)
         assert {one.before.item.type for one in found} == {"preferences"}
         assert all(one.before.asked and not one.after.asked for one in found)

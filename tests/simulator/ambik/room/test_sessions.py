@@ -18,7 +18,7 @@ from simulator.ambik.items import item_from_row
 from simulator.ambik.kitchen.options import kitchen_options
 from simulator.ambik.sessions import AmbikSessions, drawn_item
 from simulator.ambik.terms import AMBIGUITIES, MEMBERS
-from simulator.ambik.trial_log import decisions, exchanges, forms
+from simulator.ambik.trial_log import decisions, exchanges_of, forms, played_of
 from simulator.errors import ConflictError, InputError
 from simulator.runner.finding import load_room
 from simulator.seats import Reply
@@ -125,7 +125,7 @@ async def test_free_play_as_user_and_as_annotator(server):
     said = [turn.payload["kind"] for turn in server.reader.turns(episode)]
     assert said == ["ready", "decide", "answer", "decide"]
     run = server.reader.episode(episode).run_id
-    (exchange,) = exchanges(server.reader, [run])
+    (exchange,) = exchanges_of(played_of(server.reader, [run]))
     assert exchange.questions[0][1] == "The one on the left."
     episode = await server.sessions.start(seat="annotator", others={}, rules={})
     assert server.item(episode).draft in load_drafts()
