@@ -11,8 +11,9 @@ export HF_HUB_OFFLINE := 1
 # Tests start some hundred programs: each module is compiled once, whatever the machine says of bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Tests run on every core; the tests of a file stay on one of them, so that what they share is made once.
-PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile
+# Tests run on every core; the tests of a file stay on one of them, so that what they share is made once. In the
+# order of the files: by number of tests, as is usual, the few that take longest would come when all is done.
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 .PHONY: app test test-all check bench clean
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, Final, Generic, NamedTuple, TypeVar
 
 import typer
@@ -61,6 +62,7 @@ class RunOrder(Generic[SelectionT, RulesT]):
         players: seat -> the names of who is to sit there, each once.
         console: for what is told on the way.
         typed: the options that were typed, even if with the value that they have anyway.
+        played: the items of an earlier run, if this one keeps to them.
     """
 
     benchmark: Benchmark[Any, Any]
@@ -70,6 +72,24 @@ class RunOrder(Generic[SelectionT, RulesT]):
     settings: RunSettings = field(repr=False)
     console: Console = field(default_factory=Console, repr=False)
     typed: frozenset[str] = frozenset()
+    played: tuple[Any, ...] | None = None
+
+    def kept(self, items: Iterable[Any]) -> tuple[Any, ...]:
+        """Return what is to be played of `items`: all, or those that the earlier run had.
+
+        Raises:
+            InputError: if it had none of them.
+        """
+        if self.played is None:
+            return tuple(items)
+        room = room_of(self.benchmark)
+        hashes = {room.item_row(item).hash for item in self.played}
+        kept = tuple(item for item in items if room.item_row(item).hash in hashes)
+        if not kept:
+            raise InputError(
+                f"--items-of: the {len(hashes)} items of that run are not in data {self.selection.data!r}."
+            )
+        return kept
 
     def request(
         self,
@@ -87,7 +107,7 @@ class RunOrder(Generic[SelectionT, RulesT]):
         return RunRequest(
             room=room_of(self.benchmark),
             seats={seat: names[0] for seat, names in self.players.items()} if seats is None else seats,
-            items=tuple(items),
+            items=self.kept(items),
             settings=self.settings.called(name or self.settings.name),
             options=logged_values(self.rules) if options is None else options,
             config={"data": self.selection.data, **(config or {})},
@@ -123,6 +143,22 @@ class RunSpec(Generic[SelectionT, RulesT]):
     requests: Callable[[RunOrder[SelectionT, RulesT]], Iterable[RunRequest | NotPlayed]]
     report: Callable[..., object] | None = None
     flags: Mapping[str, str] = field(default_factory=dict)
+
+
+def items_of(benchmark: Benchmark[Any, Any], log: Path, run: str | None) -> tuple[Any, ...] | None:
+    """Return the items of an earlier run of the log; None if none is named.
+
+    Raises:
+        InputError: if there is no such run, or it is another benchmark's.
+    """
+    if run is None:
+        return None
+    with LogReader(log) as reader:
+        reader.run(run)
+        rows = reader.items(run)
+    if other := next((row.benchmark for row in rows if row.benchmark != benchmark.name), None):
+        raise InputError(f"--items-of {run}: its items are of {other}, not of {benchmark.name}.")
+    return tuple(room_of(benchmark).read_item(row) for row in rows)
 
 
 def play_order(

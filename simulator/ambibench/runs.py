@@ -110,18 +110,19 @@ class TrialSelection(Drawing, Selection):
         """Return True if the settings were named one by one."""
         return self.setting is not None and "all" not in self.setting
 
-    def parts(self) -> tuple[Part, ...]:
-        """Return the parts of the settings; of files only those that they hold items of.
+    def parts(self, played: Sequence[Item] | None = None) -> tuple[Part, ...]:
+        """Return the parts of the settings; of files, and items played before, those that they hold items of.
 
         Raises:
             InputError: if there is no such setting, or the data are faulty or hold none of the parts.
         """
-        usual = "instruction,multiple" if self.data == BUILTIN else "all"
+        drawn = self.data == BUILTIN and played is None
+        usual = "instruction,multiple" if drawn else "all"
         settings = read_words("--setting", self.setting or usual, PLAYED)
         parts = tuple(part for setting in settings for part in self._parts_of(setting))
-        if self.data == BUILTIN:
+        if drawn:
             return parts
-        items = load_items(self.data, setting=None)
+        items = load_items(self.data, setting=None) if played is None else played
         held = tuple(part for part in parts if any(map(part.holds, items)))
         if not held:
             raise InputError(f"data {self.data!r} hold no item of {', '.join(part.name for part in parts)}.")
@@ -139,13 +140,17 @@ class TrialSelection(Drawing, Selection):
             case _:
                 return [Part(setting=setting)]
 
-    def items(self, part: Part, seed: int = 0) -> tuple[Item, ...]:
+    def items(self, part: Part, seed: int = 0, played: Sequence[Item] | None = None) -> tuple[Item, ...]:
         """Return the items of a part; what of a draw does not concern it is passed over.
+
+        With items that were `played` before, it is these.
 
         Raises:
             InputError: if there are none, or the data are faulty.
         """
-        if self.data == BUILTIN:
+        if played is not None:
+            items = tuple(played)
+        elif self.data == BUILTIN:
             names = [name for name in Drawing.model_fields if part.setting in DRAWS[name]]
             concerned: dict[str, Any] = {name: getattr(self, name) for name in names}
             draw = Draw(seed=seed, followup=part.second, **concerned)
@@ -173,8 +178,8 @@ def _strata(item: Item) -> tuple[str, ...]:
 
 def _requests(order: RunOrder[TrialSelection, Options]) -> Iterator[RunRequest]:
     chosen, console = order.selection, order.console
-    parts = chosen.parts()
-    refuse_idle(order.typed, chosen.data, parts)
+    parts = chosen.parts(order.played)
+    refuse_idle(order.typed, chosen.data if order.played is None else "--items-of", parts)
     if twice := len(duplicates_of(chosen.data)):
         done = "played as often" if chosen.duplicates == "keep" else "left out (--duplicates keep plays them)"
         console.print(f"{chosen.data}: {twice} items told twice, {done}.", highlight=False, soft_wrap=True)
@@ -191,7 +196,7 @@ def _requests(order: RunOrder[TrialSelection, Options]) -> Iterator[RunRequest]:
     require_players(players, order.settings.models)
     for player, part in pairs:
         yield order.request(
-            chosen.items(part, order.settings.seed),
+            chosen.items(part, order.settings.seed, order.played),
             seats={PARTICIPANT: player},
             name=order.several(player, part.name, ((each, other.name) for each, other in pairs)),
             config={"part": part.name},

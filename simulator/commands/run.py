@@ -16,7 +16,7 @@ from logs.paths import default_path
 from simulator.benchmark import Benchmark, SeatSpec
 from simulator.errors import InputError
 from simulator.field_options import AnnotatedOption, options_of, read_options
-from simulator.orders import RunOrder, RunSpec, Selection, play_order
+from simulator.orders import RunOrder, RunSpec, Selection, items_of, play_order
 from simulator.runner import options as shared
 from simulator.runner.command import RunRequest, RunSettings
 from simulator.runner.model_flags import MODEL_OPTIONS, ModelFlags, command_of
@@ -28,6 +28,7 @@ RUN_OPTIONS: Final[Mapping[str, AnnotatedOption]] = {
     "concurrency": (shared.ConcurrencyOption, 8),
     "workers": (shared.WorkersOption, None),
     "run": (shared.RunOption, None),
+    "items_of": (shared.ItemsOfOption, None),
     "exclude_aborted": (shared.ExcludeAbortedOption, False),
     "log": (LogOption, None),
 }
@@ -77,6 +78,8 @@ def _run(
 ) -> None:
     log, seed = options["log"] or default_path(), options["seed"]
     typed = _typed(command_line)
+    if options["items_of"] is not None and "limit" in typed:
+        raise InputError("--limit: the items are those of --items-of; leave one of the two out.")
     flags = ModelFlags(**{flag: options[called] for flag, called in _flags(spec).items() if called})
     order = RunOrder(
         benchmark=benchmark,
@@ -97,6 +100,7 @@ def _run(
         ),
         console=Console(),
         typed=typed,
+        played=items_of(benchmark, log, options["items_of"]),
     )
     play_order(spec, order, exclude_aborted=options["exclude_aborted"])
 
@@ -111,7 +115,7 @@ def run_spec(benchmark: Benchmark[Any, Any]) -> RunSpec[Any, Any]:
 
 def _declared_requests(order: RunOrder[Selection, Any]) -> list[RunRequest]:
     assert order.benchmark.load is not None
-    items, limit = tuple(order.benchmark.load(order.selection.data)), order.selection.limit
+    items, limit = order.kept(order.benchmark.load(order.selection.data)), order.selection.limit
     if limit is not None:
         items = stratified(items, limit, lambda item: (), order.settings.seed)
     return [order.request(items)]

@@ -22,6 +22,10 @@ TimeoutOption = Annotated[
     float | None, typer.Option(help="seconds that a server may take for one answer; default: 120")
 ]
 RunOption = Annotated[str | None, typer.Option(help="the run's name; default: after its setup")]
+ItemsOfOption = Annotated[
+    str | None,
+    typer.Option(help="only the items of this run of the log: a study's, to set models beside people"),
+]
 RunsAndFilesArgument = Annotated[
     list[str],
     typer.Argument(

@@ -11,7 +11,7 @@ import pytest
 from looking import beyond_the_edge, broken_rules
 from participating import begin, newcomer, open_study
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 LOCALES = ("en", "zh-CN")
 ROOMS = {"/handmethat", "/ambibench", "/ambient", "/ambik"}  # ClarQ-LLM is played at home

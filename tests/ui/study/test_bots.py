@@ -43,6 +43,7 @@ def test_bots_take_part_over_http_and_nothing_is_lost(tmp_path: Path) -> None:
     assert f"{len([turn for turn in turns if turn.seat == 'robot'])} turns in" in done.output
 
 
+@pytest.mark.slow
 def test_bots_qualify_for_a_study_that_asks_for_it(tmp_path: Path) -> None:
     log = tmp_path / "log.sqlite"
     done = play_bots("ambient-crowd", "--n", "1", "--think", "0", "--seed", "3", "--log", str(log))
@@ -96,6 +97,7 @@ completion_codes: {complete: C}
 """
 
 
+@pytest.mark.slow
 def test_a_stand_in_answers_for_a_model_and_takes_its_time(tmp_path: Path) -> None:
     log, study = tmp_path / "log.sqlite", tmp_path / "slow.yaml"
     study.write_text(SLOW, encoding="utf-8")
