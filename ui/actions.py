@@ -2,7 +2,7 @@
 
 Every call comes from a browser, so nothing in it is believed: its form is checked here, its right by the
 signed token. A call answers with a whole page made from `Sessions.view`, never from what the call said.
-What a benchmark's pages ask beside, its room answers (`ui.rooms`).
+What a call does to an episode or a study, its benchmark's actions know (`ui.declared.actions`).
 """
 
 from __future__ import annotations
@@ -11,18 +11,17 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, parse_qsl
 
 from pydantic import ValidationError
 
 from simulator.errors import AskbackError, InputError
-from ui.calls import PLAY, AcknowledgeCall, Answer, PageCall, address
+from ui.calls import PLAY, STUDY, AcknowledgeCall, Answer, EnterCall, PageCall, address
+from ui.declared.actions import DeclaredActions
 from ui.i18n import strings
-from ui.invitations import TakeCall, invitation_page
+from ui.invitations import invitation_page
 from ui.problems import problem_text
 from ui.render.frame import Frame, message_page
-from ui.rooms import STUDY, RoomActions, StudyRoom
-from ui.study.actions import study_of
 from ui.study.pages import message_page as study_message
 from ui.tokens import Pass, Signer, TokenError
 
@@ -39,7 +38,7 @@ class Actions:
     """
 
     signer: Signer
-    rooms: Mapping[str, RoomActions]
+    rooms: Mapping[str, DeclaredActions]
     research: str | None = None
 
     def __post_init__(self) -> None:
@@ -50,7 +49,7 @@ class Actions:
         """
         held: dict[str, str] = {}
         for name, room in self.rooms.items():
-            for card in room.studies() if isinstance(room, StudyRoom) else ():
+            for card in room.studies():
                 if held.setdefault(card.id, name) != name:
                     raise InputError(
                         f"study {card.id!r}: both {held[card.id]} and {name} have one of that id"
@@ -93,7 +92,7 @@ class Actions:
     # Studies
 
     def _welcome(self, asked: PageCall) -> str:
-        study_id = study_of(asked.query)
+        study_id = _study(asked)
         room = self._holder(study_id)
         frame = self._frame(asked)
         return study_message(frame, "unknown") if room is None else room.welcome(frame, study_id)
@@ -101,7 +100,7 @@ class Actions:
     async def enter_study(self, call: Mapping[str, Any]) -> Answer:
         """Ask for a place in a study; answers as `start` does, or with a page that says why there is none."""
         asked = PageCall.model_validate(call)
-        study_id = study_of(asked.query)
+        study_id = _study(asked)
         room = self._holder(study_id)
         if room is None:
             return {"html": study_message(self._frame(asked), "unknown")}
@@ -114,47 +113,36 @@ class Actions:
 
     async def next_set(self, call: Mapping[str, Any]) -> Answer:
         """Ask for another set of the study that the page belongs to; answers as `enter_study` does."""
-        asked = PageCall.model_validate(call)
-        seat = self._seat(asked)
-        return self._entered(await self._study_room(seat).next_set(self._frame(asked), seat))
+        room, frame, seat = self._at(PageCall.model_validate(call))
+        return self._entered(await room.next_set(frame, seat))
 
     async def withdraw(self, call: Mapping[str, Any]) -> Answer:
         """Erase a participant's sets of a study; answers with a page that says so."""
-        asked = PageCall.model_validate(call)
-        seat = self._seat(asked)
-        return {"html": await self._study_room(seat).withdraw(self._frame(asked), seat)}
+        room, frame, seat = self._at(PageCall.model_validate(call))
+        return {"html": await room.withdraw(frame, seat)}
 
     async def leave(self, call: Mapping[str, Any]) -> Answer:
         """Let somebody who is paired go before the end; answers with the page that says so."""
-        asked = PageCall.model_validate(call)
-        seat = self._seat(asked)
-        return {"html": await self._study_room(seat).leave(self._frame(asked), seat)}
+        room, frame, seat = self._at(PageCall.model_validate(call))
+        return {"html": await room.leave(frame, seat)}
 
     async def wait_again(self, call: Mapping[str, Any]) -> Answer:
         """Let somebody whose partner has left wait for another one; answers with the page."""
-        asked = PageCall.model_validate(call)
-        seat = self._seat(asked)
-        return {"html": await self._study_room(seat).wait_again(self._frame(asked), seat)}
+        room, frame, seat = self._at(PageCall.model_validate(call))
+        return {"html": await room.wait_again(frame, seat)}
 
     async def acknowledge(self, call: Mapping[str, Any]) -> Answer:
         """Record that somebody has read a researcher's message; answers with the page without it."""
         asked = AcknowledgeCall.model_validate(call)
-        seat = self._seat(asked)
-        return {"html": await self._study_room(seat).acknowledge(self._frame(asked), seat, asked.message)}
+        room, frame, seat = self._at(asked)
+        return {"html": await room.acknowledge(frame, seat, asked.message)}
 
     def _entered(self, entered: Pass | str) -> Answer:
         return {"html": entered} if isinstance(entered, str) else {"go": address(self.signer.sign(entered))}
 
-    def _holder(self, study_id: str) -> StudyRoom | None:
-        """Return the room that holds a study."""
-        held = (room for room in self.rooms.values() if isinstance(room, StudyRoom))
-        return next((room for room in held if room.study(study_id) is not None), None)
-
-    def _study_room(self, seat: Pass) -> StudyRoom:
-        room = self.rooms.get(seat.room)
-        if not isinstance(room, StudyRoom):
-            raise TokenError("there is no study here")
-        return room
+    def _holder(self, study_id: str) -> DeclaredActions | None:
+        """Return the benchmark that holds a study."""
+        return next((room for room in self.rooms.values() if room.study(study_id) is not None), None)
 
     # Episodes
 
@@ -166,7 +154,7 @@ class Actions:
             return {"html": message_page(frame, "bad_link")}
         room = self._room(seat.room)
         if not seat.is_invitation:
-            return {"html": await room.page(frame, seat, asked)}
+            return {"html": await room.page(frame, seat)}
         try:
             taken = seat.seat in room.holders(seat.episode_id)
         except LookupError:
@@ -180,7 +168,7 @@ class Actions:
 
         Whoever has it already is led to it again.
         """
-        asked = TakeCall.model_validate(call)
+        asked = EnterCall.model_validate(call)
         frame = self._frame(asked)
         try:
             seat = self.signer.read_any(_token(asked))
@@ -199,12 +187,11 @@ class Actions:
     async def send(self, call: Mapping[str, Any]) -> Answer:
         """Take a turn; ``accepted`` tells whether it counts, so that the draft may be dropped."""
         asked = PageCall.model_validate(call)
-        frame = self._frame(asked)
         try:
-            seat = self._seat(asked)
+            room, frame, seat = self._at(asked)
         except TokenError:
-            return {"accepted": False, "html": message_page(frame, "bad_link")}
-        return await self._room(seat.room).send(frame, seat, call)
+            return {"accepted": False, "html": message_page(self._frame(asked), "bad_link")}
+        return await room.send(frame, seat, call)
 
     async def check_form(self, call: Mapping[str, Any]) -> Answer:
         """Return what is wrong with a form that is not sent yet; nothing counts by it.
@@ -212,9 +199,8 @@ class Actions:
         Raises:
             TokenError: if the call comes from no page of an episode.
         """
-        asked = PageCall.model_validate(call)
-        seat = self._seat(asked)
-        return await self._room(seat.room).check(self._frame(asked), seat, call)
+        room, frame, seat = self._at(PageCall.model_validate(call))
+        return await room.check(frame, seat, call)
 
     async def judge(self, call: Mapping[str, Any]) -> Answer:
         """Note what the person in a seat says of an episode that is over.
@@ -222,8 +208,8 @@ class Actions:
         Raises:
             TokenError: if the call comes from no page of somebody who is asked.
         """
-        seat = self._seat(PageCall.model_validate(call))
-        return await self._study_room(seat).judge(seat, call)
+        room, _, seat = self._at(PageCall.model_validate(call))
+        return await room.judge(seat, call)
 
     async def state(self, token: str) -> Answer:
         """Return where a dialogue stands, for a page that waits.
@@ -238,17 +224,30 @@ class Actions:
         taken = {"taken": len(room.holders(seat.episode_id))} if seat.host else {}
         return await room.state(seat) | taken
 
-    def _seat(self, asked: PageCall) -> Pass:
-        return self.signer.read(_token(asked))
+    def _at(self, asked: PageCall) -> tuple[DeclaredActions, Frame, Pass]:
+        """Return the benchmark of the episode that a call's token is for, the page's frame, and the seat.
+
+        Raises:
+            TokenError: if the call comes from no page of an episode that is served here.
+        """
+        seat = self.signer.read(_token(asked))
+        if seat.room not in self.rooms:
+            raise TokenError(f"{seat.room} is not served here")
+        return self.rooms[seat.room], self._frame(asked), seat
 
     def _frame(self, asked: PageCall, active: str = "") -> Frame:
         texts, rooms = strings(asked.language), tuple(room.link for room in self.rooms.values())[1:]
         return Frame(texts, asked.path, asked.query, self.research, active, rooms)
 
-    def _room(self, name: str) -> RoomActions:
+    def _room(self, name: str) -> DeclaredActions:
         if name not in self.rooms:
             raise InputError(f"{name} is not served here.", code="not_served", room=name)
         return self.rooms[name]
+
+
+def _study(asked: PageCall) -> str:
+    """Return the id of the study that a page's address names; empty if it names none."""
+    return dict(parse_qsl(asked.query)).get("study", "")
 
 
 def _token(asked: PageCall) -> str:

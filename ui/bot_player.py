@@ -22,8 +22,6 @@ from simulator.seats import Reply
 from simulator.studies.files import Study
 from simulator.studies.participation import WAITING_ROOM
 from simulator.studies.questions import Question
-from ui.server import move_call_of
-from ui.study.actions import MoveCall
 from ui.study.pages import ASKED
 
 _STATE: Final = re.compile(r'data-(episode|seat|number|stage|at|my-turn|ended|code)="([^"]*)"')
@@ -104,7 +102,6 @@ class Player:
         self._reader = reader
         self._room: Any = load_room(study.benchmark)
         self._models = Models(options=ModelOptions())
-        self._calls: type[MoveCall] = move_call_of(study.benchmark)
         benchmark = catalog.find(study.benchmark)
         self._usual = {seat.name: seat.usual for seat in benchmark.seats}
         if lacking := [seat for seat in study.people if self._usual[seat] == PERSON]:
@@ -127,12 +124,12 @@ class Player:
         if offered:
             return {"text": offered[1]}
         if (willing := self._room.willing(episode.options, turns)) is not None:
-            return self._calls.fields_of(willing, episode.options)
+            return _fields(willing, episode.options)
         of_all = [turn for turn in turns if turn.payload.get("kind") not in self._room.people_alone]
         seat = page.seat if page.seat in self._study.people else self._study.people[0]
         reached = await self._builtin(episode, seat, of_all)
         said = self._room.filled_in(reached.reply, reached.knows)
-        return self._calls.fields_of(said, reached.knows)
+        return _fields(said, reached.knows)
 
     async def _builtin(self, episode: Episode, speaker: str, turns: Sequence[Turn]) -> _Reached:
         # Only the participant's is asked anything.
@@ -152,6 +149,16 @@ class Player:
         except _Reached as reached:
             return reached
         raise InputError(f"{episode.id}: the built-in {speaker} has nothing to say")
+
+
+def _fields(reply: Reply, knows: Any) -> dict[str, Any]:
+    """Return what a page would send for a reply; words that were recorded at once are no form.
+
+    Args:
+        reply: of a built-in player.
+        knows: what it was shown (`simulator.seats.View.task`); None for words that nobody was asked for.
+    """
+    return {"text": reply.text, **({"filled": reply.move} if reply.move and knows is not None else {})}
 
 
 async def _stop(turn: Turn) -> None:

@@ -7,23 +7,11 @@ to everybody else the seat is taken. The same browser comes back to it by the sa
 
 from __future__ import annotations
 
-from pydantic import Field
-
-from ui.calls import BROWSER_KEY, PageCall, address
+from ui.calls import address
 from ui.render.environment import render
 from ui.render.frame import Frame, RoomLink
 from ui.render.play import Invitation
 from ui.tokens import Pass, Signer
-
-
-class TakeCall(PageCall):
-    """Take the seat that the page invites to.
-
-    Attributes:
-        participant_key: stands for the browser.
-    """
-
-    participant_key: str = Field(pattern=BROWSER_KEY)
 
 
 def invitation(signer: Signer, host: Pass, seat: str, *, taken: bool) -> Invitation:

@@ -19,9 +19,10 @@ from ui.actions import Actions
 from ui.calls import Answer
 from ui.i18n import strings
 from ui.limits import Starts
-from ui.rooms import Call
 
 log = logging.getLogger(__name__)
+
+Call = Callable[[dict[str, Any]], Awaitable[Answer]]
 
 BEGINNINGS: Final = frozenset({"start", "enter_study", "next_set"})
 """The calls that may write an episode into the log."""
@@ -48,8 +49,6 @@ def players_blocks(actions: Actions, starts: Starts) -> gr.Blocks:
         "judge": actions.judge,
         "take_seat": actions.take_seat,
     }
-    for room in actions.rooms.values():
-        calls |= room.calls
     blocks: gr.Blocks
     with gr.Blocks(title="Askback", analytics_enabled=False, fill_width=True) as blocks:
         gr.HTML(

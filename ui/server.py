@@ -26,8 +26,8 @@ from starlette.responses import Response
 from simulator import catalog
 from simulator.studies.declared import PlaySessions
 from ui.actions import Actions
+from ui.calls import STUDY
 from ui.declared.actions import DeclaredActions
-from ui.declared.forms import FormCall
 from ui.health import add_health
 from ui.hosts import Access, Hosts
 from ui.i18n import strings
@@ -35,9 +35,7 @@ from ui.limits import GRADIO_SESSIONS, Bodies, Starts
 from ui.pages import players_blocks
 from ui.render.environment import render
 from ui.render.frame import Frame
-from ui.rooms import STUDY, RoomActions, StudyRoom
 from ui.security import Gate, Shell
-from ui.study.actions import MoveCall, StudyActions
 from ui.theme import theme
 from ui.tokens import Signer, TokenError
 
@@ -104,13 +102,11 @@ def create_server(
     """
     app = FastAPI(title="Askback", docs_url=None, redoc_url=None, openapi_url=None)
     research = next((mount.path for mount in mounts if mount.path == RESEARCH), None)
-    signer = Signer.at(home)
-    rooms: dict[str, RoomActions] = {}
-    front = declared[0]
-    for sessions in declared:
-        rooms[sessions.benchmark.name] = DeclaredActions(sessions, signer, home=sessions is front)
+    front, signer = declared[0], Signer.at(home)
     order = (front.benchmark.name, *catalog.names())
-    actions = Actions(signer, {name: rooms[name] for name in sorted(rooms, key=order.index)}, research)
+    served = sorted(declared, key=lambda sessions: order.index(sessions.benchmark.name))
+    rooms = [DeclaredActions(sessions, signer, home=sessions is front) for sessions in served]
+    actions = Actions(signer, {room.room: room for room in rooms}, research)
     add_health(app, log)
     _add_routes(app, actions)
     for mount in mounts:
@@ -191,8 +187,7 @@ def _add_routes(app: FastAPI, actions: Actions) -> None:
         return JSONResponse(answer, headers={"Cache-Control": "no-store"})
 
     for name, room in actions.rooms.items():
-        if isinstance(room, StudyRoom):
-            app.add_api_route(f"/{name}/study/{{study}}", _invitation(room))
+        app.add_api_route(f"/{name}/study/{{study}}", _invitation(room))
         if room.link.path == "/":
             app.add_api_route(f"/{name}", _home)
 
@@ -203,7 +198,7 @@ def _home(request: Request) -> Response:
     return RedirectResponse(f"/?{request.url.query}" if request.url.query else "/")
 
 
-def _invitation(room: StudyRoom) -> Callable[[str, Request], Response]:
+def _invitation(room: DeclaredActions) -> Callable[[str, Request], Response]:
     """Return what answers a study's link: mail and chat programs open it, too, so it begins nothing."""
 
     def lead(study: str, request: Request) -> Response:
@@ -213,9 +208,3 @@ def _invitation(room: StudyRoom) -> Callable[[str, Request], Response]:
         return RedirectResponse(f"{STUDY}?{urlencode([('study', study), *values])}")
 
     return lead
-
-
-def move_call_of(benchmark: str) -> type[MoveCall]:
-    """Return the form of a participant's turn; a benchmark without pages of its own has that of blocks."""
-    rooms = StudyActions.__subclasses__()
-    return next((room.move_call for room in rooms if getattr(room, "room", "") == benchmark), FormCall)

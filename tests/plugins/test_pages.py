@@ -28,7 +28,6 @@ from simulator.studies.declared import DeclaredSessions
 from simulator.studies.files import read_study
 from simulator.studies.material import material_of
 from ui.actions import Actions
-from ui.calls import PageCall
 from ui.declared.actions import DeclaredActions
 from ui.declared.pages import rule_fields
 from ui.i18n import strings
@@ -143,7 +142,7 @@ async def test_more_than_two_seats_are_filled_and_rules_are_fields_of_their_kind
     with pytest.raises(InputError, match="cannot sit in the judge's seat"):
         await room.start(wishes)
     seat = await room.start(wishes | {"others": {"answerer": "person", "judge": "offline/fair"}})
-    page = await room.page(Frame(strings("en")), seat, PageCall())
+    page = await room.page(Frame(strings("en")), seat)
     assert page.count("data-link") == 1
     (episode,) = log[1].episodes()
     assert episode.seats == {"asker": "person", "answerer": "person", "judge": "offline/fair"}

@@ -1,27 +1,47 @@
-"""Calls of the pages of a benchmark that are made of blocks, beside those of all studies."""
+"""What the pages of a benchmark can ask of the server: free play, and its studies.
+
+`ui.actions.Actions` checks who asks. Every page is made from what the sessions show, never from what the
+browser said.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Final, Literal
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Final
+from urllib.parse import parse_qsl
 
-from pydantic import Field
-
-from simulator.errors import InputError
+from simulator.errors import ConflictError, InputError, SeatError
 from simulator.runner.declared_views import Result, SeatPage
 from simulator.runner.lobby import PERSON
 from simulator.studies.cards import StudyCard
 from simulator.studies.declared import PlaySessions
-from simulator.studies.graph import COMMENT
-from ui.calls import Answer, Call, PageCall
-from ui.declared.forms import FormCall, check_answer, form_in
-from ui.declared.pages import STEPS, end_page, entry_page, link_to, step_page, task_page
+from simulator.studies.graph import COMMENT, DEBRIEFING, REST
+from simulator.studies.interventions import BY_RESEARCHER
+from simulator.studies.pairing import AWAY, LEFT, NO_PARTNER, PARTNER_LEFT
+from simulator.studies.pairs import LOST, Pairs
+from simulator.studies.participation import WAITING_ROOM
+from ui.calls import Answer, CheckCall, EnterCall, JudgeCall, MoveCall, StartCall
+from ui.declared.pages import STEPS, end_page, entry_page, form_in, link_to, step_page, task_page
 from ui.i18n import DEFAULT, declared_texts
 from ui.invitations import invitation
+from ui.problems import problem_text
+from ui.render.environment import render
 from ui.render.frame import Frame
-from ui.render.play import Invitation
-from ui.study.actions import MoveCall, StudyActions
-from ui.study.pages import Here, welcome_page
+from ui.render.frame import message_page as plain_message_page
+from ui.render.play import Invitation, Notice
+from ui.study.pages import (
+    ASKED,
+    Here,
+    Sets,
+    message_page,
+    questions_page,
+    session_page,
+    spoken,
+    waiting_page,
+    welcome_page,
+)
 from ui.tokens import Pass, Signer, TokenError
 
 TAKEN: Final = ("api", "askback", "assets", "config", "gradio_api", "health", "play", "research", "study")
@@ -29,46 +49,30 @@ TAKEN: Final = ("api", "askback", "assets", "config", "gradio_api", "health", "p
 
 TASK: Final = ("qualification", "task")
 """Stages at which the benchmark says what is done."""
-_Name = Annotated[str, Field(max_length=200)]
+
+PARTED: Final[Mapping[str, str]] = {
+    LEFT: "left",
+    AWAY: "away",
+    NO_PARTNER: "unpaired",
+    PARTNER_LEFT: "partner_left",
+}
+"""The page for somebody whose set ended before its task, by the reason."""
 
 
-class StartCall(Call):
-    """Begin an episode of free play.
+class DeclaredActions:
+    """The calls of one benchmark, on live sessions; invitations to its episodes are signed.
 
     Attributes:
-        item: its place among the items; None for any.
-        item_language: of the item, where that can be chosen.
-        others: who sits in each other seat.
-        rules: what was chosen beside them.
-    """
-
-    language: str = Field(default="en", max_length=16)
-    seat: _Name
-    item: int | None = None
-    item_language: Literal["", "en", "zh"] = ""
-    others: dict[_Name, _Name] = Field(default_factory=dict, max_length=20)
-    rules: dict[_Name, bool | int | float | _Name] = Field(default_factory=dict, max_length=100)
-
-
-class JudgeCall(PageCall):
-    """A person's own verdict on an episode of free play that is over."""
-
-    render: str = Field(pattern=r"^[\w-]{8,64}$")
-    success: bool
-
-
-class DeclaredActions(StudyActions):
-    """The calls of one benchmark, on live sessions; invitations to its episodes are signed.
+        room: the benchmark, as passes and cards name it.
+        link: how the other pages lead there; its name begins the names of the benchmark's texts.
 
     Raises:
         InputError: if the benchmark's name is that of another page, or its texts are none.
     """
 
-    sessions: PlaySessions
-    move_call: ClassVar[type[MoveCall]] = FormCall
-
     def __init__(self, sessions: PlaySessions, signer: Signer, *, home: bool = False) -> None:
-        super().__init__(sessions)
+        self.sessions = sessions
+        self._known: dict[str, StudyCard] = {}
         self.benchmark = sessions.benchmark
         self.room = self.benchmark.name
         if self.room in TAKEN:
@@ -77,12 +81,19 @@ class DeclaredActions(StudyActions):
         self.link = link_to(self.benchmark, home=home)
         self._signer = signer
 
+    # Free play
+
     async def home(self, frame: Frame) -> str:
         """Return the entry."""
         return entry_page(frame, self.link, self.sessions, self.studies())
 
     async def start(self, call: Mapping[str, Any]) -> Pass:
-        """See `ui.rooms.RoomActions.start`."""
+        """Begin an episode of free play; the pass to it.
+
+        Raises:
+            AskbackError: if it cannot begin.
+            ValidationError: if the call is not of the right form.
+        """
         asked = StartCall.model_validate(call)
         episode_id = await self.sessions.start(
             seat=asked.seat,
@@ -94,8 +105,121 @@ class DeclaredActions(StudyActions):
         company = PERSON in asked.others.values()
         return Pass(episode_id, asked.seat, person_opposite=company, host=company, room=self.room)
 
+    # Studies
+
+    def studies(self) -> Sequence[StudyCard]:
+        """Return the studies that there are."""
+        cards = self.sessions.studies()
+        # Of what the pages of an episode show nothing changes, and counting places takes time.
+        self._known.update((card.id, card) for card in cards)
+        return cards
+
+    def study(self, study_id: str) -> StudyCard | None:
+        """Return a study, or the preview of one; None if it is not held here."""
+        card = self.sessions.study(study_id)
+        if card is not None:
+            self._known[card.id] = card
+        return card
+
+    def welcome(self, frame: Frame, study_id: str) -> str:
+        """Return the welcome page of a study. Nothing begins there."""
+        card = self.study(study_id)
+        if card is None:
+            return self._message(frame, "unknown")
+        return welcome_page(spoken(frame, card), self.link, card)
+
+    async def enter(self, frame: Frame, study_id: str, call: Mapping[str, Any]) -> Pass | str:
+        """Give somebody a place: a pass, or a page that says why there is none.
+
+        Raises:
+            AskbackError: if the study cannot go on.
+            ValidationError: if the call is not of the right form.
+        """
+        asked = EnterCall.model_validate(call)
+        card = self.study(study_id)
+        if card is None:
+            return self._message(frame, "unknown")
+        frame = spoken(frame, card)
+        entry = await self.sessions.enter(
+            card.id,
+            identity=dict(parse_qsl(asked.query)),
+            participant_key=asked.participant_key,
+            language=frame.texts.language,
+        )
+        if entry.episode_id is None:
+            return self._message(frame, entry.refusal or "closed", entry.completion)
+        seats = [seat.name for seat in self.benchmark.seats]
+        usual = card.task if card.task in seats else seats[0]
+        return Pass(entry.episode_id, entry.seat or usual, room=self.room, study=card.id)
+
+    async def next_set(self, frame: Frame, seat: Pass) -> Pass | str:
+        """Give the participant of an episode another set: a pass, or a page that says why there is none.
+
+        Raises:
+            AskbackError: if it is not a study's.
+        """
+        try:
+            entry = await self.sessions.next_set(seat.episode_id)
+        except LookupError:
+            return self._gone(frame, seat)
+        if entry.episode_id is None:
+            frame = spoken(frame, self._seen(seat.study))
+            return self._message(frame, entry.refusal or "closed", entry.completion)
+        return Pass(entry.episode_id, entry.seat or seat.seat, room=self.room, study=seat.study)
+
+    def holders(self, episode_id: str) -> Mapping[str, str]:
+        """Return who has taken each seat of an episode that somebody was invited to and has taken.
+
+        Raises:
+            LookupError: if there is no such episode.
+        """
+        return self.sessions.holders(episode_id)
+
+    async def take_seat(self, seat: Pass, holder: str) -> bool:
+        """Give a seat to `holder` if it is free; return True if it is theirs.
+
+        Raises:
+            LookupError: if there is no such episode.
+        """
+        return await self.sessions.take_seat(seat.episode_id, seat.seat, holder)
+
+    async def page(self, frame: Frame, seat: Pass) -> str:
+        """Return the page of an episode as it stands."""
+        try:
+            view = await self.sessions.view(seat.episode_id, seat.seat)
+        except LookupError:
+            return self._gone(frame, seat)
+        return await self._shown(frame, seat, view)
+
+    async def send(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
+        """Take a turn; ``accepted`` tells whether it counts, so that what was typed may be dropped."""
+        asked = MoveCall.model_validate(call)
+        notice = None
+        try:
+            try:
+                view = await self.sessions.submit(
+                    seat.episode_id, seat.seat, asked.reply(), number=asked.number
+                )
+            except ConflictError:
+                notice = Notice(frame.texts("study.session.moved"))
+            except (SeatError, InputError) as error:
+                notice = self._refused(frame, error)
+            if notice is not None:
+                view = await self.sessions.view(seat.episode_id, seat.seat)
+        except LookupError:
+            return {"accepted": False, "html": self._gone(frame, seat)}
+        if notice is not None and broken_off(view):
+            # The place had been given to somebody else.
+            return {"accepted": False, "html": self._message(frame, "full")}
+        return {"accepted": notice is None, "html": await self._shown(frame, seat, view, notice)}
+
     async def judge(self, seat: Pass, call: Mapping[str, Any]) -> Answer:
-        """See `ui.rooms.StudyRoom.judge`."""
+        """Note what somebody says of an episode of free play that is over.
+
+        Raises:
+            TokenError: if nobody in this seat is asked.
+            ValidationError: if the call is not of the right form.
+        """
         asked = JudgeCall.model_validate(call)
         if seat.seat not in self.sessions.judges:
             raise TokenError("nobody in this seat judges")
@@ -105,28 +229,94 @@ class DeclaredActions(StudyActions):
     async def state(self, seat: Pass) -> Answer:
         """Return where an episode stands, for a page that waits for another seat."""
         view: SeatPage = await self.sessions.view(seat.episode_id, seat.seat)
-        ended = view.stage == "done"
         return {
             "number": view.number,
             "my_turn": view.my_turn if view.stage in TASK else view.stage != "gather",
-            "ended": ended,
+            "ended": view.stage == "done",
             "trouble": view.warning is not None,
             "stage": view.stage,
         }
 
     async def check(self, frame: Frame, seat: Pass, call: Mapping[str, Any]) -> Answer:
-        """See `ui.rooms.RoomActions.check`; ``html`` is what the form shows beside."""
+        """Return what is wrong with a form that is being filled in.
+
+        Returns:
+            ``problems``, by field; ``errors``, how many of them are; ``html`` of what is shown beside. Of a
+            form that cannot be read, why it is ``refused``.
+
+        Raises:
+            ValidationError: if the call is not of the right form.
+        """
+        asked = CheckCall.model_validate(call)
         view: SeatPage = await self.sessions.view(seat.episode_id, seat.seat)
-        return check_answer(self, frame, view, form_in(view.blocks), call, view.language)
+        form = form_in(view.blocks)
+        if form is None or form.check is None:
+            return {}
+        try:
+            checked = form.check(asked.filled, frame.texts.language)
+        except (SeatError, InputError) as error:
+            return {"refused": self._refused(frame, error).text}
+        texts, problems = frame.texts, dict[str, list[dict[str, str]]]()
+        for problem in checked.problems:
+            words = texts.get(f"declared.problem.{problem.code}", texts.say(self.link.name, problem.text))
+            said = {"text": words, "level": problem.level}
+            if said not in (held := problems.setdefault(problem.field, [])):
+                held.append(said)
+        context = {"room": self.link, "view": view, "language": view.language, "blocks": checked.blocks}
+        return {
+            "problems": problems,
+            "errors": sum(each["level"] == "error" for held in problems.values() for each in held),
+            "html": render("blocks/all", texts, **context) if checked.blocks else "",
+        }
 
-    def seat_of(self, card: StudyCard) -> str:
-        """Return the seat of a study's participants."""
-        seats = [seat.name for seat in self.benchmark.seats]
-        return card.task if card.task in seats else seats[0]
+    async def withdraw(self, frame: Frame, seat: Pass) -> str:
+        """Erase a participant's sets, and say so.
 
-    def welcome_page(self, frame: Frame, card: StudyCard) -> str:
-        """Return a study's welcome page."""
-        return welcome_page("declared/welcome", frame, self.link, card)
+        Raises:
+            AskbackError: if it is not a study's.
+        """
+        if not seat.study:
+            raise InputError("Only a study can be withdrawn from.")
+        try:
+            await self.sessions.withdraw(seat.episode_id)
+        except LookupError:
+            return self._gone(frame, seat)
+        return self._left(frame, seat, "withdrawn")
+
+    async def leave(self, frame: Frame, seat: Pass) -> str:
+        """End the set of somebody who is paired, before its end; what they did stays. Return the page.
+
+        Raises:
+            AskbackError: if nobody is paired there.
+        """
+        await self._pairs(seat).leave(seat.episode_id)
+        return await self._stands(frame, seat)
+
+    async def acknowledge(self, frame: Frame, seat: Pass, message: str) -> str:
+        """Record that somebody has read a researcher's message; return the page without it."""
+        await self.sessions.acknowledge(seat.episode_id, message)
+        return await self._stands(frame, seat)
+
+    async def wait_again(self, frame: Frame, seat: Pass) -> str:
+        """Let somebody whose partner has left wait for another one; return the page.
+
+        Raises:
+            AskbackError: if nobody is paired there.
+        """
+        with suppress(ConflictError):  # it went on in another tab: the page says where it stands
+            await self._pairs(seat).wait_again(seat.episode_id)
+        return await self._stands(frame, seat)
+
+    def _pairs(self, seat: Pass) -> Pairs:
+        pairs = self.sessions.pairs(seat.episode_id)
+        if pairs is None:
+            raise InputError("Nobody is paired here.")
+        return pairs
+
+    async def _stands(self, frame: Frame, seat: Pass) -> str:
+        return await self._shown(frame, seat, await self.sessions.view(seat.episode_id, seat.seat))
+
+    # Pages
 
     def steps(self, view: Any) -> Mapping[Any, str]:
         """Return the step of a study that each stage belongs to."""
@@ -137,10 +327,8 @@ class DeclaredActions(StudyActions):
 
     def session_page(self, frame: Frame, here: Here) -> str:
         """Return the page of consent, instructions, the task or the comment."""
-        steps = self.steps(here.view)
-        if here.view.stage in TASK:
-            return task_page(frame, self.link, here, steps, self._invitations(here))
-        return step_page(frame, self.link, here, steps, self._invitations(here))
+        make = task_page if here.view.stage in TASK else step_page
+        return make(frame, self.link, here, self.steps(here.view), self._invitations(here))
 
     def _invitations(self, here: Here) -> Mapping[str, Invitation]:
         """Return the invitations for the other people, if this page's person began the episode."""
@@ -150,7 +338,82 @@ class DeclaredActions(StudyActions):
         taken = self.holders(seat.episode_id)
         return {name: invitation(self._signer, seat, name, taken=name in taken) for name in view.people}
 
-    def end_page(self, frame: Frame, here: Here, replay: Any) -> str:
+    def end_page(self, frame: Frame, here: Here, result: Result | None) -> str:
         """Return the page of an episode that is through."""
-        result = replay if isinstance(replay, Result) else None
         return end_page(frame, self.link, here, self.steps(here.view), self.benchmark, result)
+
+    async def _shown(self, frame: Frame, seat: Pass, view: Any, notice: Notice | None = None) -> str:
+        card = self._seen(seat.study)
+        frame = spoken(frame, card)
+        if view.stage == "instructions_again":
+            view, notice = replace(view, stage="instructions"), Notice(frame.texts("study.questions.again"))
+        sets = self._sets(seat) if view.study else Sets()
+        messages = self.sessions.messages(seat.episode_id) if view.study else ()
+        here = Here(view=view, card=card, sets=sets, notice=notice, messages=messages, seat=seat)
+        if view.stage in ASKED:
+            return questions_page(frame, self.link, here, self.steps(view))
+        if view.stage in (WAITING_ROOM, LOST):
+            return waiting_page(
+                frame, self.link, here, self.steps(view), self._pairs(seat).waiting(seat.episode_id)
+            )
+        if view.stage in (DEBRIEFING.kind, REST):
+            return session_page(f"study/{view.stage}", frame, self.link, here, self.steps(view))
+        if view.stage != "done":
+            return self.session_page(frame, here)
+        if broken_off(view) or (sets.completion is not None and not sets.completion.is_done):
+            return self._left(frame, seat, self._why(seat, view, sets))
+        return self.end_page(frame, here, await self._replay(seat))
+
+    def _why(self, seat: Pass, view: SeatPage, sets: Sets) -> str:
+        """Return the page for somebody whose episode was broken off, or who left afterwards."""
+        if sets.completion is not None and sets.completion.outcome == "screened_out":
+            return "screened_out"
+        if view.ending is not None and view.ending.message == BY_RESEARCHER:
+            return "ended"
+        pairs = self.sessions.pairs(seat.episode_id)
+        if pairs is not None and (reason := pairs.reason(seat.episode_id)):
+            return PARTED[reason]
+        cause = view.ending.cause if view.ending is not None else None
+        return "broken" if broken_off(view) and cause != seat.seat else "declined"
+
+    def _left(self, frame: Frame, seat: Pass, code: str) -> str:
+        """Return a page for somebody who has left before the end, or afterwards."""
+        try:
+            return self._message(frame, code, self.sessions.completion(seat.episode_id))
+        except LookupError:
+            return self._message(frame, code)
+
+    def _message(self, frame: Frame, code: str, completion: Any = None) -> str:
+        return message_page(frame, code, home=self.link.path, completion=completion)
+
+    def _gone(self, frame: Frame, seat: Pass) -> str:
+        return self._message(frame, "gone") if seat.study else plain_message_page(frame, "gone")
+
+    def _sets(self, seat: Pass) -> Sets:
+        done, most = self.sessions.sets_done(seat.episode_id)
+        return Sets(done=done, most=most, completion=self.sessions.completion(seat.episode_id))
+
+    async def _replay(self, seat: Pass) -> Any:
+        try:
+            return await self.sessions.replay(seat.episode_id, seat.seat)
+        except ConflictError:  # the study does not show it
+            return None
+
+    def _refused(self, frame: Frame, error: SeatError | InputError) -> Notice:
+        """Return why a turn does not count; a benchmark whose forms can be mended may say where."""
+        code = getattr(error, "code", "")
+        refusal = frame.texts.get(
+            f"{self.link.name}.refused.{code}",
+            problem_text(frame.texts, error),
+            node=getattr(error, "node", ""),
+        )
+        return Notice(frame.texts("study.session.refused", message=refusal), "problem")
+
+    def _seen(self, study_id: str) -> StudyCard | None:
+        """Return a study's card, whose places may have been counted a while ago."""
+        return (self._known.get(study_id) or self.study(study_id)) if study_id else None
+
+
+def broken_off(view: SeatPage) -> bool:
+    """Return True if a study's episode ended before it was through."""
+    return view.study and view.ending is not None and view.ending.status == "aborted"

@@ -32,7 +32,6 @@ from simulator.studies.cards import StudyCard
 from simulator.studies.declared import PlaySessions
 from simulator.studies.graph import COMMENT
 from simulator.tree_blocks import Tree
-from ui.declared.forms import form_in, form_page
 from ui.i18n import DECLARED, DEFAULT, LANGUAGES, Strings, strings
 from ui.render.environment import render
 from ui.render.frame import Frame, RoomLink
@@ -180,7 +179,9 @@ def task_page(
     if (form := form_in(view.blocks)) is not None:
         head = [block for block in view.blocks if isinstance(block, Progress)]
         kind = view.due.kind if view.due else ""
-        return form_page(frame, link, here, steps, kind, form, head=head, **shown)
+        return session_page(
+            "declared/sheet", frame, link, here, steps, kind=kind, form=form, head=head, **shown
+        )
     cards = side_cards(texts, link, view)
     beside = [block for card in cards for block in card.blocks]
     return session_page(
@@ -202,6 +203,11 @@ def task_page(
         if view.due
         else (),
     )
+
+
+def form_in(blocks: Sequence[Block]) -> Form | None:
+    """Return the form of a page; None if nothing is to be filled in."""
+    return next((block for block in blocks if isinstance(block, Form)), None)
 
 
 def side_cards(texts: Strings, link: RoomLink, view: SeatPage) -> list[Card]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from logs.rows import Ending
 from simulator.studies import Completion
 from simulator.studies.cards import StudyCard
 from simulator.studies.graph import REST
@@ -32,40 +31,6 @@ ASKED: Final[Mapping[str, When]] = {
     "questions_after": "after",
 }
 """Stages at which a study's own questions are asked."""
-
-
-class View(Protocol):
-    """What every participant's view has; a benchmark's has more."""
-
-    @property
-    def episode_id(self) -> str:
-        """The episode."""
-        ...
-
-    @property
-    def number(self) -> int:
-        """The number of the turn that is due."""
-        ...
-
-    @property
-    def stage(self) -> str:
-        """Which page: ``consent``, ``instructions``, one of the benchmark's own, at the end ``done``."""
-        ...
-
-    @property
-    def study(self) -> bool:
-        """Whether it is part of a study, not free play."""
-        ...
-
-    @property
-    def ending(self) -> Ending | None:
-        """How the episode ended, if it has."""
-        ...
-
-    @property
-    def warning(self) -> str | None:
-        """What a model or the program met with, if anything."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +78,7 @@ class Here:
     """An episode whose page is asked for.
 
     Attributes:
-        view: what may be seen: a `View` with what the benchmark adds.
+        view: what may be seen (`simulator.runner.declared_views.SeatPage`).
         card: the study that it belongs to; None in free play.
         sets: where the participant stands.
         notice: what to tell beside.
@@ -219,9 +184,9 @@ def steps_shown(steps: Mapping[Any, str], here: Here) -> tuple[str, ...]:
     return tuple(step for step in (*before, *names) if step not in once)
 
 
-def welcome_page(template: str, frame: Frame, link: RoomLink, card: StudyCard) -> str:
+def welcome_page(frame: Frame, link: RoomLink, card: StudyCard) -> str:
     """Return what a participant sees first: what the study is; nothing has begun."""
-    return render(template, frame.texts, frame=frame, room=link, offer=offer(frame, card))
+    return render("declared/welcome", frame.texts, frame=frame, room=link, offer=offer(frame, card))
 
 
 def message_page(frame: Frame, code: str, *, home: str = "/", completion: Completion | None = None) -> str:
