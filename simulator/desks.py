@@ -5,8 +5,8 @@ and what becomes of differences. The researchers' page draws every desk; here st
 an order of their own (`next_work`), what a form that was sent makes (`judgments`), how far everybody is
 (`standing`) and where people differ (`differences`). Raters judge blind to each other.
 
-A `Field` is not that of `simulator.form_blocks`: declared once for all things, with keys, it may
-send the form.
+A form is sent whole, or filled in bit by bit (`Desk.sheet`): then each bit is saved when it is said, and the
+form counts, and is seen by others, when its rater has finished it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeVar
 
 from logs import LogReader
+from simulator.desk_forms import FINISHED, Field, Group, Sheet, Values
 from simulator.errors import InputError
 from simulator.figures import Column, Table
 from simulator.judging import JudgingForm, Opinions, in_own_order, require_known
@@ -31,38 +32,8 @@ if TYPE_CHECKING:
     from simulator.blocks import Block
 
 FormT = TypeVar("FormT")
-Values = Mapping[str, Any]
-"""Fields of a form, as its page has them: a choice, a text, a list of choices."""
 ALL: Final = ""
 """The set of everything there is, where a desk has it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
-    """A field of a desk's form.
-
-    Its texts: ``DESK.field.NAME``, beside it ``DESK.field.NAME_note``; of a choice ``WORDS.CHOICE`` and
-    ``WORDS.CHOICE_note``.
-
-    Attributes:
-        name: of the value.
-        kind: one ``choice`` or several ``choices`` of a list, or a ``text``.
-        choices: of a choice; the first keys of the keyboard are those of the first field that has any.
-        words: where the texts of choices stand; by default ``DESK.NAME``.
-        names: language -> the name of each choice and what to know about it, where no text has them.
-        sends: True if choosing sends the form.
-        several: a field: this one is asked only while two of its choices or more are made.
-        rows: of a text.
-    """
-
-    name: str
-    kind: Literal["choice", "choices", "text"] = "text"
-    choices: tuple[str, ...] = ()
-    words: str = ""
-    names: Callable[[str], Mapping[str, tuple[str, str]]] | None = None
-    sends: bool = False
-    several: str = ""
-    rows: int = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +45,9 @@ class Case(Generic[FormT]):
         name: names it on pages and in addresses; must not tell what raters are not to know.
         title: what it is called in lists.
         show: what a rater sees of it.
+        language: of its words.
         opinions: on it.
+        begun: rater -> their form, where they have not finished it.
         ready: False if it cannot be judged yet, or no more.
         item: the row that the log needs before a judgment of it, if it is not there yet.
         thing: what it is, for `Desk.read`.
@@ -86,15 +59,22 @@ class Case(Generic[FormT]):
     name: str
     title: str
     show: Callable[[], Iterable[Block]]
+    language: str = "en"
     opinions: Opinions[FormT] = field(default_factory=Opinions)
+    begun: Mapping[str, FormT] = field(default_factory=dict)
     ready: bool = True
     item: Item | None = None
     thing: Any = None
     proposed: Values = field(default_factory=dict)
     offers: Sequence[Values] = ()
 
+    def form(self, rater: str) -> FormT | None:
+        """Return the newest form of a rater, finished or not; None before there is one."""
+        own = self.own(rater)
+        return self.begun.get(rater) if own is None else own
+
     def own(self, rater: str) -> FormT | None:
-        """Return the newest form of a rater; None before there is one."""
+        """Return the newest form of a rater that counts; None before there is one."""
         opinions = self.opinions
         return opinions.decided if opinions.decider == rater and rater else opinions.blind.get(rater)
 
@@ -113,6 +93,11 @@ class Desk(Generic[FormT]):
         cases: the things of a set, in its order.
         outcome: of a form: what raters may differ in.
         read: makes a form of the fields that were sent; raises an `InputError` or a `DeskFormError`.
+        sheet: where the form is filled in bit by bit: of a thing and what its rater has said so far, which
+            is None at first. `read` then gets everything that was said, `FINISHED` with it, and its form may
+            not be complete.
+        rows: what goes into the log for a form, after the rater's one before, under an idempotency key; by
+            default one judgment.
         values: the fields of a form.
         raters: people who judge each thing; None for any number.
         decides: who ends a difference: a ``third`` person, who is not shown what the others said; in a
@@ -121,7 +106,7 @@ class Desk(Generic[FormT]):
             what they agree on is corrected, by others than those; who they are is not told.
         tell: a problem of a form (`DeskFormError.problems`) in words of a language.
         own_order: True if each rater has an order of their own; else that of the set.
-        agreement: sections on how far people agree; by default of every two of them.
+        agreement: sections on how far people agree, for a rater; by default of every two of them.
         files: what can be taken home of a set: name of a file -> what writes it.
         command: makes something to judge, where there is nothing yet.
     """
@@ -134,14 +119,20 @@ class Desk(Generic[FormT]):
     outcome: Callable[[FormT], Hashable]
     read: Callable[[Case[FormT], Values, bool], Any]
     values: Callable[[FormT], Values] = lambda form: _dumped(form)
+    sheet: Callable[[Case[FormT], FormT | None], Sheet] | None = None
+    rows: Callable[[Case[FormT], str, FormT | None, Any, str], Iterable[Judgment]] | None = None
     raters: int | None = RATERS
     decides: Literal["third", "discussion"] | None = "third"
     elsewhere: bool = False
     tell: Callable[[Any, str], str] = lambda problem, language: str(problem)
     own_order: bool = True
-    agreement: Callable[[LogReader, str], Iterable[Section]] | None = None
+    agreement: Callable[[LogReader, str, str], Iterable[Section]] | None = None
     files: Mapping[str, Callable[[LogReader, str, Path], object]] = field(default_factory=dict)
     command: str = ""
+
+    def groups(self, case: Case[FormT], form: FormT | None) -> Sequence[Group]:
+        """Return the fields on a thing, for somebody who has filled in a form so far."""
+        return (Group(self.fields),) if self.sheet is None else self.sheet(case, form).groups
 
     def awaits(self, case: Case[FormT], rater: str) -> bool:
         """Return True if a rater is to judge a thing blind."""
@@ -289,13 +280,27 @@ def judgments(
         raise InputError(
             f"{case.title}: nothing is to be decided.", code="nothing_to_decide", thing=case.title
         )
-    for part in desk.fields:
-        if part.choices and (value := values.get(part.name)):
-            chosen = [value] if isinstance(value, str) else value
-            require_known(chosen, part.choices, f"choice of {part.name}")
+    before = case.form(rater)
+    _require_fields(desk, case, before, values)
+    if desk.sheet is not None and before is not None:
+        values = {**desk.values(before), **values}
     form = desk.read(case, values, deciding)
+    if desk.rows is not None:
+        return tuple(desk.rows(case, rater, before, form, submission))
     row = desk.form.judgment(case.key, rater, form, submission=submission, source=data)
     return (row,) if case.item is None else (case.item, row)
+
+
+def _require_fields(desk: Desk[FormT], case: Case[FormT], form: FormT | None, values: Values) -> None:
+    """Refuse choices that there are not, and bits of a form that nobody is asked for."""
+    fields = {group.key(field): field for group in desk.groups(case, form) for field in group.fields}
+    for name, value in values.items():
+        field = fields.get(name)
+        if field is not None and field.choices and value:
+            chosen = [value] if isinstance(value, str) else value
+            require_known(chosen, field.choices, f"choice of {field.name}")
+        elif field is None and desk.sheet is not None and name != FINISHED:
+            raise InputError(f"{name!r} is not asked for here.", code="not_asked", field=name)
 
 
 def standing(desk: Desk[FormT], cases: Sequence[Case[FormT]]) -> Standing:
@@ -315,11 +320,7 @@ def differences(
     desk: Desk[FormT], cases: Sequence[Case[FormT]], rater: str
 ) -> tuple[tuple[Difference[FormT], ...], int]:
     """Return the things that raters differ on and this one may see, and the number of the others."""
-    differing = [
-        case
-        for case in cases
-        if len(set(map(desk.outcome, case.opinions.blind.values()))) > 1 and desk.decides is not None
-    ]
+    differing = [case for case in cases if len(set(map(desk.outcome, case.opinions.blind.values()))) > 1]
     seen = [case for case in differing if desk.may_see(case, rater)]
     shown = tuple(Difference(case, _named_or_numbered(desk, case), case.opinions.decided) for case in seen)
     return shown, len(differing) - len(shown)
@@ -375,7 +376,9 @@ def _settled(desk: Desk[FormT], case: Case[FormT]) -> bool:
 
 
 def _ordered(desk: Desk[FormT], rater: str, cases: Sequence[Case[FormT]]) -> tuple[Case[FormT], ...]:
-    return in_own_order(cases, desk.name, rater, lambda case: case.name) if desk.own_order else tuple(cases)
+    """Return things in the order in which a rater judges them; what they have begun comes first."""
+    ordered = in_own_order(cases, desk.name, rater, lambda case: case.name) if desk.own_order else cases
+    return tuple(sorted(ordered, key=lambda case: rater not in case.begun))
 
 
 def _named(cases: Sequence[Case[FormT]], name: str) -> Case[FormT]:

@@ -38,7 +38,8 @@ from simulator.ambient.labels import CATEGORIES, SIDES
 from simulator.ambient.reporting.measures import paper
 from simulator.ambient.trial_log import runs_with
 from simulator.blocks import Block, Cell, Heading, Revision, Text, message
-from simulator.desks import Case, Desk, Field, measures_section
+from simulator.desk_forms import Field
+from simulator.desks import Case, Desk, measures_section
 from simulator.figures import Column, Table
 from simulator.judging import Opinions
 from simulator.reporting import Section, slug
@@ -89,7 +90,7 @@ def _kinds_cases(reader: LogReader, data: str) -> list[Case[CategoryForm]]:
     return [kinds_case(each) for each in sorted_examples(reader, chosen_examples(reader, data), data)]
 
 
-def _kinds_sections(reader: LogReader, data: str) -> tuple[Section, ...]:
+def _kinds_sections(reader: LogReader, data: str, rater: str) -> tuple[Section, ...]:
     """Return how far annotators agree on kinds, and how often each settled kind is named."""
     there = sorted_examples(reader, chosen_examples(reader, data), data)
     agreement, printed = category_agreement(there), paper()["categories"]["shares"]
@@ -184,7 +185,7 @@ def _show_claim(claim: MarkedClaim) -> Iterator[Block]:
     yield Text("\n\n".join(filter(None, (record.rating, record.justification, record.url))) or "–")
 
 
-def _claim_sections(reader: LogReader, run: str) -> Iterator[Section]:
+def _claim_sections(reader: LogReader, run: str, rater: str) -> Iterator[Section]:
     """Yield, for every annotator, how well flags find the claims that they marked as ambiguous."""
     claims, printed = marked_claims(reader, run), paper()["claims"]
     for annotator in dict.fromkeys(name for claim in claims for name in claim.marks):

@@ -28,7 +28,8 @@ from simulator.ambik.pairs import Draft
 from simulator.ambik.records import PairForm
 from simulator.ambik.trial_log import forms
 from simulator.blocks import Block, Card, Facts, Heading, Revision, Text, Words, message
-from simulator.desks import Desk, Field, Values
+from simulator.desk_forms import Field, Values
+from simulator.desks import Desk
 from simulator.errors import InputError
 from simulator.figures import Table
 from simulator.reporting import Section
@@ -160,7 +161,7 @@ def _cases(reader: LogReader, run: str) -> list[desks.Case[PairForm]]:
     return [desk_case(each) for each in cases(reader, run)]
 
 
-def _sections(reader: LogReader, run: str) -> tuple[Section, ...]:
+def _sections(reader: LogReader, run: str, rater: str) -> tuple[Section, ...]:
     """Return how far drafts are, and how far annotators agree, field by field."""
     counts, measures = flow(reader, run), pair_agreement(forms(reader, [run]))
     titles = {

@@ -40,6 +40,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
     checker=later("simulator.clarq.data:checker"),
     register=later("simulator.clarq.data:add_clarq"),
     research=attribute("simulator.clarq.research:RESEARCH"),
+    desks=(attribute("simulator.clarq.desk:DESK"),),
     studies=attribute("simulator.clarq.assignment:DialogueStudy"),
     sessions=attribute("simulator.clarq.sessions:ClarqSessions"),
     icon="tree",

@@ -58,7 +58,7 @@ def _told(turn: ReplayTurn, step: ReplayStep) -> ReplayTurn:
 
 
 def _links(reader: LogReader, run: Run) -> list[Link]:
-    return [Link("review", f"/research/review?run={quote(run.id, safe='')}")]
+    return [Link("review", f"/research/desk?desk=clarq.review&data={quote(run.id, safe='')}")]
 
 
 def _entries(data: str) -> list[Entry]:

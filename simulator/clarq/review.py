@@ -19,8 +19,9 @@ should have given none and gave one. One turn holds one of them at most; a hallu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Final, Literal, get_args
 
 from logs.rows import Judgment
@@ -226,6 +227,30 @@ def finish(pen: Pen, episode_id: str, replay: Replay, review: Review, *, done: b
     return pen.mark(episode_id, DONE, {"done": done})
 
 
+def write_changes(
+    pen: Pen, episode_id: str, replay: Replay, before: Review, after: Review
+) -> Iterator[Judgment]:
+    """Yield the marks that lead from one review to another.
+
+    Raises:
+        InputError: if one of them makes no sense.
+    """
+    pens = (Pen(pen.annotator, pen.key if not number else f"{pen.key}-{number}") for number in count())
+    for number, mark in after.provider.items():
+        if before.provider.get(number) != mark:
+            yield mark_provider(next(pens), episode_id, replay, number, mark)
+    if after.success is not None and after.success != before.success:
+        yield mark_success(next(pens), episode_id, after.success)
+    for node in dict.fromkeys((*before.seeker, *after.seeker)):
+        if (failure := after.seeker.get(node)) != before.seeker.get(node):
+            yield mark_failure(next(pens), episode_id, replay, node, failure)
+    for place, text in after.notes.items():
+        if text != before.notes.get(place, ""):
+            yield write_note(next(pens), episode_id, replay, text, place)
+    if after.done != before.done:
+        yield finish(next(pens), episode_id, replay, after, done=after.done)
+
+
 def unanswered(replay: Replay, review: Review) -> tuple[str, ...]:
     """Return what a review still lacks: ``success``, and of a failure the nodes left unexplained."""
     if review.success:
@@ -272,19 +297,3 @@ def possible_errors(step: ReplayStep) -> tuple[ErrorType, ...]:
     first: tuple[ErrorType, ...] = (1,) if expectable_nodes(step) else ()
     second: tuple[ErrorType, ...] = (2,) if step.gave else ()
     return (0, *first, *second)
-
-
-# Whose turn it is to review what
-
-
-def next_unreviewed(
-    episode_ids: Sequence[str], reviews: Mapping[tuple[str, str], Review], annotator: str
-) -> str | None:
-    """Return the dialogue to review next: one that `annotator` has begun, else the first new one, else None.
-
-    Every reviewer goes through a run in its order, so that the second meets what the first has reviewed.
-    """
-    own = {episode: review for (episode, who), review in reviews.items() if who == annotator}
-    begun = (episode for episode in episode_ids if episode in own and not own[episode].done)
-    fresh = (episode for episode in episode_ids if episode not in own)
-    return next(begun, None) or next(fresh, None)

@@ -12,14 +12,13 @@ RUN = "/research/run"
 START = "/research/start"
 STUDIES = "/research/studies"
 PART = "/research/part"
-REVIEW = "/research/review"
 DATA = "/research/data"
 DESK = "/research/desk"
 CONSOLIDATE = "/research/consolidate"
 REPORT = "/research/report"
 COMPARE = "/research/compare"
 ASKING = "/research/asking"
-MOVED = {"coding": "coding", "categories": "kinds", "claims": "claims", "pairs": "pairs"}
+MOVED = {"coding": "coding", "categories": "kinds", "claims": "claims", "pairs": "pairs", "review": "review"}
 """Addresses that desks had before they had one in common -> the desk."""
 MOVED_PARTS = {"/research/sets": "sets"}
 """Addresses of their own that parts of runs had -> the part."""
@@ -33,7 +32,6 @@ PLACES = {
             STUDIES,
             REPORT,
             COMPARE,
-            REVIEW,
             DATA,
             DESK,
             CONSOLIDATE,
@@ -46,14 +44,13 @@ NAVIGATION = (
     (RESEARCH, "research.runs", (RESEARCH, RUN, PART, REPORT, COMPARE)),
     (START, "research.start.heading", (START,)),
     (STUDIES, "research.studies.heading", (STUDIES,)),
-    (REVIEW, "research.review.heading", (REVIEW,)),
     (DATA, "research.data.nav", (DATA,)),
     (DESK, "research.desk.nav", (DESK,)),
     (CONSOLIDATE, "research.ambient.nav", (CONSOLIDATE,)),
     (ASKING, "research.asking.nav", (ASKING,)),
 )
 """The entries of the bar: where each leads, the name of its text, and the places that stand under it."""
-_MOVED_NAMES = {"outputs": "data", "token": "item", "run": "data"}
+_MOVED_NAMES = {"outputs": "data", "token": "item", "run": "data", "episode": "item"}
 _TABS = {"": RUN, "scores": RUN, "compare": COMPARE}
 _SETTING = "s."
 _FILTER = "f."

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,13 +23,13 @@ from pydantic import Field as Sent
 from logs import LogError, LogReader, LogWriter
 from simulator import catalog
 from simulator.benchmark import Benchmark
+from simulator.desk_forms import FINISHED, Field, Group, Values
 from simulator.desks import (
     ALL,
+    Case,
     Desk,
     Difference,
-    Field,
     Standing,
-    Values,
     agreement_of_pairs,
     differences,
     judgments,
@@ -87,10 +87,11 @@ class Place:
         return f"{self.benchmark.name}.{self.desk.name}"
 
     def say(self, name: str, /, **fields: object) -> str:
-        """Return a text of the benchmark: of its desks, or else of its other pages."""
+        """Return a text of the benchmark, of its desks or its other pages; its name if there is none."""
         here = f"{DECLARED}.{self.benchmark.name}"
         known = (f"{root}.{name}" for root in (f"{here}.desks", here, self.benchmark.name))
-        return self.t(next((text for text in known if text in self.t.texts), name), **fields)
+        text = next((text for text in known if text in self.t.texts), None)
+        return name if text is None else self.t(text, **fields)
 
     def label(self, field: str) -> str:
         """Return what a field is called: at this desk, or wherever the benchmark has it."""
@@ -108,11 +109,12 @@ class Place:
         return self.t.get(f"{DECLARED}.{self.benchmark.name}.desks.{name}", "")
 
     def choice(self, field: Field, value: str) -> tuple[str, str]:
-        """Return the name of a choice, and what to know about it."""
+        """Return the name of a choice, by default its value, and what to know about it."""
         if field.names is not None:
             return field.names(self.t.language)[value]
         words = f"{field.words or f'{self.desk.name}.{field.name}'}.{value}"
-        return self.say(words), self.note(f"{words}_note")
+        name = self.say(words)
+        return value if name == words else name, self.note(f"{words}_note")
 
     def problems(self, error: DeskFormError[Any]) -> dict[str, list[str]]:
         """Return what is wrong with a form, by the place that it is about."""
@@ -123,10 +125,15 @@ class Place:
         return {place: list(texts) for place, texts in places.items()}
 
 
+Asked = Mapping[str, tuple[Group, Field]]
+"""Fields by the names of their values, each with the group in which it stands."""
+
+
 class Told(NamedTuple):
     """A difference as the page shows it: fields of forms by rater, and those of what was decided."""
 
-    title: str
+    case: Case[Any]
+    asked: Asked
     said: Mapping[str, Values]
     decided: Values | None
 
@@ -167,22 +174,24 @@ def work_page(visit: Visit, reader: LogReader) -> Page:
     desk = place.desk
     work = next_work(desk, reader, at.data, at.reviewer, name=at.item, deciding=at.tab == DECIDE)
     case = work.case
-    own = case.own(at.reviewer) if case and work.again else None
-    filled = desk.values(own) if own is not None else case.proposed if case else {}
+    form = case.form(at.reviewer) if case and (work.again or desk.sheet is not None) else None
+    filled = desk.values(form) if form is not None else case.proposed if case else {}
     others = case.opinions.blind if case and work.deciding and desk.decides == "discussion" else {}
+    asked = _asked(desk, case, (form,)) if case else {}
     return visit.page(
         "desk",
         place=place,
         work=work,
         case=case,
         blocks=tuple(case.show()) if case else (),
+        sheet=desk.sheet(case, form) if case and desk.sheet is not None else None,
+        asked=asked,
         others={name: desk.values(form) for name, form in others.items()},
         offers=case.offers if case else (),
-        takes=_takes(desk, case.offers) if case else {},
+        takes=_takes(asked, case.offers) if case else {},
         filled=json.dumps(filled, ensure_ascii=False) if filled else "",
         values=filled,
-        room=SimpleNamespace(name=f"{DECLARED}.{place.benchmark.name}"),
-        view=SimpleNamespace(language="en"),
+        **_speaking(place, case.language if case else DEFAULT),
     )
 
 
@@ -222,7 +231,9 @@ def judged(
         )
         for row in rows:
             writer.put(row).result()
-        return {"saved": True}, work_page(replace(visit, at=replace(visit.at, item="")), reader)
+        stays = place.desk.sheet is not None and asked.form.get(FINISHED) != "yes"
+        at = replace(visit.at, item=asked.item if stays else "")
+        return {"saved": True}, work_page(replace(visit, at=at), reader)
     except DeskFormError as error:
         assert place is not None
         return {
@@ -236,18 +247,30 @@ def judged(
         return {"saved": False, "problem": problem}, None
 
 
-def _takes(desk: Desk[Any], offers: Sequence[Values]) -> dict[str, list[int]]:
+def _speaking(place: Place, language: str) -> dict[str, Any]:
+    """Return what templates of blocks know: whose texts are meant, and the language of a thing."""
+    room = SimpleNamespace(name=f"{DECLARED}.{place.benchmark.name}")
+    return {"room": room, "view": SimpleNamespace(language=language, seat="")}
+
+
+def _asked(desk: Desk[Any], case: Case[Any], forms: Iterable[Any]) -> Asked:
+    """Return the fields of forms on a thing."""
+    groups = [group for form in forms for group in desk.groups(case, form)]
+    return {group.key(field): (group, field) for group in groups for field in group.fields}
+
+
+def _takes(asked: Asked, offers: Sequence[Values]) -> dict[str, list[int]]:
     """Return the fields in which offers differ, each with the places of those that fill it in."""
     return {
         name: [place for place, offer in enumerate(offers) if offer.get(name)]
-        for name in _differing(desk, offers)
+        for name in _differing(asked, offers)
     }
 
 
-def _differing(desk: Desk[Any], forms: Sequence[Values]) -> list[str]:
+def _differing(asked: Asked, forms: Sequence[Values]) -> list[str]:
     """Return the fields in which forms differ."""
-    names = [field.name for field in desk.fields]
-    return [name for name in names if any(form.get(name) != forms[0].get(name) for form in forms)]
+    said = {name: [form.get(name) or field.usual for form in forms] for name, (_, field) in asked.items()}
+    return [name for name, values in said.items() if any(value != values[0] for value in values)]
 
 
 def _start(visit: Visit, place: Place, reader: LogReader) -> Page:
@@ -267,7 +290,9 @@ def _start(visit: Visit, place: Place, reader: LogReader) -> Page:
 def _agreement(visit: Visit, place: Place, reader: LogReader) -> Page:
     at, desk = visit.at, place.desk
     cases = desk.cases(reader, at.data)
-    sections = desk.agreement(reader, at.data) if desk.agreement else agreement_of_pairs(desk, cases)
+    sections = (
+        desk.agreement(reader, at.data, at.reviewer) if desk.agreement else agreement_of_pairs(desk, cases)
+    )
     shown, hidden = differences(desk, cases, at.reviewer)
     return visit.page(
         "desk_agreement",
@@ -277,19 +302,24 @@ def _agreement(visit: Visit, place: Place, reader: LogReader) -> Page:
         raters=tuple(dict.fromkeys(rater for difference in shown for rater in difference.said)),
         shown=tuple(_told(desk, difference) for difference in shown),
         hidden=hidden,
+        **_speaking(place, DEFAULT),
     )
 
 
 def _told(desk: Desk[Any], difference: Difference[Any]) -> Told:
     """Return a difference, of every form the fields in which raters differ."""
+    case, forms = difference.case, (*difference.said.values(), difference.decided)
+    asked = _asked(desk, case, [form for form in forms if form is not None])
     said = {rater: desk.values(form) for rater, form in difference.said.items()}
-    names = _differing(desk, list(said.values()))
-    decided = None if difference.decided is None else desk.values(difference.decided)
+    names = _differing(asked, list(said.values()))
     told = [
-        {name: values[name] for name in names if name in values} for values in (*said.values(), decided or {})
+        None
+        if form is None
+        else {name: desk.values(form).get(name) or asked[name][1].usual for name in names}
+        for form in forms
     ]
     return Told(
-        difference.case.title, dict(zip(said, told, strict=False)), None if decided is None else told[-1]
+        case, asked, {rater: values or {} for rater, values in zip(said, told, strict=False)}, told[-1]
     )
 
 

@@ -131,7 +131,7 @@ def research_pages(calls: Calls, office: Office) -> tuple[ResearchPage, ...]:
 
 def _put_desk(calls: Calls) -> None:
     """Put a desk on a page: one HTML component, of which ``/config`` holds no markup."""
-    judging = {"mark": calls.mark, "judge_desk": calls.judge_desk, "judge": calls.judge}
+    judging = {"judge_desk": calls.judge_desk, "judge": calls.judge}
     saved: dict[str, Callable[[Any], Answer]] = {
         name: partial(_judging, calls.writer, name, call) for name, call in judging.items()
     }
@@ -211,7 +211,6 @@ def _head() -> str:
         f'<link rel="stylesheet" href="{_versioned("research-ambient.css")}">'
         f'<link rel="stylesheet" href="{_versioned("research-asking.css")}">'
         f'<script src="{_versioned("research-plots.js")}" data-plotly="{plotly}"></script>'
-        f'<script src="{_versioned("research-marks.js")}"></script>'
         f'<script src="{_versioned("desk.js")}"></script>'
         f'<script src="{_versioned("research-ambient.js")}"></script>'
         f'<script src="{_versioned("research.js")}"></script>'

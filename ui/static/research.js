@@ -1,13 +1,13 @@
 // The browser's part of the researchers' pages: asks the server for the page at its address, follows runs
-// that are being played, steps through dialogues. research-plots.js draws, research-marks.js sends marks,
-// desk.js judges at desks, research-ambient.js examples.
+// that are being played, steps through dialogues. research-plots.js draws, desk.js judges at desks,
+// research-ambient.js examples.
 "use strict";
 
 window.askbackResearch = (() => {
   const REVIEWER = "askback.reviewer";
   const SHORTCUTS = "askback.research.shortcuts";
   const POLL_MS = 2000;
-  const PATHS = ["/research/part", "/research/review", "/research/data", "/research/desk", "/research/consolidate", "/research/asking"];
+  const PATHS = ["/research/part", "/research/data", "/research/desk", "/research/consolidate", "/research/asking"];
 
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   const read = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
@@ -23,16 +23,16 @@ window.askbackResearch = (() => {
       this.step = null;
       this.stepOf = null;
       this.newest = 0;
-      this.notes = new Map();
       this.pending = new Map();
       this.queue = Promise.resolve();
       element.addEventListener("click", (event) => this.onClick(event));
       element.addEventListener("submit", (event) => this.onSubmit(event));
       element.addEventListener("change", (event) => this.onChange(event));
       element.addEventListener("input", (event) => this.onInput(event));
+      element.addEventListener("focusout", (event) => { if (event.target.matches("[data-bit]")) this.deskLeft(event.target); });
       document.addEventListener("keydown", (event) => this.onKey(event));
       window.addEventListener("popstate", () => this.load());
-      window.addEventListener("beforeunload", (event) => { if (this.unsavedNote()) event.preventDefault(); });
+      window.addEventListener("beforeunload", (event) => { if (Object.keys(this.deskUnsaved()).length) event.preventDefault(); });
       new MutationObserver(() => this.draw()).observe(document.documentElement, { attributes: true, attributeFilter: ["data-appearance"] });
       this.follow();
     }
@@ -100,14 +100,12 @@ window.askbackResearch = (() => {
       if (answer.more) this.load({ quiet: true });
     }
 
-    // What a fresh page would lose: scrolled lists, opened details, focus, words not saved yet.
+    // What a fresh page would lose: scrolled lists, opened details, focus.
     remember() {
       return {
         place: this.shownAt,
         scrolls: this.all("[data-keep-scroll]").map((part) => [part.dataset.keepScroll, part.scrollTop]),
         opened: this.all("details").map((part) => part.open),
-        notes: this.all("[data-note]").filter((field) => field.value !== field.dataset.savedText).map((field) => [field.dataset.note, field.value]),
-        episode: this.one("[data-review]")?.dataset.episode,
         selector: this.nameOf(document.activeElement),
         caret: document.activeElement?.selectionStart,
       };
@@ -115,8 +113,8 @@ window.askbackResearch = (() => {
 
     nameOf(control) {
       if (!control || !this.element.contains(control)) return null;
-      if (control.id) return `#${control.id}`;
-      const parts = ["act", "mark", "value", "turn", "node", "by", "step", "note"]
+      if (control.id) return `#${CSS.escape(control.id)}`;
+      const parts = ["act", "name", "value", "by", "step"]
         .filter((name) => control.dataset[name] !== undefined)
         .map((name) => `[data-${name}="${CSS.escape(control.dataset[name])}"]`);
       return parts.length ? parts.join("") : control.getAttribute("href") && `a[href="${CSS.escape(control.getAttribute("href"))}"]`;
@@ -128,9 +126,6 @@ window.askbackResearch = (() => {
         const details = this.all("details");
         if (details.length === kept.opened.length) details.forEach((part, place) => { part.open = kept.opened[place]; });
         for (const [name, top] of kept.scrolls) { const part = this.one(`[data-keep-scroll="${name}"]`); if (part) part.scrollTop = top; }
-      }
-      if (kept.episode && kept.episode === this.one("[data-review]")?.dataset.episode) {
-        for (const [name, text] of kept.notes) { const field = this.one(`[data-note="${name}"]`); if (field) field.value = text; }
       }
       if (focus && !this.element.contains(focus) && kept.selector) {
         const again = this.one(kept.selector);
@@ -187,15 +182,16 @@ window.askbackResearch = (() => {
     replay() {
       const stage = this.one("[data-replay]");
       if (!stage) return;
-      const episode = new URLSearchParams(location.search).get("episode") || stage.dataset.episode;
+      const episode = this.deskStage()?.dataset.item || new URLSearchParams(location.search).get("episode");
       if (this.stepOf !== episode || this.step === null) {
         this.stepOf = episode;
-        this.step = stage.dataset.review === undefined ? Number(stage.dataset.first ?? this.last) : this.firstMarkable();
+        this.step = this.toJudge()[0] ?? this.last;
       }
       this.goTo(this.step, { scroll: false });
     }
 
-    firstMarkable() { return Number(this.one('[data-markable="1"]')?.dataset.moment ?? 0); }
+    // The turns on which there is something to be chosen at a desk.
+    toJudge() { return this.all("[data-to-judge]").map((group) => Number(group.dataset.why)); }
 
     goTo(step, { scroll = true } = {}) {
       this.step = Math.max(0, Math.min(this.last, step));
@@ -206,8 +202,7 @@ window.askbackResearch = (() => {
         if (now && scroll) line.scrollIntoView({ block: "nearest" });
       }
       for (const part of this.all("[data-why]")) part.hidden = Number(part.dataset.why) !== this.step;
-      const words = this.one("[data-turn-text]");
-      if (words) words.textContent = words.dataset.text.replace("{number}", this.step);
+      for (const place of this.all(".dk-place")) place.setAttribute("aria-current", Number(place.dataset.step) === this.step ? "step" : "false");
       const slider = this.one("[data-slider]");
       if (slider) {
         slider.value = this.step;
@@ -218,7 +213,7 @@ window.askbackResearch = (() => {
       this.colour();
     }
 
-    // In a review the reviewer sees the frontier that the provider saw: the tree before the turn.
+    // Whoever judges a turn sees the frontier that the provider saw: the tree before it.
     colour() {
       const tree = this.one("[data-tree]");
       if (!tree) return;
@@ -241,9 +236,8 @@ window.askbackResearch = (() => {
     }
 
     move(by) {
-      const stage = this.one("[data-replay]");
-      if (stage?.dataset.review === undefined) { this.goTo(this.step + by); return; }
-      const turns = this.all('[data-markable="1"]').map((line) => Number(line.dataset.moment));
+      const turns = this.toJudge();
+      if (!turns.length) { this.goTo(this.step + by); return; }
       const next = by > 0 ? turns.find((turn) => turn > this.step) : turns.findLast((turn) => turn < this.step);
       if (next !== undefined) this.goTo(next);
     }
@@ -267,14 +261,8 @@ window.askbackResearch = (() => {
     }
 
     act(control, act) {
-      if (act === "goto") this.goTo(Number(control.dataset.step), { scroll: false });
+      if (act === "goto") this.goTo(Number(control.dataset.step), { scroll: !control.matches(".ab-bubble") });
       else if (act === "step") this.move(Number(control.dataset.by));
-      else if (act === "mark") this.onMark(control);
-      else if (act === "success") this.mark({ what: "success", yes: control.dataset.value === "1" });
-      else if (act === "failure") this.mark({ what: "failure", node: control.dataset.node, failure: control.getAttribute("aria-pressed") === "true" ? null : control.dataset.value });
-      else if (act === "done" && Number(control.dataset.unmarked || 0)) this.askUnmarked(true);
-      else if (act === "unmarked-no") this.askUnmarked(false);
-      else if (act === "done") this.mark({ what: "done", yes: control.dataset.value === "1" });
       else if (act === "forget-reviewer") write(REVIEWER, "");
       else if (act === "story") this.storyBy(Number(control.dataset.by));
       else if (act === "story-play") this.storyPlay(control);
@@ -283,6 +271,9 @@ window.askbackResearch = (() => {
       else if (act === "watch") { this.watchPlay(false); this.watchTo(control.dataset.to === undefined ? this.watchStep() + Number(control.dataset.by) : Number(control.dataset.to)); }
       else if (act === "watch-play") this.watchPlay(!this.watching);
       else if (act === "dk-take") this.deskTake(control.dataset);
+      else if (act === "dk-press") this.deskPress(control.dataset);
+      else if (act === "dk-doubt") this.deskDoubt();
+      else if (act === "dk-finish") this.deskFinish(control.dataset.value);
       else if (act === "copy-text") this.copy(control.dataset.text);
       else if (act.startsWith("ra-")) this.judgeAct(control, act.slice(3));
     }
@@ -298,7 +289,6 @@ window.askbackResearch = (() => {
       event.preventDefault();
       if (form.dataset.form === "judge") { this.judge(form); return; }
       if (form.dataset.form === "desk") { this.deskSend(event.submitter); return; }
-      if (form.dataset.form === "note") { this.saveNote(form.querySelector("[data-note]")); return; }
       if (form.dataset.form !== "go") return;
       const fields = [...new FormData(form)].filter(([, value]) => value !== "");
       if (form.dataset.remember !== undefined) write(REVIEWER, form.elements.reviewer.value);
@@ -309,7 +299,6 @@ window.askbackResearch = (() => {
       const form = event.target.closest("form");
       if (event.target.matches("[data-shortcuts]")) write(SHORTCUTS, event.target.checked ? "on" : "off");
       else if (form?.dataset.form === "go" && form.dataset.remember === undefined && event.target.matches("select")) form.requestSubmit();
-      else if (event.target.matches("[data-note]")) this.saveNote(event.target);
       else if (form?.dataset.form === "judge") this.judgeChanged(event.target);
       else if (form?.dataset.form === "desk") this.deskChanged();
       else if (event.target.matches("[data-watch-slider]")) { this.watchPlay(false); this.watchTo(Number(event.target.value)); }
@@ -336,31 +325,12 @@ window.askbackResearch = (() => {
       if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
         event.preventDefault();
         this.move(event.key === "ArrowRight" ? 1 : -1);
-        return;
       }
-      const review = this.one("[data-review]");
-      if (!review || !this.one("[data-shortcuts]").checked) return;
-      const pressed = event.key.toLowerCase();
-      const selector = {
-        0: `[data-mark=type][data-value="0"]`, 1: `[data-mark=type][data-value="1"]`, 2: `[data-mark=type][data-value="2"]`,
-        h: "[data-mark=hallucination]",
-      }[pressed];
-      if (selector) this.press(`${selector}[data-turn="${this.step}"]`, event);
-      else if (pressed === "s") this.press(`[data-act=success][data-value="1"]`, event);
-      else if (pressed === "f") this.press(`[data-act=success][data-value="0"]`, event);
-      else if (pressed === "n") { event.preventDefault(); this.one(`[data-note="${this.step}"]`)?.focus(); }
-    }
-
-    press(selector, event) {
-      const button = this.one(selector);
-      if (!button || button.disabled) return;
-      event.preventDefault();
-      button.click();
     }
   }
 
   function mount(element, props, server) {
-    Object.assign(Desk.prototype, askbackMarks, askbackDesk, askbackJudging, askbackPlan.methods, askbackPlan.watching);
+    Object.assign(Desk.prototype, askbackDesk, askbackJudging, askbackPlan.methods, askbackPlan.watching);
     const desk = new Desk(element, props, server);
     desk.load();
     return desk;

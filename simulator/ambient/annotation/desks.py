@@ -26,7 +26,8 @@ from simulator.ambient.items import BENCHMARK, AnnotateItem, ClaimItem, item_fro
 from simulator.ambient.labels import CATEGORIES, Category
 from simulator.ambient.records import ClaimRecord
 from simulator.ambient.trial_log import claim_records
-from simulator.desks import Case, Values
+from simulator.desk_forms import Values
+from simulator.desks import Case
 from simulator.errors import InputError
 from simulator.judging import DecidingForm, Form, JudgingForm, Opinions
 from simulator.judging.agreement import alpha_measure, intervals, masi_distance, modal_subjects, set_measures

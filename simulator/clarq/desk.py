@@ -1,0 +1,357 @@
+"""The desk where people review dialogues turn by turn; `simulator.clarq.review` has the rules of that.
+
+Reviewers go through a run in its order, so that the second meets what the first has reviewed. What the rule
+says of success is not shown to them before they have said it themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import cache, partial
+from itertools import combinations
+from typing import Any, Final
+
+from logs import LogReader
+from logs.rows import Episode, Judgment
+from simulator.blocks import Block, Card, Words, message
+from simulator.clarq.data import BENCHMARK, read_item
+from simulator.clarq.playing import PROVIDER
+from simulator.clarq.reporting.agreement import (
+    Agreement,
+    agreement,
+    error_rates,
+    reviewers,
+    success_agreement,
+)
+from simulator.clarq.research import write_reviews
+from simulator.clarq.review import (
+    DONE,
+    FAILURES,
+    Pen,
+    ProviderMark,
+    Review,
+    expectable_nodes,
+    possible_errors,
+    provider_steps,
+    read_reviews,
+    unanswered,
+    unmarked_turns,
+    write_changes,
+)
+from simulator.clarq.score import REVIEW_SUCCESS, score_run
+from simulator.clarq.show import background_parts, did, tree_replay
+from simulator.clarq.views import Replay, ReplayStep, replay
+from simulator.desk_forms import FINISHED, Field, Group, Sheet, Values
+from simulator.desks import Case, Desk
+from simulator.errors import InputError
+from simulator.figures import Column, Table
+from simulator.judging import Form, JudgingForm, Opinions
+from simulator.reporting import Section, slug
+from simulator.runner.logged import ENDED
+from simulator.studies.links import PREVIEW
+
+UNSAID: Final = "none"
+"""The node of a type 1 error, where its reviewer does not say which."""
+_YES: Final = "yes"
+_NO: Final = "no"
+_NOTE: Final = Field(name="note")
+
+
+class Done(Form):
+    """The word of a reviewer that a review is finished."""
+
+    done: bool
+
+
+# ---- what is reviewed
+
+
+def reviewable_runs(reader: LogReader) -> list[str]:
+    """Return the runs with ended dialogues, newest first; what was tried out of a study is not among them."""
+    own = (run.id for run in reversed(reader.runs()) if run.benchmark == BENCHMARK)
+    return [run for run in own if PREVIEW not in run and reader.progress(run).done]
+
+
+def review_cases(reader: LogReader, run: str) -> list[Case[Review]]:
+    """Return the dialogues of a run that were played to their end, in its order.
+
+    Raises:
+        InputError: if the run is of another benchmark.
+        NotInLog: if there is no such run.
+    """
+    if (benchmark := reader.run(run).benchmark) != BENCHMARK:
+        raise InputError(
+            f"run {run!r} is of {benchmark}; only dialogues of {BENCHMARK} are reviewed here",
+            code="other_benchmark",
+            run=run,
+            benchmark=benchmark,
+        )
+    endings, reviews = reader.endings(run), read_reviews(reader.judgments(run_id=run))
+    finished: dict[str, dict[str, Review]] = {}
+    begun: dict[str, dict[str, Review]] = {}
+    for (episode, reviewer), review in reviews.items():
+        (finished if review.done else begun).setdefault(episode, {})[reviewer] = review
+    return [
+        Case(
+            key=episode.id,
+            name=episode.id,
+            title=episode.id.removeprefix(f"{run}/"),
+            show=partial(_show, seen),
+            language=episode.language,
+            opinions=Opinions(finished.get(episode.id, {})),
+            begun=begun.get(episode.id, {}),
+            thing=seen,
+        )
+        for episode in reader.episodes(run, latest=True)
+        if episode.id in endings and endings[episode.id].status in ENDED
+        for seen in (cache(partial(_replay, reader, episode)),)
+    ]
+
+
+def _replay(reader: LogReader, episode: Episode) -> Replay:
+    """Return a dialogue; what reviewers say of its success does not change what others see of it."""
+    judgments = [row for row in reader.judgments(episode_id=episode.id) if row.kind != REVIEW_SUCCESS]
+    return replay(read_item(reader.item(episode.item_hash)), reader.turns(episode.id), judgments)
+
+
+def _show(seen: Callable[[], Replay]) -> Iterator[Block]:
+    """Yield the dialogue beside its tree, without the provider's reasons, and what the seeker knew."""
+    dialogue = seen()
+    block = tree_replay(dialogue)
+    turns = [
+        turn._replace(did=did(step) if _markable(step) else "", why=(), choices="")
+        for turn, step in zip(block.turns, dialogue.steps, strict=True)
+    ]
+    yield block._replace(turns=turns)
+    background = background_parts(dialogue.task.background, PROVIDER)
+    yield Card(message("research.background"), [*background], folded=True)
+
+
+# ---- the form
+
+
+def review_sheet(case: Case[Review], form: Review | None) -> Sheet:
+    """Return what can be said of a dialogue: of each turn, of the whole, and of nodes that are missing."""
+    dialogue: Replay = case.thing()
+    review = form or Review(annotator="")
+    left = unanswered(dialogue, review)
+    unmarked = len(unmarked_turns(dialogue, review))
+    whole = Group((Field(name="success", kind="choice", choices=(_YES, _NO), keys="sf"),), "dialogue")
+    return Sheet(
+        groups=(
+            *(_turn(place, step, review) for place, step in enumerate(dialogue.steps)),
+            whole,
+            *_missing(dialogue, review),
+            Group((_NOTE,), "dialogue", message("desks.review.whole")),
+        ),
+        lacks=[_lack(name) for name in (left if review.success is not None else left[:1])],
+        doubt=message("desks.review.unmarked", count=unmarked) if unmarked else "",
+    )
+
+
+def _markable(step: ReplayStep) -> bool:
+    return step.seat == PROVIDER and step.number > 0
+
+
+def _turn(place: int, step: ReplayStep, review: Review) -> Group:
+    """Return the fields on a turn; of the greeting and of the seeker's there is only a note."""
+    fields: list[Field] = []
+    if _markable(step):
+        errors = "".join(map(str, possible_errors(step)))
+        fields.append(Field(name="type", kind="choice", choices=tuple(errors), keys=errors, usual="0"))
+        if review.provider.get(step.number, ProviderMark()).type == 1:
+            nodes = (*expectable_nodes(step), UNSAID)
+            fields.append(Field(name="node", kind="choice", choices=nodes, brief=True))
+        fields.append(Field(name="hallucination", kind="choices", choices=(_YES,), keys="h"))
+    fields.append(Field(name="note", keys="n"))
+    note = "" if _markable(step) else "greeting" if step.number == 0 else "seeker_turn"
+    title = message("desks.review.turn", number=place + 1)
+    return Group(fields, str(step.number), title, message(f"desks.review.{note}") if note else "", place)
+
+
+def _missing(dialogue: Replay, review: Review) -> Iterator[Group]:
+    """Yield the question why nodes are missing, and each of these; what the rule misses is told at last."""
+    missing = [node for node in dialogue.nodes if node.index in dialogue.scores.missing]
+    state = "later" if review.success is None else "success" if review.success else "none"
+    asked = missing if review.success is False else []
+    note = message("desks.review.reasons" if asked else f"desks.review.missing_{state}")
+    yield Group((), "missing", message("desks.review.missing"), note)
+    reason = Field(name="failure", kind="choice", choices=FAILURES, brief=True, free=True)
+    for node in asked:
+        yield Group((reason,), f"missing.{node.index}", f"{node.index} · {node.text}")
+
+
+def _lack(name: str) -> Words:
+    if name == "success":
+        return message("desks.review.left_success")
+    return message("desks.review.left_node", node=name)
+
+
+def review_values(review: Review) -> dict[str, Any]:
+    """Return a review as the fields of the form."""
+    values: dict[str, Any] = {FINISHED: _YES if review.done else _NO}
+    for number, mark in review.provider.items():
+        values[f"{number}.type"] = str(mark.type)
+        values[f"{number}.hallucination"] = [_YES] if mark.hallucination else []
+        if mark.type == 1:
+            values[f"{number}.node"] = mark.node or UNSAID
+    if review.success is not None:
+        values["dialogue.success"] = _YES if review.success else _NO
+    values |= {f"missing.{node}.failure": failure for node, failure in review.seeker.items()}
+    places = {number: "dialogue" if number is None else str(number) for number in review.notes}
+    return values | {f"{places[number]}.note": text for number, text in review.notes.items()}
+
+
+def read_values(case: Case[Review], values: Values, deciding: bool) -> Review:
+    """Return the review that fields make; a node is kept of a type 1 error alone."""
+    dialogue: Replay = case.thing()
+    provider: dict[int, ProviderMark] = {}
+    for step in provider_steps(dialogue):
+        names = [f"{step.number}.{name}" for name in ("type", "node", "hallucination")]
+        if any(name in values for name in names):
+            type, node, hallucination = (values.get(name) for name in names)
+            expected = node if type == "1" and node != UNSAID else None
+            provider[step.number] = ProviderMark(int(type or 0), expected, bool(hallucination))  # type: ignore[arg-type]
+    notes: dict[int | None, str] = {
+        step.number: str(values[name]).strip()
+        for step in dialogue.steps
+        if (name := f"{step.number}.note") in values
+    }
+    if "dialogue.note" in values:
+        notes[None] = str(values["dialogue.note"]).strip()
+    failures = {node.index: values.get(f"missing.{node.index}.failure") for node in dialogue.nodes}
+    return Review(
+        annotator="",
+        provider=provider,
+        seeker={node: failure for node, failure in failures.items() if failure},
+        success={_YES: True, _NO: False}.get(values.get("dialogue.success", "")),
+        notes=notes,
+        done=values.get(FINISHED) == _YES,
+    )
+
+
+def review_rows(
+    case: Case[Review], reviewer: str, before: Review | None, after: Review, key: str
+) -> Iterator[Judgment]:
+    """Yield the marks that a reviewer has made since their review before."""
+    before = before or Review(annotator=reviewer)
+    return write_changes(Pen(reviewer, key), case.key, case.thing(), before, after)
+
+
+def outcome(review: Review) -> Hashable:
+    """Return what reviewers may differ in; notes, and nodes of type 1 errors, are beside the point."""
+    errors = frozenset(
+        (number, mark.type, mark.hallucination)
+        for number, mark in review.provider.items()
+        if mark.type or mark.hallucination
+    )
+    return errors, frozenset(review.seeker.items()), review.success
+
+
+# ---- what reviews add up to
+
+_QUESTIONS: Final = {
+    "provider_error": "Provider error (none, type 1, type 2)",
+    "hallucination": "Hallucination",
+    "seeker_failure": "Reason of a missing node",
+    "success": "Success of the dialogue",
+    "automatic": "Automatic against manual success",
+}
+_ERRORS: Final = {
+    "type_1": "Type 1 · should have given a node",
+    "type_2": "Type 2 · should have given none",
+    "hallucination": "Hallucination",
+}
+_REASONS: Final = {
+    "overlooked": "Overlooked",
+    "forgotten": "Forgotten",
+    "hidden": "Hidden in a summary",
+    "provider": "Provider’s fault",
+}
+
+
+def review_sections(reader: LogReader, run: str, rater: str) -> Iterator[Section]:
+    """Yield the provider's errors, agreement of every two reviewers, and the rule against people."""
+    judgments = list(reader.judgments(run_id=run))
+    turns = {played.episode.id: played.turns for played in reader.turns_of_run(run)}
+    rates = error_rates(judgments, turns)
+    if rates.rates:
+        errors = [(_ERRORS[rate.error], rate.count, rate.per_100) for rate in rates.rates]
+        reasons = [(_REASONS[reason], count) for reason, count in rates.failures.items()]
+        counted = f"{rates.turns} provider turns in {rates.dialogues} dialogues"
+        yield Section(
+            name="errors",
+            title="Provider errors per 100 turns",
+            tables=(
+                Table(("Error", Column("Count", 0), Column("Per 100 turns", 1)), errors),
+                Table(("Reason", Column("Count", 0)), reasons, "Why nodes were missing"),
+            ),
+            remarks=(f"{counted} whose reviews are finished; intervals resample whole dialogues.",),
+        )
+        pairs = [
+            (f"Reviewers {first} and {second}", measures)
+            for first, second in combinations(reviewers(judgments), 2)
+            if (measures := agreement(judgments, turns, first, second))
+        ]
+        for title, measures in pairs:
+            yield Section(name=slug(title), title=title, tables=(_measures(measures),))
+        if not pairs:
+            remark = "A second reviewer has still to finish a dialogue that the first has finished."
+            yield Section(name="reviewers", title="Between reviewers", remarks=(remark,))
+    if automatic := success_agreement(score_run(reader, run), judgments):
+        yield _automatic(reader, run, rater, automatic)
+
+
+def _measures(measures: Sequence[Agreement]) -> Table:
+    rows = [
+        (_QUESTIONS[measure.question], measure.observed.n, measure.observed, measure.kappa)
+        for measure in measures
+    ]
+    return Table(("Question", Column("n", 0), Column("Agreement", 3), Column("Cohen’s κ", 3)), rows)
+
+
+def _automatic(reader: LogReader, run: str, rater: str, automatic: Agreement) -> Section:
+    """Return how far the rule says what people say; what a rater is still to judge is not named."""
+    cases = {case.key: case for case in review_cases(reader, run)}
+    seen = [
+        each
+        for each in automatic.disagreements
+        if each.episode_id not in cases or DESK.may_see(cases[each.episode_id], rater)
+    ]
+    rows = [
+        (
+            each.episode_id.removeprefix(f"{run}/"),
+            each.first,
+            each.second,
+            "needed a judge" if each.flagged else "",
+        )
+        for each in seen
+    ]
+    hidden = len(automatic.disagreements) - len(seen)
+    remarks = (
+        "The rule’s verdict against what reviewers, and people who played the provider, ticked.",
+        *([f"{hidden} more are hidden until you have reviewed those dialogues yourself."] if hidden else []),
+    )
+    differing = Table(("Dialogue", "Rule", "Person", ""), rows, "Disagreements")
+    tables = (_measures([automatic]), differing)
+    return Section(name="automatic", title=_QUESTIONS["automatic"], tables=tables, remarks=remarks)
+
+
+DESK: Final = Desk(
+    name="review",
+    form=JudgingForm(kind=DONE, model=Done, about="episode", verb="reviews"),
+    fields=(),
+    sets=reviewable_runs,
+    cases=review_cases,
+    outcome=outcome,
+    read=read_values,
+    values=review_values,
+    sheet=review_sheet,
+    rows=review_rows,
+    raters=None,
+    decides=None,
+    own_order=False,
+    agreement=review_sections,
+    files={"reviews.csv": write_reviews},
+    command="askback run clarq --seeker offline/seeker --provider offline/experts --lang en",
+)
