@@ -113,7 +113,7 @@ def a_question_of_ambik(page: Any, server: Any) -> Iterator[None]:
 
 def a_mark_of_a_reviewer(page: Any, server: Any) -> Iterator[None]:
     page.goto(f"{server.url}/research/review?run=reviewed&reviewer=ann")
-    page.wait_for_selector("[data-review]")
+    page.wait_for_selector("[data-sheet]")
     page.keyboard.press("2")
     page.wait_for_selector(".rs-save-saved")
     yield
@@ -122,9 +122,9 @@ def a_mark_of_a_reviewer(page: Any, server: Any) -> Iterator[None]:
         kinds = connection.execute("SELECT kind FROM judgments WHERE annotator = 'ann'").fetchall()
     assert kinds == [("review.provider_error",)]
     page.reload()
-    page.wait_for_selector("[data-review]")
-    pressed = page.locator('[data-turn="2"][aria-pressed="true"]')
-    assert [one.inner_text().split("\n")[0] for one in pressed.all()] == ["2"]
+    page.wait_for_selector("[data-sheet]")
+    pressed = page.locator('[data-name="2.type"][aria-pressed="true"]')
+    assert [one.get_attribute("data-value") for one in pressed.all()] == ["2"]
 
 
 SCENES = (

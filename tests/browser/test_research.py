@@ -109,22 +109,29 @@ def test_two_runs_side_by_side(runs, open_page):
     assert "runs=short" in page.url
 
 
+PRESSED = "[data-act=dk-press][aria-pressed=true]"
+
+
+def turn(page):
+    return page.inner_text(".dk-group[data-why]:visible h3")
+
+
 def test_a_review_by_keyboard_alone_survives_a_reload(runs, open_page):
     page = open_page().page
     page.goto(f"{runs.url}/research/review?run=long")
     page.fill("[name=reviewer]", "ann")
     page.keyboard.press("Enter")
-    page.wait_for_selector("[data-review]")
-    assert page.inner_text("[data-turn-text]") == "Turn 2"
+    page.wait_for_selector("[data-sheet]")
+    assert turn(page) == "Turn 3"
     press(page, "0")
     page.keyboard.press("ArrowRight")
-    assert page.inner_text("[data-turn-text]") == "Turn 4"
+    assert turn(page) == "Turn 5"
     press(page, "2")
     press(page, "h")
     page.keyboard.press("n")
     page.keyboard.type("0 1 2 s f: words, no marks")
     page.keyboard.press("Escape")
-    page.wait_for_function("document.querySelector('[data-note=\"4\"]').dataset.savedText.length > 0")
+    page.wait_for_function("document.querySelector('[data-bit=\"4.note\"]').dataset.savedText.length > 0")
     press(page, "s")
     kinds = [(kind, turn) for kind, turn, _ in marks(runs, "ann")]
     assert kinds == [
@@ -135,38 +142,57 @@ def test_a_review_by_keyboard_alone_survives_a_reload(runs, open_page):
         ("review.success", None),
     ]
     page.reload()
-    page.wait_for_selector("[data-review]")
+    page.wait_for_selector("[data-sheet]")
     page.keyboard.press("ArrowRight")
-    pressed = page.locator('[data-turn="4"][aria-pressed="true"]')
-    assert [one.inner_text().split("\n")[0] for one in pressed.all()] == ["2", "H"]
-    assert page.input_value('[data-note="4"]') == "0 1 2 s f: words, no marks"
+    pressed = page.locator(f"{PRESSED}:visible")
+    assert [one.get_attribute("data-name") for one in pressed.all()] == [
+        "4.type",
+        "4.hallucination",
+        "dialogue.success",
+    ]
+    assert page.input_value('[data-bit="4.note"]') == "0 1 2 s f: words, no marks"
     page.keyboard.press("n")
-    assert page.evaluate("document.activeElement.dataset.note") == "4"
+    assert page.evaluate("document.activeElement.dataset.bit") == "4.note"
 
 
 def test_marks_made_in_haste_build_on_each_other(runs, open_page):
     page = open_page().page
     page.goto(f"{runs.url}/research/review?run=long&reviewer=hasty")
-    page.wait_for_selector("[data-review]")
-    for key in ("ArrowRight", "2", "h", "ArrowRight", "0", "s"):
+    page.wait_for_selector("[data-sheet]")
+    for key in ("ArrowRight", "2", "h", "h", "ArrowRight", "0", "s"):
         page.keyboard.press(key)
-    page.wait_for_selector('[data-act=success][data-value="1"][aria-pressed=true]')
+    page.wait_for_selector(f'{PRESSED}[data-name="dialogue.success"]')
     values = [json.loads(value) for _, _, value in marks(runs, "hasty")]
-    assert [value.get("type") for value in values] == [2, 2, 0, None]
-    assert [value.get("hallucination") for value in values] == [False, True, False, None]
+    assert [value.get("type") for value in values] == [2, 2, 2, 0, None]
+    assert [value.get("hallucination") for value in values] == [False, True, False, False, None]
     assert values[-1] == {"success": True}
+
+
+def test_words_that_are_typed_while_a_mark_is_saved_stay(runs, open_page):
+    page = open_page().page
+    page.goto(f"{runs.url}/research/review?run=long&reviewer=typing")
+    page.wait_for_selector("[data-sheet]")
+    page.keyboard.press("0")
+    page.keyboard.press("n")
+    page.keyboard.type("half a thou")
+    saved(page)
+    page.keyboard.type("ght")
+    assert page.input_value('[data-bit="2.note"]') == "half a thought"
+    page.reload()
+    page.wait_for_selector("[data-sheet]")
+    assert page.input_value('[data-bit="2.note"]') == "half a thought"
 
 
 def test_shortcuts_can_be_switched_off(runs, open_page):
     page = open_page().page
     page.goto(f"{runs.url}/research/review?run=long&reviewer=off")
     page.uncheck("[data-shortcuts]")
-    page.click("[data-turn-text]")
+    page.click(".dk-form h2")
     page.keyboard.press("1")
     page.keyboard.press("ArrowRight")
-    assert page.inner_text("[data-turn-text]") == "Turn 4"
+    assert turn(page) == "Turn 5"
     page.reload()
-    page.wait_for_selector("[data-review]")
+    page.wait_for_selector("[data-sheet]")
     assert not page.is_checked("[data-shortcuts]")
     assert marks(runs, "off") == []
 
@@ -175,51 +201,52 @@ def test_two_reviewers_and_their_agreement(runs, open_page):
     for reviewer, error in (("first", "0"), ("second", "2")):
         page = open_page().page
         page.goto(f"{runs.url}/research/review?run=short&reviewer={reviewer}")
-        page.wait_for_selector("[data-review]")
-        assert page.locator('.rs-marks [aria-pressed="true"]').count() == 0
+        page.wait_for_selector("[data-sheet]")
+        assert page.locator(PRESSED).count() == 0
         press(page, error)
         press(page, "f")
-        nodes = page.locator(".rs-missing fieldset").count()
-        for place in range(nodes):
+        for place in range(page.locator(".dk-brief:visible").count()):
             page.evaluate("document.querySelector('[data-save]').className = 'rs-save'")
-            page.click(f".rs-missing fieldset >> nth={place} >> [data-value=overlooked]")
+            page.click(f".dk-brief >> nth={place} >> [data-value=overlooked]")
             saved(page)
-        page.click("[data-act=done]")
-        page.wait_for_selector("[data-confirm-done] >> text=without a mark")
-        assert page.locator(".rs-chip-success >> text=Finished").count() == 0
-        page.click("[data-act=unmarked-no]")
-        page.wait_for_selector("[data-confirm-done]", state="hidden")
-        page.click("[data-act=done]")
-        page.click("[data-confirm-done] [data-act=done]")
-        page.wait_for_selector(".rs-chip-success >> text=Finished")
+        page.click("[data-act=dk-doubt]")
+        page.wait_for_selector("[data-confirm] >> text=without a mark")
+        page.click("[data-confirm] [data-act=dk-doubt]")
+        page.wait_for_selector("[data-confirm]", state="hidden")
+        page.click("[data-act=dk-doubt]")
+        page.click("[data-confirm] [data-act=dk-finish]")
+        page.wait_for_selector("text=1 of 8 judged")
         if reviewer == "first":
             page.click(".rs-tabs >> text=Agreement")
             page.wait_for_selector("text=A second reviewer has still to finish")
     page.click(".rs-tabs >> text=Agreement")
-    page.wait_for_selector("text=first and second")
+    page.wait_for_selector("text=Reviewers first and second")
     text = page.inner_text("#ab-content")
-    assert "no error" in text
-    assert "type 2" in text
+    assert "No error" in text
+    assert "Type 2" in text
     page.goto(f"{runs.url}/research/review?run=short&reviewer=second")
-    page.wait_for_selector("[data-review]")
-    assert "1 of 8 reviewed" in page.inner_text("#ab-content")
+    page.wait_for_selector("[data-sheet]")
+    assert "1 of 8 judged" in page.inner_text("#ab-content")
+    page.keyboard.press("u")
+    page.click("text=Open it again")
+    page.wait_for_selector("text=0 of 8 judged")
 
 
 def test_a_success_needs_no_reason_and_counts(runs, open_page):
     runs.askback(*RUN, "--limit", "1", "--run", "alone", "--turn-limit", "4")
     page = open_page().page
     page.goto(f"{runs.url}/research/review?run=alone&reviewer=third")
-    page.wait_for_selector("[data-review]")
+    page.wait_for_selector("[data-sheet]")
     press(page, "f")
-    assert page.locator(".rs-missing fieldset").count()
+    assert page.locator(".dk-brief").count()
     press(page, "s")
     page.wait_for_selector("text=no reason is asked for")
-    assert page.locator(".rs-missing fieldset").count() == 0
-    for _ in range(page.locator("[data-markable='1']").count()):
+    assert page.locator(".dk-brief").count() == 0
+    for _ in range(page.locator("[data-to-judge]").count()):
         press(page, "0")
         page.keyboard.press("ArrowRight")
-    page.click("[data-act=done]")
-    page.wait_for_selector(".rs-chip-success >> text=Finished")
+    page.click("[data-act=dk-finish]")
+    page.wait_for_selector("text=Everything that waits for you is judged")
     kinds = [kind for kind, _, _ in marks(runs, "third")]
     assert kinds[-1] == "review.done"
     assert "review.seeker_failure" not in kinds
@@ -228,16 +255,16 @@ def test_a_success_needs_no_reason_and_counts(runs, open_page):
 def test_a_mark_is_not_shown_as_saved_before_it_is(runs, open_page):
     page = open_page().page
     page.goto(f"{runs.url}/research/review?run=long&reviewer=slow")
-    page.wait_for_selector("[data-review]")
+    page.wait_for_selector("[data-sheet]")
     page.route(re.compile("component_server"), lambda route: route.abort())
     page.keyboard.press("0")
     page.wait_for_selector(".rs-save-saving")
     page.wait_for_event("requestfailed")  # tried again
-    assert page.locator('.rs-marks [aria-pressed="true"]').count() == 0
+    assert page.locator(PRESSED).count() == 0
     assert page.locator(".rs-save-saved").count() == 0
     page.unroute(re.compile("component_server"))
     saved(page)
-    assert page.locator('.rs-marks [aria-pressed="true"]').count() == 1
+    assert page.locator(PRESSED).count() == 1
     assert len(marks(runs, "slow")) == 1
 
 

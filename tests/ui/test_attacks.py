@@ -130,9 +130,9 @@ def attacks(house: House) -> Iterator[Attack]:
         "?token=x",
     ):
         yield Attack(f"research{path}", "GET", f"/research{path}")
-    for fn in ("call_page", "call_mark", "call_judge", "call_figure", "call_code"):
+    for fn in ("call_page", "call_judge_desk", "call_judge", "call_figure", "call_code"):
         yield call(f"research function {fn}", fn, {}, path=RESEARCH_CALL)
-    yield call("research function over the players' side", "call_mark", {"what": "success"})
+    yield call("research function over the players' side", "call_judge_desk", {"item": "success"})
     for name, value in (
         ("cookie", "askback_research=x"),
         ("authorization", "Bearer x"),

@@ -17,12 +17,12 @@ from simulator.clarq.review import (
     mark_failure,
     mark_provider,
     mark_success,
-    next_unreviewed,
     possible_errors,
     provider_steps,
     read_review,
     read_reviews,
     unanswered,
+    write_changes,
     write_note,
 )
 from simulator.clarq.views import replay
@@ -171,15 +171,29 @@ def test_judgments_of_other_kinds_are_no_marks(dialogue):
     assert {REVIEW_SUCCESS, SEEKER_FAILURE}.isdisjoint({"success", "judge"})
 
 
-def test_what_is_begun_comes_before_what_is_new(dialogue):
-    pen = pens()
-    assert next_unreviewed(["a", "b"], {}, "ann") == "a"
-    begun = [mark_success(next(pen), "b", True)]
-    assert next_unreviewed(["a", "b"], read_reviews(begun), "ann") == "b"
-    assert next_unreviewed(["a", "b"], read_reviews(begun), "bob") == "a"
-    done = [*begun, replace(begun[0], kind=DONE, value={"done": True})]
-    assert next_unreviewed(["a", "b"], read_reviews(done), "ann") == "a"
-    assert next_unreviewed(["b"], read_reviews(done), "ann") is None
+def test_the_marks_between_two_reviews_lead_from_one_to_the_other(dialogue):
+    before = Review(annotator="ann", provider={6: ProviderMark(2)}, seeker={"1": "hidden"}, notes={6: "odd"})
+    after = replace(
+        before,
+        provider={6: ProviderMark(1, "3"), 8: ProviderMark()},
+        seeker={"3": "provider"},
+        success=False,
+        notes={6: "", None: "well"},
+    )
+    rows = list(write_changes(ANN, "e", dialogue, before, after))
+    assert [(row.kind, row.turn_number, row.value) for row in rows] == [
+        (PROVIDER_ERROR, 6, {"type": 1, "node": "3", "hallucination": False}),
+        (PROVIDER_ERROR, 8, {"type": 0, "node": None, "hallucination": False}),
+        (REVIEW_SUCCESS, None, {"success": False}),
+        (SEEKER_FAILURE, None, {"node": "1", "failure": None}),
+        (SEEKER_FAILURE, None, {"node": "3", "failure": "provider"}),
+        (NOTE, 6, {"text": ""}),
+        (NOTE, None, {"text": "well"}),
+    ]
+    assert len({row.id for row in rows}) == len(rows)
+    assert list(write_changes(ANN, "e", dialogue, after, after)) == []
+    with pytest.raises(InputError, match="still to be said: 1"):
+        list(write_changes(ANN, "e", dialogue, after, replace(after, done=True)))
 
 
 def test_marks_of_somebody_who_is_erased_are_none(dialogue):

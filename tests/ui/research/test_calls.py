@@ -7,7 +7,7 @@ from markup import checked, page_at, words
 from logs.erase import erase_participant
 from logs.rows import Participant
 from simulator import frames
-from simulator.clarq.review import read_reviews
+from simulator.clarq.reporting.report import report
 from simulator.commands.compare import comparison
 from ui.i18n import strings
 from ui.research.address import Address
@@ -19,22 +19,10 @@ from ui.research.view import Visit
 VISIT = Visit(strings("en"), Address())
 
 ONE = "one/gather-resources-1.en/0"
-FAILED = "one/gather-resources-2.en/0"
 
 
 def page(calls, path="/research", query="", language="en"):
     return checked(page_at(calls, path, query, language))
-
-
-def mark(calls, reviewer="ann", **data):
-    number = mark.number = getattr(mark, "number", 0) + 1
-    call = {
-        "path": "/research/review",
-        "query": f"run=one&reviewer={reviewer}",
-        "episode": FAILED,
-        "key": f"key-{number:06}",
-    }
-    return calls.mark(call | data)
 
 
 PAGES = [
@@ -87,7 +75,7 @@ def test_an_empty_log_says_what_to_type(bench):
 def test_what_cannot_be_shown_is_said_in_the_language_of_the_page(calls, language, missing, name):
     assert missing in words(page(calls, query="run=no", language=language))
     assert name in words(page(calls, "/research/review", "run=one&reviewer=a+b", language))
-    assert mark(calls, what="success", episode="no", yes=True, language=language)["problem"] == missing
+    assert missing in words(page(calls, "/research/review", "run=no&reviewer=ann", language))
 
 
 def test_the_list_shows_progress_seats_and_cost(calls):
@@ -101,8 +89,7 @@ def test_the_list_shows_progress_seats_and_cost(calls):
 
 def test_scores_are_those_of_the_report(calls):
     answer = page(calls, query="run=one")
-    report = calls.desk.run_data("one").report
-    for row in report.by_language:
+    for row in report(calls.desk.reader, "one").by_language:
         assert f"{row.success.value:.3f}" in words(answer)
     assert len(answer["figures"]) == 4
     assert "Success by number of provider responses" in words(answer)
@@ -157,21 +144,12 @@ def test_what_cannot_be_compared_is_told(calls, filled):
     assert "Only runs of one benchmark" in words(page(calls, "/research/report", "runs=one&runs=house"))
 
 
-def test_a_run_is_read_again_only_when_it_has_changed(calls, filled):
-    first = calls.desk.run_data("two")
-    assert calls.desk.run_data("two") is first
-    filled.play("two", filled.tasks["en"][2])
-    second = calls.desk.run_data("two")
-    assert (len(first.scored), len(second.scored)) == (2, 3)
-
-
 def test_who_withdraws_is_gone_from_a_run_that_was_read_before(calls, filled):
-    first = calls.desk.run_data("two")
     filled.writer.put(Participant(id="gone"))
     filled.play("two", filled.tasks["en"][2], person="gone")
-    assert len(calls.desk.run_data("two").scored) == len(first.scored) + 1
+    assert "escort-mission-1" in words(page(calls, query="run=two&tab=dialogues"))
     erase_participant(filled.writer.path, "gone")
-    assert len(calls.desk.run_data("two").scored) == len(first.scored)
+    assert "escort-mission-1" not in words(page(calls, query="run=two&tab=dialogues"))
     for language, told in (("en", "withdrawn or excluded, not counted"), ("zh", "已退出")):
         assert told in words(page(calls, query="run=two", language=language))
 
@@ -207,7 +185,6 @@ def test_a_dialogue_that_is_being_played_is_shown_as_far_as_it_is(calls, filled)
     open_one = filled.play("two", filled.tasks["en"][2], status=None)
     answer = page(calls, query=f"run=two&tab=dialogues&episode={open_one}")
     assert "data-replay" not in answer["html"] and "rs-turns" in answer["html"]
-    assert not mark(calls, episode=open_one, what="success", yes=True)["saved"]
 
 
 def test_runs_of_a_benchmark_that_is_not_installed_are_listed(calls, filled):
@@ -220,86 +197,3 @@ def test_what_was_tried_out_is_not_listed(calls, filled):
     listed = [card.run.id for card in calls.desk.cards()]
     filled.run("study-mine.preview.0a1b2c3d")
     assert [card.run.id for card in calls.desk.cards()] == listed
-
-
-def test_a_mark_is_in_the_log_before_it_is_shown_as_saved(calls, filled):
-    answer = mark(calls, what="provider", turn=4, type=1, node="2")
-    assert answer["saved"]
-    (row,) = filled.reader.judgments(episode_id=FAILED)
-    assert (row.annotator, row.turn_number, row.value["type"], row.value["node"]) == ("ann", 4, 1, "2")
-    pressed = re.findall(r'data-value="(\d?)" data-turn="4" aria-pressed="true"', answer["html"])
-    assert pressed == ["1", "2"]
-
-
-def test_the_same_click_counts_once(calls, filled):
-    for _ in range(3):
-        assert mark(calls, key="double-click", what="success", yes=True)["saved"]
-    assert len(filled.reader.judgments(episode_id=FAILED)) == 1
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        {"what": "provider", "turn": 0, "type": 0},
-        {"what": "provider", "type": 1},
-        {"what": "provider", "turn": 4, "type": 3},
-        {"what": "provider", "turn": 4, "type": 1, "node": "9"},
-        {"what": "failure", "node": "1", "failure": "hidden"},
-        {"what": "failure", "node": "2", "failure": "lazy"},
-        {"what": "done", "yes": True},
-        {"what": "success", "yes": True, "key": "short"},
-        {"what": "success", "yes": True, "episode": "nowhere"},
-        {"what": "success", "yes": True, "query": "run=one"},
-        {"what": "success", "yes": True, "query": "run=one&reviewer=../x"},
-        {"what": "everything"},
-    ],
-)
-def test_a_mark_that_makes_no_sense_is_refused(calls, filled, data):
-    answer = mark(calls, **data)
-    assert not answer["saved"]
-    assert answer["problem"]
-    assert filled.reader.judgments() == []
-
-
-def test_the_rule_is_silent_until_the_reviewer_has_spoken(calls):
-    assert (
-        'data-act="failure"'
-        not in page(calls, "/research/review", f"run=one&reviewer=ann&episode={FAILED}")["html"]
-    )
-    assert 'data-act="failure"' in mark(calls, what="success", yes=False)["html"]
-
-
-def test_the_second_reviewer_is_blind_until_done(calls, filled):
-    def finish(reviewer, failure):
-        missing = calls.desk.dialogue(FAILED).replay.scores.missing
-        mark(calls, reviewer, what="note", text="a secret thought", turn=4)
-        mark(calls, reviewer, what="success", yes=False)
-        for node in missing:
-            mark(calls, reviewer, what="failure", node=node, failure=failure)
-        return mark(calls, reviewer, what="done", yes=True)
-
-    assert finish("ann", "hidden")["saved"]
-    query = f"run=one&episode={FAILED}&reviewer="
-    assert "a secret thought" in page(calls, "/research/review", query + "ann")["html"]
-    assert "a secret thought" not in page(calls, "/research/review", query + "bob")["html"]
-    assert "A second reviewer has still to finish" in words(
-        page(calls, "/research/review", "run=one&tab=agreement")
-    )
-    finish("bob", "overlooked")
-    bob = words(page(calls, "/research/review", "run=one&tab=agreement&reviewer=bob"))
-    assert "ann and bob" in bob
-    assert "hidden in a summary overlooked" in bob
-    outsider = words(page(calls, "/research/review", "run=one&tab=agreement&reviewer=cy"))
-    assert "hidden in a summary overlooked" not in outsider
-    assert re.search(r"\d more are hidden until you have reviewed", outsider)
-    reviews = read_reviews(filled.reader.judgments())
-    assert {who: review.done for (_, who), review in reviews.items()} == {"ann": True, "bob": True}
-
-
-def test_after_the_last_dialogue_there_is_nothing_left(calls):
-    for episode, yes in ((ONE, True), ("one/gather-resources-1.zh/0", True)):
-        mark(calls, episode=episode, what="success", yes=yes)
-        assert mark(calls, episode=episode, what="done", yes=True)["saved"]
-    answer = page(calls, "/research/review", "run=one&reviewer=ann")
-    assert f'data-episode="{FAILED}"' in answer["html"]
-    assert "2 of 4 reviewed" in words(answer)

@@ -2,6 +2,7 @@ import csv
 import io
 import zipfile
 
+from simulator.clarq.score import score_run
 from simulator.figures import Table
 from ui.research import downloads
 from ui.research.declared import run_file
@@ -14,7 +15,7 @@ def read(text):
 
 def test_every_episode_that_counts_is_a_row_with_its_scores(calls):
     rows = {row["episode"]: row for row in read(downloads.episodes_csv(calls.desk.reader, "one"))}
-    assert set(rows) == set(calls.desk.run_data("one").by_id)
+    assert set(rows) == {scored.episode.id for scored in score_run(calls.desk.reader, "one")}
     failed = rows["one/gather-resources-2.en/0"]
     assert (failed["success"], failed["status"], failed["seat.seeker"]) == (
         "0.0",
@@ -30,9 +31,9 @@ def test_a_report_s_tables_are_disarmed_too():
 
 def test_words_that_a_spreadsheet_would_run_are_disarmed(calls):
     text = "=HYPERLINK(1)"
-    calls.mark(
-        {"path": "/research/review", "query": "run=one&reviewer=ann", "key": "key-00001", "what": "note"}
-        | {"episode": "one/gather-resources-1.en/0", "text": text, "turn": 2}
+    calls.judge_desk(
+        {"path": "/research/desk", "query": "desk=review&data=one&reviewer=ann", "key": "key-00001"}
+        | {"item": "one/gather-resources-1.en/0", "form": {"2.note": text}}
     )
     (row,) = read(downloads.safe("reviews.csv", run_file(calls.desk.reader, "one", "reviews.csv")).decode())
     assert (row["text"], row["kind"], row["turn"]) == (f"'{text}", "review.note", "2")

@@ -50,6 +50,6 @@ def test_addresses_come_back_as_they_went():
     assert Address.read(path, query) == at
     assert Address.read("/research", query) == at, "links that were kept lead there too"
     assert Address.read("/research/review", "run=x&lang=zh&unknown=1") == Address(
-        path="/research/review", run="x"
+        path="/research/desk", desk="review", data="x"
     )
     assert at.to(path="/research", run="", tab="", episode="", text="") == "/research"

@@ -19,7 +19,7 @@ from ui.research.log_in import LogIns
 from ui.server import mount_blocks
 
 ADDRESSES = (f"192.0.2.{number}" for number in itertools.count(1))
-MARK = {"path": "/research/review", "query": "?run=one&reviewer=A", "what": "note", "key": "key-00000001"}
+MARK = {"path": "/research/desk", "query": "?desk=review&data=one&reviewer=A", "key": "key-00000001"}
 ALLOWED = {
     "viewer": (),
     "editor": ("judge", "study", "run"),
@@ -56,16 +56,16 @@ def log_in(server, name, password):
 
 def writes(component):
     """Return True if a component's functions save what is judged."""
-    return "call_mark" in component["props"].get("server_fns", ())
+    return "call_judge_desk" in component["props"].get("server_fns", ())
 
 
 def judge(browser, bench, **changes):
-    """Send a note on the newest dialogue, as the review page does."""
+    """Send a note on the newest dialogue, as the page of desks does."""
     episode = bench.reader.episodes("one")[0].id
     config = browser.get("/research/config").json()
     component = next(each["id"] for each in config["components"] if writes(each))
-    call = {"component_id": component, "fn_name": "call_mark", "session_hash": "s"}
-    data = {**MARK, "episode": episode, "text": "odd", **changes}
+    call = {"component_id": component, "fn_name": "call_judge_desk", "session_hash": "s"}
+    data = {**MARK, "item": episode, "form": {"dialogue.note": str(changes)}, **changes}
     answer = browser.post("/research/gradio_api/component_server/", json={**call, "data": data})
     assert answer.status_code == 200
     return answer.json()
@@ -90,7 +90,7 @@ def test_everybody_reads_and_who_judges_is_in_the_log(server, bench, role):
     else:
         assert answer["saved"] is True
         assert len(bench.reader.judgments(run_id="one")) == before + 1
-        assert events[-1:] == [{"by": role[:3], "call": "mark", "key": f"key-of-{role}"}]
+        assert events[-1:] == [{"by": role[:3], "call": "judge_desk", "key": f"key-of-{role}"}]
 
 
 def test_no_function_that_writes_listens_to_a_viewer(server, bench):
@@ -98,7 +98,7 @@ def test_no_function_that_writes_listens_to_a_viewer(server, bench):
     components = browser.get("/research/config").json()["components"]
     functions = {(each["id"], name) for each in components for name in each["props"].get("server_fns", ())}
     functions = {(id, name) for id, name in functions if name != "call_page"}
-    assert {name for _, name in functions} >= {"call_mark", "call_judge"}
+    assert {name for _, name in functions} >= {"call_judge_desk", "call_judge"}
     with bench.reader.connection() as connection:
         before = connection.execute("PRAGMA data_version").fetchone()
         for id, name in functions:
