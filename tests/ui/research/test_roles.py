@@ -19,7 +19,7 @@ from ui.research.log_in import LogIns
 from ui.server import mount_blocks
 
 ADDRESSES = (f"192.0.2.{number}" for number in itertools.count(1))
-MARK = {"path": "/research/desk", "query": "?desk=review&data=one&reviewer=A", "key": "key-00000001"}
+MARK = {"path": "/research/desk", "query": "desk=review&data=one&reviewer=A", "key": "key-00000001"}
 ALLOWED = {
     "viewer": (),
     "editor": ("judge", "study", "run"),
