@@ -22,11 +22,11 @@ from simulator.ambibench.features import LABELS, Label, Setting
 from simulator.ambibench.oracle import Belief, best_guess
 from simulator.ambibench.prompt import PARTICIPANT, Item, Prompt, Trial, whole_text
 from simulator.ambibench.score import Mode, Tie, read_reply
-from simulator.errors import InputError, SeatError
+from simulator.errors import SeatError
 from simulator.fields import EpisodeOptions
 from simulator.forms import checked_length, measured
 from simulator.models import ChatModel, Completion, Message, Request, ScoreRequest, as_sent
-from simulator.runner.rooms import NO_OPTIONS
+from simulator.runner.rooms import NO_OPTIONS, refuse_unknown
 from simulator.seats import Kind, Reply, Seat, View
 from simulator.seeds import derive_seed
 
@@ -291,10 +291,7 @@ def seat_for(
     """
     if name in PLAYERS:
         return OfflineParticipant(name, PLAYERS[name])
-    if name.startswith("offline/") and not name.startswith("offline/script"):
-        raise InputError(
-            f"Nobody called {name!r} can sit in the {seat}'s seat; known are {BENCHMARK.seat(seat).known}."
-        )
+    refuse_unknown(seat, name, BENCHMARK.seat(seat).known)
     model = models(name)
     return ScoringParticipant(model) if model.capabilities.scoring else ModelParticipant(model)
 

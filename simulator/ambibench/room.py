@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from logs.rows import Ending, Judgment, Score, Turn
+from logs.rows import Ending, Judgment, Turn
 from simulator.ambibench import items, views
 from simulator.ambibench.aws import AwsPrompt
 from simulator.ambibench.oracle import Belief, beliefs
@@ -28,7 +28,7 @@ from simulator.ambibench.prompt import PARTICIPANT, Item, Trial, setting_of, tri
 from simulator.ambibench.score import logged_rules, score_rows
 from simulator.ambibench.show import page_blocks
 from simulator.runner.one_seat import AllAtOnce, OneSeatRoom, OneSeatTable, State
-from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode
+from simulator.runner.rooms import ActiveEpisode
 from simulator.seats import Reply
 from simulator.seeds import derive_seed
 
@@ -99,6 +99,12 @@ class AmbiBenchRoom(OneSeatRoom[Table]):
     item_row = staticmethod(items.item_row)
     read_item = staticmethod(items.item_from_row)
     seat_for = staticmethod(seat_for)
+    scored = staticmethod(
+        # Tables are read as the episode's options said.
+        lambda id, item, turns, judgments, options: score_rows(
+            id, item, turns, judgments, *logged_rules(turns)
+        )
+    )
 
     def view(
         self, live: ActiveEpisode, state: State, seat: str, ending: Ending | None, warning: str | None
@@ -112,18 +118,6 @@ class AmbiBenchRoom(OneSeatRoom[Table]):
     ) -> views.Replay | views.TextReplay:
         """Return an ended episode, with what was hidden."""
         return views.replay(item, turns, judgments)
-
-    def score(
-        self,
-        item: Item,
-        turns: Sequence[Turn],
-        judgments: Sequence[Judgment],
-        options: Mapping[str, Any] = NO_OPTIONS,
-    ) -> tuple[Score, ...]:
-        """Accuracy and validity, or the category of a text; tables are read as the episode's options said."""
-        if not turns:
-            return ()
-        return score_rows(turns[0].episode_id, item, turns, judgments, *logged_rules(turns))
 
 
 ROOM = AmbiBenchRoom()

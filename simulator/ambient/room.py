@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from logs.rows import Ending, Judgment, Score, Turn
+from logs.rows import Ending, Judgment, Turn
 from simulator.ambient import graph, items
 from simulator.ambient.annotation.rules import read_annotation
 from simulator.ambient.graph import Table
@@ -19,7 +19,7 @@ from simulator.ambient.views import ParticipantView, Replay, ReplayCandidate, Re
 from simulator.benchmark import Due
 from simulator.errors import InputError
 from simulator.runner.one_seat import OneSeatRoom, State, step_due
-from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode
+from simulator.runner.rooms import ActiveEpisode
 from simulator.seats import Reply
 
 
@@ -158,6 +158,7 @@ class AmbientRoom(OneSeatRoom[graph.Table]):
     item_row = staticmethod(items.item_row)
     read_item = staticmethod(items.item_from_row)
     seat_for = staticmethod(seat_for)
+    scored = staticmethod(score_rows)
 
     def view(
         self, live: ActiveEpisode, state: State, seat: str, ending: Ending | None, warning: str | None
@@ -175,16 +176,6 @@ class AmbientRoom(OneSeatRoom[graph.Table]):
     def replay(self, item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Replay:
         """Return an ended episode of a person's task, with what was hidden."""
         return replay(item, turns)
-
-    def score(
-        self,
-        item: Item,
-        turns: Sequence[Turn],
-        judgments: Sequence[Judgment],
-        options: Mapping[str, Any] = NO_OPTIONS,
-    ) -> tuple[Score, ...]:
-        """See `score`."""
-        return score_rows(turns[0].episode_id, item, turns) if turns else ()
 
 
 ROOM = AmbientRoom()

@@ -39,17 +39,15 @@ from simulator.ambient.items import (
     TrueFalseItem,
 )
 from simulator.ambient.trial_log import continuation_record, payloads
+from simulator.runner import rooms
 
 VERSION: Final = "1"
 Values = dict[str, float | None]
 
 
-def score_rows(episode_id: str, item: Item, turns: Sequence[Turn]) -> tuple[Score, ...]:
+def score_rows(episode_id: str, item: Item, turns: Sequence[Turn], *_: object) -> tuple[Score, ...]:
     """Return the rows of the log for one ended episode."""
-    return tuple(
-        Score(episode_id=episode_id, metric=metric, value=value, version=VERSION)
-        for metric, value in values(item, turns).items()
-    )
+    return rooms.score_rows(episode_id, values(item, turns), VERSION)
 
 
 def values(item: Item, turns: Sequence[Turn]) -> Values:

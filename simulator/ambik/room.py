@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal
 
-from logs.rows import Ending, Judgment, Score, Turn
+from logs.rows import Ending, Judgment, Turn
 from simulator.ambik import graph, items, show
 from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.items import Item
@@ -20,7 +20,7 @@ from simulator.ambik.score import score_rows
 from simulator.ambik.views import ParticipantView, Replay
 from simulator.errors import InputError
 from simulator.models import ChatModel
-from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode, Room, Take
+from simulator.runner.rooms import ActiveEpisode, Room, Take, refuse_unknown
 from simulator.seats import Reply, Seat
 
 _STEPS_PER_QUESTION = 5
@@ -41,10 +41,7 @@ def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: 
         return OfflineRobot(name)
     if seat == USER and name == ITEM:
         return ItemUser()
-    if name.startswith("offline/") and not name.startswith("offline/script"):
-        raise InputError(
-            f"Nobody called {name!r} can sit in the {seat}'s seat; known are {BENCHMARK.seat(seat).known}."
-        )
+    refuse_unknown(seat, name, BENCHMARK.seat(seat).known)
     if seat == ANNOTATOR:
         return ModelAnnotator(models(name))
     if seat == USER:
@@ -69,6 +66,7 @@ class AmbikRoom(Room[graph.Table, graph.State]):
     build_graph = staticmethod(graph.build_graph)
     rebuild = staticmethod(graph.rebuild)
     table = staticmethod(graph.Table)
+    scored = staticmethod(score_rows)
 
     def steps(self, table: graph.Table) -> int:
         """Return the steps to a question and its answer for each that may be asked, and those to act."""
@@ -105,12 +103,6 @@ class AmbikRoom(Room[graph.Table, graph.State]):
     def replay(self, item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Replay:
         """Return an ended episode, with what was hidden."""
         return show.replay(item, turns)
-
-    def score(
-        self, item: Item, turns: Sequence[Turn], judgments: Sequence[Judgment], options: Any = NO_OPTIONS
-    ) -> tuple[Score, ...]:
-        """See `score`."""
-        return score_rows(turns[0].episode_id, item, turns) if turns else ()
 
 
 ROOM = AmbikRoom()

@@ -45,6 +45,7 @@ from simulator.ambik.questions import hear, hear_scenario
 from simulator.ambik.sets.truth import fits
 from simulator.ambik.terms import table
 from simulator.ambik.topics import meant
+from simulator.runner import rooms
 
 _BRACKETS: Final = re.compile(r"\([^()]*\)?|\[[^\[\]]*\]?|\{[^{}]*\}?|（[^（）]*）?|【[^【】]*】?")
 _SENTENCE: Final = re.compile(r"(?<=[.!?;:。！？；])\s+|\s+[-–—]+\s+|\n+")
@@ -145,12 +146,9 @@ _SHOWN: Final = (
 Values = dict[str, float | None]
 
 
-def score_rows(episode_id: str, item: Item, turns: Sequence[Turn]) -> tuple[Score, ...]:
+def score_rows(episode_id: str, item: Item, turns: Sequence[Turn], *_: object) -> tuple[Score, ...]:
     """Return the rows of the log for one ended episode."""
-    return tuple(
-        Score(episode_id=episode_id, metric=metric, value=value, version=VERSION)
-        for metric, value in values(item, turns).items()
-    )
+    return rooms.score_rows(episode_id, values(item, turns), VERSION)
 
 
 def is_right(item: DecideItem, action: str, answers: Iterable[str] = ()) -> bool | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
 
-from logs.rows import Ending, Judgment, Score, Turn
+from logs.rows import Ending
 from simulator.clarq import graph
+from simulator.clarq.benchmark import BENCHMARK
 from simulator.clarq.data import background_text, item_row, read_item
 from simulator.clarq.experts import EXPERTS, Experts, MixedExperts, Part, models_of, read_experts
 from simulator.clarq.graph import ProviderAgent
@@ -18,12 +19,10 @@ from simulator.clarq.playing import PROVIDER, SEEKER, Rules
 from simulator.clarq.score import score_episode, score_rows
 from simulator.clarq.show import seat_page
 from simulator.clarq.views import replay
-from simulator.errors import InputError
 from simulator.models import ChatModel
 from simulator.runner.declared_views import SeatPage
-from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode, Room, Take
+from simulator.runner.rooms import ActiveEpisode, Room, Take, refuse_unknown
 from simulator.seats import Seat
-from trees import Task
 
 _STEPS_PER_TURN: Final = 5
 
@@ -40,8 +39,12 @@ def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: 
         InputError: if an offline name means nothing in that seat, or the mode is unknown.
         ModelError: if the model cannot be loaded.
     """
-    if name.startswith("offline/") and not name.startswith("offline/script"):
-        return _offline(seat, name)
+    if seat == PROVIDER and name == "offline/experts":
+        return ProviderAgent(OfflineExperts(), "offline")
+    base, _, style = name.partition(":")
+    if seat == SEEKER and base == "offline/seeker" and (style or "careful") in STYLES:
+        return OfflineSeeker(style or "careful")
+    refuse_unknown(seat, name, BENCHMARK.seat(seat).known)
     if seat == SEEKER:
         return ModelSeeker(
             models(name),
@@ -60,22 +63,6 @@ def _experts_by_part(name: str, models: Callable[[str], ChatModel]) -> dict[Part
     return {part: made[model] for part, model in read_experts(name).items()}
 
 
-def _offline(seat: str, name: str) -> Seat:
-    if seat == PROVIDER and name == "offline/experts":
-        return ProviderAgent(OfflineExperts(), "offline")
-    base, _, style = name.partition(":")
-    if seat == SEEKER and base == "offline/seeker" and (style or "careful") in STYLES:
-        return OfflineSeeker(style or "careful")
-    known = (
-        ["offline/experts"]
-        if seat == PROVIDER
-        else ["offline/seeker", *(f"offline/seeker:{style}" for style in STYLES)]
-    )
-    raise InputError(
-        f"Nobody called {name!r} can sit in the {seat}'s seat; offline there: {', '.join(known)}."
-    )
-
-
 class ClarqRoom(Room[graph.Table, graph.State]):
     """See `simulator.runner.rooms.Room`."""
 
@@ -88,6 +75,9 @@ class ClarqRoom(Room[graph.Table, graph.State]):
     build_graph = staticmethod(graph.build_graph)
     rebuild = staticmethod(graph.rebuild)
     replay = staticmethod(replay)
+    scored = staticmethod(
+        lambda id, task, turns, judgments, options: score_rows(id, score_episode(task, turns, judgments))
+    )
 
     def steps(self, table: graph.Table) -> int:
         """Return the greeting, and at most four nodes per seeker turn."""
@@ -110,18 +100,6 @@ class ClarqRoom(Room[graph.Table, graph.State]):
     ) -> SeatPage:
         """Return what a person in `seat` may see now."""
         return seat_page(self.table(live), state, seat, ending, warning, first=live.first, stage=live.stage)
-
-    def score(
-        self,
-        item: Task,
-        turns: Sequence[Turn],
-        judgments: Sequence[Judgment],
-        options: Mapping[str, Any] = NO_OPTIONS,
-    ) -> tuple[Score, ...]:
-        """Return S, D and L."""
-        if not turns:
-            return ()
-        return score_rows(turns[0].episode_id, score_episode(item, turns, judgments))
 
     def table(self, live: ActiveEpisode) -> graph.Table:
         """Return the graph's context."""

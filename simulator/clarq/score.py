@@ -20,6 +20,7 @@ from logs import LogReader
 from logs.rows import Episode, Judgment, Score, Turn
 from simulator.clarq.compose import contains
 from simulator.clarq.data import read_item
+from simulator.runner import rooms
 from simulator.runner.logged import ENDED, PlayedToEnd, played_to_end
 from simulator.runner.turns import task_turns
 from simulator.seats import Line
@@ -216,10 +217,7 @@ def score_rows(episode_id: str, scores: DialogueScores) -> tuple[Score, ...]:
         key: value for key, value in asdict(scores).items() if key not in {"success", "aqd", "aql"}
     }
     values = {"success": float(scores.success), "aqd": float(scores.aqd), "aql": scores.aql}
-    return tuple(
-        Score(episode_id=episode_id, metric=metric, value=value, version=VERSION, details=details)
-        for metric, value in values.items()
-    )
+    return rooms.score_rows(episode_id, values, VERSION, details)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

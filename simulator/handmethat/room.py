@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal, cast
 
-from logs.rows import Ending, Item, Judgment, Score, Turn, content_hash
-from simulator.errors import InputError
+from logs.rows import Ending, Item, Judgment, Turn, content_hash
 from simulator.handmethat import graph, show
+from simulator.handmethat.benchmark import BENCHMARK as DECLARED
 from simulator.handmethat.items import BENCHMARK, item_row, task_from_row
 from simulator.handmethat.players.asking import AskingRobot
 from simulator.handmethat.players.models import ModelGiver, ModelRobot, OfflineGiver
@@ -18,7 +18,7 @@ from simulator.handmethat.score import score_episode, score_rows
 from simulator.handmethat.views import Replay
 from simulator.models import ChatModel
 from simulator.runner.declared_views import SeatPage
-from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode, Room, Take
+from simulator.runner.rooms import ActiveEpisode, Room, Take, refuse_unknown
 from simulator.seats import Seat
 from trees import Language
 
@@ -45,32 +45,19 @@ def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: 
         InputError: if an offline name means nothing in that seat, or a checkpoint cannot be read.
         ModelError: if the model cannot be loaded.
     """
-    if name.startswith("offline/") and not name.startswith("offline/script"):
-        return _offline(seat, name)
-    if seat == HUMAN:
-        return ModelGiver(models(name))
-    if name.partition(":")[0] in LEARNED:
-        return load_robot(name)
-    return ModelRobot(models(name))
-
-
-def _offline(seat: str, name: str) -> Seat:
     if seat == HUMAN and name == OfflineGiver.name:
         return OfflineGiver()
-    if seat != HUMAN:
-        if name in _ROBOTS:
-            return _ROBOTS[name]()
-        base, _, many = name.partition(":")
-        if base == "offline/asker" and many.isdigit():
-            return AskingRobot(int(many))
-    known = (
-        [OfflineGiver.name]
-        if seat == HUMAN
-        else [*(robot for robot in _ROBOTS if robot != "offline/asker"), "offline/asker:K"]
-    )
-    raise InputError(
-        f"Nobody called {name!r} can sit in the {seat}'s seat; offline there: {', '.join(known)}."
-    )
+    if seat != HUMAN and name in _ROBOTS:
+        return _ROBOTS[name]()
+    base, _, many = name.partition(":")
+    if seat != HUMAN and base == "offline/asker" and many.isdigit():
+        return AskingRobot(int(many))
+    refuse_unknown(seat, name, DECLARED.seat(seat).known.partition(", provider/")[0])
+    if seat == HUMAN:
+        return ModelGiver(models(name))
+    if base in LEARNED:
+        return load_robot(name)
+    return ModelRobot(models(name))
 
 
 class HandMeThatRoom(Room[graph.Table, graph.State]):
@@ -81,6 +68,9 @@ class HandMeThatRoom(Room[graph.Table, graph.State]):
     seat_for = staticmethod(seat_for)
     build_graph = staticmethod(graph.build_graph)
     rebuild = staticmethod(graph.rebuild)
+    scored = staticmethod(
+        lambda id, item, turns, judgments, options: score_rows(id, score_episode(item.task, turns))
+    )
 
     def item_row(self, item: Posed) -> Item:
         """Return the task as a row of the log; in another language than English it is another item."""
@@ -120,18 +110,6 @@ class HandMeThatRoom(Room[graph.Table, graph.State]):
     def replay(self, item: Posed, turns: Sequence[Turn], judgments: Sequence[Judgment]) -> Replay:
         """Return an ended episode, with what was meant."""
         return show.replay(item.task, item.language, turns)
-
-    def score(
-        self,
-        item: Posed,
-        turns: Sequence[Turn],
-        judgments: Sequence[Judgment],
-        options: Mapping[str, Any] = NO_OPTIONS,
-    ) -> tuple[Score, ...]:
-        """Return success, score, moves and questions."""
-        if not turns:
-            return ()
-        return score_rows(turns[0].episode_id, score_episode(item.task, turns))
 
     def table(self, live: ActiveEpisode) -> graph.Table:
         """Return the graph's context."""

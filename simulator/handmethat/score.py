@@ -24,6 +24,7 @@ from simulator.handmethat.env.questions import question_cost
 from simulator.handmethat.playing import ROBOT, Options, Play, Step
 from simulator.handmethat.task import Task
 from simulator.handmethat.views import Mode, Protocol
+from simulator.runner import rooms
 from simulator.runner.turns import task_turns
 
 VERSION: Final = "handmethat-1"
@@ -132,13 +133,4 @@ def score_rows(episode_id: str, scores: EpisodeScores) -> tuple[Score, ...]:
     """Return the scores as rows of the log; what is no metric is told with each."""
     details: dict[str, Any] = asdict(scores)
     values = {metric: details.pop(metric) for metric in _METRICS}
-    return tuple(
-        Score(
-            episode_id=episode_id,
-            metric=metric,
-            value=None if value is None else float(value),
-            version=VERSION,
-            details=details,
-        )
-        for metric, value in values.items()
-    )
+    return rooms.score_rows(episode_id, values, VERSION, details)

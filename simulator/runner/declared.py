@@ -33,7 +33,7 @@ from simulator.model_forms import form_of, read_form
 from simulator.models import ChatModel
 from simulator.runner.declared_seats import BuiltinSeat, PromptedSeat
 from simulator.runner.declared_views import Result, SeatPage
-from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode, Room, Take
+from simulator.runner.rooms import NO_OPTIONS, ActiveEpisode, Room, Take, score_rows
 from simulator.runner.turns import due_since, make_turn, state_after, task_turns
 from simulator.seats import Line, Reply, Seat, View
 from simulator.seeds import derive_seed
@@ -330,27 +330,18 @@ class DeclaredRoom(Room[Table, GraphState]):
             scores={score.metric: score.value for score in self.score(item, turns, judgments, options)},
         )
 
-    def score(
+    def scored(
         self,
+        episode_id: str,
         item: Any,
         turns: Sequence[Turn],
         judgments: Sequence[Judgment],
-        options: Mapping[str, Any] = NO_OPTIONS,
+        options: Mapping[str, Any],
     ) -> tuple[Score, ...]:
-        """Return the scores of an ended episode."""
-        if not turns:
-            return ()
+        """Return the scores of the state at the end."""
         assert self.benchmark.score is not None
         values = self.benchmark.score(self.final(item, turns, options))
-        return tuple(
-            Score(
-                episode_id=turns[0].episode_id,
-                metric=metric,
-                value=None if value is None else float(value),
-                version=self.benchmark.scorer_version,
-            )
-            for metric, value in values.items()
-        )
+        return score_rows(episode_id, values, self.benchmark.scorer_version)
 
     def final(self, item: Any, turns: Sequence[Turn], options: Mapping[str, Any] = NO_OPTIONS) -> AnyState:
         """Return the state after the turns of an episode with these options."""

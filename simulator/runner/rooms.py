@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, cast
 
 from logs.rows import Ending, Episode, Item, Judgment, Score, Setup, Turn
-from simulator.errors import SeatError
+from simulator.errors import InputError, SeatError
 from simulator.seats import Reply, Seat
 
 if TYPE_CHECKING:
@@ -45,6 +45,32 @@ class ActiveEpisode:
     record: Callable[[Turn], Awaitable[None]] = field(repr=False)
     first: int = 0
     stage: str = ""
+
+
+def refuse_unknown(seat: str, name: str, known: str) -> None:
+    """Refuse the name of a built-in player that there is not; other names are those of models and scripts.
+
+    Raises:
+        InputError: says who is `known` in the seat.
+    """
+    if name.startswith("offline/") and not name.startswith("offline/script"):
+        raise InputError(f"Nobody called {name!r} can sit in the {seat}'s seat; known are {known}.")
+
+
+def score_rows(
+    episode_id: str, values: Mapping[str, float | None], version: str, details: Mapping[str, Any] = NO_OPTIONS
+) -> tuple[Score, ...]:
+    """Return metrics of an episode as rows of the log, each with the same details."""
+    return tuple(
+        Score(
+            episode_id=episode_id,
+            metric=metric,
+            value=None if value is None else float(value),
+            version=version,
+            details=dict(details),
+        )
+        for metric, value in values.items()
+    )
 
 
 class Room(ABC, Generic[TableT, StateT]):
@@ -107,7 +133,6 @@ class Room(ABC, Generic[TableT, StateT]):
     def replay(self, item: Any, turns: Sequence[Turn], judgments: Sequence[Judgment], /) -> Any:
         """Return an ended episode with everything that was hidden: every turn and why."""
 
-    @abstractmethod
     def score(
         self,
         item: Any,
@@ -115,7 +140,20 @@ class Room(ABC, Generic[TableT, StateT]):
         judgments: Sequence[Judgment],
         options: Mapping[str, Any] = NO_OPTIONS,
     ) -> tuple[Score, ...]:
-        """Return the scores of an ended episode with these options."""
+        """Return the scores of an ended episode with these options; none where nothing was said."""
+        return self.scored(turns[0].episode_id, item, turns, judgments, options) if turns else ()
+
+    @abstractmethod
+    def scored(
+        self,
+        episode_id: str,
+        item: Any,
+        turns: Sequence[Turn],
+        judgments: Sequence[Judgment],
+        options: Mapping[str, Any],
+        /,
+    ) -> tuple[Score, ...]:
+        """Return the scores of an ended episode that has turns."""
 
     def willing(self, options: Mapping[str, Any], turns: Sequence[Turn]) -> Reply | None:
         """Return what a willing person says where people alone are asked (`people_alone`); None elsewhere."""

@@ -33,10 +33,11 @@ from simulator.ambient.players.offline import PLAYERS, OfflineAnnotator
 from simulator.ambient.playing import ANNOTATOR, Kind, Options
 from simulator.ambient.prompts import BLANK_LINE, instruction, prompt
 from simulator.ambient.views import Knows, Shown, asked_in
-from simulator.errors import InputError, SeatError
+from simulator.errors import SeatError
 from simulator.models import ChatModel, Message, Request, as_sent, sample
 from simulator.models.decoding import drawn
 from simulator.models.schema import parse
+from simulator.runner.rooms import refuse_unknown
 from simulator.seats import Kind as SeatKind
 from simulator.seats import Reply, Seat, View
 
@@ -234,10 +235,7 @@ def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: 
     """
     if name in PLAYERS:
         return OfflineAnnotator(name, PLAYERS[name])
-    if name.startswith("offline/") and not name.startswith("offline/script"):
-        raise InputError(
-            f"Nobody called {name!r} can sit in the {seat}'s seat; known are {BENCHMARK.seat(seat).known}."
-        )
+    refuse_unknown(seat, name, BENCHMARK.seat(seat).known)
     if name.startswith(PREFIX):
         return load_annotator(name)
     folder = str(options.get("nli", ""))

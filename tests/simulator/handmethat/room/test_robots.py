@@ -200,8 +200,8 @@ async def test_hand_coded_robots_play(run, kitchen):
 @pytest.mark.each(
     ("seat", "name", "named"),
     [
-        ("robot", "offline/giver", "offline/asker:K"),
-        ("robot", "offline/asker:many", "offline/asker:K"),
+        ("robot", "offline/giver", r"offline/asker\[:K\]"),
+        ("robot", "offline/asker:many", r"offline/asker\[:K\]"),
         ("human", "offline/asker", "offline/giver"),
         ("robot", "seq2seq:gone.pt", "gone.pt"),
     ],
