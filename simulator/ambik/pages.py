@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from simulator.ambik.annotation.page import pair_form, types_told
+from simulator.ambik.annotation.page import pair_form, type_guide
 from simulator.ambik.data import load_guidelines
 from simulator.ambik.playing import ANNOTATOR, USER
 from simulator.ambik.show import TELL
@@ -29,7 +29,7 @@ def page_blocks(view: ParticipantView) -> tuple[Block, ...]:
         return ()
     if view.draft is not None:
         return (pair_form(view.draft),)
-    talk, beside = Talk((*view.told, *view.moves)), _beside(view)
+    talk, beside = Talk((*view.opening, *view.moves)), _beside(view)
     if view.seat == USER:
         cards = (Card(message("wish"), _wish(view)), Card(message("look"), beside, folded=True))
         return (cards[0], talk, cards[1])
@@ -49,7 +49,7 @@ def instructions(seat: str) -> tuple[Block, ...]:
         [step.text for step in guide.steps] if seat == ANNOTATOR else getattr(guide, seat) for guide in guides
     ]
     points = Points([("", Translated(*texts)) for texts in zip(*texts_by_language, strict=True)])
-    return (points, Part(message("form.types"), types_told())) if seat == ANNOTATOR else (points,)
+    return (points, Part(message("form.types"), type_guide())) if seat == ANNOTATOR else (points,)
 
 
 def _wish(view: ParticipantView) -> tuple[Block, ...]:

@@ -82,7 +82,7 @@ def _shown(table: graph.Table, state: graph.State, seat: str, *, my_turn: bool) 
         "task": task,
         "previous": previous_of(item) if whole else (),
         "step": step_of(item),
-        "told": (*([Move(USER, "", task)] if task else []), *_said(exchange_of(item, rules.dialogue))),
+        "opening": (*([Move(USER, "", task)] if task else []), *_said(exchange_of(item, rules.dialogue))),
         "moves": tuple(Move(who, kind, text) for who, kind, text, _ in state["said"]),
     }
     if seat == ROBOT:

@@ -25,7 +25,7 @@ class ParticipantView(SeatPage):
     Attributes:
         scene: objects by name, in the data's order.
         appliances: what stands in every kitchen of the data.
-        told: it, and what the data say to it before the episode begins.
+        opening: it, and what the data say to it before the episode begins.
         previous: plan steps before the one that is due.
         step: the step to be made concrete.
         options: actions that are offered, in display order; empty: the robot writes its own.
@@ -38,7 +38,7 @@ class ParticipantView(SeatPage):
     scene: tuple[str, ...] = ()
     appliances: tuple[str, ...] = ()
     task: str = ""
-    told: tuple[Move, ...] = ()
+    opening: tuple[Move, ...] = ()
     previous: tuple[str, ...] = ()
     step: str = ""
     options: tuple[str, ...] = ()

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from random import SystemRandom
 from typing import Any, ClassVar
-
-from pydantic import BaseModel
 
 from simulator.blocks import Talk, message
 from simulator.clarq.data import load_items
@@ -25,7 +22,7 @@ from simulator.runner.declared_views import ItemChoice, ItemGroup, Result, SeatP
 from simulator.runner.lobby import PERSON, Opponent, require_choice, require_offered
 from simulator.runner.logged import ENDED
 from simulator.seats import Reply
-from simulator.studies.declared import PlaySessions
+from simulator.studies.declared import PlaySessions, chosen_item
 from simulator.studies.graph import CONSENT, READY, Step
 from trees import Language, Task
 from trees.model import task_type
@@ -54,13 +51,9 @@ class ClarqSessions(PlaySessions):
             choices=(YES, NO),
         ),
     )
+    choices = Choices
     judges: ClassVar[tuple[str, ...]] = (PROVIDER,)
     loads: ClassVar[bool] = True
-
-    @property
-    def choices(self) -> type[BaseModel]:
-        """The choices beside the task."""
-        return Choices
 
     def item_menu(self, language: str) -> Sequence[ItemGroup]:
         """Return the tasks in a language, by type."""
@@ -93,10 +86,7 @@ class ClarqSessions(PlaySessions):
         tasks = self._tasks(language)
         if not tasks:
             raise InputError("There are no tasks in this language.", code="no_tasks")
-        if item is not None and not 1 <= item <= len(tasks):
-            raise InputError(f"item {item}: must be from 1 to {len(tasks)}.", code="no_choice", value=item)
-        # Which task a person is surprised with is nothing that a run has to reproduce.
-        task = tasks[item - 1] if item is not None else SystemRandom().choice(tasks)
+        task = chosen_item(tasks, item)
         seats = {name: PERSON if name == seat else who for name in (SEEKER, PROVIDER)}
         chosen = Choices.model_validate({name: rules[name] for name in Choices.model_fields if name in rules})
         return await self.start_item(task, seats, logged_values(chosen) if chosen.multi else {})

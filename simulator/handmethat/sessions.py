@@ -7,10 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from hashlib import blake2b
-from random import SystemRandom
 from typing import Any, ClassVar, Final, Literal, get_args
-
-from pydantic import BaseModel
 
 from simulator.errors import InputError
 from simulator.fields import Fields
@@ -22,7 +19,7 @@ from simulator.handmethat.views import Replay
 from simulator.runner.declared import read_rules
 from simulator.runner.declared_views import Result
 from simulator.runner.lobby import PERSON, Opponent, require_choice, require_offered
-from simulator.studies.declared import PlaySessions
+from simulator.studies.declared import PlaySessions, chosen_item
 from simulator.studies.graph import CONSENT, READY
 from trees import Language
 
@@ -45,13 +42,9 @@ class HandMeThatSessions(PlaySessions):
     """
 
     around = (CONSENT, replace(READY, when=("first",)))
+    choices = Choices
     loads: ClassVar[bool] = True
     languages: ClassVar[tuple[str, ...]] = get_args(Language)
-
-    @property
-    def choices(self) -> type[BaseModel]:
-        """The choices beside the language."""
-        return Choices
 
     @cached_property
     def tasks(self) -> Sequence[Task]:
@@ -79,7 +72,7 @@ class HandMeThatSessions(PlaySessions):
         chosen = Choices.model_validate(read_rules(Choices, rules))
         # Reading the episodes for the first time takes seconds; meanwhile others are served.
         tasks = await asyncio.to_thread(lambda: self.tasks)
-        task = self._drawn(tasks, chosen.level) if item is None else self._named(tasks, item)
+        task = chosen_item(tasks if item else _of_level(tasks, chosen.level), item)
         spoken: Language = "zh" if language == "zh" else "en"
         seats = {name: PERSON if name == seat else who for name in (ROBOT, HUMAN)}
         return await self.start_item(Posed(task, spoken), seats, {"mode": chosen.mode}, name=_key(task.id))
@@ -90,21 +83,15 @@ class HandMeThatSessions(PlaySessions):
         in_study = self._study_desk(self._reader.episode(episode_id)) is not None
         return result(shown, seat, in_study=in_study)
 
-    def _drawn(self, tasks: Sequence[Task], level: int | None) -> Task:
-        fitting = [task for task in tasks if level in (None, task.level)]
-        if not fitting:
-            raise InputError(
-                f"There is no task of level {level}; levels are {', '.join(map(str, LEVELS))}.",
-                code="no_level",
-                level=level,
-            )
-        # Which task a person is surprised with is nothing that a run has to reproduce.
-        return SystemRandom().choice(fitting)
 
-    def _named(self, tasks: Sequence[Task], item: int) -> Task:
-        if not 1 <= item <= len(tasks):
-            raise InputError(f"item {item}: must be from 1 to {len(tasks)}.", code="no_choice", value=item)
-        return tasks[item - 1]
+def _of_level(tasks: Sequence[Task], level: int | None) -> Sequence[Task]:
+    fitting = [task for task in tasks if level in (None, task.level)]
+    if not fitting:
+        known = ", ".join(map(str, LEVELS))
+        raise InputError(
+            f"There is no task of level {level}; levels are {known}.", code="no_level", level=level
+        )
+    return fitting
 
 
 def _key(task_id: str) -> str:

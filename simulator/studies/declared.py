@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from random import SystemRandom
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, TypeVar, Unpack
 
 from pydantic import BaseModel
 
@@ -25,6 +25,8 @@ from simulator.studies.graph import CONSENT, READY, Step
 from simulator.studies.held import HeldOptions
 from simulator.studies.material import material_type
 from simulator.studies.sessions import StudySessions
+
+ItemT = TypeVar("ItemT")
 
 
 class PlaySessions(StudySessions, ABC):
@@ -152,20 +154,26 @@ class DeclaredSessions(PlaySessions):
                 require_offered(who, name, self.opponents(name))
         options = read_rules(self.choices, rules)
         # An item's own name may tell what is to be found out, and an episode's id may be seen.
-        return await self.start_item(self._item(item, language), seated, options, name=seat)
-
-    def _item(self, place: int | None, language: str) -> Any:
-        if place is not None and not 1 <= place <= len(self.items):
-            message = f"item {place}: must be from 1 to {len(self.items)}."
-            raise InputError(message, code="no_choice", value=place)
-        if place is not None:
-            return self.items[place - 1]
-        spoken = [item for item in self.items if language_of(item) == language]
-        # Which item a person is surprised with is nothing that a run has to reproduce.
-        return SystemRandom().choice(spoken or self.items)
+        spoken = [] if item else [each for each in self.items if language_of(each) == language]
+        return await self.start_item(chosen_item(spoken or self.items, item), seated, options, name=seat)
 
     def _revealed(self, here: Any, judgments: tuple[Judgment, ...]) -> Any:
         return self._room.replay(here.live.item, here.turns, judgments, here.live.episode.options)
+
+
+def chosen_item(items: Sequence[ItemT], place: int | None) -> ItemT:
+    """Return the item at a place, from 1; any of them where none is named.
+
+    Raises:
+        InputError: if there is no such place.
+    """
+    if place is None:
+        # Which item a person is surprised with is nothing that a run has to reproduce.
+        return SystemRandom().choice(items)
+    if not 1 <= place <= len(items):
+        message = f"item {place}: must be from 1 to {len(items)}."
+        raise InputError(message, code="no_choice", value=place)
+    return items[place - 1]
 
 
 def sessions_type(benchmark: Benchmark[Any, Any]) -> type[PlaySessions] | None:

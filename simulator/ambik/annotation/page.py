@@ -90,7 +90,7 @@ def _deletion(reason: Field) -> tuple[Block, ...]:
 _TYPE_FIRST: Final = _hint(message("form.type_first"), When("type", unless=True))
 
 
-def types_told() -> tuple[Block, ...]:
+def type_guide() -> tuple[Block, ...]:
     """Return what tells the types apart: the test, and a definition of each with an example."""
     guides = [load_guidelines(language) for language in ("en", "zh")]
     points: list[tuple[Words, Words]] = [
@@ -120,7 +120,7 @@ def _candidates(draft: Draft, ambiguous: Field) -> tuple[Block, ...]:
     later = tuple(kind for kind in ORDER if passed_by(draft, kind))
     why = _FIELDS["passed_over"]._replace(when=When("type", later), own_words=True)
     return (
-        Part(message("form.type_test"), types_told(), folded=True),
+        Part(message("form.type_test"), type_guide(), folded=True),
         _FIELDS["type"]._replace(choices=choices),
         *((why,) if later else ()),
         *_typed(draft, ambiguous),

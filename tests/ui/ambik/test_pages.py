@@ -56,7 +56,7 @@ def view(stage: str, seat: str = "robot", **more: object) -> ParticipantView:
         due=Due(seat, KINDS[seat]),
         my_turn=stage != "wait",
         waits_for=other if stage in ("wait", "gather", "tell") else "",
-        told=(Move("user", "", str(given["task"])),),
+        opening=(Move("user", "", str(given["task"])),),
         **given,  # type: ignore[arg-type]
     )
     return replace(shown, blocks=page_blocks(shown))

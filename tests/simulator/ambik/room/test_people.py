@@ -153,7 +153,7 @@ async def test_two_people_read_at_the_same_time_and_see_nothing_before_both_are_
         begun = await submit(await play(item, "person", "person", questions=1), first, READY)
         for seat in ("robot", "user"):
             view = begun.view(seat)
-            assert (view.task, view.told, view.scene, view.step, view.wish, view.detail) == (
+            assert (view.task, view.opening, view.scene, view.step, view.wish, view.detail) == (
                 "",
                 (),
                 (),
