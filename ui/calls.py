@@ -85,6 +85,7 @@ class MoveCall(Call):
         render: drawn once per turn by the browser; with `number` the idempotency key.
         number: number that the turn was to have when the page was rendered.
         keys_used: whether it was sent without the mouse.
+        pasted: characters that came by the clipboard, or were dropped in.
         answers: to a study's own questions, by their ids.
         filled: of a form.
     """
@@ -95,6 +96,7 @@ class MoveCall(Call):
     seconds: float | None = Field(default=None, ge=0, le=1e7)
     shown_at: datetime | None = None
     keys_used: bool | None = None
+    pasted: int = Field(default=0, ge=0, le=1_000_000)
     answers: dict[_Id, _Answer | list[_Answer]] = Field(default_factory=dict, max_length=100)
     filled: _Filled = Field(default_factory=dict, max_length=100)
 
@@ -105,7 +107,9 @@ class MoveCall(Call):
             move["answers"] = self.answers
         if self.shown_at is not None:
             move["shown_at"] = self.shown_at.isoformat()
-        return Reply(text=self.text, move=move, key=f"{self.number}.{self.render}", seconds=self.seconds)
+        trace = {"pasted": self.pasted} if self.pasted else {}
+        key = f"{self.number}.{self.render}"
+        return Reply(text=self.text, move=move, trace=trace, key=key, seconds=self.seconds)
 
 
 class CheckCall(PageCall):

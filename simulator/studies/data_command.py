@@ -20,7 +20,7 @@ from simulator.studies.payment import payment_of
 from simulator.studies.quality import signs
 from simulator.studies.snapshot import MANIFEST, write_snapshot
 
-_SIGNS: Final = ("sets", "s per turn", "characters per s", "same text", "missed checks", "signs")
+_SIGNS: Final = ("sets", "s per turn", "characters per s", "pasted", "same text", "missed checks", "signs")
 
 
 def show_quality(
@@ -34,7 +34,7 @@ def show_quality(
         people = signs(reader, chosen)
     table = Table(Column("participant", no_wrap=True), *_SIGNS)
     for row in people.astype(object).where(people.notna(), None).to_dict("records"):
-        numbers = (row["turn_seconds"], row["typed_per_second"], row["same_text"])
+        numbers = (row["turn_seconds"], row["typed_per_second"], row["pasted"], row["same_text"])
         shown = ("" if number is None else f"{number:.1f}" for number in numbers)
         table.add_row(
             row["participant"], str(row["sets"]), *shown, ", ".join(row["missed"]), ", ".join(row["signs"])

@@ -3,7 +3,8 @@
 None of them proves anything, and nothing follows by itself: a researcher looks at what was said. The signs:
 
 - ``fast``: the median turn took less than a third of what the median participant needed;
-- ``typed``: a text came faster than people type (pasted, or written by a program);
+- ``typed``: a text came faster than people type (written by a program, or pasted unseen);
+- ``pasted``: most of a text of 40 characters or more came by the clipboard;
 - ``same``: most of five texts or more, each of twelve characters or more, are the same;
 - ``straight``: every scale (three or more) was answered at the same point;
 - ``checks``: an attention check was missed.
@@ -27,6 +28,7 @@ FAST: Final = 1 / 3
 TYPED: Final = 15.0
 """Characters a second. Of 168,000 people, the fastest typists reach 10 (Dhakal et al., CHI 2018)."""
 SAME: Final = 0.5
+PASTED: Final = 0.5
 _LONG_TEXT: Final = 40
 _SENTENCE: Final = 12
 _TEXTS: Final = 5
@@ -34,7 +36,8 @@ _SCALES: Final = 3
 _BESIDE: Final = OWN_KINDS | {CONSENT.kind, READY.kind, COMMENT.kind}
 _OF_TURNS: Final = ("kind", "text", "seconds", "payload")
 COLUMNS: Final = (
-    *("participant", "sets", "turn_seconds", "typed_per_second", "same_text", "scales", "missed", "signs"),
+    *("participant", "sets", "turn_seconds", "typed_per_second", "pasted"),
+    *("same_text", "scales", "missed", "signs"),
 )
 
 
@@ -43,6 +46,7 @@ def signs(reader: LogReader, study: Study) -> pd.DataFrame:
 
     Columns: ``participant`` (pseudonym), ``sets`` that were begun, ``turn_seconds`` (median of
     the turns of the task), ``typed_per_second`` (most characters a second in a text of 40 or more),
+    ``pasted`` (greatest share of such a text that came by the clipboard),
     ``same_text`` (share of the most frequent text of five or more), ``scales`` (different points used, of
     three scales or more), ``missed`` (ids of attention checks), ``signs`` (as above). A number that cannot
     be had is missing.
@@ -87,11 +91,13 @@ def _row(study: Study, person: str, turns: pd.DataFrame) -> dict[str, Any]:
     texts = [text for text in task["text"] if len(text) >= _SENTENCE]
     long = task[(task["text"].str.len() >= _LONG_TEXT) & (task["seconds"] > 0)]
     typed = (long["text"].str.len() / long["seconds"]).max()
+    pasted = (long["payload"].map(_pasted).astype(float) / long["text"].str.len()).clip(upper=1).max()
     same = Counter(texts).most_common(1)[0][1] / len(texts) if len(texts) >= _TEXTS else None
     points = _points(study, turns)
     missed = sorted({name for payload in turns["payload"] for name in payload.get(MISSED, ())})
     shown = {
         "typed": pd.notna(typed) and typed > TYPED,
+        "pasted": pd.notna(pasted) and pasted > PASTED,
         "same": same is not None and same > SAME,
         "straight": len(points) >= _SCALES and len(set(points)) == 1,
         "checks": bool(missed),
@@ -101,11 +107,16 @@ def _row(study: Study, person: str, turns: pd.DataFrame) -> dict[str, Any]:
         "sets": task["episode"].nunique(),
         "turn_seconds": task["seconds"].median(),
         "typed_per_second": typed,
+        "pasted": pasted,
         "same_text": same,
         "scales": len(set(points)) if len(points) >= _SCALES else None,
         "missed": tuple(missed),
         "signs": tuple(name for name, there in shown.items() if there),
     }
+
+
+def _pasted(payload: dict[str, Any]) -> int:
+    return int(payload.get("trace", {}).get("pasted", 0))
 
 
 def _points(study: Study, turns: pd.DataFrame) -> list[int]:

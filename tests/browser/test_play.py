@@ -82,6 +82,27 @@ def test_several_nodes_at_once_only_where_that_was_chosen(server: Any, open_page
     assert page.locator("[data-picked] span").count() == 1
 
 
+def test_what_came_by_the_clipboard_is_counted_with_its_turn(server: Any, open_page: Any) -> None:
+    page = open_page().page
+    begin(page, server)
+    paste = """field => {
+        const clipboardData = new DataTransfer();
+        clipboardData.setData("text", "How is it done?");
+        field.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true }));
+        document.execCommand("insertText", false, "How is it done?");
+    }"""
+    for before, pasted in ((1, True), (3, False)):
+        page.focus("#ab-reply")
+        if pasted:
+            page.eval_on_selector("#ab-reply", paste)
+        else:
+            page.keyboard.type("And then?")
+        page.press("#ab-reply", "Enter")
+        at_number(page, before + 2)
+    traces = "SELECT payload -> 'trace' ->> 'pasted' FROM turns WHERE episode_id = ? AND seat = 'seeker'"
+    assert rows(server, traces, episode(page)) == [(15,), (None,)]
+
+
 def test_two_people_play_by_link(server: Any, open_page: Any) -> None:
     host, guest = open_page().page, open_page(locale="zh-CN").page
     begin(host, server, opposite="person")

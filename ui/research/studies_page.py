@@ -290,7 +290,13 @@ class StudiesPage:
     def quality(self, people: pd.DataFrame) -> Sheet:
         """Return the signs that somebody took no care, with the numbers that they rest on."""
         t = self.visit.t
-        numbers = {"turn_seconds": ".1f", "typed_per_second": ".1f", "same_text": ".2f", "scales": ".0f"}
+        numbers = {
+            "turn_seconds": ".1f",
+            "typed_per_second": ".1f",
+            "pasted": ".0%",
+            "same_text": ".2f",
+            "scales": ".0f",
+        }
         widths = {"participant": 190, "sets": 70, **dict.fromkeys(numbers, 110), "missed": 130, "signs": 200}
         heads = {t(f"research.studies.sign.{name}"): width for name, width in widths.items()}
         rows = [

@@ -66,12 +66,15 @@ window.askback = (() => {
       this.busy = false;
       this.renewing = false;
       this.moves = 0;
+      this.pasted = 0; // characters, since the last move
       this.opened = new Map();
       for (const prepare of Page.prepares) prepare.call(this);
       const listen = (name, heard) => element.addEventListener(name, (event) => heard.call(this, event), true);
       listen("click", this.onClick);
       listen("submit", this.onSubmit);
       listen("toggle", this.onToggle);
+      listen("paste", this.onPaste);
+      listen("drop", this.onPaste);
       for (const name of ["keydown", "input", "change"]) {
         listen(name, (event) => Page.hears.forEach((hear) => hear[name]?.call(this, event)));
       }
@@ -118,6 +121,7 @@ window.askback = (() => {
       const answer = await this.insist(name, data);
       this.busy = false;
       this.moves += 1;
+      if (answer?.accepted) this.pasted = 0;
       return answer;
     }
 
@@ -169,6 +173,8 @@ window.askback = (() => {
       event.preventDefault();
       Page.forms[event.target.dataset.form]?.call(this, event.target);
     }
+
+    onPaste(event) { this.pasted += (event.clipboardData || event.dataTransfer)?.getData("text").length || 0; }
 
     onToggle(event) {
       const name = event.target.dataset?.keep;

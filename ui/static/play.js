@@ -232,7 +232,7 @@
         const ghost = this.ghost(said);
         this.thinking(true, this.one(".ab-thinking-text").dataset.thinking);
         this.toNewest();
-        const answer = await this.move("send", { render, number, seconds, shown_at: new Date(performance.timeOrigin + this.shownAt).toISOString(), keys_used: Boolean(this.byKey), ...turn });
+        const answer = await this.move("send", { render, number, seconds, shown_at: new Date(performance.timeOrigin + this.shownAt).toISOString(), keys_used: Boolean(this.byKey), pasted: this.pasted, ...turn });
         ghost.remove();
         if (answer) await this.sent(answer);
         else this.notSent();

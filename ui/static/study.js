@@ -238,7 +238,7 @@
         const { number, key, shown } = this.stTurn;
         this.stAllow(false);
         const seconds = Math.max(0, Math.round(now() - shown) / 1000);
-        const told = await this.move("send", { ...answer, number, render: key, seconds, shown_at: new Date(shown).toISOString(), keys_used: Boolean(keys) });
+        const told = await this.move("send", { ...answer, number, render: key, seconds, shown_at: new Date(shown).toISOString(), keys_used: Boolean(keys), pasted: this.pasted });
         // Leaving the field may tell of a change once more, so what was filled in does not say whether it was sent.
         if (told?.accepted) this.stKeep({ sent: true });
         if (!told) {

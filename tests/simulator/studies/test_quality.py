@@ -26,6 +26,7 @@ class Person:
         )
         self.points = changed.get("points", [1, 5, 3])
         self.missed = changed.get("missed", [])
+        self.pasted = changed.get("pasted", 0)
 
 
 async def play(office: Any, study: Study, desk: Any, person: Person) -> str:
@@ -41,7 +42,8 @@ async def play(office: Any, study: Study, desk: Any, person: Person) -> str:
     # Consent and questions take a second, whoever answers them.
     turn(0, "yes", 1.0, {"kind": "consent"})
     for number, (text, seconds) in enumerate(person.lines, start=1):
-        turn(number, text, seconds, {"kind": "seeker"})
+        trace = {"trace": {"pasted": person.pasted}} if person.pasted else {}
+        turn(number, text, seconds, {"kind": "seeker", **trace})
     asked = {"kind": ASKED_AFTER, "answers": dict(zip("abc", person.points, strict=True))}
     turn(len(person.lines) + 1, ASKED_AFTER, 1.0, asked | ({MISSED: person.missed} if person.missed else {}))
     office.log.put(Ending(episode_id=episode, status="completed"))
@@ -52,6 +54,7 @@ async def play(office: Any, study: Study, desk: Any, person: Person) -> str:
 CARELESS = {
     "fast": Person("fast", lines=[("What colour does it have?" + str(number), 4.0) for number in range(6)]),
     "typed": Person("typed", lines=[(f"{LONG} {number}", 20.0) for number in range(5)] + [(LONG, 1.5)]),
+    "pasted": Person("pasted", pasted=50),
     "same": Person("same", lines=[("What is it like?", 20.0)] * 6),
     "straight": Person("straight", points=[4, 4, 4]),
     "checks": Person("checks", missed=["hard"]),
