@@ -58,7 +58,9 @@ SCRIPTS = (
     "play.js",
     "result.js",
     "study.js",
+    "difference.js",
     "form.js",
+    "form-lists.js",
     "keys.js",
     "entry.js",
 )

@@ -17,7 +17,7 @@ from simulator.benchmark import Benchmark
 from simulator.blocks import Block
 from simulator.errors import InputError
 from simulator.reporting import Report, Section
-from simulator.research import Look, Part, ResearchPages, Setting, Shown, research_pages
+from simulator.research import Look, Part, ResearchPages, Shown, research_pages
 from simulator.studies.known import opened
 from ui.declared.pages import link_to
 from ui.i18n import DECLARED, Strings
@@ -160,11 +160,6 @@ def drawn(t: Strings, benchmark: str, shown: Iterable[Shown], language: str) -> 
             made.append(each)
     room = link_to(catalog.find(benchmark))
     return Drawn(made, room, SimpleNamespace(language=language, seat="", study=True), tuple(figures))
-
-
-def settings_chosen(settings: Sequence[Setting], chosen: Mapping[str, str]) -> dict[str, str]:
-    """Return the value that each setting has."""
-    return {setting.name: chosen.get(setting.name, setting.usual) for setting in settings}
 
 
 def written(name: str, write: Callable[[Path], object]) -> bytes:

@@ -1,6 +1,4 @@
-// Forms whose fields the server describes: what is shown when, what the server says of the form as it stands,
-// words in which two fields differ, entries of a list that stand in a text or are put there by a click, places
-// for entries of which there may be several.
+// Forms whose fields the server describes: what is shown when, what the server says of the form as it stands.
 "use strict";
 
 (() => {
@@ -8,67 +6,9 @@
   const PAUSE_MS = 500;
   const SLOW_MS = 600;
 
-  // ---- words that differ: longest common subsequence --------------------------------------------------
-
-  // A word or a punctuation mark, and the white space behind it.
-  const words = (text) => [...text.matchAll(/([\p{L}\p{N}_]+(?:['’-][\p{L}\p{N}_]+)*|\S)(\s*)/gu)].map(([, word, space]) => ({ word, space }));
-
-  // [kind, text] in order: "same", "removed" (in `before` alone), "added" (in `after` alone).
-  function difference(before, after) {
-    const [a, b] = [words(before.trim()), words(after.trim())];
-    const length = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
-    for (let i = a.length - 1; i >= 0; i -= 1) {
-      for (let j = b.length - 1; j >= 0; j -= 1) {
-        length[i][j] = a[i].word === b[j].word ? length[i + 1][j + 1] + 1 : Math.max(length[i + 1][j], length[i][j + 1]);
-      }
-    }
-    const pieces = [];
-    const put = (kind, { word, space }) => {
-      if (pieces.at(-1)?.[0] === kind) pieces.at(-1)[1] += word + space;
-      else pieces.push([kind, word + space]);
-    };
-    let [i, j] = [0, 0];
-    while (i < a.length || j < b.length) {
-      if (i < a.length && j < b.length && a[i].word === b[j].word) { put("same", b[j]); i += 1; j += 1; }
-      else if (i < a.length && (j >= b.length || length[i + 1][j] >= length[i][j + 1])) { put("removed", a[i]); i += 1; }
-      else { put("added", b[j]); j += 1; }
-    }
-    return pieces;
-  }
-
-  const MARKS = { added: "ins", removed: "del" };
-
-  function drawDifference(place, before, after) {
-    const pieces = difference(before, after);
-    const changed = pieces.some(([kind]) => kind !== "same");
-    place.dataset.language ??= place.lang;
-    place.lang = changed ? place.dataset.language : document.documentElement.lang;
-    place.replaceChildren(...(changed ? pieces.flatMap(([kind, text]) => drawPiece(kind, text, place.dataset[kind])) : [place.dataset.unchanged]));
-    place.classList.toggle("ae-same", !changed);
-  }
-
-  // What is marked is also said in a word.
-  function drawPiece(kind, text, said) {
-    if (kind === "same") return [text];
-    const piece = document.createElement(MARKS[kind]);
-    piece.append(hidden(`${said} `), text.trimEnd());
-    return [piece, text.slice(text.trimEnd().length) || (kind === "removed" ? " " : "")];
-  }
-
-  function hidden(text) {
-    const element = document.createElement("span");
-    element.className = "ab-hidden";
-    element.lang = document.documentElement.lang;
-    element.textContent = text;
-    return element;
-  }
-
-  window.askback.drawDifference = drawDifference;
-
   // ---- the values of fields, by their kind ------------------------------------------------------------
 
   const split = (text, by) => text.split(by).map((entry) => entry.trim()).filter(Boolean);
-  const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   const typed = (at) => at.querySelector("[name]").value;
   const ticked = (at) => [...at.querySelectorAll("[name]:checked")].map((field) => field.value);
   const READ = {
@@ -113,6 +53,8 @@
     return made;
   }
 
+  window.askback.form = { read: READ, element, split };
+
   part({
     prepare() {
       this.fmSent = null; // the number of the turn for which the form was to be sent
@@ -138,9 +80,6 @@
 
     acts: {
       "fm-way"(control) { this.fmWay = control.dataset.wayOf; },
-      "fm-pick"(control) { this.fmPick(control); },
-      "fm-add"(control) { this.fmAdd(control.closest("[data-list]")); },
-      "fm-drop"(control) { this.fmDrop(control.closest("[data-entry]")); },
     },
 
     methods: {
@@ -196,37 +135,6 @@
         for (const at of this.all("[data-entries-of]")) this.fmShowEntries(at, values[at.dataset.entriesOf] || []);
       },
 
-      // A line to choose for each entry of a list; a single one is chosen already.
-      fmShowEntries(at, entries) {
-        const place = at.querySelector("[data-entries]");
-        const drawn = [...place.querySelectorAll("[name]")].map((field) => field.dataset.text);
-        const name = at.dataset.field;
-        at.querySelector("[data-no-entries]").hidden = entries.length > 0;
-        if (entries.join("\n") === drawn.join("\n")) return;
-        const before = place.querySelector(":checked");
-        // What was chosen because it was alone is nobody's choice any more.
-        const kept = before ? (drawn.length > 1 ? before.value : null) : this.stTurn?.filled?.[name]?.[0];
-        place.replaceChildren(...entries.map((text) => {
-          const label = element("label", "", { class: "fm-line" });
-          const field = element("input", "", { type: "radio", name, value: `=${text}`, "data-text": text });
-          label.append(field, element("span", text, { dir: "auto" }));
-          return label;
-        }));
-        const fields = [...place.querySelectorAll("[name]")];
-        const again = fields.find((field) => field.value === kept);
-        if (again) again.checked = true;
-        else if (fields.length === 1 && !at.querySelector("[data-own]").checked) fields[0].checked = true;
-        this.stFilled();
-      },
-
-      fmSearch(field) {
-        const wanted = field.value.trim().toLowerCase();
-        const list = field.closest("label").nextElementSibling;
-        for (const entry of list.children) entry.hidden = !entry.textContent.toLowerCase().includes(wanted);
-        const hits = list.querySelectorAll("li:not([hidden])").length;
-        list.nextElementSibling.textContent = wanted ? field.dataset.search.replace("{hits}", hits) : "";
-      },
-
       // ---- ways to send it
 
       fmInto(name) { this.one(`[data-way="${name}"] [data-field="${name}"]`)?.querySelector(INTO)?.focus(); },
@@ -278,98 +186,7 @@
         const pair = [original ?? values[before], values[after]];
         const [one, other] = line ? pair.map((lines) => lines?.[values[line]]) : pair;
         place.hidden = one === undefined && other === undefined || !line && other === undefined;
-        if (!place.hidden) drawDifference(text, one || "", other || "");
-      },
-
-      // The text once more below its field, with the entries of a list marked; only if any stands in it.
-      fmMark(at, values) {
-        const known = [...(values[at.dataset.marksOf] || []), ...split(at.dataset.words, "|")].sort((one, other) => other.length - one.length);
-        const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${known.map(escaped).join("|")})(?:e?s)?(?![\\p{L}\\p{N}])`, "giu");
-        const text = typed(at);
-        const place = at.querySelector("[data-marked]");
-        const pieces = [];
-        let end = 0;
-        for (const match of known.length ? text.matchAll(pattern) : []) {
-          pieces.push(text.slice(end, match.index), element("mark", match[0]));
-          end = match.index + match[0].length;
-        }
-        place.hidden = pieces.length === 0;
-        place.replaceChildren(...pieces, text.slice(end));
-      },
-
-      fmShowPicks(place, values) {
-        const offered = values[place.dataset.picks] || [];
-        const chosen = new Set((values[place.closest("[data-field]").dataset.field] || []).map((entry) => entry.toLowerCase()));
-        const drawn = [...place.children].map((button) => button.textContent);
-        if (drawn.join("\n") !== offered.join("\n")) {
-          place.replaceChildren(...offered.map((entry) => element("button", entry, { type: "button", class: "fm-pick", "data-act": "fm-pick" })));
-        }
-        for (const button of place.children) button.setAttribute("aria-pressed", String(chosen.has(button.textContent.toLowerCase())));
-      },
-
-      fmPick(control) {
-        const at = control.closest("[data-field]");
-        const entry = control.textContent;
-        const now = READ.listed(at);
-        const rest = now.filter((other) => other.toLowerCase() !== entry.toLowerCase());
-        const field = at.querySelector("[name]");
-        field.value = (rest.length < now.length ? rest : [...now, entry]).join(", ");
-        this.stFilled();
-        this.fmHeard(field);
-      },
-
-      // ---- places for entries: which are taken is part of what is filled in
-
-      fmEntries(list) { return [...list.querySelectorAll("[data-entry]")]; },
-
-      fmTaken(entry) { return entry.querySelector("[data-taken]"); },
-
-      fmKind(entry) { return entry.querySelector(`[data-field$=".${entry.closest("[data-list]").dataset.kindField}"] select`); },
-
-      fmDrawEntries(list) {
-        const taken = this.fmEntries(list).filter((entry) => this.fmTaken(entry).checked);
-        for (const entry of this.fmEntries(list)) {
-          const kind = this.fmKind(entry);
-          entry.hidden = !taken.includes(entry);
-          entry.className = `fm-entry fm-${kind.selectedOptions[0].dataset.colour}`;
-          entry.querySelector("[data-act=fm-drop]").hidden = taken.filter((other) => this.fmKind(other).value === kind.value).length < 2;
-        }
-        list.querySelector("[data-act=fm-add]").disabled = taken.length === this.fmEntries(list).length;
-      },
-
-      // An entry at least for each kind; what was written for a kind that is not wanted any more stays in its place.
-      fmFollow(list, kinds) {
-        const entries = this.fmEntries(list);
-        for (const entry of entries) if (!kinds.includes(this.fmKind(entry).value)) this.fmTaken(entry).checked = false;
-        for (const kind of kinds) {
-          const free = entries.filter((entry) => !this.fmTaken(entry).checked);
-          if (free.length === 0 || entries.some((entry) => this.fmTaken(entry).checked && this.fmKind(entry).value === kind)) continue;
-          const entry = free.find((place) => this.fmKind(place).value === kind) || free[0];
-          this.fmKind(entry).value = kind;
-          this.fmTaken(entry).checked = true;
-        }
-        this.stFilled();
-      },
-
-      fmAdd(list) {
-        const entry = this.fmEntries(list).find((place) => !this.fmTaken(place).checked);
-        const [kind] = READ.choices(this.fmField(list.dataset.follows));
-        this.fmTaken(entry).checked = true;
-        this.fmKind(entry).value = kind;
-        this.fmChanged();
-        this.fmKind(entry).focus();
-      },
-
-      fmDrop(entry) {
-        this.fmTaken(entry).checked = false;
-        this.fmChanged();
-        entry.closest("[data-list]").querySelector("[data-act=fm-add]").focus();
-      },
-
-      fmChanged() {
-        this.stFilled();
-        this.fmDraw();
-        this.fmCheck();
+        if (!place.hidden) window.askback.drawDifference(text, one || "", other || "");
       },
 
       // ---- what is wrong with it, as the page or the server says
