@@ -90,6 +90,9 @@ def test_runs_are_chosen_and_compared(filled: Any, open_page: Any) -> None:
     page = open_page().page
     page.goto(f"{filled.url}/research/asking")
     page.wait_for_selector(".rl-run")
+    for value, checked in (("1", True), ("", False)):
+        page.click(f"[data-act=rl-pick][data-value='{value}']")
+        assert {box.is_checked() for box in page.locator("[name=runs]").all()} == {checked}
     for run in ("kitchen", "binary"):
         page.check(f"[name=runs][value={run}]")
     page.click(".rk-choose [type=submit]")

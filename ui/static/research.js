@@ -274,6 +274,7 @@ window.askbackResearch = (() => {
       else if (act === "dk-press") this.deskPress(control.dataset);
       else if (act === "dk-doubt") this.deskDoubt();
       else if (act === "dk-finish") this.deskFinish(control.dataset.value);
+      else if (act === "rl-pick") for (const box of this.all("[name=runs]")) box.checked = control.dataset.value !== "";
       else if (act === "copy-text") this.copy(control.dataset.text);
       else if (act.startsWith("ra-")) this.judgeAct(control, act.slice(3));
     }
