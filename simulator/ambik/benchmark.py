@@ -32,7 +32,12 @@ BENCHMARK: Final = Benchmark[Any, Any](
             known="offline/item, provider/model or script:FILE",
             default="offline/item",
         ),
-        SeatSpec(name="annotator", option="", known="provider/model or script:FILE"),
+        SeatSpec(
+            name="annotator",
+            option="",
+            known="offline/first-candidate, provider/model or script:FILE",
+            default="offline/first-candidate",
+        ),
     ),
     metrics=(
         Metric("right_before", "right before", unsuccessful=0.0),

@@ -12,7 +12,7 @@ from simulator.ambik.benchmark import BENCHMARK
 from simulator.ambik.items import Item
 from simulator.ambik.methods.kit import NOTHING, background_of
 from simulator.ambik.pages import page_blocks
-from simulator.ambik.players.annotating import ModelAnnotator
+from simulator.ambik.players.annotating import FIRST_CANDIDATE, FirstCandidate, ModelAnnotator
 from simulator.ambik.players.robots import ROBOTS, MethodRobot, OfflineRobot
 from simulator.ambik.players.user import ITEM, ItemUser, ModelUser
 from simulator.ambik.playing import ANNOTATOR, ROBOT, USER, Options, RobotKnows, seats_of
@@ -41,6 +41,8 @@ def seat_for(seat: str, name: str, models: Callable[[str], ChatModel], options: 
         return OfflineRobot(name)
     if seat == USER and name == ITEM:
         return ItemUser()
+    if seat == ANNOTATOR and name == FIRST_CANDIDATE:
+        return FirstCandidate()
     refuse_unknown(seat, name, BENCHMARK.seat(seat).known)
     if seat == ANNOTATOR:
         return ModelAnnotator(models(name))

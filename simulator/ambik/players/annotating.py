@@ -1,4 +1,4 @@
-"""Language models as annotators: they make a pair of a draft by the rules that people get (spec 11, 11.1)."""
+"""Annotators (spec 11, 11.1): models, by people's rules, and a trivial one."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any, Final, cast
 from pydantic import BaseModel
 
 from personas.templates import render
-from simulator.ambik.annotation.form import ORDER
+from simulator.ambik.annotation.form import ORDER, check_fields, errors_of
 from simulator.ambik.data import load_guidelines
 from simulator.ambik.files.pairs import steps
+from simulator.ambik.forms import proposed_step
 from simulator.ambik.methods.kit import request_in
-from simulator.ambik.pairs import Draft
+from simulator.ambik.naming import named
+from simulator.ambik.pairs import Draft, line_of
 from simulator.ambik.playing import AnnotatorKnows, Options
 from simulator.ambik.prompts import Prompt
 from simulator.ambik.terms import APPLIANCES, Ambiguity
@@ -21,6 +23,46 @@ from simulator.seats import Kind, Reply, View
 
 MOST_TOKENS: Final = 2048
 PURPOSE: Final = "annotator.annotate"
+FIRST_CANDIDATE: Final = "offline/first-candidate"
+
+
+class FirstCandidate:
+    """Takes the first candidate that keeps the rules; a draft that has none is deleted.
+
+    It has no judgment: what is meant is what the plans name where they part. Bots say so in studies.
+    """
+
+    name: Final = FIRST_CANDIDATE
+    kind: Kind = "offline"
+
+    async def reply(self, view: View) -> Reply:
+        """Fill in the form of a draft."""
+        draft: Draft = view.task.item.draft
+        moves = [_adopted(draft, kind) for kind in ORDER if kind in draft.candidates]
+        for move in moves:
+            if not errors_of(check_fields(draft, move)):
+                return Reply(text=str(move["ambiguous"]), move=move)
+        reason = next(iter(errors_of(check_fields(draft, moves[0]))))
+        return Reply(text=str(reason), move={"delete": str(reason)})
+
+
+def _adopted(draft: Draft, kind: Ambiguity) -> dict[str, Any]:
+    """Return the form of a candidate; of preferences it lacks a second thing, which no draft proposes."""
+    candidate, step = draft.candidates[kind], proposed_step(draft)
+    meant = named(line_of(draft.plan, step), draft.objects)
+    other = named(line_of(draft.ambiguous_plan, step), draft.objects)
+    intent = ", ".join(name for name in meant if name not in other)
+    return {
+        "type": kind,
+        "ambiguous": candidate.task,
+        "question": candidate.question,
+        "answer": candidate.answer,
+        "step": step,
+        "intent": intent,
+        "variants": [intent],
+        "passed_over": "They break a rule." if kind != ORDER[0] else "",
+        "one_ambiguity": True,
+    }
 
 
 class Filled(BaseModel):

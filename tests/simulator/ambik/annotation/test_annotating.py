@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from simulator.ambik.annotation.form import check_pair_form
+from simulator.ambik.annotation.form import check_pair_form, errors_of
 from simulator.ambik.data import load_drafts, load_guidelines
 from simulator.ambik.forms import read_pair_form
 from simulator.ambik.items import DraftItem
@@ -52,6 +52,22 @@ def view_of(draft: Draft, language: str = "en") -> View:
         seed=0,
         options={"task": "annotate", "language": language},
     )
+
+
+async def test_the_first_candidate_that_keeps_the_rules_is_taken() -> None:
+    annotator = seat_for("annotator", "offline/first-candidate", no_model, {"task": "annotate"})
+    kinds: list[str] = []
+    for draft in load_drafts():
+        reply = await annotator.reply(view_of(draft))
+        form = read_pair_form(draft, reply.move or {})
+        assert not errors_of(check_pair_form(draft, form))
+        kinds.append(form.pair.type if form.pair else "deleted")
+    assert len(kinds) == 12
+    assert {"safety", "common_sense_knowledge", "deleted"} == set(kinds)
+
+
+def no_model(name: str) -> Any:
+    raise AssertionError(name)
 
 
 def script(answer: Any, asked: list[Request] | None = None, **capabilities: Any) -> ScriptModel:
