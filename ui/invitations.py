@@ -7,11 +7,25 @@ to everybody else the seat is taken. The same browser comes back to it by the sa
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ui.calls import address
 from ui.render.environment import render
 from ui.render.frame import Frame, RoomLink
-from ui.render.play import Invitation
 from ui.tokens import Pass, Signer
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """The link for the second person, shown to whoever began the dialogue.
+
+    Attributes:
+        link: path and query, without the host (the browser knows under which name it reached us).
+        taken: somebody has taken the seat.
+    """
+
+    link: str
+    taken: bool
 
 
 def invitation(signer: Signer, host: Pass, seat: str, *, taken: bool) -> Invitation:

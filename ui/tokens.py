@@ -131,11 +131,8 @@ def _decode(text: str) -> bytes:
 
 def secret_of(home: Path) -> bytes:
     """Return the secret of the data home `home`, made on first use; sign with it under a purpose only."""
-    return _secret(home / SECRET_FILE)
-
-
-def _secret(path: Path) -> bytes:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = home / SECRET_FILE
+    home.mkdir(parents=True, exist_ok=True)
     # Linked into place whole: two servers starting at once must not read half a secret.
     if not path.exists():
         draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")

@@ -23,11 +23,10 @@ from simulator.seats import Reply
 from ui.declared.actions import DeclaredActions
 from ui.declared.pages import entry_page, task_page
 from ui.i18n import LANGUAGES, Strings, strings
-from ui.invitations import invitation_page
+from ui.invitations import Invitation, invitation_page
 from ui.render import environment
 from ui.render.frame import Frame, message_page
-from ui.render.play import Invitation, Notice
-from ui.study.pages import Here
+from ui.study.pages import Here, Notice
 from ui.tokens import Signer
 
 ROOMS = ("clarq", "handmethat", "ambibench", "ambient", "ambik")

@@ -25,15 +25,15 @@ from simulator.studies.participation import WAITING_ROOM
 from ui.calls import Answer, CheckCall, EnterCall, JudgeCall, MoveCall, StartCall
 from ui.declared.pages import STEPS, end_page, entry_page, form_in, link_to, step_page, task_page
 from ui.i18n import DEFAULT, declared_texts
-from ui.invitations import invitation
+from ui.invitations import Invitation, invitation
 from ui.problems import problem_text
 from ui.render.environment import render
 from ui.render.frame import Frame
 from ui.render.frame import message_page as plain_message_page
-from ui.render.play import Invitation, Notice
 from ui.study.pages import (
     ASKED,
     Here,
+    Notice,
     Sets,
     message_page,
     questions_page,

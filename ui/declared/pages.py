@@ -33,10 +33,10 @@ from simulator.studies.declared import PlaySessions
 from simulator.studies.graph import COMMENT
 from simulator.tree_blocks import Tree
 from ui.i18n import DECLARED, DEFAULT, LANGUAGES, Strings, strings
+from ui.invitations import Invitation
 from ui.render.environment import render
 from ui.render.frame import Frame, RoomLink
 from ui.render.opponents import opponent_options
-from ui.render.play import Invitation
 from ui.study.pages import Here, offer, session_page, whole
 
 STEPS: Final[Mapping[str, str]] = {

@@ -1,5 +1,1 @@
 """From data to HTML: pure functions over the templates in ``ui/templates``, everything escaped."""
-
-from ui.render.environment import render
-
-__all__ = ["render"]

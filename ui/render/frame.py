@@ -48,19 +48,13 @@ class Frame:
     @property
     def switch(self) -> str:
         """The link to the same page in the other language."""
-        other = next(language for language in LANGUAGES if language != self.texts.language)
         kept = [(name, value) for name, value in parse_qsl(self.query) if name != "lang"]
-        return f"{self.path}?{urlencode([*kept, ('lang', other)])}"
+        return f"{self.path}?{urlencode([*kept, ('lang', self.other_language)])}"
 
     @property
     def other_language(self) -> str:
         """Tag of the language that the switch leads to."""
         return next(language for language in LANGUAGES if language != self.texts.language)
-
-
-def top_bar(frame: Frame) -> str:
-    """Return the bar on top alone, for pages whose body is made of Gradio components."""
-    return render("topbar", frame.texts, frame=frame)
 
 
 def message_page(frame: Frame, name: str) -> str:

@@ -10,18 +10,19 @@ window.askback = (() => {
   const token = () => new URLSearchParams(location.search).get("t") || "";
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-  // Without storage (a private window) drafts last as long as the page.
-  const store = {
+  // What this browser, or this tab, keeps. Without storage (a private window) it lasts as long as the page.
+  const kept = (place) => ({
     read(name) {
-      try { return JSON.parse(localStorage.getItem(name)); } catch { return null; }
+      try { return JSON.parse(window[place].getItem(name)); } catch { return null; }
     },
     write(name, value) {
-      try { localStorage.setItem(name, JSON.stringify(value)); } catch { /* see above */ }
+      try { window[place].setItem(name, JSON.stringify(value)); } catch { /* see above */ }
     },
     drop(name) {
-      try { localStorage.removeItem(name); } catch { /* see above */ }
+      try { window[place].removeItem(name); } catch { /* see above */ }
     },
-  };
+  });
+  const [store, tab] = [kept("localStorage"), kept("sessionStorage")];
 
   // ---- language, light and dark: Gradio sets both from the browser when it starts; ours win ---------
 
@@ -100,6 +101,12 @@ window.askback = (() => {
 
     async alive() {
       try { return (await fetch("/health")).ok; } catch { return false; }
+    }
+
+    // Where the episode stands; null if the server does not say.
+    async standing() {
+      const response = await fetch("/api/state", { headers: { "X-Askback-Seat": token() } });
+      return response.ok ? response.json() : null;
     }
 
     // Asks until the server answers, however long it takes to start again. Null if it is there and does not.
@@ -200,5 +207,5 @@ window.askback = (() => {
     window.askback.page.load();
   }
 
-  return { mount, part, store, sleep, token, language };
+  return { mount, part, store, tab, sleep, token, language };
 })();

@@ -3,7 +3,7 @@
 "use strict";
 
 (() => {
-  const { store, sleep, token, language, part } = window.askback;
+  const { store, sleep, language, part } = window.askback;
   const POLL_MS = 1500;
   const NARROW = matchMedia("(max-width: 899px)");
 
@@ -289,9 +289,8 @@
       async look() {
         if (this.kind !== "play" || this.ended || this.busy || this.trouble) return;
         try {
-          const response = await fetch("/api/state", { headers: { "X-Askback-Seat": token() } });
-          if (!response.ok) return;
-          const now = await response.json();
+          const now = await this.standing();
+          if (!now) return;
           this.toast("");
           if (now.number !== this.number || now.ended || now.trouble || this.invitesNow(now)) await this.refresh();
         } catch {

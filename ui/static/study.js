@@ -4,7 +4,7 @@
 "use strict";
 
 (() => {
-  const { store, token, part } = window.askback;
+  const { store, tab, part } = window.askback;
   const SLOW_MS = 600; // then the page says what is waited for, if it can
   const PARTICIPANT = "askback.participant"; // says who comes again
 
@@ -21,19 +21,6 @@
   function formerKey() {
     try { return store.read(Object.keys(localStorage).find((name) => /^askback\.\w+\.participant$/.test(name))); } catch { return null; }
   }
-
-  // Without storage (a private window) what is filled in lasts as long as the page.
-  const tab = {
-    read(name) {
-      try { return JSON.parse(sessionStorage.getItem(name)); } catch { return null; }
-    },
-    write(name, value) {
-      try { sessionStorage.setItem(name, JSON.stringify(value)); } catch { /* see above */ }
-    },
-    drop(name) {
-      try { sessionStorage.removeItem(name); } catch { /* see above */ }
-    },
-  };
 
   // How a form is read, by what it says of itself or by the kind of page: (page, form) => what is sent, or null
   // if it cannot be.
@@ -254,8 +241,7 @@
       async stLook() {
         if (!this.session || this.ended || this.busy) return;
         try {
-          const response = await fetch("/api/state", { headers: { "X-Askback-Seat": token() } });
-          const now = response.ok ? await response.json() : {};
+          const now = await this.standing() || {};
           if (now.number === this.number && !this.invitesNow(now)) return;
         } catch { return; }
         await this.renew();
@@ -275,10 +261,8 @@
 
       async stTell() {
         try {
-          const response = await fetch("/api/state", { headers: { "X-Askback-Seat": token() } });
-          if (!response.ok) return;
-          const now = await response.json();
-          if ((now.stage === this.one("[data-at]")?.dataset.at && !this.invitesNow(now)) || this.busy) return;
+          const now = await this.standing();
+          if (!now || (now.stage === this.one("[data-at]")?.dataset.at && !this.invitesNow(now)) || this.busy) return;
         } catch { return; }
         await this.renew();
       },

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from simulator.studies import Completion
 from simulator.studies.cards import StudyCard
@@ -19,7 +19,6 @@ from trees import Language
 from ui.i18n import Strings, strings
 from ui.render.environment import render
 from ui.render.frame import Frame, RoomLink
-from ui.render.play import Notice
 from ui.tokens import Pass
 
 _POLL_SECONDS: Final = 3
@@ -31,6 +30,14 @@ ASKED: Final[Mapping[str, When]] = {
     "questions_after": "after",
 }
 """Stages at which a study's own questions are asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A sentence above the composer."""
+
+    text: str
+    kind: Literal["info", "problem"] = "info"
 
 
 @dataclass(frozen=True, slots=True)

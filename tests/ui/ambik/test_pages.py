@@ -31,8 +31,8 @@ from ui.actions import Actions
 from ui.declared.pages import STEPS, end_page, link_to, rule_fields, step_page, task_page
 from ui.i18n import LANGUAGES, strings
 from ui.i18n import _flat as flat
+from ui.invitations import Invitation
 from ui.render.frame import Frame
-from ui.render.play import Invitation
 from ui.study.pages import Here
 
 Log = tuple[LogWriter, LogReader]

@@ -25,9 +25,9 @@ from simulator.seats import Reply
 from ui.declared.actions import DeclaredActions
 from ui.declared.pages import entry_page, task_page
 from ui.i18n import declared_texts, strings
+from ui.invitations import Invitation
 from ui.render.frame import Frame
-from ui.render.play import Invitation, Notice
-from ui.study.pages import Here
+from ui.study.pages import Here, Notice
 from ui.tokens import Signer
 
 OTHERS = {"human": "offline/giver"}
