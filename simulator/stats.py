@@ -92,11 +92,6 @@ def resampled(columns: Floats, *, seed: int = 0, resamples: int = RESAMPLES) -> 
     return np.vstack(sums)
 
 
-def totals(columns: Floats) -> Floats:
-    """Sum columns over their rows, to the last digit the same for every order: shape (1, columns)."""
-    return resampled(columns, resamples=0) if len(columns) else np.zeros((1, columns.shape[1]))
-
-
 def draws(groups: int, *, seed: int = 0, resamples: int = RESAMPLES) -> Iterator[Floats]:
     """Yield how often each group is drawn, one row a resample, in blocks that memory has room for.
 

@@ -14,13 +14,12 @@ from typing import Annotated, Any, Final
 import pandas as pd
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Column, Table
 
 from logs import LogReader
 from logs.cli import LogOption
 from logs.paths import default_path
 from simulator import catalog, frames
+from simulator.figures import Table
 from simulator.judging.agreement import alpha_measure, intervals, masi_distance, nominal_distance
 from simulator.reports import present_metrics
 from simulator.studies.command import StudyArgument
@@ -42,14 +41,7 @@ def show_agreement(
     chosen = find_study(study, log)
     with LogReader(log or default_path()) as reader:
         measured = agreement(reader, chosen)
-    table = Table(Column("what", no_wrap=True), "as", "items", "people each", "alpha", "95 %", "")
-    for row in measured.astype(object).where(measured.notna(), None).to_dict("records"):
-        people, alpha, low, high = (
-            "" if row[name] is None else f"{row[name]:.2f}" for name in ("people", "alpha", "low", "high")
-        )
-        ends = escape(f"[{low}, {high}]") if low else ""
-        table.add_row(row["what"], row["measured"], str(row["items"]), people, alpha, ends, row["remark"])
-    Console().print(table)
+    Console().print(Table.of_frame(measured).to_text())
     if csv is not None:
         measured.to_csv(csv, index=False)
 

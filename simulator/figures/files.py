@@ -90,10 +90,6 @@ def to_json(figure: Figure) -> str:
     return json.dumps(plain, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
-def _plain_mark(mark: Mark) -> dict[str, Any]:
-    return {"mark": type(mark).__name__.lower(), **asdict(mark)}
-
-
 def html_text(figure: Figure) -> str:
     """Return a page with the figure, its caption and its numbers that needs no other file and no network."""
     table = rows(figure)

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
-from simulator.stats import SHARE, Bounds, Floats, Interval, interval_of, resampled, totals
+from simulator.stats import SHARE, Bounds, Floats, Interval, interval_of, resampled
 
 T = TypeVar("T", bound=Hashable)
 Distance = Callable[[T, T], float]
@@ -274,12 +274,6 @@ def intervals(
     Each is resampled by itself, so that its interval does not depend on what else is measured.
     """
     return {name: _interval(measure, seed, resamples) for name, measure in measures.items()}
-
-
-def point(measure: Measure) -> float | None:
-    """Return the estimate alone; None where the measure is undefined."""
-    value = float(measure.statistic(totals(measure.columns))[0])
-    return None if np.isnan(value) else value
 
 
 def _interval(measure: Measure, seed: int, resamples: int) -> Interval | None:

@@ -7,20 +7,27 @@ from typing import Annotated, Final
 
 import typer
 from rich.console import Console
-from rich.table import Column, Table
 
 from logs import LogReader
 from logs.cli import LogOption
 from logs.export import LOG_NAME
 from logs.paths import default_path
 from simulator.errors import InputError
+from simulator.figures import Column, Table
 from simulator.studies.command import StudyArgument, with_desk
 from simulator.studies.known import find_study
 from simulator.studies.payment import payment_of
 from simulator.studies.quality import signs
 from simulator.studies.snapshot import MANIFEST, write_snapshot
 
-_SIGNS: Final = ("sets", "s per turn", "characters per s", "pasted", "same text", "missed checks", "signs")
+_NUMBERS: Final = ("turn_seconds", "typed_per_second", "pasted", "same_text")
+_SIGNS: Final[tuple[Column | str, ...]] = (
+    "participant",
+    "sets",
+    *(Column(name, 1) for name in _NUMBERS),
+    "missed",
+    "signs",
+)
 
 
 def show_quality(
@@ -32,17 +39,10 @@ def show_quality(
     chosen = find_study(study, log)
     with LogReader(log or default_path()) as reader:
         people = signs(reader, chosen)
-    table = Table(Column("participant", no_wrap=True), *_SIGNS)
-    for row in people.astype(object).where(people.notna(), None).to_dict("records"):
-        numbers = (row["turn_seconds"], row["typed_per_second"], row["pasted"], row["same_text"])
-        shown = ("" if number is None else f"{number:.1f}" for number in numbers)
-        table.add_row(
-            row["participant"], str(row["sets"]), *shown, ", ".join(row["missed"]), ", ".join(row["signs"])
-        )
-    Console().print(table)
+    named = people.assign(**{name: people[name].map(" ".join) for name in ("missed", "signs")})
+    Console().print(Table.of_frame(named, _SIGNS).to_text())
     if csv is not None:
-        joined = {name: people[name].map(" ".join) for name in ("missed", "signs")}
-        people.assign(**joined).to_csv(csv, index=False)
+        named.to_csv(csv, index=False)
 
 
 def write_payment(

@@ -19,11 +19,16 @@ from simulator.judging.agreement import (
     mean_measure,
     modal_raters,
     nominal_distance,
-    point,
     resampled,
     tally,
 )
 from simulator.stats import Interval
+
+
+def point(measure: Measure) -> float | None:
+    """The estimate alone."""
+    interval = intervals({"": measure}, resamples=0)[""]
+    return None if interval is None else interval.value
 
 
 def fleiss_kappa(counts: Any) -> float | None:
