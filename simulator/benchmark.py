@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from simulator.asking import Asked, Part
     from simulator.blocks import Block
+    from simulator.datasets import Added
     from simulator.desks import Desk
     from simulator.fields import Fields
     from simulator.frames import Frames
@@ -303,7 +304,7 @@ class Benchmark(Generic[ItemT, RulesT]):
         commands: commands of its own, by their words (``run NAME``, ``import NAME-results``); one that is
             named like a command that every benchmark has takes its place.
         checker: the files that `askback check` can check.
-        register: what `askback data add NAME` does: path, name, whether a part will do.
+        register: registers its data for `askback data add NAME`: path, name, whether a part will do.
         studies: the material of its studies; None: what follows from a declaration, or, with a room, none.
         sessions: what serves the pages of a benchmark with a room that shows blocks (`simulator.blocks`).
         picture: what its entry shows beside the words that it begins with; by default seats and metrics.
@@ -343,7 +344,7 @@ class Benchmark(Generic[ItemT, RulesT]):
     scorer: Callable[[], Scorer] | None = None
     commands: Mapping[str, Command] = field(default_factory=dict)
     checker: Callable[[], Checker] | None = None
-    register: Callable[[Path, str, bool], None] | None = None
+    register: Callable[[Path, str, bool], Added] | None = None
     studies: Callable[[], type[StudyMaterial[Any]]] | None = None
     sessions: Callable[[], type[PlaySessions]] | None = None
     picture: Callable[[], Sequence[Block]] | None = None

@@ -21,7 +21,7 @@ import stat
 import uuid
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -82,10 +82,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """The result of `add`: the data, and whether anything changed."""
+    """The result of `add`: the data, whether anything changed, and what else is to be told of them."""
 
     dataset: Dataset
     changed: bool
+    report: Sequence[str] = ()
 
 
 def data_folder() -> Path:

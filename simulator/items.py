@@ -115,7 +115,7 @@ def check_item_files(benchmark: Benchmark[Any, Any], files: Sequence[Path]) -> t
     return tuple(faults)
 
 
-def register_items(benchmark: Benchmark[Any, Any]) -> Callable[[Path, str, bool], None]:
+def register_items(benchmark: Benchmark[Any, Any]) -> Callable[[Path, str, bool], datasets.Added]:
     """Return what `askback data add` does for a declared benchmark."""
 
     def select(folder: Path) -> Mapping[str, Path]:
@@ -131,12 +131,7 @@ def register_items(benchmark: Benchmark[Any, Any]) -> Callable[[Path, str, bool]
         assert benchmark.item is not None
         return {"items": sum(len(read_items(benchmark.item, file)[0]) for file in files)}
 
-    def register(path: Path, name: str, partial: bool) -> None:
-        added = datasets.add(name, benchmark.name, path, select, check)
-        done = "Added" if added.changed else "Already there:"
-        print(f"{done} {name}, {added.dataset.details['items']} items.")
-
-    return register
+    return lambda path, name, partial: datasets.add(name, benchmark.name, path, select, check)
 
 
 def _is_of(benchmark: str, file: Path) -> bool:

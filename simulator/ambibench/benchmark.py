@@ -44,7 +44,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
         ),
     ),
     checker=later("simulator.ambibench.data_command:checker"),
-    register=later("simulator.ambibench.data_command:add_ambibench"),
+    register=later("simulator.ambibench.data_command:register"),
     judging=(attribute("simulator.ambibench.coding:CODING"),),
     desks=(attribute("simulator.ambibench.coding:DESK"),),
     research=attribute("simulator.ambibench.research:RESEARCH"),

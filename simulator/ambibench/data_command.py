@@ -20,7 +20,7 @@ from simulator.benchmark import Checker
 from simulator.datasets import Added
 from simulator.duplicates import CODE
 from simulator.errors import InputError
-from simulator.tables.registering import refuse_faulty, say_added, source_of
+from simulator.tables.registering import refuse_faulty, source_of
 from trees.faults import Fault, Severity
 
 _LEFT_OUT: Final = ("id", "ambiguous")
@@ -61,17 +61,8 @@ def check_items(files: Sequence[Path]) -> tuple[Fault, ...]:
     return tuple(faults)
 
 
-def add_ambibench(path: Path, name: str, partial: bool) -> None:
-    """Register items and say what they hold; any number of them will do.
-
-    Raises:
-        InputError: if there are none, or one is faulty.
-    """
-    say_added(register(path, name))
-
-
-def register(path: str | Path, name: str = BENCHMARK) -> Added:
-    """Register a file of items, a folder of such files, or a zip of one.
+def register(path: str | Path, name: str = BENCHMARK, partial: bool = False) -> Added:
+    """Register a file of items, a folder of such files, or a zip of one; any number of them will do.
 
     Raises:
         InputError: if there are none, or one is faulty.

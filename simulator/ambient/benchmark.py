@@ -50,7 +50,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
         ),
     ),
     checker=later("simulator.ambient.files.kinds:TABLES.checker"),
-    register=later("simulator.ambient.data_command:DATA.add"),
+    register=later("simulator.ambient.data_command:DATA.register"),
     desks=(attribute("simulator.ambient.desks:KINDS"), attribute("simulator.ambient.desks:CLAIMS")),
     judging=(
         attribute("simulator.ambient.annotation.consolidation:CONSOLIDATION"),

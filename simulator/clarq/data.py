@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, cast, get_args
-
-import typer
-from rich.console import Console
-from rich.table import Table
 
 from personas.templates import render
 from simulator import datasets
@@ -138,24 +135,7 @@ def checker() -> Checker:
     return Checker(KIND, _find_tasks, check_paths, greedy=True)
 
 
-def add_clarq(path: Path, name: str, partial: bool) -> None:
-    """Register published tasks and say what they hold.
-
-    Raises:
-        InputError: if there are none, one is faulty, or they are not as published.
-    """
-    added = register(path, name, partial=partial)
-    name, folder = added.dataset.name, added.dataset.folder
-    unchanged = f"{name!r} holds the same files already; nothing has changed."
-    typer.echo(f"Registered as {name!r} in {folder}." if added.changed else unchanged)
-    table = Table("language", "tasks", "uncertainties", "depth", "as published")
-    for language, held in statistics_by_language(folder).items():
-        counts = (_spell(held.uncertainties), _spell(held.depth))
-        table.add_row(language, str(held.tasks), *counts, "\n".join(differences(held)) or "yes")
-    Console().print(table)
-
-
-def register(path: str | Path, name: str = BENCHMARK, *, partial: bool = False) -> Added:
+def register(path: str | Path, name: str = BENCHMARK, partial: bool = False) -> Added:
     """Register a folder of the published format, or a zip of one.
 
     `path`: holds ``English/`` and ``Chinese/`` or one of them, is one of them, or is one folder above.
@@ -166,14 +146,17 @@ def register(path: str | Path, name: str = BENCHMARK, *, partial: bool = False) 
 
     def check(copy: Path) -> Mapping[str, Any]:
         statistics = statistics_by_language(copy)
-        wrong = [
-            f"{language}: {phrase}" for language, held in statistics.items() for phrase in differences(held)
-        ]
         if not partial:
-            refuse_unpublished(path, wrong)
+            refuse_unpublished(path, _unpublished(statistics))
         return {language: str(held) for language, held in statistics.items()}
 
-    return datasets.add(name, BENCHMARK, path, _published_files, check)
+    added = datasets.add(name, BENCHMARK, path, _published_files, check)
+    return replace(added, report=_unpublished(statistics_by_language(added.dataset.folder)))
+
+
+def _unpublished(statistics: Mapping[str, Statistics]) -> list[str]:
+    """Return in what data are not the published ones."""
+    return [f"{language}: {phrase}" for language, held in statistics.items() for phrase in differences(held)]
 
 
 def statistics_by_language(folder: Path) -> dict[str, Statistics]:
@@ -192,10 +175,6 @@ def statistics_by_language(folder: Path) -> dict[str, Statistics]:
 def _find_tasks(path: Path) -> tuple[Path, ...]:
     """Return the task files in a folder and the folders below; a file itself if it is one."""
     return tuple(file for file in find_task_files(path) if is_task_file(file) and file.is_file())
-
-
-def _spell(counts: Mapping[int, int]) -> str:
-    return ", ".join(f"{value}: {count}" for value, count in counts.items())
 
 
 def _published_files(folder: Path) -> Mapping[str, Path]:

@@ -90,7 +90,7 @@ def _checker(benchmark: Benchmark[Any, Any]) -> Checker | None:
     return item_checker(benchmark)
 
 
-def _register(benchmark: Benchmark[Any, Any]) -> Callable[[Path, str, bool], None] | None:
+def _register(benchmark: Benchmark[Any, Any]) -> Callable[[Path, str, bool], datasets.Added] | None:
     if benchmark.register is not None or benchmark.item is None:
         return benchmark.register
     from simulator.items import register_items
@@ -135,7 +135,9 @@ def data_add(
     }
     if benchmark not in known:
         raise InputError(f"no benchmark {benchmark!r} takes data; known: {', '.join(known)}")
-    known[benchmark](path, name or benchmark, partial)
+    from simulator.tables.registering import say_added
+
+    say_added(known[benchmark](path, name or benchmark, partial))
 
 
 @data_app.command("list")

@@ -43,7 +43,7 @@ BENCHMARK: Final = Benchmark[Any, Any](
         help="Tables of several runs side by side: by level, by questions asked, and the gain per question.",
     ),
     checker=later("simulator.handmethat.data_command:checker"),
-    register=later("simulator.handmethat.data_command:add_handmethat"),
+    register=later("simulator.handmethat.data_command:register"),
     studies=attribute("simulator.handmethat.assignment:HouseholdStudy"),
     sessions=attribute("simulator.handmethat.sessions:HandMeThatSessions"),
     research=attribute("simulator.handmethat.research:RESEARCH"),

@@ -22,7 +22,7 @@ from simulator.handmethat.files.split import FOLDER, SPLIT_FILE, merge_splits, w
 from simulator.handmethat.items import BENCHMARK
 from simulator.handmethat.task import LEVELS
 from simulator.runner.run_summary import say
-from simulator.tables.registering import refuse_faulty, say_added
+from simulator.tables.registering import refuse_faulty
 
 KIND: Final = "HandMeThat episodes (level…_task….json or task-….json) and their split file"
 # Of the first and the second published version (spec 10.3).
@@ -45,16 +45,7 @@ def checker() -> Checker:
     return Checker(KIND, find_episodes, lambda files: check_files(files).faults)
 
 
-def add_handmethat(path: Path, name: str, partial: bool) -> None:
-    """Register published episodes and say what they hold.
-
-    Raises:
-        InputError: if there are none, one is faulty, or they are not all of a published version.
-    """
-    say_added(register(path, name, partial=partial))
-
-
-def register(path: str | Path, name: str = BENCHMARK, *, partial: bool = False) -> Added:
+def register(path: str | Path, name: str = BENCHMARK, partial: bool = False) -> Added:
     """Register the published episodes in a folder and the folders below, or in a zip of one.
 
     `path`: holds episodes, in ``HandMeThat_with_expert_demonstration/`` or any folders; all are taken.

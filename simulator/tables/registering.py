@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -46,17 +46,8 @@ class Registration:
     differences: Callable[[Path], Sequence[str]] = lambda copy: ()
     report: Callable[[Path], Sequence[str]] = lambda copy: ()
 
-    def add(self, path: Path, name: str, partial: bool) -> None:
-        """Register a file, a folder or a zip, and say what it holds; `Benchmark.register`.
-
-        Raises:
-            InputError: if nothing is there, rows are faulty, or data are not as published.
-        """
-        added = self.register(path, name, partial=partial)
-        say_added(added, self.report(added.dataset.folder))
-
-    def register(self, path: str | Path, name: str = "", *, partial: bool = False) -> Added:
-        """Register a file, a folder with such files, or a zip of one.
+    def register(self, path: str | Path, name: str = "", partial: bool = False) -> Added:
+        """Register a file, a folder with such files, or a zip of one; `Benchmark.register`.
 
         `partial`: leave out faulty rows, and accept what is not as published.
 
@@ -87,13 +78,14 @@ class Registration:
             return {title: count for title, count in rows.items() if count}
 
         with TemporaryDirectory() as good:
-            return datasets.add(
+            added = datasets.add(
                 name or self.benchmark,
                 self.benchmark,
                 source,
                 lambda folder: select(folder, Path(good)),
                 check,
             )
+        return replace(added, report=self.report(added.dataset.folder))
 
     def _is_kept(self, file: Path) -> bool:
         return not self.kept or (self.tables.kind_of(file) or self.tables.main) in self.kept
@@ -131,13 +123,13 @@ def source_of(path: str | Path) -> tuple[Path, Path, Path | None]:
     return path, path if single is None else path.parent, single
 
 
-def say_added(added: Added, report: Sequence[str] = ()) -> None:
-    """Print what was registered, and a report on it."""
+def say_added(added: Added) -> None:
+    """Print what was registered, and what is to be told of it."""
     dataset = added.dataset
     holds = ", ".join(f"{key} {value}" for key, value in dataset.details.items())
     registered = f"Registered as {dataset.name!r} in {dataset.folder}"
     outcome = registered if added.changed else f"{dataset.name!r} has not changed"
-    for line in (f"{outcome}: {holds}.", *report):
+    for line in (f"{outcome}: {holds}.", *added.report):
         Console().print(line, highlight=False, markup=False, soft_wrap=True)
 
 

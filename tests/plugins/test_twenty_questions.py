@@ -177,7 +177,7 @@ def test_items_are_counted_checked_and_registered(askback, tmp_path):
     assert "facts" in askback(f"run twenty_questions --data {file}", exit_code=1)
     file.write_text("items_of: twenty_questions\nitems:\n- name: emu\n  facts: [alive]\n", "utf-8")
     assert "No faults" in askback(f"check {file}")
-    assert "1 items" in askback(f"data add twenty_questions {tmp_path} --name birds")
+    assert "items 1." in askback(f"data add twenty_questions {tmp_path} --name birds")
     assert "1 truncated" in askback("run twenty_questions --data birds --questions 2 --run birds")
 
 

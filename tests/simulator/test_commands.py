@@ -134,7 +134,7 @@ def test_data_are_added_listed_and_removed(tmp_path: Path) -> None:
     assert "Registered as 'mine'" in added.output
     assert "instead of" in added.output
     again = RUN.invoke(APP, ["data", "add", "clarq", str(tmp_path / "source"), "--partial", "--name", "mine"])
-    assert "nothing has changed" in again.output
+    assert "'mine' has not changed" in again.output
     assert "mine" in RUN.invoke(APP, ["data", "list"]).output
     assert RUN.invoke(APP, ["data", "remove", "mine"]).output == "Removed mine.\n"
     assert "No data are registered" in RUN.invoke(APP, ["data", "list"]).output

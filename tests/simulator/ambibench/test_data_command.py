@@ -11,7 +11,7 @@ from shared_data import SHARED
 
 from simulator import datasets
 from simulator.ambibench.data import Draw, item_files, load_items
-from simulator.ambibench.data_command import add_ambibench, check_items, register, setting_findings
+from simulator.ambibench.data_command import check_items, register, setting_findings
 from simulator.ambibench.files import finetuning_line, item_line
 from simulator.ambibench.generation import (
     generate_aws,
@@ -22,6 +22,7 @@ from simulator.ambibench.generation import (
 from simulator.ambibench.prompt import Prompt
 from simulator.errors import InputError
 from simulator.jsonlines import write_lines
+from simulator.tables.registering import say_added
 
 PUBLISHED = SHARED / "ambibench" / "example_prompts.json"
 GROUPED = generate_instruction(0, per_cell=1)
@@ -153,9 +154,9 @@ def test_a_file_a_folder_and_a_zip_can_be_registered(tmp_path: Path) -> None:
 
 def test_what_was_registered_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_lines(tmp_path / "a.jsonl", map(item_line, [*GROUPED, EPISODE]))
-    add_ambibench(tmp_path / "a.jsonl", "mine", False)
+    say_added(register(tmp_path / "a.jsonl", "mine", False))
     assert "Registered as 'mine' in" in capsys.readouterr().out
-    add_ambibench(tmp_path / "a.jsonl", "mine", False)
+    say_added(register(tmp_path / "a.jsonl", "mine", False))
     assert capsys.readouterr().out == "'mine' has not changed: items 13, instruction 12, multiple 1.\n"
     found = datasets.find("mine")
     assert found is not None

@@ -20,6 +20,7 @@ from simulator.ambient.data_command import DATA
 from simulator.ambient.files.kinds import TABLES
 from simulator.ambient.items import EXAMPLE_FIELDS
 from simulator.errors import InputError
+from simulator.tables.registering import say_added
 
 Rows = dict[str, dict[str, Any]]
 Write = Callable[..., Path]
@@ -154,12 +155,12 @@ def test_the_published_set_is_registered_if_it_is_whole(
         for name in ("ambient_full.jsonl", "dev.jsonl", "test.jsonl", "category_annotations.jsonl"):
             archive.write(published / name, f"ambient/{name}")
         archive.writestr("ambient/LICENSE", "CC BY 4.0")
-    DATA.add(whole, "ambient", False)
+    say_added(DATA.register(whole, "ambient", False))
     said = capsys.readouterr().out
     assert "examples 1645, dev 100, test 1545, ambiguous 579, files of kinds of ambiguity 1." in said
     assert len(load_examples("ambient", "test")) == 1545
     assert len(load_categories("ambient")) == 100
-    DATA.add(whole, "ambient", False)
+    say_added(DATA.register(whole, "ambient", False))
     assert "'ambient' has not changed" in capsys.readouterr().out
 
     part = tmp_path / "part"
